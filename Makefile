@@ -1,0 +1,57 @@
+# Everything runs in a virtual environment that the first target to need it creates.
+
+# PYTHON         interpreter that creates the environment (3.11 or later)
+PYTHON ?= python3
+# VENV           folder of the environment
+VENV ?= .venv
+# EXTRA_INDEX    further package index; on first install it chooses the build of torch, for example
+#                https://download.pytorch.org/whl/cpu or https://download.pytorch.org/whl/cu126
+EXTRA_INDEX ?=
+# PYTEST_ARGS    options for pytest, for example PYTEST_ARGS='-k quadratic -x'
+PYTEST_ARGS ?=
+
+STAMP := $(VENV)/.fedtheory-installed
+
+# Runs under any Python, however old: its arguments are the interpreter's name and what to do about it.
+CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11) or \
+	sys.exit("fedtheory needs Python 3.11 or later, but %s is Python %d.%d: %s" % (sys.argv[1], v[0], v[1], sys.argv[2]))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install verify test data lint
+
+help: ## print this text
+	@echo 'Targets:'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+	@echo 'Variables (make TARGET NAME=value):'
+	@awk '/^# [A-Z_]+   / || (on && /^#  /) { sub(/^# /, "  "); print; on = 1; next } { on = 0 }' Makefile
+
+install: $(STAMP) ## install fedtheory and all it needs into the environment
+
+verify: $(STAMP) ## check every published verdict
+	$(VENV)/bin/fedtheory verify
+
+test: $(STAMP) ## run the tests and the examples in the docstrings
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
+
+data: $(STAMP) ## download the data sets
+	$(VENV)/bin/python -m fedtheory.data.fetch
+
+lint: $(STAMP) ## check style and formatting
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+# The stamp is written last: an interrupted installation leaves none, and the next run resumes.
+$(STAMP): pyproject.toml constraints.txt
+	@rm -f $@
+	@if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
+		command -v '$(PYTHON)' >/dev/null || \
+			{ echo 'fedtheory needs Python 3.11 or later, but there is no "$(PYTHON)": name one with PYTHON=...' >&2; exit 1; }; \
+		'$(PYTHON)' -c '$(CHECK_VERSION)' '$(PYTHON)' 'name another one with PYTHON=...' && \
+		'$(PYTHON)' -m venv $(VENV); \
+	fi
+	@$(VENV)/bin/python -c '$(CHECK_VERSION)' $(VENV)/bin/python \
+		'remove $(VENV), or name another folder with VENV=..., and choose an interpreter with PYTHON=...'
+	$(VENV)/bin/python -m pip install --disable-pip-version-check \
+		$(addprefix --extra-index-url=,$(EXTRA_INDEX)) --constraint constraints.txt --editable '.[test]'
+	@touch $@

@@ -1,0 +1,193 @@
+"""A claim: what a paper states, as data."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import sympy
+
+from ..functionals import Functional
+from ..quantities import QUANTITIES
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+    from .evaluation import Bound
+
+
+@dataclass(frozen=True)
+class Term:
+    """One named summand of a claim's right side."""
+
+    name: str
+    expression: sympy.Expr
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A named condition of a claim, on constants or on quantities of the run.
+
+    Attributes:
+        name: in code and in files, such as ``step_cap``.
+        relation: a sympy ``<=`` or ``>=``; its slack is the larger side minus the smaller one, so that it holds
+            where the slack is >= 0.
+        source: where the paper prints it.
+        alternatives: other admissible readings of the same words, by the option's name (see ``Ambiguity``).
+        implicit: whether only the proof uses it.
+    """
+
+    name: str
+    relation: sympy.core.relational.Relational
+    source: str
+    alternatives: Mapping[str, sympy.core.relational.Relational] = field(default_factory=dict)
+    implicit: bool = False
+
+    @property
+    def slack(self) -> sympy.Expr:
+        """An expression that is >= 0 exactly where the relation holds."""
+        return slack_of(self.relation)
+
+    def under(self, option: str | None) -> Hypothesis:
+        """The hypothesis with the relation that the option named stands for."""
+        return replace(self, relation=self.alternatives.get(option, self.relation), alternatives={})
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A standing assumption: the value of ``quantity`` bounds the federation's own constant, from above (or from
+    below for strong convexity)."""
+
+    name: str
+    quantity: str
+    source: str
+    from_below: bool = False
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """A place where the paper's words admit several readings, the literal one first."""
+
+    name: str
+    options: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One edition of one statement: under the assumptions and hypotheses, functional <= sum of the terms.
+
+    Attributes:
+        id, edition: ``fast.thm1`` and ``main``; together ``ref``.
+        title: one line.
+        source: paper, section, equation.
+        functional: the left side.
+        terms: the right side's summands, in the printed order.
+        hypotheses, assumptions: the conditions.
+        ambiguities: where readings branch.
+    """
+
+    id: str
+    edition: str
+    title: str
+    source: str
+    functional: Functional
+    terms: tuple[Term, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    assumptions: tuple[Assumption, ...]
+    ambiguities: tuple[Ambiguity, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        return f"{self.id}@{self.edition}"
+
+    @property
+    def paper(self) -> str:
+        return self.id.split(".")[0]
+
+    @property
+    def right_side(self) -> sympy.Expr:
+        return sympy.Add(*(term.expression for term in self.terms))
+
+    def term(self, name: str) -> Term:
+        """The term of that name."""
+        return _named(self.terms, name, f"term of {self.ref}")
+
+    def hypothesis(self, name: str) -> Hypothesis:
+        """The hypothesis of that name."""
+        return _named(self.hypotheses, name, f"hypothesis of {self.ref}")
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of all quantities that the terms and hypotheses use, in the vocabulary's order."""
+        expressions = [t.expression for t in self.terms]
+        for hypothesis in self.hypotheses:
+            expressions += [hypothesis.slack, *map(slack_of, hypothesis.alternatives.values())]
+        used = {s.name for expression in expressions for s in expression.free_symbols}
+        return tuple(name for name in QUANTITIES if name in used)
+
+    def edited(self, edition: str, source: str, **changes: object) -> Claim:
+        """Another edition of the same statement: pass ``terms`` or ``hypotheses`` as mappings from the names that
+        differ to their new expression or relation."""
+        terms = {t.name: t.expression for t in self.terms} | dict(changes.pop("terms", {}))
+        relations = dict(changes.pop("hypotheses", {}))
+        hypotheses = tuple(replace(h, relation=relations.get(h.name, h.relation)) for h in self.hypotheses)
+        new_terms = tuple(Term(name, expression) for name, expression in terms.items())
+        return replace(self, edition=edition, source=source, terms=new_terms, hypotheses=hypotheses, **changes)
+
+    def readings(self) -> Iterator[dict[str, str]]:
+        """Every combination of the ambiguities' options, the literal reading first."""
+        names = [a.name for a in self.ambiguities]
+        for options in itertools.product(*(a.options for a in self.ambiguities)):
+            yield dict(zip(names, options, strict=True))
+
+    def evaluate(self, **values: float) -> Bound:
+        """Right side, terms and slack of every hypothesis at the given values (scalars or arrays that broadcast).
+
+        Quantities of the run may be left out: the hypotheses that need them are then undecided (slack ``None``).
+
+        Raises:
+            ValueError: a quantity is missing, unknown, not finite or not allowed.
+
+        >>> from fedtheory.claims import claim
+        >>> bound = claim("fast.thm2").evaluate(
+        ...     smoothness=1, strong_convexity=1, gradient_noise=0, dissimilarity=0.05, initial_distance=1,
+        ...     cohort=1, arbitrary_cohort=1, local_steps=1, local_lr=0.05, snapshot_probability=0, rounds=100)
+        >>> round(float(bound.value), 4), float(bound.slack["step_cap"])
+        (0.0327, 0.0)
+        """
+        from .evaluation import evaluate
+
+        return evaluate(self, values)
+
+    def at(self, setting: Setting, rounds: object = None, **overrides: float) -> Bound:
+        """The claim with every quantity taken from ``setting``, with its provenance; ``overrides`` replace some."""
+        from .evaluation import at_setting
+
+        return at_setting(self, setting, rounds, overrides)
+
+    def latex(self, vocabulary: bool = False) -> str:
+        """The bound as LaTeX, in the paper's letters or in the names of the vocabulary."""
+        from .typeset import claim_latex
+
+        return claim_latex(self, vocabulary)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+def slack_of(relation: sympy.core.relational.Relational) -> sympy.Expr:
+    """Larger side minus smaller side of ``a <= b`` or ``a >= b``."""
+    if isinstance(relation, sympy.Le):
+        return relation.rhs - relation.lhs
+    if isinstance(relation, sympy.Ge):
+        return relation.lhs - relation.rhs
+    raise ValueError(f"relation = {relation}: allowed is a sympy Le or Ge that does not evaluate to a constant")
+
+
+def _named(items: tuple, name: str, kind: str) -> object:
+    for item in items:
+        if item.name == name:
+            return item
+    raise ValueError(f"no {kind} is named {name!r}: known are {', '.join(item.name for item in items)}")

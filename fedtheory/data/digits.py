@@ -1,0 +1,24 @@
+"""The handwritten digits that come with scikit-learn: 1,797 images of 8 x 8 pixels; nothing to download."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .dataset import Dataset
+
+_WHITE = 16.0  # grey values run from 0 to 16
+
+
+def load() -> Dataset:
+    """The digits, features in [0, 1], without a test set.
+
+    Source: E. Alpaydin and C. Kaynak, "Optical recognition of handwritten digits", UCI repository, 1998.
+
+    >>> data = load()
+    >>> len(data), data.classes, float(data.features.max())
+    (1797, 10, 1.0)
+    """
+    from sklearn.datasets import load_digits  # lazily: it takes a second to import
+
+    images, labels = load_digits(return_X_y=True)
+    return Dataset("digits", np.asarray(images) / _WHITE, np.asarray(labels), classes=10)

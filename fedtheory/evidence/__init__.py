@@ -1,0 +1,1 @@
+"""Evidence for and against claims: units, exact errors, searches, measurements; and the verdicts they give."""

@@ -1,0 +1,125 @@
+"""What every federation offers, and the bookkeeping of who computes in a round."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ..randomness import Axis, normals, signs, words
+from .constants import Constants, Region
+
+NOISES = ("two-point", "gaussian")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The (replica, participating client) pairs of one round, sorted by client.
+
+    Attributes:
+        client, replica: (P,) int64; ``replica`` counts rows of the batch, ``replica_id`` is the replica's own number
+            (the two differ when replicas run in chunks).
+        replica_id: (P,) int64.
+        offsets: (clients + 1,) int64; the pairs of client i are ``offsets[i]:offsets[i + 1]``, so that a federation
+            can use each client's data once for all its replicas.
+        seed, round, step: what, besides client and replica, the draws depend on.
+    """
+
+    client: Tensor
+    replica: Tensor
+    replica_id: Tensor
+    offsets: Tensor
+    seed: int
+    round: int
+    step: int = 0
+
+    @classmethod
+    def of(cls, mask: Tensor, replica_ids: Tensor, seed: int, round: int) -> Pairs:
+        """The pairs where ``mask`` (replicas, clients) is true.
+
+        >>> pairs = Pairs.of(torch.tensor([[True, False], [True, True]]), torch.arange(2), seed=0, round=0)
+        >>> pairs.client.tolist(), pairs.replica.tolist(), pairs.offsets.tolist()
+        ([0, 0, 1], [0, 1, 1], [0, 2, 3])
+        """
+        client, replica = mask.T.nonzero(as_tuple=True)
+        counts = mask.sum(0)
+        offsets = torch.zeros(len(counts) + 1, dtype=torch.int64, device=mask.device)
+        offsets[1:] = counts.cumsum(0)
+        return cls(client, replica, replica_ids[replica], offsets, seed, round)
+
+    def at_step(self, step: int) -> Pairs:
+        return replace(self, step=step)
+
+    def __len__(self) -> int:
+        return len(self.client)
+
+
+class Federation(ABC):
+    """Clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
+
+    Parameters are flat: a batch of them has shape (P, D) when it goes with ``Pairs`` and (replicas, D) otherwise.
+    A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
+    +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default) or Gaussian of the same covariance.
+    """
+
+    clients: int
+    dimension: int
+    gradient_noise: float
+    noise: str
+
+    @abstractmethod
+    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """F_i(x) for each pair, shape (P,), in units of F."""
+
+    @abstractmethod
+    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """The gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
+
+    @abstractmethod
+    def global_loss(self, x: Tensor) -> Tensor:
+        """F(x), shape (replicas,)."""
+
+    @abstractmethod
+    def global_gradient(self, x: Tensor) -> Tensor:
+        """The gradient of F, shape (replicas, D)."""
+
+    @property
+    @abstractmethod
+    def optimum(self) -> Tensor:
+        """The minimiser x* of F, shape (D,), float64."""
+
+    @property
+    @abstractmethod
+    def optimal_value(self) -> float:
+        """F(x*)."""
+
+    @abstractmethod
+    def constants(self, region: Region | None = None) -> Constants:
+        """smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, on all of R^D
+        or on ``region``; each with whether it is exact, a bound in the safe direction, or an estimate."""
+
+    @abstractmethod
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Federation:
+        """The same federation with its tensors on another device or in another precision."""
+
+    def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """A stochastic gradient for each pair, shape (P, D): unbiased, its noise drawn afresh for every
+        (replica, client, round, step)."""
+        gradient = self.exact_gradient(x, pairs)
+        return gradient if self.gradient_noise == 0 else gradient + self.draw_noise(pairs).to(gradient)
+
+    def draw_noise(self, pairs: Pairs) -> Tensor:
+        """The additive noise of ``gradient``, shape (P, D)."""
+        key = words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, pairs.client, pairs.round, pairs.step)
+        draw = signs if self.noise == "two-point" else normals
+        return draw(key, self.dimension) * (self.gradient_noise / self.dimension**0.5)
+
+
+def check_noise(gradient_noise: float, noise: str) -> None:
+    """Refuse what is no noise."""
+    if not 0 <= gradient_noise < float("inf"):
+        raise ValueError(f"gradient_noise = {gradient_noise}: allowed is a finite number >= 0")
+    if noise not in NOISES:
+        raise ValueError(f"noise = {noise!r}: allowed is one of {', '.join(NOISES)}")

@@ -1,0 +1,199 @@
+"""Quadratic federations: every constant is known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .base import Federation, Pairs, check_noise
+from .constants import BOUND, EXACT, Constant, Constants, Region
+
+
+class Quadratic(Federation):
+    """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
+
+    So grad F_i(x) = H_i (x - c_i) and F has the minimiser x* = (sum_i H_i)^{-1} sum_i H_i c_i. The dissimilarity is
+    finite over all of R^D exactly when all H_i are equal (the common-Hessian family).
+
+    Entries given as int, Fraction or str ("1/100") are kept exactly for rational arithmetic; floats are the dyadic
+    numbers that they are.
+
+    Args:
+        hessians: (clients, D, D), or (clients, D) for diagonals.
+        centres: (clients, D), the clients' minimisers c_i, in units of x.
+        gradient_noise, noise: see ``Federation``.
+
+    Raises:
+        ValueError: shapes that do not match, entries that are not finite, a Hessian that is not symmetric positive
+            semidefinite, or a singular mean Hessian (no unique minimiser).
+
+    >>> fed = Quadratic.common_hessian(offsets=[1.0, -1.0])
+    >>> fed.optimum.tolist(), fed.constants()["dissimilarity"].value
+    ([0.0], 1.0)
+    """
+
+    def __init__(
+        self, hessians: Sequence, centres: Sequence, gradient_noise: float = 0.0, noise: str = "two-point"
+    ) -> None:
+        check_noise(float(gradient_noise), noise)
+        self.exact_hessians = _full_matrices(_exact_array("hessians", hessians))
+        self.exact_centres = _exact_array("centres", centres)
+        self.exact_gradient_noise = Fraction(gradient_noise)
+        if self.exact_centres.ndim != 2 or self.exact_hessians.shape[:2] != self.exact_centres.shape:
+            shapes = f"{self.exact_hessians.shape} and {self.exact_centres.shape}"
+            raise ValueError(f"hessians and centres have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
+        self.hessians = self.exact_hessians.astype(float)
+        self.centres = self.exact_centres.astype(float)
+        self.clients, self.dimension = self.centres.shape
+        self.gradient_noise, self.noise = float(gradient_noise), noise
+        self._check_convex()
+        self._place("cpu", torch.float64)
+
+    @classmethod
+    def common_hessian(
+        cls, offsets: Sequence, hessian: object = 1, gradient_noise: float = 0.0, noise: str = "two-point"
+    ) -> Quadratic:
+        """The family with one Hessian for all clients.
+
+        Args:
+            offsets: the clients' minimisers, (clients, D) or, for D = 1, (clients,).
+            hessian: a number h (standing for h times the identity), a diagonal (D,) or a matrix (D, D).
+        """
+        centres = _exact_array("offsets", offsets)
+        centres = centres[:, None] if centres.ndim == 1 else centres
+        hessian = _exact_array("hessian", hessian)
+        if hessian.ndim == 0:
+            hessian = np.full(centres.shape[1], hessian[()], dtype=object)
+        return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise)
+
+    def _check_convex(self) -> None:
+        if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
+            raise ValueError("hessians: allowed are symmetric matrices")
+        spectra = np.linalg.eigvalsh(self.hessians)
+        tolerance = 1e-12 * np.abs(spectra).max()
+        if spectra.min() < -tolerance:
+            raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
+                             "allowed is >= 0")  # fmt: skip
+        if np.linalg.eigvalsh(self.hessians.mean(0)).min() <= tolerance:
+            raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
+
+    def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
+        self._hessians = torch.as_tensor(self.hessians, device=device, dtype=dtype)
+        self._centres = torch.as_tensor(self.centres, device=device, dtype=dtype)
+        self._optimum = torch.as_tensor(self.exact_optimum.astype(float), device=device, dtype=dtype)
+
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Quadratic:
+        moved = object.__new__(type(self))
+        moved.__dict__.update(self.__dict__)
+        moved._place(device, dtype)
+        return moved
+
+    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        shifted = x - self._centres[pairs.client]
+        return (self._hessians[pairs.client] @ shifted[:, :, None])[:, :, 0]
+
+    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        return ((x - self._centres[pairs.client]) * self.exact_gradient(x, pairs)).sum(1) / 2
+
+    def global_gradient(self, x: Tensor) -> Tensor:
+        return (x - self._optimum) @ self._hessians.mean(0)
+
+    def global_loss(self, x: Tensor) -> Tensor:
+        return ((x - self._optimum) * self.global_gradient(x)).sum(1) / 2 + self.optimal_value
+
+    @cached_property
+    def exact_optimum(self) -> np.ndarray:
+        """x* in Fractions, shape (D,): the solution of (sum_i H_i) x = sum_i H_i c_i."""
+        pulls = [h @ c for h, c in zip(self.exact_hessians, self.exact_centres, strict=True)]
+        return _solve(self.exact_hessians.sum(0), sum(pulls[1:], pulls[0]))
+
+    @property
+    def optimum(self) -> Tensor:
+        return torch.as_tensor(self.exact_optimum.astype(float))
+
+    @cached_property
+    def exact_optimal_value(self) -> Fraction:
+        """F(x*) as a Fraction."""
+        shifted = self.exact_optimum - self.exact_centres
+        values = [s @ h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
+        return sum(values, Fraction(0)) / (2 * self.clients)
+
+    @property
+    def optimal_value(self) -> float:
+        return float(self.exact_optimal_value)
+
+    @property
+    def has_common_hessian(self) -> bool:
+        return bool((self.exact_hessians == self.exact_hessians[0]).all())
+
+    def constants(self, region: Region | None = None) -> Constants:
+        spectra = np.linalg.eigvalsh(self.hessians)
+        residuals = self._gradients_at_optimum()
+        at_optimum = float(np.linalg.norm(residuals, axis=1).max())
+        return Constants({
+            "smoothness": Constant(float(spectra.max()), EXACT, "largest Hessian eigenvalue of a client"),
+            "strong_convexity": Constant(max(0.0, float(spectra.min())), EXACT, "smallest Hessian eigenvalue"),
+            "dissimilarity": self._dissimilarity(residuals, region),
+            "dissimilarity_at_optimum": Constant(at_optimum, EXACT, "largest client gradient at x*"),
+            "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
+        })  # fmt: skip
+
+    def _gradients_at_optimum(self) -> np.ndarray:
+        shifted = self.exact_optimum.astype(float) - self.centres
+        return np.einsum("ijk,ik->ij", self.hessians, shifted)
+
+    def _dissimilarity(self, residuals: np.ndarray, region: Region | None) -> Constant:
+        """sup of |(H_i - H)(x - x*) + grad F_i(x*)| over x and i."""
+        if self.has_common_hessian:
+            value = float(np.linalg.norm(residuals, axis=1).max())
+            return Constant(value, EXACT, "common Hessian: the same at every x")
+        if region is None:
+            return Constant(float("inf"), EXACT, "Hessians differ: unbounded over R^D")
+        deviations = self.hessians - self.hessians.mean(0)
+        shift = np.asarray(region.centre) - self.exact_optimum.astype(float)
+        at_centre = np.linalg.norm(residuals + deviations @ shift, axis=1)
+        value = (at_centre + region.radius * np.linalg.norm(deviations, ord=2, axis=(1, 2))).max()
+        return Constant(float(value), BOUND, "value at the ball's centre plus radius times spectral norm")
+
+
+def _exact_array(name: str, values: object) -> np.ndarray:
+    """An object array of Fractions."""
+    array = np.asarray(values, dtype=object)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty")
+    try:
+        fractions = [Fraction(v.item() if isinstance(v, np.generic) else v) for v in array.flat]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} = {values!r}: allowed are finite numbers") from None
+    exact = np.empty(array.shape, dtype=object)
+    exact.ravel()[:] = fractions
+    return exact
+
+
+def _full_matrices(hessians: np.ndarray) -> np.ndarray:
+    """(M, D, D) from (M, D) diagonals; anything else unchanged."""
+    if hessians.ndim != 2:
+        return hessians
+    full = np.full((*hessians.shape, hessians.shape[1]), Fraction(0), dtype=object)
+    for i in range(hessians.shape[1]):
+        full[:, i, i] = hessians[:, i]
+    return full
+
+
+def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The solution of a regular linear system in rational arithmetic."""
+    from flint import fmpq, fmpq_mat
+
+    def convert(f: Fraction) -> fmpq:
+        return fmpq(f.numerator, f.denominator)
+
+    size = len(right)
+    solution = fmpq_mat(size, size, [convert(f) for f in matrix.ravel()]).solve(
+        fmpq_mat(size, 1, [convert(f) for f in right])
+    )
+    return np.array([Fraction(int(solution[i, 0].p), int(solution[i, 0].q)) for i in range(size)], dtype=object)

@@ -1,0 +1,85 @@
+"""Counter-based random draws: a draw is a function of what it is for, never of what shares its batch.
+
+Every number used by a simulation is a hash of ``(seed, axis, replica, client, round, step)``. So a replica's draws
+are the same whether it runs alone or among a thousand, on one chunk plan or another, before or after a restart, and
+on every device: the hash is integer arithmetic modulo 2^64 (the finalizer of Steele, Lea & Flood, "Fast splittable
+pseudorandom number generators", 2014).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+_GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
+_MULTIPLIER_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
+_MULTIPLIER_2 = -7723592293110705685  # 0x94D049BB133111EB
+
+
+class Axis(IntEnum):
+    """What a draw is for; draws on different axes are independent streams."""
+
+    SNAPSHOT = 1
+    COHORT = 2
+    ARBITRARY = 3
+    GRADIENT_NOISE = 4
+
+
+def _shift_right(x: Tensor, bits: int) -> Tensor:
+    """Logical right shift of int64 (torch's ``>>`` keeps the sign)."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _mix(x: Tensor) -> Tensor:
+    x = (x ^ _shift_right(x, 30)) * _MULTIPLIER_1
+    x = (x ^ _shift_right(x, 27)) * _MULTIPLIER_2
+    return x ^ _shift_right(x, 31)
+
+
+def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
+    """64 random bits (int64) for each entry of the broadcast ``coordinates``.
+
+    >>> a = words(0, Axis.COHORT, torch.arange(3), 7)
+    >>> bool((a[2:] == words(0, Axis.COHORT, torch.tensor([2]), 7)).all())
+    True
+    """
+    device = next((c.device for c in coordinates if isinstance(c, Tensor)), torch.device("cpu"))
+    state = _mix(torch.tensor(seed, dtype=torch.int64, device=device) + _GOLDEN)
+    for coordinate in (int(axis), *coordinates):
+        coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=device)
+        state = _mix((state ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
+    return state
+
+
+def uniforms(words: Tensor) -> Tensor:
+    """Uniform float64 numbers in the open interval (0, 1), of 52 bits and a half: symmetric about 1/2.
+
+    >>> float(uniforms(torch.tensor([0])))  # the smallest one
+    1.1102230246251565e-16
+    """
+    return (_shift_right(words, 12).to(torch.float64) + 0.5) * 2.0**-52
+
+
+def exponentials(words: Tensor) -> Tensor:
+    """Standard exponential float64 numbers, positive and finite."""
+    return -torch.log(uniforms(words))
+
+
+def signs(words: Tensor, dimension: int) -> Tensor:
+    """Fair signs +-1, shape ``words.shape + (dimension,)``, int8; 64 of them from each derived word."""
+    blocks = torch.arange(-(-dimension // 64), device=words.device)
+    derived = _mix(words[..., None] + (blocks + 1) * _GOLDEN)
+    bits = (derived[..., None] >> torch.arange(64, device=words.device)) & 1
+    return (2 * bits - 1).to(torch.int8).flatten(-2)[..., :dimension]
+
+
+def normals(words: Tensor, dimension: int) -> Tensor:
+    """Standard normal float64 numbers, shape ``words.shape + (dimension,)`` (Box-Muller)."""
+    half = -(-dimension // 2)
+    counters = torch.arange(2 * half, device=words.device)
+    uniform = uniforms(_mix(words[..., None] + (counters + 1) * _GOLDEN))
+    radius = torch.sqrt(-2.0 * torch.log(uniform[..., :half]))
+    angle = 2.0 * torch.pi * uniform[..., half:]
+    return torch.cat([radius * torch.cos(angle), radius * torch.sin(angle)], dim=-1)[..., :dimension]

@@ -1,0 +1,122 @@
+"""A setting: a federation, an algorithm, a participation process, a start; everything a claim speaks about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from .federations.constants import BOUND, EXACT, Constant
+from .quantities import RUN_QUANTITIES
+
+if TYPE_CHECKING:
+    from .algorithms import Fast
+    from .federations import Federation
+    from .participation import Participation
+    from .simulation.run import Run
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What runs: ``algorithm`` on ``federation``, with arbitrary rounds from ``participation``.
+
+    Args:
+        federation, algorithm, participation: see their packages.
+        start: x_0, a number (the same in every coordinate) or (D,), in units of x.
+
+    Raises:
+        ValueError: a start of the wrong shape or not finite, or a cohort that the federation cannot supply.
+    """
+
+    federation: Federation
+    algorithm: Fast
+    participation: Participation
+    start: Any = 0.0
+
+    def __post_init__(self) -> None:
+        self.participation.check(self.federation.clients)
+        self.algorithm.uniform.check(self.federation.clients)
+        start = np.asarray(self.start, dtype=object)
+        if start.shape not in ((), (self.federation.dimension,)):
+            raise ValueError(f"start has shape {start.shape}: allowed is () or ({self.federation.dimension},)")
+        if not np.isfinite(start.astype(float)).all():
+            raise ValueError(f"start = {self.start!r}: allowed are finite numbers")
+
+    @cached_property
+    def exact_start(self) -> np.ndarray:
+        """x_0 as Fractions, (D,)."""
+        values = np.broadcast_to(np.asarray(self.start, dtype=object), (self.federation.dimension,))
+        return np.array([Fraction(v.item() if isinstance(v, np.generic) else v) for v in values], dtype=object)
+
+    @cached_property
+    def start_vector(self) -> torch.Tensor:
+        """x_0, (D,) float64."""
+        start = np.asarray(self.start, dtype=object).astype(float)
+        return torch.from_numpy(np.broadcast_to(start, (self.federation.dimension,)).copy())
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether every run is the same: no noise, a fixed arbitrary set, full and periodic snapshots."""
+        everyone = self.algorithm.cohort == self.federation.clients and not self.algorithm.replacement
+        alternates = self.algorithm.periodic or self.algorithm.snapshot_probability in (0, 1)
+        return self.federation.gradient_noise == 0 and self.participation.deterministic and everyone and alternates
+
+    def quantities(self, rounds: Any = None, needed: Collection[str] | None = None) -> dict[str, Constant]:
+        """The claims' quantities (only those ``needed``, if given) with how each is known.
+
+        Quantities of the run are included where they can be told beforehand: for deterministic runs of a quadratic
+        federation, as maxima over all of the first max(rounds) rounds.
+        """
+        known = dict(self.federation.constants())
+        known["clients"] = Constant(self.federation.clients, EXACT, "the federation")
+        for name, value in self.algorithm.quantities().items():
+            known[name] = Constant(value, EXACT, "the algorithm")
+        known["arbitrary_cohort"] = Constant(self.participation.cohort, EXACT, "the participation process")
+        if rounds is not None:
+            known["rounds"] = Constant(rounds, EXACT, "given")
+        if needed is None or {"initial_gap", "initial_distance"} & set(needed):
+            known |= self._initial_quantities()
+        if rounds is not None and needed is not None and set(RUN_QUANTITIES) & set(needed):
+            known |= self._run_quantities(int(np.max(rounds)))
+        return known if needed is None else {name: known[name] for name in needed if name in known}
+
+    def _initial_quantities(self) -> dict[str, Constant]:
+        """F(x_0) - F* and |x_0 - x*|, widened by what the optimum's certificate leaves open."""
+        fed, x = self.federation, self.start_vector
+        gap = float(fed.global_loss(x[None])[0]) - fed.optimal_value
+        distance = float(torch.linalg.vector_norm(x - fed.optimum))
+        if not hasattr(fed, "optimum_distance_bound"):
+            return {
+                "initial_gap": Constant(max(gap, 0.0), EXACT, "F(x_0) - F(x*)"),
+                "initial_distance": Constant(distance, EXACT, "|x_0 - x*|"),
+            }
+        return {
+            "initial_gap": Constant(max(gap, 0.0) + fed.optimum_gap_bound, BOUND, "F(x_0) - F(x*) and certificate"),
+            "initial_distance": Constant(distance + fed.optimum_distance_bound, BOUND, "|x_0 - x*| and certificate"),
+        }
+
+    def _run_quantities(self, rounds: int) -> dict[str, Constant]:
+        from .evidence.trajectory import peaks
+        from .federations.quadratic import Quadratic
+
+        if not (self.deterministic and isinstance(self.federation, Quadratic)):
+            return {}
+        how = f"maximum over the deterministic run's first {rounds} rounds"
+        return {name: Constant(value, EXACT, how) for name, value in peaks(self, rounds).items()}
+
+    def exact(self, rounds: Any = None) -> Any:
+        """Exact expected errors, for quadratic federations: see ``fedtheory.evidence.moments``."""
+        from .evidence.moments import exact_errors
+
+        return exact_errors(self, rounds)
+
+    def simulate(self, replicas: int = 32, rounds: int = 1000, seed: int = 0, **options: Any) -> Run:
+        """Simulated runs: see ``fedtheory.simulation.simulate``."""
+        from .simulation import simulate
+
+        return simulate(self, replicas=replicas, rounds=rounds, seed=seed, **options)
