@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .federations.base import Pairs
 from .federations.constants import BOUND, EXACT, Constant
 from .quantities import RUN_QUANTITIES
 
@@ -84,6 +86,17 @@ class Setting:
         if rounds is not None and needed is not None and set(RUN_QUANTITIES) & set(needed):
             known |= self._run_quantities(int(np.max(rounds)))
         return known if needed is None else {name: known[name] for name in needed if name in known}
+
+    def fingerprint(self) -> str:
+        """A hash of everything that decides a run: two settings that differ in effect differ here."""
+        probe = torch.linspace(-1, 1, self.federation.dimension, dtype=torch.float64)[None]
+        everyone = Pairs.of(torch.ones(1, self.federation.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
+        points = probe.expand(self.federation.clients, -1)
+        content = hashlib.sha256(self.federation.exact_gradient(points, everyone).numpy().tobytes())
+        for part in (self.algorithm, self.participation, self.federation.gradient_noise, self.federation.noise):
+            content.update(repr(part).encode())
+        content.update(self.start_vector.numpy().tobytes())
+        return content.hexdigest()
 
     def _initial_quantities(self) -> dict[str, Constant]:
         """F(x_0) - F* and |x_0 - x*|, widened by what the optimum's certificate leaves open."""

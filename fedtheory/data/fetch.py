@@ -41,7 +41,7 @@ def _outcome() -> str:
                 return how
             reasons.append(f"{how}, but the files are not where they should be")
         except Exception as error:  # whatever it is, the caller goes on without the data
-            reasons.append(" ".join(f"{type(error).__name__}: {error}".split()))
+            reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
     return f"not available ({'; '.join(reasons)}). What needs it is skipped."
 
 

@@ -1,0 +1,254 @@
+"""Multinomial logistic regression, its rows split between clients: real data with constants that are known."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data import Dataset, dirichlet
+from .base import Federation, Pairs, check_noise
+from .constants import Constants, Region
+from .logistic_constants import LogisticConstants
+from .logistic_optimum import Optimum, minimise
+
+_ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
+
+
+class Logistic(Federation):
+    """L2-regularised multinomial logistic regression with cross-entropy loss.
+
+    Client i holds rows a_s (p features) with labels y_s, s = 1..n_i, and
+
+        F_i(W) = (1/n_i) sum_s (log sum_c exp(w_c . a_s) - w_{y_s} . a_s) + (l2/2) |W|^2,    F = (1/M) sum_i F_i,
+
+    so that clients count equally, however many rows they hold. W = (w_1, ..., w_C) is flat, class after class:
+    D = C p and ``x.reshape(C, p)[c]`` is w_c. There is no bias term; give the rows a constant column for one.
+    Losses stay finite and accurate for any finite W: everything goes through log-sum-exp.
+
+    Args:
+        features: for each client an array (n_i, p), finite, n_i >= 1.
+        labels: for each client an integer array (n_i,) with entries in 0 to C - 1.
+        l2: the regularisation, in units of F / x^2; finite and > 0.
+        classes: C, at least 2; by default one more than the largest label.
+        gradient_noise, noise: the additive noise of stochastic gradients, see ``Federation``.
+
+    Raises:
+        ValueError: for an argument outside its range, naming it and what is allowed.
+
+    Source: the convex test problem common in federated learning; D. Boehning, "Multinomial logistic regression
+    algorithm", 1992, for the curvature.
+
+    >>> fed = Logistic([[[1.0]], [[1.0]]], [[0], [1]], l2=1.0)  # two clients that want opposite labels
+    >>> fed.clients, fed.dimension, fed.optimum.tolist()
+    (2, 2, [0.0, 0.0])
+    >>> round(float(fed.constants()["dissimilarity"].value), 6)
+    1.0
+    """
+
+    def __init__(
+        self,
+        features: Sequence[np.ndarray],
+        labels: Sequence[np.ndarray],
+        l2: float,
+        *,
+        classes: int | None = None,
+        gradient_noise: float = 0.0,
+        noise: str = "two-point",
+    ) -> None:
+        check_noise(gradient_noise, noise)
+        if not 0 < l2 < float("inf"):
+            raise ValueError(f"l2 = {l2}: allowed is a finite number > 0")
+        self.l2, self.gradient_noise, self.noise = float(l2), float(gradient_noise), noise
+        blocks, targets = _checked(features, labels)
+        largest = max(int(target.max()) for target in targets)
+        self.classes = max(2, largest + 1) if classes is None else classes
+        if self.classes < max(2, largest + 1):
+            raise ValueError(f"classes = {classes}: allowed is an integer >= {max(2, largest + 1)}")
+        self.clients, self.dimension = len(blocks), self.classes * blocks[0].shape[1]
+        sizes = np.array([len(block) for block in blocks])
+        self._starts = [0, *np.cumsum(sizes).tolist()]
+        self._rows = torch.from_numpy(np.concatenate(blocks))
+        self._labels = torch.from_numpy(np.concatenate(targets))
+        self._weights = torch.from_numpy(np.repeat(1.0 / (self.clients * sizes), sizes))
+        self._known: dict[str, Optimum | LogisticConstants] = {}  # shared by all copies that ``to`` makes
+        self._original = self
+
+    @classmethod
+    def split(
+        cls,
+        dataset: Dataset,
+        clients: int,
+        alpha: float,
+        l2: float,
+        seed: int,
+        gradient_noise: float = 0.0,
+        noise: str = "two-point",
+    ) -> Logistic:
+        """The rows of ``dataset`` split by ``data.dirichlet(labels, clients, alpha, seed)``: each client gets
+        floor(N / clients) of them, its labels distributed as Dirichlet(alpha) draws.
+
+        Features are taken as they are: pass ``dataset.normalised()`` for a problem that is O(1)-smooth.
+
+        >>> from fedtheory import data
+        >>> Logistic.split(data.load("digits").normalised(), clients=50, alpha=0.3, l2=0.1, seed=0).dimension
+        640
+        """
+        parts = dirichlet(dataset.labels, clients, alpha, seed)
+        features, labels = [dataset.features[part] for part in parts], [dataset.labels[part] for part in parts]
+        return cls(features, labels, l2, classes=dataset.classes, gradient_noise=gradient_noise, noise=noise)
+
+    # Local objectives: each client's rows are read once, for all pairs of that client together.
+
+    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        self._check(x, len(pairs))
+        result = 0.5 * self.l2 * x.square().sum(1)
+        for span, rows in self._present(pairs):
+            result[span] += self._cross_entropy(x[span], rows).mean(0)
+        return result
+
+    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        self._check(x, len(pairs))
+        result = self.l2 * x
+        for span, rows in self._present(pairs):
+            result[span] += self._pull_back(self._residuals(x[span], rows), rows) / (rows.stop - rows.start)
+        return result
+
+    # The global objective: one pass over all rows, in chunks.
+
+    def global_loss(self, x: Tensor) -> Tensor:
+        self._check(x)
+        result = 0.5 * self.l2 * x.square().sum(1)
+        for rows in self._chunks(len(x)):
+            result += self._weights[rows] @ self._cross_entropy(x, rows)
+        return result
+
+    def global_gradient(self, x: Tensor) -> Tensor:
+        self._check(x)
+        result = self.l2 * x
+        for rows in self._chunks(len(x)):
+            result += self._pull_back(self._residuals(x, rows) * self._weights[rows, None, None], rows)
+        return result
+
+    # What is known about the problem: computed once, in float64 on the CPU.
+
+    @property
+    def optimum(self) -> Tensor:
+        """The minimiser x* of F, (D,), float64 on the CPU, up to ``optimum_error``.
+
+        Raises:
+            RuntimeError: if the gradient at the point found is not as small as the certificate asks.
+        """
+        return self._optimum.x
+
+    @property
+    def optimal_value(self) -> float:
+        """F at ``optimum``; above F(x*) by at most ``optimal_value_error``."""
+        return self._optimum.value
+
+    @property
+    def optimum_gradient_norm(self) -> float:
+        """|grad F(optimum)|, in units of F / x."""
+        return self._optimum.gradient_norm
+
+    @property
+    def optimum_error(self) -> float:
+        """Certificate |optimum - x*| <= |grad F(optimum)| / l2, by strong convexity; in units of x."""
+        return self._optimum.gradient_norm / self.l2
+
+    @property
+    def optimal_value_error(self) -> float:
+        """Certificate 0 <= optimal_value - F(x*) <= |grad F(optimum)|^2 / (2 l2), by strong convexity."""
+        return self._optimum.gradient_norm**2 / (2 * self.l2)
+
+    def constants(self, region: Region | None = None) -> Constants:
+        """The constants on all of R^D or on ``region``; ``LogisticConstants`` states and proves each.
+
+        Raises:
+            ValueError: if the centre of ``region`` is no point of R^D.
+        """
+        if region is not None and np.shape(region.centre) != (self.dimension,):
+            raise ValueError(f"region.centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
+        if "constants" not in self._known:
+            source = self._original
+            blocks = [source._rows[i:j] for i, j in zip(self._starts, self._starts[1:], strict=False)]
+            targets = [source._labels[i:j] for i, j in zip(self._starts, self._starts[1:], strict=False)]
+            self._known["constants"] = LogisticConstants(blocks, targets, self.classes, self.l2)
+        return self._known["constants"].at(self._optimum, self.gradient_noise, region)
+
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Logistic:
+        moved = copy.copy(self)
+        source = self._original
+        moved._rows, moved._weights = source._rows.to(device, dtype), source._weights.to(device, dtype)
+        moved._labels = source._labels.to(device)
+        return moved
+
+    # Helpers. ``rows`` is a slice of the N rows of data, n of them; ``x`` has B rows.
+
+    @property
+    def _optimum(self) -> Optimum:
+        if "optimum" not in self._known:
+            source = self._original
+            self._known["optimum"] = minimise(source._rows, source._labels, source._weights, self.classes, self.l2)
+        return self._known["optimum"]
+
+    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:
+        """For each client that takes part: its span of pairs and its rows."""
+        offsets = pairs.offsets.tolist()
+        for i, (start, stop) in enumerate(zip(offsets, offsets[1:], strict=False)):
+            if stop > start:
+                yield slice(start, stop), slice(self._starts[i], self._starts[i + 1])
+
+    def _chunks(self, replicas: int) -> Iterator[slice]:
+        size = max(1, _ENTRIES // max(1, replicas * self.classes))
+        total = self._starts[-1]
+        for start in range(0, total, size):
+            yield slice(start, min(start + size, total))
+
+    def _scores(self, x: Tensor, rows: slice) -> Tensor:
+        """w_c . a_s, shape (n, B, C)."""
+        data = self._rows[rows]
+        return (data @ x.reshape(-1, data.shape[1]).T).view(len(data), len(x), self.classes)
+
+    def _cross_entropy(self, x: Tensor, rows: slice) -> Tensor:
+        """log sum_c exp(w_c . a_s) - w_{y_s} . a_s, shape (n, B)."""
+        scores = self._scores(x, rows)
+        labels = self._labels[rows, None, None].expand(-1, len(x), 1)
+        return -torch.log_softmax(scores, dim=2).gather(2, labels).squeeze(2)
+
+    def _residuals(self, x: Tensor, rows: slice) -> Tensor:
+        """softmax(W a_s) - e_{y_s}, shape (n, B, C)."""
+        probabilities = torch.softmax(self._scores(x, rows), dim=2)
+        labels = self._labels[rows, None, None].expand(-1, len(x), 1)
+        return probabilities.scatter_add_(2, labels, probabilities.new_full((1, 1, 1), -1.0).expand(labels.shape))
+
+    def _pull_back(self, residuals: Tensor, rows: slice) -> Tensor:
+        """sum_s r_s a_s^T of residuals (n, B, C), flat: shape (B, D)."""
+        return (residuals.flatten(1).T @ self._rows[rows]).view(residuals.shape[1], self.dimension)
+
+    def _check(self, x: Tensor, rows: int | None = None) -> None:
+        if x.ndim != 2 or x.shape[1] != self.dimension or rows not in (None, len(x)):
+            allowed = f"({'replicas' if rows is None else rows}, {self.dimension})"
+            raise ValueError(f"x has shape {tuple(x.shape)}: allowed is {allowed}")
+
+
+def _checked(
+    features: Sequence[np.ndarray], labels: Sequence[np.ndarray]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The clients' rows as float64 and labels as int64, or a ``ValueError``."""
+    blocks, targets = [np.asarray(block, dtype=np.float64) for block in features], [np.asarray(y) for y in labels]
+    if len(blocks) == 0 or len(blocks) != len(targets):
+        raise ValueError(f"{len(blocks)} features and {len(targets)} labels: allowed is as many of each, at least one")
+    for i, (block, target) in enumerate(zip(blocks, targets, strict=True)):
+        if block.ndim != 2 or 0 in block.shape or block.shape[1] != blocks[0].shape[-1]:
+            raise ValueError(f"features[{i}] has shape {block.shape}: allowed is (n, p), not empty, p the same for all")
+        if not np.isfinite(block).all():
+            raise ValueError(f"features[{i}] has entries that are not finite: allowed are finite numbers")
+        if target.shape != (len(block),) or target.dtype.kind not in "iu" or target.min() < 0:
+            raise ValueError(
+                f"labels[{i}] of shape {target.shape}, type {target.dtype}: allowed is ({len(block)},), integers >= 0"
+            )
+    return blocks, [target.astype(np.int64) for target in targets]

@@ -1,0 +1,136 @@
+"""Checkpoints: one immutable file a segment of rounds, written beside and renamed, never overwritten.
+
+A segment holds the rows recorded since the previous one and all the state that the next round needs. Loading a run
+is concatenating its segments; resuming it is restoring the last one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..quantities import RUN_QUANTITIES
+from .run import OBSERVABLES, ROWS, STATISTICS, Run
+
+if TYPE_CHECKING:
+    from .engine import _State
+
+_STATE_DICTS = ("sums", "least", "most", "current")
+
+
+class Checkpoints:
+    """The segments of one chunk of replicas; in memory only when there is no directory."""
+
+    def __init__(self, directory: Path | None, every: int) -> None:
+        self.directory, self.every = directory, every
+        self.segments: list[dict[str, np.ndarray]] = []
+        self.pending: list[tuple[int, dict[str, np.ndarray]]] = []
+        self.final: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def open(cls, directory: str | Path | None, label: dict[str, Any], every: int) -> Checkpoints:
+        """The store in ``directory``/replica-<first>; an existing one must carry the same label.
+
+        Raises:
+            ValueError: the directory holds another run; the differing entries are named.
+        """
+        if directory is None:
+            return cls(None, every)
+        folder = Path(directory) / f"replica-{label['first_replica']:06d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        tag = folder / "run.json"
+        if not tag.exists():
+            write_beside(tag, json.dumps(label, indent=1).encode())
+        found = json.loads(tag.read_text())
+        differing = [f"{k} = {found.get(k)!r} there, {v!r} here" for k, v in label.items() if found.get(k) != v]
+        if differing:
+            raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")
+        store = cls(folder, every)
+        for path in sorted(folder.glob("segment-*.npz")):
+            with np.load(path, allow_pickle=False) as arrays:
+                store.segments.append(dict(arrays))
+        return store
+
+    def restore(self, state: _State) -> int:
+        """Put the last segment's state back; the round to go on with (0 for a new run)."""
+        if not self.segments:
+            return 0
+        last = self.segments[-1]
+        device = state.x.device
+        state.x = torch.as_tensor(last["x"], device=device, dtype=state.x.dtype)
+        state.peaks = torch.as_tensor(last["peaks"], device=device)
+        state.diverged_at = torch.as_tensor(last["diverged_at"], device=device)
+        for kind in _STATE_DICTS:
+            for name in OBSERVABLES:
+                getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
+        return int(last["next_round"])
+
+    def record(self, round: int, state: _State) -> None:
+        """Keep a row of every statistic."""
+        row = {}
+        for name in OBSERVABLES:
+            for statistic, kind in zip(STATISTICS, ("current", "sums", "least", "most"), strict=True):
+                row[name + statistic] = getattr(state, kind)[name].cpu().numpy()
+        self.pending.append((round, row))
+
+    def maybe_save(self, next_round: int, state: _State) -> None:
+        if self.directory is not None and next_round % self.every == 0:
+            self._save(next_round, state)
+
+    def finish(self, rounds: int, state: _State) -> None:
+        """Write what is left, unless a finished run was only loaded."""
+        if self.pending:
+            self._save(rounds + 1, state)
+
+    def _save(self, next_round: int, state: _State) -> None:
+        arrays = {
+            "next_round": np.array(next_round),
+            "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
+            "x": state.x.cpu().numpy(),
+            "peaks": state.peaks.cpu().numpy(),
+            "diverged_at": state.diverged_at.cpu().numpy(),
+        }
+        for name in ROWS:
+            columns = [row[name] for _, row in self.pending]
+            arrays[name] = np.stack(columns, axis=1) if columns else np.zeros((len(state.ids), 0))
+        for kind in _STATE_DICTS:
+            for name in OBSERVABLES:
+                arrays[f"{kind}.{name}"] = getattr(state, kind)[name].cpu().numpy()
+        if self.directory is not None:
+            _save_arrays(self.directory / f"segment-{next_round:012d}.npz", arrays)
+        self.segments.append(arrays)
+        self.pending = []
+
+    def load(self) -> Run:
+        """All segments as one run."""
+        last = self.segments[-1]
+        rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1) for name in ROWS}
+        rounds = np.concatenate([segment["rounds"] for segment in self.segments])
+        peaks = {name: last["peaks"][:, i] for i, name in enumerate(RUN_QUANTITIES)}
+        return Run(rounds, rows, peaks, last["diverged_at"])
+
+
+def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    import io
+
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    write_beside(path, buffer.getvalue())
+
+
+def write_beside(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all: beside, synced, renamed."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,205 @@
+"""The batched engine: all replicas of a setting advance round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..federations.base import Federation, Pairs
+from ..participation import Keys
+from ..quantities import RUN_QUANTITIES
+from ..randomness import Axis
+from .checkpoint import Checkpoints
+from .local import LocalSGD, average, local_update
+from .run import OBSERVABLES, Run
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+CHUNK_BYTES = 256 * 2**20
+"""Size that the parameters of one round's pairs may reach before replicas are split into chunks."""
+
+
+def simulate(
+    setting: Setting,
+    *,
+    replicas: int = 32,
+    rounds: int = 1000,
+    seed: int = 0,
+    record_every: int | None = None,
+    run_quantities: bool = False,
+    chunk: int | None = None,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float64,
+    directory: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Simulate ``replicas`` independent runs of ``rounds`` rounds.
+
+    Args:
+        record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
+            recorded, and sums, minima and maxima are accumulated in every round.
+        run_quantities: also track G_1 to G_3 of FAST (the sums run over the local steps k = 0..K-1). With several
+            local steps this trains all clients in snapshot rounds.
+        chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
+        directory: where to keep checkpoints; an interrupted run continues from the last one.
+        checkpoint_every: rounds between checkpoints (default: a tenth of the run).
+        progress: called with (replica-rounds done, replica-rounds in all).
+
+    Raises:
+        ValueError: a count below 1, or a directory that holds another run.
+    """
+    for name, value in {"replicas": replicas, "rounds": rounds, "record_every": record_every or 1}.items():
+        if value < 1:
+            raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
+    plan = _Plan(
+        setting, rounds, seed, record_every or max(1, rounds // 100), run_quantities,
+        setting.federation.to(device, dtype), setting.start_vector.to(device, dtype),
+    )  # fmt: skip
+    size = chunk or _default_chunk(setting, replicas, dtype)
+    parts = []
+    for start in range(0, replicas, size):
+        ids = torch.arange(start, min(start + size, replicas), device=device)
+        store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
+        parts.append(_run_chunk(plan, ids, store, _shifted(progress, start * rounds, replicas * rounds)))
+    return Run.join(parts)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What all chunks of one simulation share."""
+
+    setting: Setting
+    rounds: int
+    seed: int
+    record_every: int
+    run_quantities: bool
+    federation: Federation
+    start: Tensor
+
+    def label(self, ids: Tensor) -> dict[str, Any]:
+        """What must agree for a checkpoint to belong to this simulation."""
+        return {
+            "setting": self.setting.fingerprint(),
+            "dtype": str(self.start.dtype),
+            "seed": self.seed,
+            "rounds": self.rounds,
+            "record_every": self.record_every,
+            "run_quantities": self.run_quantities,
+            "first_replica": int(ids[0]),
+            "replicas": len(ids),
+        }
+
+
+def _default_chunk(setting: Setting, replicas: int, dtype: torch.dtype) -> int:
+    cohort = max(setting.algorithm.cohort, setting.participation.cohort)
+    per_replica = cohort * setting.federation.dimension * (torch.finfo(dtype).bits // 8)
+    return max(1, min(replicas, CHUNK_BYTES // per_replica))
+
+
+def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:
+    return (lambda more: progress(done + more, total)) if progress else (lambda more: None)
+
+
+def _run_chunk(plan: _Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
+    state = _State.initial(plan, ids)
+    first = store.restore(state)
+    participation = plan.setting.participation.init(
+        Keys(plan.seed, Axis.ARBITRARY, ids, plan.federation.clients)
+    )
+    for round in range(first, plan.rounds + 1):
+        state.observe(plan, round)
+        if round % plan.record_every == 0 or round == plan.rounds:
+            store.record(round, state)
+        if round == plan.rounds:
+            break
+        participation = state.advance(plan, round, participation)
+        progress((round + 1) * len(ids))
+        store.maybe_save(round + 1, state)
+    store.finish(plan.rounds, state)
+    return store.load()
+
+
+@dataclass
+class _State:
+    """All that changes from round to round; plain tensors, so that it can be saved."""
+
+    ids: Tensor
+    x: Tensor
+    sums: dict[str, Tensor]
+    least: dict[str, Tensor]
+    most: dict[str, Tensor]
+    current: dict[str, Tensor]
+    peaks: Tensor
+    diverged_at: Tensor
+
+    @classmethod
+    def initial(cls, plan: _Plan, ids: Tensor) -> _State:
+        def full(value: float) -> dict[str, Tensor]:
+            return {n: torch.full((len(ids),), value, dtype=torch.float64, device=ids.device) for n in OBSERVABLES}
+
+        x = plan.start.expand(len(ids), -1).clone()
+        peaks = torch.zeros(len(ids), len(RUN_QUANTITIES), dtype=torch.float64, device=ids.device)
+        return cls(ids, x, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), peaks, torch.full_like(ids, -1))
+
+    def observe(self, plan: _Plan, round: int) -> None:
+        """Record |x_r - x*|^2 and |grad F(x_r)|^2; ``sums`` run over the rounds before this one."""
+        fed = plan.federation
+        gradient = fed.global_gradient(self.x)
+        distance = self.x - fed.optimum.to(self.x)
+        finite = torch.isfinite(self.x).all(1)
+        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
+        for name, vector in {"squared_distance": distance, "squared_gradient": gradient}.items():
+            self.sums[name] = self.sums[name] + self.current[name]
+            value = vector.square().sum(1).to(torch.float64)
+            self.current[name] = torch.where(finite, value, torch.inf)
+            self.least[name] = torch.minimum(self.least[name], self.current[name])
+            self.most[name] = torch.maximum(self.most[name], self.current[name])
+
+    def advance(self, plan: _Plan, round: int, participation: Any) -> Any:
+        """One round of FAST for every replica; returns the participation process's next state."""
+        algorithm, fed = plan.setting.algorithm, plan.federation
+        solver = LocalSGD(algorithm.local_steps, float(algorithm.local_lr))
+        snapshot = algorithm.is_snapshot(Keys(plan.seed, Axis.SNAPSHOT, self.ids, fed.clients), round)
+        arbitrary, participation = plan.setting.participation.step(participation, round)
+        counts = arbitrary
+        if snapshot.any():
+            uniform, _ = algorithm.uniform.step(Keys(plan.seed, Axis.COHORT, self.ids, fed.clients), round)
+            counts = torch.where(snapshot[:, None], uniform, arbitrary)
+        pairs = Pairs.of(counts > 0, self.ids, plan.seed, round)
+        weights = counts[pairs.replica, pairs.client].to(self.x) / counts.sum(1)[pairs.replica]
+        before = self.x
+        models, gradients = local_update(fed, before[pairs.replica], pairs, solver)
+        if plan.run_quantities:
+            mean_gradient = average(gradients, weights, pairs, len(self.ids))
+            self._track_peaks(plan, round, snapshot, mean_gradient, solver)
+        self.x = average(models, weights, pairs, len(self.ids))
+        return participation
+
+    def _track_peaks(self, plan: _Plan, round: int, snapshot: Tensor, mean_gradient: Tensor, solver: LocalSGD) -> None:
+        cohort = mean_gradient.square().sum(1).to(torch.float64)
+        full = torch.zeros_like(cohort)
+        if snapshot.any():
+            everyone = snapshot[:, None].expand(-1, plan.federation.clients)
+            full = self._full_gradient_sum(plan, round, everyone, solver).square().sum(1).to(torch.float64)
+        zero = torch.zeros_like(cohort)
+        values = torch.stack(
+            [torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero)],
+            dim=1,
+        )
+        self.peaks = torch.maximum(self.peaks, values)
+
+    def _full_gradient_sum(self, plan: _Plan, round: int, everyone: Tensor, solver: LocalSGD) -> Tensor:
+        """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
+        if solver.steps == 1:
+            return plan.federation.global_gradient(self.x)
+        pairs = Pairs.of(everyone, self.ids, plan.seed, round)
+        weights = torch.full((len(pairs),), 1 / plan.federation.clients).to(self.x)
+        _, gradients = local_update(plan.federation, self.x[pairs.replica], pairs, solver)
+        return average(gradients, weights, pairs, len(self.ids))

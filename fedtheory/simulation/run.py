@@ -1,0 +1,85 @@
+"""What a simulation returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from ..functionals import Functional
+from ..quantities import RUN_QUANTITIES
+
+OBSERVABLES = ("squared_distance", "squared_gradient")
+STATISTICS = ("", "_sum", "_min", "_max")
+ROWS = tuple(name + statistic for name in OBSERVABLES for statistic in STATISTICS)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Recorded replicas.
+
+    Attributes:
+        rounds: (n,) int64, the recorded rounds, 0 first.
+        rows: by name, (replicas, n): ``squared_distance`` and ``squared_gradient`` before each recorded round r,
+            their ``_sum`` over the rounds before r, and their ``_min`` and ``_max`` up to r.
+        peaks: by run quantity, (replicas,): the maxima over all rounds (zero unless they were asked for).
+        diverged_at: (replicas,) int64, the round before which a replica left the finite numbers, -1 if never.
+    """
+
+    rounds: np.ndarray
+    rows: dict[str, np.ndarray]
+    peaks: dict[str, np.ndarray]
+    diverged_at: np.ndarray
+
+    @classmethod
+    def join(cls, parts: Sequence[Run]) -> Run:
+        """Chunks of replicas put together."""
+        return cls(
+            parts[0].rounds,
+            {name: np.concatenate([part.rows[name] for part in parts]) for name in ROWS},
+            {name: np.concatenate([part.peaks[name] for part in parts]) for name in RUN_QUANTITIES},
+            np.concatenate([part.diverged_at for part in parts]),
+        )
+
+    @property
+    def replicas(self) -> int:
+        return len(self.diverged_at)
+
+    @property
+    def divergence(self) -> str | None:
+        """A line that says how many replicas diverged, and when first; ``None`` if none did."""
+        diverged = self.diverged_at >= 0
+        if not diverged.any():
+            return None
+        return f"{diverged.sum()} of {self.replicas} replicas diverged, the first at round {self.diverged_at[diverged].min()}"
+
+    def samples(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
+        """The functional's random variable for R = each recorded round (0 excluded for averages), (replicas, n)."""
+        values = self.rows[functional.observable]
+        if not functional.average:
+            return values
+        total = self.rows[functional.observable + "_sum"]
+        if average == "r = 1..R":
+            total = total + values - values[:, :1]
+        return total[:, self.rounds > 0] / self.rounds[self.rounds > 0]
+
+    def rounds_of(self, functional: Functional) -> np.ndarray:
+        """The rounds that ``samples`` speaks about."""
+        return self.rounds[self.rounds > 0] if functional.average else self.rounds
+
+    def interval(
+        self, functional: Functional, average: str = "r = 1..R", confidence: float = 0.99
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Mean over replicas and the ends of Student's confidence interval at each recorded round, each (n,).
+
+        The interval is pointwise, and approximate where the mean of ``replicas`` samples is not near normal.
+        """
+        samples = self.samples(functional, average)
+        mean = samples.mean(0)
+        if self.replicas == 1:
+            return mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
+        quantile = stats.t.ppf((1 + confidence) / 2, self.replicas - 1)
+        half = quantile * samples.std(0, ddof=1) / np.sqrt(self.replicas)
+        return mean, mean - half, mean + half
