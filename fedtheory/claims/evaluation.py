@@ -78,19 +78,17 @@ def compiled(expression: sympy.Expr) -> Callable[[Mapping[str, Any]], np.ndarray
 
 def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[str, Any]) -> Bound:
     """See ``Claim.at``."""
-    known = setting.quantities(rounds, needed=claim.quantities)
-    values = {name: known[name].value for name in claim.quantities if name in known} | dict(overrides)
-    provenance = {
-        name: "given" if name in overrides else f"{known[name].kind}: {known[name].how}"
-        for name in values
-    }  # fmt: skip
+    known = setting.quantities(rounds, needed=[name for name in claim.quantities if name not in overrides])
+    values = {name: constant.value for name, constant in known.items()} | dict(overrides)
+    provenance = {name: f"{constant.kind}: {constant.how}" for name, constant in known.items()}
+    provenance |= dict.fromkeys(overrides, "given")
     bound = evaluate(claim, values)
     return Bound(bound.claim, bound.value, bound.terms, bound.slack, bound.quantities, provenance)
 
 
 def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sympy.Rational], Any]) -> Any:
-    """The expression in the arithmetic of ``values``: anything with + * ** and, where the expression has them,
-    ``exp()`` and ``min``; ``number`` converts the rational constants.
+    """The expression in the arithmetic of ``values``: Fractions (without ``exp``) or real balls, which have the
+    methods ``exp`` and ``min``; ``number`` converts the rational constants.
 
     >>> from fractions import Fraction
     >>> x = sympy.Symbol("x")
@@ -112,5 +110,5 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
     if isinstance(expression, sympy.exp):
         return parts[0].exp()
     if isinstance(expression, sympy.Min):
-        return functools.reduce(lambda a, b: a if a <= b else b, parts)
+        return functools.reduce(lambda a, b: a.min(b) if hasattr(a, "min") else min(a, b), parts)
     raise ValueError(f"no exact arithmetic for {type(expression).__name__} in {expression}")

@@ -49,9 +49,10 @@ class Hypothesis:
         """An expression that is >= 0 exactly where the relation holds."""
         return slack_of(self.relation)
 
-    def under(self, option: str | None) -> Hypothesis:
-        """The hypothesis with the relation that the option named stands for."""
-        return replace(self, relation=self.alternatives.get(option, self.relation), alternatives={})
+    def under(self, reading: Mapping[str, str]) -> Hypothesis:
+        """The hypothesis with the relation that it has under a reading (option by ambiguity)."""
+        chosen = next((o for o in reading.values() if o in self.alternatives), None)
+        return self if chosen is None else replace(self, relation=self.alternatives[chosen], alternatives={})
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Dataset:
         mean_square = float(np.mean(np.einsum("sp,sp->s", self.features, self.features)))
         if mean_square == 0:
             raise ValueError(f"features of {self.name!r} are all 0: allowed is at least one that is not")
-        scale = 1.0 / np.sqrt(mean_square)
+        scale = float(np.sqrt(mean_square))
         test = None if self.test_features is None else _scaled(self.test_features, scale, bias)
         return replace(self, features=_scaled(self.features, scale, bias), test_features=test)
 
@@ -69,7 +69,7 @@ class Dataset:
 
 
 def _scaled(features: np.ndarray, scale: float, bias: bool) -> np.ndarray:
-    scaled = features * scale
+    scaled = features / scale
     return np.hstack([scaled, np.ones((len(scaled), 1))]) / np.sqrt(2.0) if bias else scaled
 
 

@@ -1,7 +1,7 @@
 """A strict reader of IDX files, the format of MNIST and its relatives.
 
-An IDX file is: two zero bytes; one byte for the type of an entry; one byte for the number n of dimensions; n sizes, each
-a big-endian unsigned 32-bit integer; the entries, big-endian, last index fastest. Nothing may follow.
+An IDX file is: two zero bytes; one byte for the type of an entry; one byte for the number n of dimensions; n sizes,
+each a big-endian unsigned 32-bit integer; the entries, big-endian, last index fastest. Nothing may follow.
 Source: Y. LeCun, C. Cortes and C. Burges, "The MNIST database of handwritten digits".
 """
 

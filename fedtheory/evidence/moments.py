@@ -67,7 +67,9 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
     rounds = np.atleast_1d(np.asarray(np.arange(1001) if rounds is None else rounds, dtype=np.int64))
     if rounds.min() < 0:
         raise ValueError(f"rounds contain {rounds.min()}: allowed is >= 0")
-    plan = accumulating(schedule(setting, second_moment_map), observable_weights(setting.federation)["squared_gradient"])
+    plan = accumulating(
+        schedule(setting, second_moment_map), observable_weights(setting.federation)["squared_gradient"]
+    )
     start = initial_moments(setting)
     states = advance(plan, np.append(start, 0.0), rounds)
     weights = observable_weights(setting.federation)

@@ -41,7 +41,9 @@ def random_quadratic(
     if dimension < 1:
         raise ValueError(f"dimension = {dimension}: allowed is an integer >= 1")
     if dimension == 1 and strong_convexity != smoothness:
-        raise ValueError(f"strong_convexity = {strong_convexity}: in one dimension allowed is smoothness = {smoothness}")
+        raise ValueError(
+            f"strong_convexity = {strong_convexity}: in one dimension allowed is smoothness = {smoothness}"
+        )
     if clients == 1 and dissimilarity > 0:
         raise ValueError(f"dissimilarity = {dissimilarity}: with one client allowed is 0")
     spectrum = np.geomspace(smoothness, strong_convexity, dimension)

@@ -39,7 +39,8 @@ def minimise(rows: Tensor, labels: Tensor, weights: Tensor, classes: int, l2: fl
         rows: (N, p) float64; labels: (N,) int64; weights: (N,) float64, positive.
 
     Raises:
-        RuntimeError: if no point with |grad F| <= 1e-10 |grad F(0)| is found.
+        RuntimeError: if no point is found with |grad F| <= 1e-10 |grad F(0)|, or <= 1e-13 sum_s weights_s |a_s| if
+            that is larger.
 
     >>> one = torch.ones(2, 1, dtype=torch.float64)
     >>> minimise(one, torch.tensor([0, 1]), one[:, 0] / 2, classes=2, l2=1.0).x.tolist()

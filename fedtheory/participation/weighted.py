@@ -174,18 +174,16 @@ _NEVER = 45.0  # exp(-45) < 3e-20
 @lru_cache(maxsize=16)
 def _moments(weights: tuple[float, ...], cohort: int) -> tuple[np.ndarray, np.ndarray]:
     """First (M,) and second (M, M) moments of successive sampling."""
-    every = np.array(weights)
-    drawn = np.flatnonzero(every)
-    first, second = np.zeros(len(every)), np.zeros((len(every), len(every)))
-    if len(drawn) == cohort:
-        first[drawn], second[np.ix_(drawn, drawn)] = 1.0, 1.0
-        return first, second
-    times, masses = _quadrature(every[drawn], cohort)
+    rates = np.array(weights)
+    first, second = np.zeros(len(rates)), np.zeros((len(rates), len(rates)))
+    if np.count_nonzero(rates) == cohort:
+        first[:] = rates > 0
+        return first, np.outer(first, first)
+    times, masses = _quadrature(rates, cohort)
     for k in range(0, len(times), _CHUNK):
-        nodes = slice(k, k + _CHUNK)
-        singles, pairs = _integrate(every[drawn], cohort, times[nodes], masses[nodes])
-        first[drawn] += singles
-        second[np.ix_(drawn, drawn)] += pairs
+        singles, pairs = _integrate(rates, cohort, times[k : k + _CHUNK], masses[k : k + _CHUNK])
+        first += singles
+        second += pairs
     np.fill_diagonal(second, first)
     _check_sums(first, second, cohort)
     return first, second

@@ -110,9 +110,7 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 def _run_chunk(plan: _Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
     state = _State.initial(plan, ids)
     first = store.restore(state)
-    participation = plan.setting.participation.init(
-        Keys(plan.seed, Axis.ARBITRARY, ids, plan.federation.clients)
-    )
+    participation = plan.setting.participation.init(Keys(plan.seed, Axis.ARBITRARY, ids, plan.federation.clients))
     for round in range(first, plan.rounds + 1):
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
@@ -190,7 +188,11 @@ class _State:
             full = self._full_gradient_sum(plan, round, everyone, solver).square().sum(1).to(torch.float64)
         zero = torch.zeros_like(cohort)
         values = torch.stack(
-            [torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero)],
+            [
+                torch.where(snapshot, full, zero),
+                torch.where(snapshot, zero, cohort),
+                torch.where(snapshot, cohort, zero),
+            ],
             dim=1,
         )
         self.peaks = torch.maximum(self.peaks, values)

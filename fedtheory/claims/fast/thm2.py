@@ -36,9 +36,7 @@ MAIN = Claim(
         Term("noise", 2 * (q * n + (1 - q) * m) / (m * n * mu) * eta * sigma**2),
     ),
     hypotheses=(
-        Hypothesis(
-            "step_cap", Le(eta, Min(1 / (20 * m * L * K), 1 / (20 * n * L * K), evaluate=False)), "Theorem 2"
-        ),
+        Hypothesis("step_cap", Le(eta, Min(1 / (20 * m * L * K), 1 / (20 * n * L * K), evaluate=False)), "Theorem 2"),
         Hypothesis("q_condition", Ge(q, 1 - _progress / (4 * sigma_G**2)), "Theorem 2"),
     ),
     assumptions=assumptions("smoothness", "gradient_noise", "dissimilarity", "strong_convexity"),

@@ -1,0 +1,176 @@
+"""Proven enclosures of what a claim needs from the runs of an instance.
+
+The left side follows from the exact recursion of second moments, in balls. The run quantities G_1 to G_3 are maxima
+over the run: they are enclosed by following the run where it is deterministic, and by an invariant interval where it
+is random (one dimension, one curvature, no noise): then a round moves x a share a = 1 - (1 - eta h)^K of the way to
+the mean minimiser of the cohort, so x never leaves the hull of its start and of the minimisers that a cohort can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from ..functionals import Functional
+from ..quantities import RUN_QUANTITIES
+from .balls import ball, ball_matrix, interval
+from .instance import Instance
+from .moments import accumulating, initial_moments
+from .rounds import local_maps, mean_map, observable_weights, schedule, second_moment_map
+
+Box = dict[str, arb]
+"""An interval for each run quantity."""
+
+
+class Undecided(Exception):
+    """The enclosure cannot be given; the reason is the message."""
+
+
+@dataclass(frozen=True)
+class LeftSide:
+    """E of the observables for one reading of the algorithm, enclosed."""
+
+    final: dict[str, arb]
+    sums: dict[str, arb]
+    initial: dict[str, arb]
+    rounds: int
+
+    def of(self, functional: Functional, average: str) -> arb:
+        """The functional; ``average`` says which iterates an average runs over."""
+        name = functional.observable
+        if not functional.average:
+            return self.final[name]
+        total = self.sums[name]
+        if average == "r = 1..R":
+            total = total + self.final[name] - self.initial[name]
+        return total / self.rounds
+
+
+def left_side(instance: Instance, snapshots: str, cohort_draw: str) -> LeftSide:
+    """The exact expected errors after ``instance.rounds`` rounds, in balls."""
+    setting = instance.setting(snapshots, cohort_draw)
+    weights = observable_weights(setting.federation, exact=True)
+    start = initial_moments(setting, exact=True)
+    final, sums, initial = {}, {}, {}
+    plan = schedule(setting, second_moment_map, exact=True)
+    for name, weight in weights.items():
+        extended = accumulating(plan, weight)
+        state = ball_matrix(np.append(start, Fraction(0)))
+        first, rest = ball_matrix(extended.first), ball_matrix(extended.rest)
+        cycles, phase = divmod(instance.rounds, plan.period)
+        state = (rest ** (plan.period - 1) * first) ** cycles * state
+        if phase > 0:
+            state = rest ** (phase - 1) * (first * state)
+        values = [state[i, 0] for i in range(len(start) + 1)]
+        final[name] = sum((ball(w) * v for w, v in zip(weight, values, strict=False)), arb(0))
+        sums[name] = values[-1]
+        initial[name] = ball(weight @ start)
+    return LeftSide(final, sums, initial, instance.rounds)
+
+
+def run_boxes(instance: Instance, snapshots: str, cohort_draw: str, local_index: str, follow: bool = True) -> list[Box]:
+    """Boxes that together hold (G_1, G_2, G_3) of every run that has a round of each kind (others have probability
+    0 with periodic snapshots, q^R + (1 - q)^R with random ones, and leave a maximum over no rounds).
+
+    A deterministic run is followed round by round, or, unless ``follow``, enclosed like a random one.
+
+    Raises:
+        Undecided: the runs are random and not of the kind that an invariant interval covers.
+    """
+    setting = instance.setting(snapshots, cohort_draw)
+    shifted = local_index == "k = 1..K"
+    if setting.deterministic and follow:
+        return [_deterministic_box(instance, shifted)]
+    return list(_invariant_boxes(instance, snapshots, cohort_draw, shifted))
+
+
+def _deterministic_box(instance: Instance, shifted: bool) -> Box:
+    """Follow the run in balls, round by round."""
+    setting = instance.setting()
+    local = local_maps(setting, exact=True)
+    sums = local.gradient_sums()
+    if shifted:
+        single = replace(setting, algorithm=replace(setting.algorithm, local_steps=1))
+        sums = np.stack([s @ t for s, t in zip(sums, local_maps(single, exact=True).maps, strict=True)])
+    members = list(setting.participation.members)
+    full = ball_matrix(sums.sum(0) / Fraction(len(sums)))
+    arbitrary = ball_matrix(sums[members].sum(0) / Fraction(len(members)))
+    plan = schedule(setting, mean_map, exact=True)
+    first, rest = ball_matrix(plan.first), ball_matrix(plan.rest)
+    state = ball_matrix(np.append(setting.exact_start - setting.federation.exact_optimum, Fraction(1)))
+    peaks = [arb(0), arb(0)]
+    for round in range(instance.rounds):
+        snapshot = round % plan.period == 0
+        gradient = (full if snapshot else arbitrary) * state
+        size = sum((gradient[i, 0] ** 2 for i in range(gradient.nrows())), arb(0))
+        peaks[not snapshot] = peaks[not snapshot].max(size)
+        state = (first if snapshot else rest) * state
+    return dict(zip(RUN_QUANTITIES, (peaks[0], peaks[1], peaks[0]), strict=True))
+
+
+def _invariant_boxes(instance: Instance, snapshots: str, cohort_draw: str, shifted: bool) -> Iterator[Box]:
+    curvatures = {row[0] for row in instance.hessians}
+    if len(instance.start) > 1 or len(curvatures) > 1 or instance.constants["gradient_noise"] != 0:
+        raise Undecided("random runs are enclosed in one dimension, with one curvature and without noise only")
+    step = 1 - instance.local_lr * curvatures.pop()
+    if not 0 <= step < 1:
+        raise Undecided("the local step size is above 1 / curvature")
+    scale = (1 - step**instance.local_steps) / instance.local_lr * (step if shifted else 1)
+    geometry = _Geometry.of(instance, cohort_draw)
+    kinds = ("snapshot",) if snapshots == "period" else ("snapshot", "arbitrary")
+    for kind_of_round_0 in kinds:
+        ranges = geometry.squared_distances(kind_of_round_0)
+        yield {
+            name: interval(scale**2 * low, scale**2 * high)
+            for name, (low, high) in zip(RUN_QUANTITIES, ranges, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class _Geometry:
+    """The line of x - x*: the start, the arbitrary cohort's minimiser, and the range of the uniform cohorts'."""
+
+    start: Fraction
+    arbitrary: Fraction
+    lowest: Fraction
+    highest: Fraction
+
+    @classmethod
+    def of(cls, instance: Instance, cohort_draw: str) -> _Geometry:
+        minimisers = [row[0] for row in instance.centres]
+        optimum = sum(minimisers) / len(minimisers)
+        shifted = sorted(c - optimum for c in minimisers)
+        m = instance.cohort if cohort_draw == "without replacement" else 1
+        members = [minimisers[i] - optimum for i in instance.members]
+        return cls(
+            instance.start[0] - optimum, sum(members) / len(members), sum(shifted[:m]) / m, sum(shifted[-m:]) / m
+        )  # fmt: skip
+
+    def squared_distances(self, kind_of_round_0: str) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Ranges of the maxima over the run of |x|^2 in snapshot rounds (G_1), |x - arbitrary|^2 in arbitrary
+        rounds (G_2) and |x - cohort|^2 in snapshot rounds (G_3).
+
+        A maximum is at least its value in the first round of the kind: at x_0 if that is round 0; otherwise at a
+        point that rounds of the other kind reached from x_0, so in the hull of x_0 and of where they pull to.
+        """
+        everywhere = [self.start, self.arbitrary, self.lowest, self.highest]
+        first_snapshot = first_arbitrary = [self.start]
+        if kind_of_round_0 == "snapshot":
+            first_arbitrary = [self.start, self.lowest, self.highest]
+        else:
+            first_snapshot = [self.start, self.arbitrary]
+        cohort_far = max((x - c) ** 2 for x in everywhere for c in (self.lowest, self.highest))
+        return (
+            (_nearest(first_snapshot, Fraction(0)), max(x**2 for x in everywhere)),
+            (_nearest(first_arbitrary, self.arbitrary), max((x - self.arbitrary) ** 2 for x in everywhere)),
+            (Fraction(0), cohort_far),
+        )
+
+
+def _nearest(points: list[Fraction], target: Fraction) -> Fraction:
+    """The squared distance from ``target`` to the hull of ``points``."""
+    return max(min(points) - target, target - max(points), Fraction(0)) ** 2
