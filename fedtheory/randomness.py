@@ -46,8 +46,8 @@ def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
     True
     """
     device = next((c.device for c in coordinates if isinstance(c, Tensor)), torch.device("cpu"))
-    state = _mix(torch.tensor(seed, dtype=torch.int64, device=device) + _GOLDEN)
-    for coordinate in (int(axis), *coordinates):
+    state = torch.zeros((), dtype=torch.int64, device=device)
+    for coordinate in (seed, int(axis), *coordinates):
         coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=device)
         state = _mix((state ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
     return state

@@ -60,7 +60,8 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
-    >>> s = ft.Setting(fed, ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr="1/2"), ft.participation.Fixed([0]))
+    >>> algorithm = ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr="1/2")
+    >>> s = ft.Setting(fed, algorithm, ft.participation.Fixed([0]))
     >>> s.exact([0, 1, 2, 3]).squared_distance  # x = 0, 0, 1/2, 1/4
     array([0.    , 0.    , 0.25  , 0.0625])
     """

@@ -2,7 +2,7 @@
 
 With y = x - x*, client i's local training is the affine map y -> A_i y + b_i + noise, where
 
-    A_i = (I - eta H_i)^K,    b_i = (I - A_i)(c_i - x*),    noise covariance eta^2 sigma^2/D sum_{k<K} (I - eta H_i)^{2k}.
+    A_i = (I - eta H_i)^K,  b_i = (I - A_i)(c_i - x*),  noise covariance eta^2 sigma^2/D sum_{k<K} (I - eta H_i)^{2k}.
 
 The server's average over a random cohort is then linear in z = (y, 1) for the first moments, and linear in
 Z = E[z z^T] for the second moments. Everything here works on float arrays and, where numbers are exact, on arrays of

@@ -17,7 +17,8 @@ MARGIN = 2
 
 def charitable_instance(ref: str, seed: int = 0, starts: int = 40, steps: int = 50) -> Judgement | None:
     """An instance of the quartet family (minimisers u, -u, 1, -1; client u alone in arbitrary rounds) that refutes
-    the claim under every reading, with numbers as short as they go; ``None`` if hill climbing from so many ``starts`` did not find one.
+    the claim under every reading, with numbers as short as they go; ``None`` if hill climbing from so many
+    ``starts`` did not find one.
 
     The score climbed is the number of readings under which the claim falls, then left / right.
     """

@@ -68,6 +68,10 @@ class Federation(ABC):
     dimension: int
     gradient_noise: float
     noise: str
+    optimum_error: float = 0.0
+    """A proven bound on the distance from ``optimum`` to the true minimiser."""
+    optimal_value_error: float = 0.0
+    """A proven bound on ``optimal_value`` - min F."""
 
     @abstractmethod
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
@@ -111,10 +115,10 @@ class Federation(ABC):
         return gradient if self.gradient_noise == 0 else gradient + self.draw_noise(pairs).to(gradient)
 
     def draw_noise(self, pairs: Pairs) -> Tensor:
-        """The additive noise of ``gradient``, shape (P, D)."""
+        """The additive noise of ``gradient``, shape (P, D), float64."""
         key = words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, pairs.client, pairs.round, pairs.step)
         draw = signs if self.noise == "two-point" else normals
-        return draw(key, self.dimension) * (self.gradient_noise / self.dimension**0.5)
+        return draw(key, self.dimension).to(torch.float64) * (self.gradient_noise / self.dimension**0.5)
 
 
 def check_noise(gradient_noise: float, noise: str) -> None:

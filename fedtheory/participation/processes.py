@@ -13,6 +13,9 @@ from torch import Tensor
 from ..randomness import words
 from .base import Inclusion, Keys, Participation
 
+LARGEST_COUNT = 127
+"""Counts of draws are int8."""
+
 
 @dataclass(frozen=True)
 class Uniform(Participation):
@@ -33,7 +36,9 @@ class Uniform(Participation):
         return False
 
     def check(self, clients: int) -> None:
-        if self.cohort < 1 or (self.cohort > clients and not self.replacement):
+        if self.replacement and not 1 <= self.cohort <= LARGEST_COUNT:
+            raise ValueError(f"cohort = {self.cohort}: with replacement allowed is 1 to {LARGEST_COUNT}")
+        if not self.replacement and not 1 <= self.cohort <= clients:
             raise ValueError(f"cohort = {self.cohort}: allowed is 1 to clients = {clients}")
 
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
@@ -71,7 +76,8 @@ class Fixed(Participation):
     members: tuple[int, ...]
 
     def __init__(self, members: Sequence[int]) -> None:
-        if len(members) == 0 or len(set(members)) != len(members):
+        whole = all(isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in members)
+        if not whole or len(members) == 0 or len(set(members)) != len(members):
             raise ValueError(f"members = {list(members)}: allowed is a non-empty list of distinct clients")
         object.__setattr__(self, "members", tuple(int(i) for i in members))
 

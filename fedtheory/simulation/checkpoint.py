@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from ..quantities import RUN_QUANTITIES
-from .run import OBSERVABLES, ROWS, STATISTICS, Run
+from .run import OBSERVABLES, STATISTICS, Run, row_names
 
 if TYPE_CHECKING:
     from .engine import _State
@@ -66,14 +66,14 @@ class Checkpoints:
         state.peaks = torch.as_tensor(last["peaks"], device=device)
         state.diverged_at = torch.as_tensor(last["diverged_at"], device=device)
         for kind in _STATE_DICTS:
-            for name in OBSERVABLES:
+            for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
         return int(last["next_round"])
 
     def record(self, round: int, state: _State) -> None:
         """Keep a row of every statistic."""
         row = {}
-        for name in OBSERVABLES:
+        for name in state.sums:
             for statistic, kind in zip(STATISTICS, ("current", "sums", "least", "most"), strict=True):
                 row[name + statistic] = getattr(state, kind)[name].cpu().numpy()
         self.pending.append((round, row))
@@ -95,11 +95,11 @@ class Checkpoints:
             "peaks": state.peaks.cpu().numpy(),
             "diverged_at": state.diverged_at.cpu().numpy(),
         }
-        for name in ROWS:
+        for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             arrays[name] = np.stack(columns, axis=1) if columns else np.zeros((len(state.ids), 0))
         for kind in _STATE_DICTS:
-            for name in OBSERVABLES:
+            for name in state.sums:
                 arrays[f"{kind}.{name}"] = getattr(state, kind)[name].cpu().numpy()
         if self.directory is not None:
             _save_arrays(self.directory / f"segment-{next_round:012d}.npz", arrays)
@@ -109,7 +109,8 @@ class Checkpoints:
     def load(self) -> Run:
         """All segments as one run."""
         last = self.segments[-1]
-        rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1) for name in ROWS}
+        names = [name for name in row_names(OBSERVABLES) if name in last]
+        rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1) for name in names}
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
         peaks = {name: last["peaks"][:, i] for i, name in enumerate(RUN_QUANTITIES)}
         return Run(rounds, rows, peaks, last["diverged_at"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ def simulate(
     rounds: int = 1000,
     seed: int = 0,
     record_every: int | None = None,
+    observables: Sequence[str] = OBSERVABLES,
     run_quantities: bool = False,
     chunk: int | None = None,
     device: str = "cpu",
@@ -45,6 +46,8 @@ def simulate(
     Args:
         record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
+        observables: what to record, of ``squared_distance`` and ``squared_gradient``; the latter costs a full
+            gradient a round.
         run_quantities: also track G_1 to G_3 of FAST (the sums run over the local steps k = 0..K-1). With several
             local steps this trains all clients in snapshot rounds.
         chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
@@ -58,8 +61,11 @@ def simulate(
     for name, value in {"replicas": replicas, "rounds": rounds, "record_every": record_every or 1}.items():
         if value < 1:
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
+    unknown = sorted(set(observables) - set(OBSERVABLES))
+    if unknown or not observables:
+        raise ValueError(f"observables = {list(observables)}: allowed are {', '.join(OBSERVABLES)}")
     plan = _Plan(
-        setting, rounds, seed, record_every or max(1, rounds // 100), run_quantities,
+        setting, rounds, seed, record_every or max(1, rounds // 100), tuple(observables), run_quantities,
         setting.federation.to(device, dtype), setting.start_vector.to(device, dtype),
     )  # fmt: skip
     size = chunk or _default_chunk(setting, replicas, dtype)
@@ -79,6 +85,7 @@ class _Plan:
     rounds: int
     seed: int
     record_every: int
+    observables: tuple[str, ...]
     run_quantities: bool
     federation: Federation
     start: Tensor
@@ -91,6 +98,7 @@ class _Plan:
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,
+            "observables": list(self.observables),
             "run_quantities": self.run_quantities,
             "first_replica": int(ids[0]),
             "replicas": len(ids),
@@ -140,7 +148,7 @@ class _State:
     @classmethod
     def initial(cls, plan: _Plan, ids: Tensor) -> _State:
         def full(value: float) -> dict[str, Tensor]:
-            return {n: torch.full((len(ids),), value, dtype=torch.float64, device=ids.device) for n in OBSERVABLES}
+            return {n: torch.full((len(ids),), value, dtype=torch.float64, device=ids.device) for n in plan.observables}
 
         x = plan.start.expand(len(ids), -1).clone()
         peaks = torch.zeros(len(ids), len(RUN_QUANTITIES), dtype=torch.float64, device=ids.device)
@@ -149,13 +157,15 @@ class _State:
     def observe(self, plan: _Plan, round: int) -> None:
         """Record |x_r - x*|^2 and |grad F(x_r)|^2; ``sums`` run over the rounds before this one."""
         fed = plan.federation
-        gradient = fed.global_gradient(self.x)
-        distance = self.x - fed.optimum.to(self.x)
+        vectors = {
+            "squared_distance": lambda: self.x - fed.optimum.to(self.x),
+            "squared_gradient": lambda: fed.global_gradient(self.x),
+        }
         finite = torch.isfinite(self.x).all(1)
         self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
-        for name, vector in {"squared_distance": distance, "squared_gradient": gradient}.items():
+        for name in plan.observables:
             self.sums[name] = self.sums[name] + self.current[name]
-            value = vector.square().sum(1).to(torch.float64)
+            value = vectors[name]().square().sum(1).to(torch.float64)
             self.current[name] = torch.where(finite, value, torch.inf)
             self.least[name] = torch.minimum(self.least[name], self.current[name])
             self.most[name] = torch.maximum(self.most[name], self.current[name])
@@ -168,7 +178,8 @@ class _State:
         arbitrary, participation = plan.setting.participation.step(participation, round)
         counts = arbitrary
         if snapshot.any():
-            uniform, _ = algorithm.uniform.step(Keys(plan.seed, Axis.COHORT, self.ids, fed.clients), round)
+            draws = algorithm.uniform.init(Keys(plan.seed, Axis.COHORT, self.ids, fed.clients))
+            uniform, _ = algorithm.uniform.step(draws, round)
             counts = torch.where(snapshot[:, None], uniform, arbitrary)
         pairs = Pairs.of(counts > 0, self.ids, plan.seed, round)
         weights = counts[pairs.replica, pairs.client].to(self.x) / counts.sum(1)[pairs.replica]

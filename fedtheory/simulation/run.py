@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,11 @@ from ..quantities import RUN_QUANTITIES
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
 STATISTICS = ("", "_sum", "_min", "_max")
-ROWS = tuple(name + statistic for name in OBSERVABLES for statistic in STATISTICS)
+
+
+def row_names(observables: Iterable[str]) -> list[str]:
+    """The rows that a run of these observables has."""
+    return [name + statistic for name in observables for statistic in STATISTICS]
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Run:
     Attributes:
         rounds: (n,) int64, the recorded rounds, 0 first.
         rows: by name, (replicas, n): ``squared_distance`` and ``squared_gradient`` before each recorded round r,
-            their ``_sum`` over the rounds before r, and their ``_min`` and ``_max`` up to r.
+            their ``_sum`` over the rounds before r, and their ``_min`` and ``_max`` up to r. Only what was observed.
         peaks: by run quantity, (replicas,): the maxima over all rounds (zero unless they were asked for).
         diverged_at: (replicas,) int64, the round before which a replica left the finite numbers, -1 if never.
     """
@@ -38,7 +42,7 @@ class Run:
         """Chunks of replicas put together."""
         return cls(
             parts[0].rounds,
-            {name: np.concatenate([part.rows[name] for part in parts]) for name in ROWS},
+            {name: np.concatenate([part.rows[name] for part in parts]) for name in parts[0].rows},
             {name: np.concatenate([part.peaks[name] for part in parts]) for name in RUN_QUANTITIES},
             np.concatenate([part.diverged_at for part in parts]),
         )
@@ -53,7 +57,8 @@ class Run:
         diverged = self.diverged_at >= 0
         if not diverged.any():
             return None
-        return f"{diverged.sum()} of {self.replicas} replicas diverged, the first at round {self.diverged_at[diverged].min()}"
+        first = self.diverged_at[diverged].min()
+        return f"{diverged.sum()} of {self.replicas} replicas diverged, the first at round {first}"
 
     def samples(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
         """The functional's random variable for R = each recorded round (0 excluded for averages), (replicas, n)."""

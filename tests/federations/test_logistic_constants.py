@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from torch import Tensor
@@ -147,8 +147,7 @@ def test_dissimilarity_is_attained_by_misclassified_rows(
     """One row a client, non-negative, each taken for the other's label with certainty: nothing can be worse, and the
     bound is that value. So no factor or term of it can be smaller."""
     first, second = np.array(a), np.array(b)
-    if abs(np.linalg.det(np.stack([first, second]))) < 0.05:
-        return
+    assume(abs(np.linalg.det(np.stack([first, second]))) > 0.05)
     fed = misclassified(first, second, (0, 1), others, classes)
     attained = float(deviations(fed, certain(fed, first, second, (1, 0)))[0, 0])
     assert attained <= fed.constants()["dissimilarity"].value <= attained * (1 + 1e-9)
@@ -232,12 +231,14 @@ def test_dissimilarity_on_a_region(positive: bool, radius: float) -> None:
 @pytest.mark.parametrize("active", [0, 1])
 def test_dissimilarity_on_a_region_is_attained_to_first_order(active: int) -> None:
     """One client's row is 1, the other's 0; two classes. Along (-1, 1) from 0 both deviations grow at the rate
-    1/4 = (1 - 1/M) lambda/2 of the bound."""
+    1/4 = (1 - 1/M) lambda/2 of their bounds, which for one client comes from its own row, for the other from the
+    rest."""
     rows = [[[1.0]], [[0.0]]] if active == 0 else [[[0.0]], [[1.0]]]
-    fed, radius = Logistic(rows, [[0], [0]], l2=0.1), 1e-3
-    x = radius * torch.tensor([[-1.0, 1.0]], dtype=torch.float64) / 2**0.5
-    bound = fed.constants(Region(np.zeros(2), radius))["dissimilarity"].value
-    assert float(deviations(fed, x).max()) <= bound <= float(deviations(fed, x).max()) + 1e-9
+    fed, region = Logistic(rows, [[0], [0]], l2=0.1), Region(np.zeros(2), 1e-3)
+    attained = deviations(fed, region.radius * torch.tensor([[-1.0, 1.0]], dtype=torch.float64) / 2**0.5)[0]
+    assert float(attained.max()) <= fed.constants(region)["dissimilarity"].value <= float(attained.max()) + 1e-9
+    bounds = fed._known["constants"]._from_centre(region)
+    assert bool((attained <= bounds).all()) and bool((bounds <= attained + 1e-9).all())
 
 
 @pytest.mark.parametrize("seed", range(6))

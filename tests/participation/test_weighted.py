@@ -106,8 +106,16 @@ def test_wrong_sums_are_refused(monkeypatch):
 
 
 def test_inclusion_is_a_copy():
-    Weighted(1, [1.0, 3.0]).inclusion(2).first[:] = 7
+    inclusion = Weighted(1, [1.0, 3.0]).inclusion(2)
+    inclusion.first[:], inclusion.second[:] = 7, 7
+    np.testing.assert_allclose(Weighted(1, [1.0, 3.0]).inclusion(2).second, [[0.25, 0], [0, 0.75]], rtol=1e-13)
     np.testing.assert_allclose(Weighted(1, [1.0, 3.0]).inclusion(2).first, [0.25, 0.75], rtol=1e-13)
+
+
+def test_a_weight_that_underflows_beside_the_heaviest_counts_as_zero():
+    inclusion = Weighted(2, [1e300, 1e-300, 1e299]).inclusion(3)
+    assert inclusion.second.tolist() == [[1, 0, 1], [0, 0, 0], [1, 0, 1]]
+    assert inclusion.first.tolist() == [1, 0, 1]
 
 
 def test_extreme_weights_are_kept_apart():

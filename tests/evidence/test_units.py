@@ -1,0 +1,192 @@
+"""The units check: what it says of the papers' claims, and that it sees every changed exponent, by both routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtheory.claims import all_claims
+from fedtheory.claims.statement import Claim
+from fedtheory.evidence.units import UnitsError, check_units, scaling_defect, units_of
+from fedtheory.quantities import CURVATURE, DIMENSIONLESS, LENGTH, QUANTITIES, STEP, symbol, symbols
+
+CLAIMS = {c.ref: c for c in all_claims()}
+every_claim = pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
+
+# What the paper prints with clashing units; nothing else may be flagged.
+CLASHES = {"fast.thm2@main": {"arbitrary_rounds", "q_condition"}}
+
+DEFECT = 1e-6
+"""A defect is rounding below this (some 1e-13) and real above: it is |c^a s^b - 1| with c, s in [1.5, 3] and small
+integers a, b, or what adding such a factor to one of several summands of like size leaves of it."""
+
+
+def flagged(each: Claim) -> set[str]:
+    return {finding.where for finding in check_units(each)}
+
+
+def defective(each: Claim, seed: int = 0) -> set[str]:
+    return {name for name, defect in scaling_defect(each, seed).items() if not defect < DEFECT}
+
+
+@every_claim
+def test_only_the_known_clashes_are_flagged(each: Claim) -> None:
+    assert flagged(each) == CLASHES.get(each.ref, set())
+
+
+@every_claim
+@pytest.mark.parametrize("seed", range(5))
+def test_both_routes_agree(each: Claim, seed: int) -> None:
+    assert set(scaling_defect(each, seed)) == {item.name for item in (*each.terms, *each.hypotheses)}
+    assert defective(each, seed) == flagged(each)
+    # Homogeneous is homogeneous up to the rounding of some twenty operations on numbers of the order of 1.
+    assert all(scaling_defect(each, seed)[name] < 1e-12 for name in set(scaling_defect(each)) - flagged(each))
+
+
+def test_findings_say_what_clashes() -> None:
+    term, condition = check_units(CLAIMS["fast.thm2@main"])
+    assert term.what == "the term has units x^4/F^2, the left side x^2"
+    assert condition.what.startswith("added or compared, but ")
+    assert "has units 1" in condition.what
+
+
+# Mutations.
+
+
+def has_units(s: sympy.Symbol) -> bool:
+    return QUANTITIES[s.name].units != DIMENSIONLESS
+
+
+def throughout(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]]:
+    """One quantity squared wherever it occurs."""
+    for s in sorted(filter(has_units, expression.free_symbols), key=str):
+        yield s.name, expression.xreplace({s: s**2})
+
+
+def in_one_place(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]]:
+    """One occurrence of one quantity squared."""
+    if expression.is_Symbol and has_units(expression):
+        yield expression.name, expression**2
+    for i, part in enumerate(expression.args):
+        for name, changed in in_one_place(part):
+            yield name, expression.func(*expression.args[:i], changed, *expression.args[i + 1 :])
+
+
+Change = Callable[[sympy.Expr], Iterator[tuple[str, sympy.Expr]]]
+
+
+def mutants(each: Claim, change: Change) -> Iterator[tuple[str, str, Claim]]:
+    """(where, quantity, the changed claim), for every term and both sides of every hypothesis as printed."""
+    for i, term in enumerate(each.terms):
+        for name, expression in change(term.expression):
+            terms = (*each.terms[:i], replace(term, expression=expression), *each.terms[i + 1 :])
+            yield term.name, name, replace(each, terms=terms)
+    for hypothesis in each.hypotheses:
+        for name, relation in changed_relations(hypothesis.relation, change):
+            yield hypothesis.name, name, with_hypothesis(each, replace(hypothesis, relation=relation))
+
+
+def mutants_of_alternatives(each: Claim, change: Change) -> Iterator[tuple[str, str, Claim]]:
+    for hypothesis in each.hypotheses:
+        for option, relation in hypothesis.alternatives.items():
+            for name, changed in changed_relations(relation, change):
+                alternatives = dict(hypothesis.alternatives) | {option: changed}
+                yield hypothesis.name, name, with_hypothesis(each, replace(hypothesis, alternatives=alternatives))
+
+
+def changed_relations(
+    relation: sympy.core.relational.Relational, change: Change
+) -> Iterator[tuple[str, sympy.core.relational.Relational]]:
+    for name, side in change(relation.lhs):
+        yield name, relation.func(side, relation.rhs, evaluate=False)
+    for name, side in change(relation.rhs):
+        yield name, relation.func(relation.lhs, side, evaluate=False)
+
+
+def with_hypothesis(each: Claim, changed: object) -> Claim:
+    return replace(each, hypotheses=tuple(changed if h.name == changed.name else h for h in each.hypotheses))
+
+
+def unseen(changed: Iterator[tuple[str, str, Claim]], sees: Callable[[Claim], set[str]]) -> list[tuple[str, str]]:
+    listed = list(changed)
+    assert listed
+    return [(where, name) for where, name, mutant in listed if where not in sees(mutant)]
+
+
+@every_claim
+def test_a_changed_exponent_is_seen_by_both_routes(each: Claim) -> None:
+    assert len(list(mutants(each, throughout))) >= 13  # at the least: every quantity of every term and side
+    assert unseen(mutants(each, throughout), flagged) == []
+    assert unseen(mutants(each, throughout), defective) == []
+
+
+@every_claim
+def test_a_change_in_a_single_place_is_seen(each: Claim) -> None:
+    assert unseen(mutants(each, in_one_place), flagged) == []
+
+
+@every_claim
+def test_a_changed_alternative_is_seen(each: Claim) -> None:
+    if any(h.alternatives for h in each.hypotheses):
+        assert unseen(mutants_of_alternatives(each, in_one_place), flagged) == []
+
+
+@pytest.mark.xfail(reason="scaling_defect looks at one point, where one argument of a minimum is inactive")
+def test_the_numerical_route_sees_both_arguments_of_a_minimum() -> None:
+    assert all(unseen(mutants(each, in_one_place), defective) == [] for each in CLAIMS.values())
+
+
+@pytest.mark.xfail(reason="scaling_defect passes over the alternatives of a hypothesis")
+def test_the_numerical_route_sees_alternatives() -> None:
+    each = CLAIMS["fast.thm1@main"]
+    assert unseen(mutants_of_alternatives(each, throughout), defective) == []
+
+
+@every_claim
+def test_other_places_stay_clean(each: Claim) -> None:
+    for where, _, mutant in mutants(each, throughout):
+        assert flagged(mutant) == CLASHES.get(each.ref, set()) | {where}
+
+
+# Units of expressions.
+
+L, eta, x0, K, q = symbols("smoothness", "local_lr", "initial_distance", "local_steps", "snapshot_probability")
+
+
+@pytest.mark.parametrize(
+    ("expression", "units"),
+    [
+        (L, CURVATURE), (3 * L * eta, DIMENSIONLESS), (sympy.sqrt(eta / L), STEP),
+        (1 / L + eta, STEP), (sympy.Min(eta, 1 / L, evaluate=False), STEP), (sympy.exp(-L * eta * K), DIMENSIONLESS),
+        (sympy.pi * x0, LENGTH), (2**K, DIMENSIONLESS), (sympy.log(L * eta), DIMENSIONLESS),
+        ((1 - L * eta) ** K * x0, LENGTH), (sympy.Integer(5), DIMENSIONLESS),
+    ],
+)  # fmt: skip
+def test_units_of(expression: sympy.Expr, units: object) -> None:
+    assert units_of(expression) == units
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        L + eta, 1 + L, 1 - L * eta**2, sympy.exp(-eta), sympy.log(L), L**K, 2**eta, (1 + eta) ** 2,
+        sympy.Min(eta, L, evaluate=False), sympy.exp(L * eta + eta), x0 * (q + x0),
+    ],
+)  # fmt: skip
+def test_mixed_units_are_refused(expression: sympy.Expr) -> None:
+    with pytest.raises(UnitsError):
+        units_of(expression)
+
+
+dimensional = st.sampled_from([name for name in QUANTITIES if QUANTITIES[name].units != DIMENSIONLESS])
+
+
+@given(dimensional, st.integers(-3, 3), dimensional, st.integers(-3, 3))
+def test_units_of_monomials_are_those_of_the_vocabulary(first: str, a: int, second: str, b: int) -> None:
+    expected = QUANTITIES[first].units ** a * QUANTITIES[second].units ** b
+    assert units_of(sympy.Rational(2, 7) * symbol(first) ** a * symbol(second) ** b) == expected

@@ -1,0 +1,243 @@
+"""The vocabulary: what it allows, what it says when it refuses, and the algebra of units."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtheory.quantities import (
+    CURVATURE,
+    DIMENSIONLESS,
+    LENGTH,
+    OBJECTIVE,
+    QUANTITIES,
+    RUN_QUANTITIES,
+    SLOPE,
+    SQUARED_LENGTH,
+    SQUARED_SLOPE,
+    STEP,
+    Units,
+    check_values,
+    nearest,
+    quantity,
+    symbol,
+    symbols,
+)
+
+EVERY = sorted(QUANTITIES)
+COUNTS = ["clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"]
+POSITIVE = ["smoothness", "strong_convexity", "local_lr"]
+FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *POSITIVE})
+
+
+def refusal(**values: object) -> str:
+    """What ``check_values`` says about them."""
+    with pytest.raises(ValueError) as caught:
+        check_values(values)
+    return str(caught.value)
+
+
+# Bounds of one quantity.
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_are_whole_numbers_from_one(name: str) -> None:
+    check_values({name: 1})
+    check_values({name: 3.0})
+    check_values({name: np.int64(7)})
+    for wrong in (0, -1, 1.5, 2.0000001):
+        assert refusal(**{name: wrong}) == f"{name} = {float(wrong)}: allowed is an integer >= 1"
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+def test_positive_quantities_exclude_zero(name: str) -> None:
+    check_values({name: 5e-324})
+    check_values({name: Fraction(1, 3)})
+    for wrong in (0, -1e-9):
+        assert refusal(**{name: wrong}) == f"{name} = {float(wrong)}: allowed is a finite number > 0"
+
+
+@pytest.mark.parametrize("name", FROM_ZERO)
+def test_the_other_quantities_start_at_zero(name: str) -> None:
+    check_values({name: 0})
+    assert refusal(**{name: -1e-9}).startswith(f"{name} = -1e-09: allowed is a ")
+
+
+def test_probability_ends_at_one() -> None:
+    check_values({"snapshot_probability": np.array([0.0, 1.0])})
+    for wrong in (-0.25, 1.25, np.nextafter(1.0, 2.0)):
+        assert refusal(snapshot_probability=wrong) == f"snapshot_probability = {wrong}: allowed is a number in [0, 1]"
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_nothing_may_be_infinite_or_undefined(name: str, wrong: float) -> None:
+    expected = f"{name} = {wrong}: allowed is {QUANTITIES[name].allowed}"
+    assert refusal(**{name: wrong}) == expected
+    assert refusal(**{name: [1, wrong]}) == expected
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        QUANTITIES[name].check(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["many", [[1], [2, 3]], 1j, object()])
+def test_what_is_no_number_is_refused_by_name(wrong: object) -> None:
+    assert re.match(r"smoothness = .*: allowed is a finite number > 0$", refusal(smoothness=wrong))
+
+
+# Arrays.
+
+
+def test_arrays_are_refused_for_one_bad_entry_which_is_named() -> None:
+    check_values({"rounds": range(1, 10), "local_lr": np.full((2, 3), 0.1)})
+    assert refusal(rounds=[3, 2, 0]) == "rounds = 0.0: allowed is an integer >= 1"
+    assert refusal(rounds=np.array([[1, 2], [2.5, 4]])) == "rounds = 2.5: allowed is an integer >= 1"
+    assert refusal(snapshot_probability=[0.5, 1.5, 0.1]).startswith("snapshot_probability = 1.5: ")
+
+
+def test_empty_arrays_are_refused() -> None:
+    assert refusal(rounds=[]) == "rounds is empty: allowed is an integer >= 1"
+
+
+@given(st.lists(st.floats(-2, 3), min_size=1, max_size=6))
+def test_an_array_is_allowed_exactly_when_every_entry_is(entries: list[float]) -> None:
+    def allowed(value: object) -> bool:
+        try:
+            check_values({"snapshot_probability": value})
+        except ValueError:
+            return False
+        return True
+
+    assert allowed(entries) == all(allowed(entry) for entry in entries) == all(0 <= entry <= 1 for entry in entries)
+
+
+# Pairs that contradict each other.
+
+PAIRS = {
+    "strong_convexity": ("smoothness", "(0"),
+    "cohort": ("clients", "[1"),
+    "arbitrary_cohort": ("clients", "[1"),
+    "dissimilarity_at_optimum": ("dissimilarity", "[0"),
+}
+
+
+@pytest.mark.parametrize("small", PAIRS)
+def test_ordered_pairs(small: str) -> None:
+    large, opening = PAIRS[small]
+    check_values({small: 3, large: 3})
+    check_values({small: 2, large: 3})
+    check_values({small: 4})
+    assert refusal(**{small: 4, large: 3}) == f"{small} = 4: allowed is a number in {opening}, {large}] = {opening}, 3]"
+    assert refusal(**{small: [1, 4], large: [2, 3]}).startswith(f"{small} = [1, 4]: ")
+    assert refusal(**{small: [1, 4], large: 3}).startswith(f"{small} = [1, 4]: ")
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("smothness", "smoothness"), ("local_learning_rate", "local_lr"), ("Cohort", "cohort"), ("round", "rounds")],
+)
+def test_an_unknown_name_is_answered_with_the_nearest_known_one(name: str, meant: str) -> None:
+    expected = f"unknown quantity {name!r}: did you mean {meant!r}?"
+    assert refusal(**{name: 1}) == expected
+    for ask in (quantity, symbol.__wrapped__):
+        with pytest.raises(ValueError, match=re.escape(expected)):
+            ask(name)
+
+
+def test_a_name_like_no_other_is_answered_with_all_of_them() -> None:
+    assert refusal(zzz=1) == f"unknown quantity 'zzz': known are {', '.join(EVERY)}"
+    assert nearest("zzz", ["b", "a"]) == "known are a, b"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_table_is_consistent(name: str) -> None:
+    known = quantity(name)
+    assert known.name == name
+    assert known.meaning
+    assert known.lower < known.upper
+
+
+def test_within_a_paper_no_letter_means_two_things() -> None:
+    letters = [q.letters["fast"] for q in QUANTITIES.values() if "fast" in q.letters]
+    assert len(letters) == len(set(letters))
+
+
+# Units.
+
+# From what each quantity is: a gradient is F/x, a step times a gradient is x, smoothness is a gradient over a length.
+EXPECTED_UNITS = {
+    CURVATURE: ["smoothness", "strong_convexity"],
+    SLOPE: ["gradient_noise", "dissimilarity", "dissimilarity_at_optimum"],
+    OBJECTIVE: ["initial_gap"],
+    LENGTH: ["initial_distance"],
+    STEP: ["local_lr"],
+    SQUARED_SLOPE: [*RUN_QUANTITIES],
+    DIMENSIONLESS: [*COUNTS, "snapshot_probability"],
+}
+
+
+def test_units_of_every_quantity() -> None:
+    expected = {name: units for units, names in EXPECTED_UNITS.items() for name in names}
+    assert {name: q.units for name, q in QUANTITIES.items()} == expected
+
+
+def test_units_fit_together() -> None:
+    assert SLOPE * LENGTH == OBJECTIVE
+    assert STEP * SLOPE == LENGTH
+    assert CURVATURE * STEP == DIMENSIONLESS
+    assert SLOPE / LENGTH == CURVATURE
+    assert SLOPE**2 == SQUARED_SLOPE
+    assert LENGTH**2 == SQUARED_LENGTH
+
+
+powers = st.integers(-4, 4)
+any_units = st.builds(Units, powers, powers)
+
+
+@given(any_units, any_units, any_units, powers)
+def test_units_form_a_group_with_powers(a: Units, b: Units, c: Units, n: int) -> None:
+    assert a * b == b * a
+    assert (a * b) * c == a * (b * c)
+    assert a * DIMENSIONLESS == a
+    assert a / a == DIMENSIONLESS
+    assert (a * b) / b == a
+    assert (a * b) ** n == a**n * b**n
+    assert a ** (n + 1) == a**n * a
+    assert (a**2) ** 0.5 == a
+
+
+@pytest.mark.parametrize(
+    ("units", "text"),
+    [
+        (DIMENSIONLESS, "1"), (CURVATURE, "F/x^2"), (STEP, "x^2/F"), (SQUARED_SLOPE, "F^2/x^2"), (Units(2, 1), "F^2x"),
+        (Units(-1, -2), "1/F/x^2"), (Units(0.5, 0), "F^0.5"),
+    ],
+)  # fmt: skip
+def test_units_in_words(units: Units, text: str) -> None:
+    assert str(units) == text
+
+
+# Symbols.
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_symbol_assumes_what_the_bounds_justify_and_no_more(name: str) -> None:
+    s = symbol(name)
+    assert s.name == name
+    assert s is symbol(name)
+    assert s.is_real
+    assert bool(s.is_positive) == (name in COUNTS or name in POSITIVE)
+    assert s.is_nonnegative
+    assert bool(s.is_integer) == (name in COUNTS)
+
+
+def test_symbols_keep_the_order() -> None:
+    assert [s.name for s in symbols("rounds", "cohort")] == ["rounds", "cohort"]
