@@ -163,14 +163,11 @@ def _true_constants(instance: Instance) -> dict[str, Fraction]:
     """The federation's constants in rational arithmetic; the dissimilarity squared."""
     fed = instance.setting().federation
     eigenvalues = [v for row in instance.hessians for v in row]
-    if not fed.has_common_hessian:
-        raise ValueError("hessians differ between clients: the dissimilarity is then infinite")
-    gradients = [h @ (fed.exact_optimum - c) for h, c in zip(fed.exact_hessians, fed.exact_centres, strict=True)]
     return {
         "smoothness": max(eigenvalues),
         "strong_convexity": min(eigenvalues),
         "gradient_noise": fed.exact_gradient_noise,
-        "dissimilarity": max(g @ g for g in gradients),
+        "dissimilarity": fed.exact_squared_dissimilarity,
     }
 
 

@@ -6,12 +6,15 @@ All numbers are integers or strings of rationals ("1/100"); they are parsed, nev
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..algorithms import fast
 from ..claims import claim
@@ -157,3 +160,54 @@ def _matrix(data: Mapping[str, Any], key: str) -> tuple[tuple[Fraction, ...], ..
     if not all(isinstance(row, list) for row in rows):
         raise ValueError(f"{key}: allowed is a list of lists")
     return tuple(tuple(rational(key, v) for v in row) for row in rows)
+
+
+def from_setting(ref: str, setting: Setting, rounds: int) -> Instance:
+    """The instance of a setting whose numbers an instance can hold.
+
+    Raises:
+        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not FAST with periodic
+            snapshots and a fixed arbitrary set; it is said which.
+    """
+    fed, algorithm, participation = setting.federation, setting.algorithm, setting.participation
+    if not isinstance(fed, Quadratic):
+        raise ValueError(f"federation is {type(fed).__name__}: allowed is Quadratic")
+    diagonals = tuple(tuple(row.diagonal()) for row in fed.exact_hessians)
+    if any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
+        raise ValueError("federation has Hessians that are not diagonal")
+    if not isinstance(participation, Fixed):
+        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed")
+    if not algorithm.periodic or algorithm.replacement:
+        raise ValueError("algorithm has random snapshots or replacement: allowed are periodic ones without")
+    eigenvalues = [v for row in diagonals for v in row]
+    return Instance(
+        claim=claim(ref).ref,
+        hessians=diagonals,
+        centres=tuple(tuple(row) for row in fed.exact_centres),
+        start=tuple(setting.exact_start),
+        cohort=algorithm.cohort,
+        local_steps=algorithm.local_steps,
+        local_lr=algorithm.local_lr,
+        snapshot_period=algorithm.snapshot_period,
+        members=participation.members,
+        rounds=rounds,
+        constants={
+            "smoothness": max(eigenvalues),
+            "strong_convexity": min(eigenvalues),
+            "gradient_noise": fed.exact_gradient_noise,
+            "dissimilarity": _root_above(fed.exact_squared_dissimilarity),
+        },
+    )
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """The square root where it is rational, else a rational just above it.
+
+    >>> _root_above(Fraction(9, 4)), float(_root_above(Fraction(2)))
+    (Fraction(3, 2), 1.414213562374)
+    """
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if root**2 == square:
+        return root
+    scale = 10**12
+    return Fraction(math.isqrt(square.numerator * scale**2 // square.denominator) + 1, scale)

@@ -131,6 +131,19 @@ class Quadratic(Federation):
     def has_common_hessian(self) -> bool:
         return bool((self.exact_hessians == self.exact_hessians[0]).all())
 
+    @cached_property
+    def exact_squared_dissimilarity(self) -> Fraction:
+        """max_i |grad F_i(x) - grad F(x)|^2, the same at every x.
+
+        Raises:
+            ValueError: the Hessians differ, so it is unbounded over R^D.
+        """
+        if not self.has_common_hessian:
+            raise ValueError("hessians differ between clients: the dissimilarity is then infinite")
+        shifted = self.exact_optimum - self.exact_centres
+        gradients = [h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
+        return max(g @ g for g in gradients)
+
     def constants(self, region: Region | None = None) -> Constants:
         spectra = np.linalg.eigvalsh(self.hessians)
         residuals = self._gradients_at_optimum()

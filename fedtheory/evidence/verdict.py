@@ -1,0 +1,103 @@
+"""Verdicts: one word on a claim, with the evidence that carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..claims import claim as find_claim
+from ..claims.statement import Claim
+from ..setting import Setting
+from .confirm import Judgement, judge, replay
+from .instance import from_setting
+from .moments import exact_errors
+from .search import ROUNDING
+
+VERDICTS = ("proved", "holds", "unproved", "needs", "refuted", "vacuous", "not applicable", "not checked")
+"""What a verdict can be; see docs/scorecard.md."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict on one claim.
+
+    Attributes:
+        claim: its ref.
+        verdict: one of ``VERDICTS``.
+        why: one sentence.
+        evidence: by kind (``units``, ``exact``, ``measured``), plain data.
+        instance: the file content of the refuting instance, if there is one.
+    """
+
+    claim: str
+    verdict: str
+    why: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    instance: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict = {self.verdict!r}: allowed is one of {', '.join(VERDICTS)}")
+        if self.verdict == "refuted" and self.instance is None:
+            raise ValueError(f"{self.claim}: refuted without an instance")
+
+    def replay(self) -> Judgement | None:
+        """Judge the instance afresh; ``None`` if the verdict rests on none."""
+        return None if self.instance is None else replay(self.instance)
+
+
+def verify(ref: str, setting: Setting | None = None, rounds: int = 10_000) -> Verdict:
+    """The verdict on a claim: on one quadratic ``setting`` after 1 to ``rounds`` rounds, or, without a setting, in
+    general (units, recorded instance, search, real data; see ``scorecard.assess``).
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
+    >>> algorithm = ft.algorithms.fast(snapshot_period=1, cohort=2, local_lr="1/50")
+    >>> ft.verify("fast.thm1@main", ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=1)).verdict
+    'holds'
+    """
+    if setting is None:
+        from .scorecard import assess
+
+        return assess(ref)
+    statement = find_claim(ref)
+    horizons = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
+    try:
+        bound = statement.at(setting, rounds=horizons)
+    except ValueError as error:
+        return Verdict(statement.ref, "not applicable", f"{error}.")
+    failing = [name for name, slack in bound.slack.items() if slack is not None and np.any(slack < 0)]
+    undecided = [name for name, slack in bound.slack.items() if slack is None]
+    if failing:
+        return Verdict(statement.ref, "not applicable", f"The hypothesis {failing[0]} fails on this setting.")
+    if undecided:
+        return Verdict(statement.ref, "not checked", f"{undecided[0]} needs quantities of a random run.")
+    left = exact_errors(setting, horizons).functional(statement.functional)
+    ratio = np.divide(left, bound.value, out=np.zeros_like(left), where=left > 0)
+    worst = int(ratio.argmax())
+    evidence = {"exact": {"largest_ratio": float(ratio[worst]), "rounds": int(horizons[worst])}}
+    if ratio[worst] <= 1 + ROUNDING:
+        why = f"Left / right is at most {ratio[worst]:.3g} on this setting, at {horizons[worst]} rounds."
+        return Verdict(statement.ref, "holds", why, evidence)
+    return _confirmed(statement, setting, int(horizons[worst]), evidence)
+
+
+def _confirmed(statement: Claim, setting: Setting, rounds: int, evidence: dict[str, Any]) -> Verdict:
+    """A ratio above 1 in floating point, decided in ball arithmetic where the setting has an instance."""
+    try:
+        judgement = judge(from_setting(statement.ref, setting, rounds))
+    except ValueError as error:
+        why = f"Left exceeds right in floating point; no exact instance can decide it: {error}."
+        return Verdict(statement.ref, "not checked", why, evidence)
+    survivors = sum(not reading.refutes for reading in judgement.readings)
+    if survivors == 0:
+        why = f"Left exceeds right after {rounds} rounds, under all {len(judgement.readings)} readings."
+        return Verdict(statement.ref, "refuted", why, evidence, judgement.to_json())
+    why = (
+        f"Left exceeds right after {rounds} rounds, but {survivors} of {len(judgement.readings)} readings are not "
+        "refuted by this setting."
+    )
+    return Verdict(statement.ref, "not checked", why, evidence)
