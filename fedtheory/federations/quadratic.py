@@ -40,17 +40,17 @@ class Quadratic(Federation):
     def __init__(
         self, hessians: Sequence, centres: Sequence, gradient_noise: float = 0.0, noise: str = "two-point"
     ) -> None:
-        check_noise(float(gradient_noise), noise)
+        self.exact_gradient_noise = _exact_array("gradient_noise", gradient_noise)[()]
+        check_noise(float(self.exact_gradient_noise), noise)
         self.exact_hessians = _full_matrices(_exact_array("hessians", hessians))
         self.exact_centres = _exact_array("centres", centres)
-        self.exact_gradient_noise = Fraction(gradient_noise)
         if self.exact_centres.ndim != 2 or self.exact_hessians.shape[:2] != self.exact_centres.shape:
             shapes = f"{self.exact_hessians.shape} and {self.exact_centres.shape}"
             raise ValueError(f"hessians and centres have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
         self.hessians = self.exact_hessians.astype(float)
         self.centres = self.exact_centres.astype(float)
         self.clients, self.dimension = self.centres.shape
-        self.gradient_noise, self.noise = float(gradient_noise), noise
+        self.gradient_noise, self.noise = float(self.exact_gradient_noise), noise
         self._check_convex()
         self._place("cpu", torch.float64)
 

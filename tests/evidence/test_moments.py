@@ -161,8 +161,8 @@ def enumerate_runs(case: Case, exact: bool = False) -> Iterator[tuple[np.ndarray
     snapshot, arbitrary = uniform_law(clients, case.cohort, case.replacement), law_of(case.arbitrary, clients)
     number = Fraction if exact else float
     states, chances = array(case.start, exact)[None], array([1], exact)
-    for r in range(case.rounds + 1):
-        yield states, chances
+    yield states, chances
+    for r in range(case.rounds):
         if case.period is not None:
             kinds = [(1, snapshot if r % case.period == 0 else arbitrary)]
         else:
@@ -174,6 +174,7 @@ def enumerate_runs(case: Case, exact: bool = False) -> Iterator[tuple[np.ndarray
                 after += models
                 their_chances += [chances * number(coin * chance / len(models))] * len(models)
         states, chances = np.concatenate(after), np.concatenate(their_chances)
+        yield states, chances
 
 
 def enumerated(case: Case, exact: bool = False) -> dict[str, list]:
@@ -269,7 +270,7 @@ FOUR = [np.diag([1, 2, third, 0]).tolist(), np.diag([1, fifth, 0, 2]).tolist()],
 
 EXACT_CASES = {
     "period": Case(*ONE, Fixed([0]), 1, sigma=third, eta=fifth, local_steps=2, period=2),
-    "coin": Case(*ONE, Fixed([1]), 2, (fifth,), sigma=third, eta=fifth, local_steps=2, q=Fraction(2, 7), rounds=2),
+    "coin": Case(*ONE, Fixed([1]), 2, (fifth,), sigma=third, eta=fifth, local_steps=2, q=Fraction(2, 7), rounds=3),
     "with replacement": Case(*THREE, Uniform(2), 2, sigma=third, eta=third, period=2, replacement=True),
     "three clients": Case(*THREE, Uniform(1), 2, sigma=third, eta=third, q=third, rounds=2),
     "plane, no noise": Case(*DIAGONAL, Uniform(1), 2, start=(third, 1), eta=third, local_steps=2, q=third),

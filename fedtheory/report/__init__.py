@@ -1,0 +1,5 @@
+"""Figures."""
+
+from .figures import plot
+
+__all__ = ["plot"]

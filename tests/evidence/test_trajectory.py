@@ -1,0 +1,199 @@
+"""Deterministic runs and the run quantities G_1 to G_3, against a plain loop over Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtheory.algorithms import fast
+from fedtheory.evidence.trajectory import peaks, peaks_at, trajectory
+from fedtheory.federations.quadratic import Quadratic
+from fedtheory.participation import Fixed, IndexBeta, Uniform
+from fedtheory.quantities import RUN_QUANTITIES
+from fedtheory.setting import Setting
+
+HESSIANS = [[[1, 0.5], [0.5, 2]], [[3, 0], [0, 0.25]], [[1, -1], [-1, 2]]]
+CENTRES = [[1, 0], [-1, 2], [0.5, 1 / 3]]
+
+Peaks = dict[str, np.ndarray]
+
+
+def deterministic(members: list[int], start: object = (2, -1), local_lr: float = 0.05, **options: object) -> Setting:
+    """Three clients with different Hessians in the plane."""
+    algorithm = fast(cohort=3, local_lr=local_lr, **options)
+    return Setting(Quadratic(HESSIANS, CENTRES), algorithm, Fixed(members), start)
+
+
+def gradient(fed: Quadratic, client: int, x: np.ndarray) -> np.ndarray:
+    return fed.hessians[client] @ (x - fed.centres[client])
+
+
+def plain_run(setting: Setting, rounds: int, shifted: bool = False) -> tuple[np.ndarray, Peaks]:
+    """x_r - x* for r = 0, ..., rounds, and after each of the rounds the largest |mean of sums of gradients|^2 so far.
+
+    The sums run over the local iterates k = 0..K-1, where the gradients are taken; ``shifted``, over k = 1..K.
+    """
+    fed, algorithm = setting.federation, setting.algorithm
+    best = np.linalg.solve(fed.hessians.sum(0), sum(h @ c for h, c in zip(fed.hessians, fed.centres, strict=True)))
+    eta, K = float(algorithm.local_lr), algorithm.local_steps
+    x = np.broadcast_to(np.asarray(setting.start, float), (fed.dimension,))
+    errors, running = [x - best], {name: [] for name in RUN_QUANTITIES}
+    most = dict.fromkeys(RUN_QUANTITIES, 0.0)
+    for r in range(rounds):
+        if algorithm.periodic:
+            snapshot = r % algorithm.snapshot_period == 0
+        else:
+            snapshot = algorithm.snapshot_probability == 1
+        models, sums = [], []
+        for i in range(fed.clients):
+            iterates = [x]
+            for _ in range(K):
+                iterates.append(iterates[-1] - eta * gradient(fed, i, iterates[-1]))
+            models.append(iterates[-1])
+            sums.append(sum(gradient(fed, i, y) for y in (iterates[1:] if shifted else iterates[:-1])))
+        who = list(range(fed.clients)) if snapshot else list(setting.participation.members)
+        size = float((np.mean([sums[i] for i in who], axis=0) ** 2).sum())
+        names = RUN_QUANTITIES[::2] if snapshot else RUN_QUANTITIES[1:2]  # the cohort of a snapshot is everyone
+        for name in names:
+            most[name] = max(most[name], size)
+        for name in RUN_QUANTITIES:
+            running[name].append(most[name])
+        x = np.mean([models[i] for i in who], axis=0)
+        errors.append(x - best)
+    return np.array(errors), {name: np.array(values) for name, values in running.items()}
+
+
+SCHEDULES = [{"snapshot_period": I} for I in (1, 2, 3, 5)] + [{"snapshot_probability": q} for q in (0, 1)]
+SETTINGS = {
+    f"{schedule}, {K} steps, {members}": deterministic(members, local_steps=K, **schedule)
+    for schedule, K, members in product(SCHEDULES, (1, 3), ([0], [1, 2], [0, 1, 2]))
+}
+every_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+
+
+@every_setting
+def test_the_trajectory_is_the_plain_loops(setting: Setting) -> None:
+    errors, _ = plain_run(setting, 60)
+    mine = trajectory(setting, 60)
+    assert mine.shape == (61, 2)
+    # Rounding, relative to the start: 60 rounds of some ten operations each.
+    np.testing.assert_allclose(mine, errors, rtol=0, atol=1e-13 * np.abs(errors).max())
+    # ... and the exact moments of a run without randomness are its squares.
+    squares = (errors**2).sum(1)
+    np.testing.assert_allclose(setting.exact(range(61)).squared_distance, squares, rtol=0, atol=1e-12 * squares.max())
+
+
+@every_setting
+@pytest.mark.parametrize("shifted", [False, True])
+def test_peaks_are_the_plain_loops(setting: Setting, shifted: bool) -> None:
+    _, running = plain_run(setting, 12, shifted)
+    for rounds in (1, 2, 3, 4, 12):
+        found = peaks(setting, rounds, shifted)
+        assert tuple(found) == RUN_QUANTITIES
+        for name, value in found.items():
+            # Sums of gradients come from a difference of models divided by the step: 1/0.05 roundings of 1e-16.
+            assert value == pytest.approx(running[name][rounds - 1], rel=1e-12, abs=1e-14), (name, rounds)
+
+
+@pytest.mark.parametrize("local_steps", [1, 3])
+def test_peaks_that_come_late_are_found(local_steps: int) -> None:
+    """Started at x*, a run that client 1 pulls away has its largest gradients later."""
+    setting = deterministic([1], local_steps=local_steps, snapshot_period=3)
+    setting = replace(setting, start=setting.federation.exact_optimum.tolist())
+    _, running = plain_run(setting, 40)
+    assert running["peak_full_pseudogradient"][-1] > running["peak_full_pseudogradient"][0]
+    for rounds in (1, 4, 7, 40):
+        for name, value in peaks(setting, rounds).items():
+            assert value == pytest.approx(running[name][rounds - 1], rel=1e-12, abs=1e-14)
+
+
+def test_kinds_of_rounds_that_do_not_occur_have_peak_zero() -> None:
+    assert peaks(deterministic([0], snapshot_period=1), 9)["peak_arbitrary_pseudogradient"] == 0
+    assert peaks(deterministic([0], snapshot_probability=1), 9)["peak_arbitrary_pseudogradient"] == 0
+    assert peaks(deterministic([0], snapshot_period=4), 1)["peak_arbitrary_pseudogradient"] == 0
+    never = peaks(deterministic([0], snapshot_probability=0), 9)
+    assert never["peak_full_pseudogradient"] == never["peak_cohort_pseudogradient"] == 0
+    assert never["peak_arbitrary_pseudogradient"] > 0
+
+
+# Peaks from a sample of the rounds.
+
+
+@st.composite
+def any_deterministic(draw: st.DrawFn) -> Setting:
+    members = sorted(draw(st.sets(st.integers(0, 2), min_size=1)))
+    start = draw(st.tuples(st.floats(-3, 3), st.floats(-3, 3)))
+    schedule = draw(st.sampled_from([*SCHEDULES, {"snapshot_period": 13}, {"snapshot_period": 40}]))
+    lr = draw(st.sampled_from([0.002, 0.05, 0.4, 0.66]))
+    return deterministic(members, start, lr, local_steps=draw(st.integers(1, 3)), **schedule)
+
+
+@given(any_deterministic(), st.lists(st.integers(1, 3000), min_size=1, max_size=5))
+@settings(max_examples=40, deadline=None)
+def test_sampled_peaks_are_never_above_the_true_ones(setting: Setting, horizons: list[int]) -> None:
+    sampled = peaks_at(setting, np.array(horizons))
+    for i, rounds in enumerate(horizons):
+        for name, value in peaks(setting, rounds).items():
+            # The same states by other powers of the operators.
+            assert sampled[name][i] <= value * (1 + 1e-12) + 1e-300
+            if rounds <= 64:  # every round is in the sample
+                assert sampled[name][i] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("period", [1, 2, 3])
+@pytest.mark.parametrize("local_steps", [1, 3])
+def test_sampled_peaks_are_the_true_ones_on_monotone_runs(period: int, local_steps: int) -> None:
+    """Equal gradients of all clients at x* = 0 and a small step: every gradient shrinks from round to round; and
+    with a step beyond 2/L every one grows, until the last round before the horizon."""
+    fed = Quadratic.common_hessian([[0, 0], [0, 0]], [1, 2])
+    horizons = np.array([1, 2, 3, 5, 63, 64, 65, 100, 1000])
+    algorithm = fast(cohort=2, local_lr=0.01, local_steps=local_steps, snapshot_period=period)
+    shrinking = Setting(fed, algorithm, Fixed([0]), 1)
+    found = peaks_at(shrinking, horizons)
+    for i, rounds in enumerate(horizons):
+        expected = peaks(shrinking, int(rounds))
+        assert {name: values[i] for name, values in found.items()} == pytest.approx(expected, rel=1e-12)
+    growing = replace(shrinking, algorithm=replace(algorithm, local_lr=1.01))
+    found = peaks_at(growing, horizons[:6])
+    for i, rounds in enumerate(horizons[:6]):
+        expected = peaks(growing, int(rounds))
+        # 64 rounds of 3 factors near -1.02: the sums of gradients cancel a little.
+        assert {name: values[i] for name, values in found.items()} == pytest.approx(expected, rel=1e-11)
+
+
+# Against the simulation.
+
+
+@every_setting
+def test_simulated_runs_have_the_same_peaks_and_distances(setting: Setting) -> None:
+    run = setting.simulate(replicas=1, rounds=12, seed=0, record_every=1, run_quantities=True)
+    for name, value in peaks(setting, 12).items():
+        # Rounding, as above.
+        assert float(run.peaks[name][0]) == pytest.approx(value, rel=1e-12, abs=1e-14)
+    squares = (trajectory(setting, 12) ** 2).sum(1)
+    np.testing.assert_allclose(run.rows["squared_distance"][0], squares, rtol=0, atol=1e-12 * squares.max())
+
+
+# What is refused.
+
+RANDOM = {
+    "noise": lambda s: replace(s, federation=Quadratic(HESSIANS, CENTRES, 0.1)),
+    "arbitrary set": lambda s: replace(s, participation=IndexBeta(2)),
+    "uniform arbitrary set": lambda s: replace(s, participation=Uniform(3)),
+    "cohort": lambda s: replace(s, algorithm=replace(s.algorithm, cohort=2)),
+    "replacement": lambda s: replace(s, algorithm=replace(s.algorithm, replacement=True)),
+    "coin": lambda s: replace(s, algorithm=fast(cohort=3, local_lr=0.1, snapshot_probability=0.5)),
+}
+
+
+@pytest.mark.parametrize("changed", RANDOM.values(), ids=RANDOM)
+def test_random_settings_have_no_trajectory(changed: object) -> None:
+    setting = changed(deterministic([0], snapshot_period=2))
+    for ask in (trajectory, peaks):
+        with pytest.raises(ValueError, match="the setting is random: a trajectory needs no noise, a fixed arbitrary"):
+            ask(setting, 5)
