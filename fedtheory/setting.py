@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from .exact import exact_array
 from .federations.base import Pairs
 from .federations.constants import BOUND, EXACT, Constant
 from .quantities import RUN_QUANTITIES
@@ -43,23 +43,19 @@ class Setting:
     def __post_init__(self) -> None:
         self.participation.check(self.federation.clients)
         self.algorithm.uniform.check(self.federation.clients)
-        start = np.asarray(self.start, dtype=object)
-        if start.shape not in ((), (self.federation.dimension,)):
-            raise ValueError(f"start has shape {start.shape}: allowed is () or ({self.federation.dimension},)")
-        if not np.isfinite(start.astype(float)).all():
-            raise ValueError(f"start = {self.start!r}: allowed are finite numbers")
+        shape = exact_array("start", self.start).shape
+        if shape not in ((), (self.federation.dimension,)):
+            raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
 
     @cached_property
     def exact_start(self) -> np.ndarray:
         """x_0 as Fractions, (D,)."""
-        values = np.broadcast_to(np.asarray(self.start, dtype=object), (self.federation.dimension,))
-        return np.array([Fraction(v.item() if isinstance(v, np.generic) else v) for v in values], dtype=object)
+        return np.broadcast_to(exact_array("start", self.start), (self.federation.dimension,)).copy()
 
     @cached_property
     def start_vector(self) -> torch.Tensor:
         """x_0, (D,) float64."""
-        start = np.asarray(self.start, dtype=object).astype(float)
-        return torch.from_numpy(np.broadcast_to(start, (self.federation.dimension,)).copy())
+        return torch.from_numpy(self.exact_start.astype(float))
 
     @property
     def deterministic(self) -> bool:

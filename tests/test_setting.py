@@ -241,7 +241,7 @@ def test_a_setting_is_deterministic_when_nothing_is_drawn() -> None:
 
 DIFFERENT = {
     "the usual": usual(),
-    "centres": usual(federation=Quadratic.common_hessian([[1, 1], [-1, 3.5]], [1, 4], gradient_noise=0.5)),
+    "centres": usual(federation=Quadratic.common_hessian([[1, 1], [-1, 3.25]], [1, 4], gradient_noise=0.5)),
     "clients exchanged": usual(federation=Quadratic.common_hessian([[-1, 3], [1, 1]], [1, 4], gradient_noise=0.5)),
     "hessian": usual(federation=Quadratic.common_hessian([[1, 1], [-1, 3]], [1, 5], gradient_noise=0.5)),
     "noise": usual(federation=quadratic(gradient_noise=0.6)),

@@ -13,6 +13,7 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
+from ..exact import exact_number
 from ..participation import Keys, Uniform
 from ..quantities import check_values
 from ..randomness import uniforms, words
@@ -81,19 +82,12 @@ def fast(
     """
     if (snapshot_period is None) == (snapshot_probability is None):
         raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
-    given = {"cohort": cohort, "local_lr": _exact("local_lr", local_lr), "local_steps": local_steps}
+    given = {"cohort": cohort, "local_lr": exact_number("local_lr", local_lr), "local_steps": local_steps}
     if snapshot_period is not None:
         given["snapshot_period"] = snapshot_period
         check_values({"snapshot_period": snapshot_period})
         probability = Fraction(1, int(snapshot_period))
     else:
-        probability = _exact("snapshot_probability", snapshot_probability)
+        probability = exact_number("snapshot_probability", snapshot_probability)
     check_values({name: float(value) for name, value in (given | {"snapshot_probability": probability}).items()})
     return Fast(snapshot_probability=probability, replacement=replacement, **given)
-
-
-def _exact(name: str, value: float | str | Fraction) -> Fraction:
-    try:
-        return Fraction(value.item() if hasattr(value, "item") else value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} = {value!r}: allowed is a finite number") from None

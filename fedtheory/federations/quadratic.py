@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..exact import exact_array, exact_number
 from .base import Federation, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
 
@@ -38,12 +39,16 @@ class Quadratic(Federation):
     """
 
     def __init__(
-        self, hessians: Sequence, centres: Sequence, gradient_noise: float = 0.0, noise: str = "two-point"
+        self,
+        hessians: Sequence,
+        centres: Sequence,
+        gradient_noise: float | str | Fraction = 0.0,
+        noise: str = "two-point",
     ) -> None:
-        self.exact_gradient_noise = _exact_array("gradient_noise", gradient_noise)[()]
+        self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         check_noise(float(self.exact_gradient_noise), noise)
-        self.exact_hessians = _full_matrices(_exact_array("hessians", hessians))
-        self.exact_centres = _exact_array("centres", centres)
+        self.exact_hessians = _full_matrices(exact_array("hessians", hessians))
+        self.exact_centres = exact_array("centres", centres)
         if self.exact_centres.ndim != 2 or self.exact_hessians.shape[:2] != self.exact_centres.shape:
             shapes = f"{self.exact_hessians.shape} and {self.exact_centres.shape}"
             raise ValueError(f"hessians and centres have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
@@ -56,7 +61,11 @@ class Quadratic(Federation):
 
     @classmethod
     def common_hessian(
-        cls, offsets: Sequence, hessian: object = 1, gradient_noise: float = 0.0, noise: str = "two-point"
+        cls,
+        offsets: Sequence,
+        hessian: object = 1,
+        gradient_noise: float | str | Fraction = 0.0,
+        noise: str = "two-point",
     ) -> Quadratic:
         """The family with one Hessian for all clients.
 
@@ -64,9 +73,9 @@ class Quadratic(Federation):
             offsets: the clients' minimisers, (clients, D) or, for D = 1, (clients,).
             hessian: a number h (standing for h times the identity), a diagonal (D,) or a matrix (D, D).
         """
-        centres = _exact_array("offsets", offsets)
+        centres = exact_array("offsets", offsets)
         centres = centres[:, None] if centres.ndim == 1 else centres
-        hessian = _exact_array("hessian", hessian)
+        hessian = exact_array("hessian", hessian)
         if hessian.ndim == 0:
             hessian = np.full(centres.shape[1], hessian[()], dtype=object)
         return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise)
@@ -174,20 +183,6 @@ class Quadratic(Federation):
         return Constant(float(value), BOUND, "value at the ball's centre plus radius times spectral norm")
 
 
-def _exact_array(name: str, values: object) -> np.ndarray:
-    """An object array of Fractions."""
-    array = np.asarray(values, dtype=object)
-    if array.size == 0:
-        raise ValueError(f"{name} is empty")
-    try:
-        fractions = [Fraction(v.item() if isinstance(v, np.generic) else v) for v in array.flat]
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} = {values!r}: allowed are finite numbers") from None
-    exact = np.empty(array.shape, dtype=object)
-    exact.ravel()[:] = fractions
-    return exact
-
-
 def _full_matrices(hessians: np.ndarray) -> np.ndarray:
     """(M, D, D) from (M, D) diagonals; anything else unchanged."""
     if hessians.ndim != 2:
@@ -199,14 +194,14 @@ def _full_matrices(hessians: np.ndarray) -> np.ndarray:
 
 
 def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of a regular linear system in rational arithmetic."""
-    from flint import fmpq, fmpq_mat
-
-    def convert(f: Fraction) -> fmpq:
-        return fmpq(f.numerator, f.denominator)
-
+    """The solution of a regular linear system in Fractions, by elimination (simulations must not need python-flint)."""
+    rows = np.column_stack([matrix, right])
     size = len(right)
-    solution = fmpq_mat(size, size, [convert(f) for f in matrix.ravel()]).solve(
-        fmpq_mat(size, 1, [convert(f) for f in right])
-    )
-    return np.array([Fraction(int(solution[i, 0].p), int(solution[i, 0].q)) for i in range(size)], dtype=object)
+    for i in range(size):
+        pivot = next(j for j in range(i, size) if rows[j, i] != 0)
+        rows[[i, pivot]] = rows[[pivot, i]]
+        rows[i] = rows[i] / rows[i, i]
+        for j in range(size):
+            if j != i and rows[j, i] != 0:
+                rows[j] = rows[j] - rows[j, i] * rows[i]
+    return rows[:, -1]

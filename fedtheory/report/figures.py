@@ -58,7 +58,7 @@ def plot(bound: Bound, exact: ExactErrors | None = None, run: Run | None = None,
                               label=f"{confidence:.0%} interval")  # fmt: skip
     axes.set_title(f"{statement.ref}: {statement.title}", loc="left", fontsize=10)
     axes.set_xlabel("rounds R")
-    axes.set_ylabel(f"{functional.meaning}  [{functional.units}]")
+    axes.set_ylabel(f"${functional.latex}$   [{functional.units}]")
     axes.grid(which="major", color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)

@@ -553,6 +553,12 @@ def test_negative_rounds_are_refused() -> None:
         CASES["plane"].setting.exact([3, -2, 5])
 
 
+@pytest.mark.xfail(reason="0 times infinity in the operators' powers", raises=(AssertionError, RuntimeWarning))
+def test_a_diverging_setting_has_infinite_errors() -> None:
+    exact = replace(CASES["plane"], eta=5, period=1).setting.exact([10**5])
+    assert exact.squared_distance.tolist() == [math.inf]
+
+
 def test_averages_need_a_round() -> None:
     exact = CASES["plane"].setting.exact([0, 1])
     for reading in READINGS:

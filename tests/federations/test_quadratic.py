@@ -99,7 +99,6 @@ def test_noise_has_the_stated_variance_and_is_fresh(noise: str) -> None:
     assert float((covariance - expected).abs().max()) < 6 * math.sqrt(2) * size**2 / math.sqrt(4 * count)
 
 
-@pytest.mark.xfail(reason="draw_noise multiplies int8 signs by a number, which makes them float32")
 def test_two_point_noise_has_one_size() -> None:
     fed = random_federation(dimension=3, gradient_noise=0.6)
     noise = fed.draw_noise(every_pair(fed, 50))
@@ -368,8 +367,8 @@ TWO = [[0, 0], [1, 1]]
         (([[1, 1], [1]], TWO), "hessians"),
         (([], TWO), "hessians is empty"),
         (([[1, 1], [1, 1]], TWO, -1.0), r"gradient_noise = -1\.0: allowed is a finite number >= 0"),
-        (([[1, 1], [1, 1]], TWO, math.nan), r"gradient_noise = nan: allowed is a finite number >= 0"),
-        (([[1, 1], [1, 1]], TWO, math.inf), r"gradient_noise = inf: allowed is a finite number >= 0"),
+        (([[1, 1], [1, 1]], TWO, math.nan), r"gradient_noise = nan: allowed (is a|are) finite number"),
+        (([[1, 1], [1, 1]], TWO, math.inf), r"gradient_noise = inf: allowed (is a|are) finite number"),
         (([[1, 1], [1, 1]], TWO, 0.0, "white"), r"noise = 'white': allowed is one of two-point, gaussian"),
     ],
 )
@@ -389,6 +388,13 @@ def test_hessians_that_are_not_square_are_refused_for_their_shape(hessians: np.n
 def test_regions_without_a_radius_are_refused(radius: float) -> None:
     with pytest.raises(ValueError, match=f"radius = {radius}: allowed is a finite number >= 0"):
         Region(np.zeros(2), radius)
+
+
+@pytest.mark.xfail(reason="a ball's centre is not looked at")
+@pytest.mark.parametrize("centre", [[math.nan, 0.0], [0.0]])
+def test_regions_without_a_centre_are_refused(centre: list[float]) -> None:
+    with pytest.raises(ValueError, match="centre"):
+        Quadratic([[1, 2], [2, 1]], TWO).constants(Region(np.array(centre), 1.0))
 
 
 def test_constants_of_an_unknown_kind_are_refused() -> None:

@@ -1,0 +1,36 @@
+"""Exact numbers: Fractions from int, float, Fraction or str ("1/100"); a float is the dyadic number that it is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+
+def exact_number(name: str, value: object) -> Fraction:
+    """The value of ``name`` as a Fraction.
+
+    Raises:
+        ValueError: it is no finite number.
+
+    >>> exact_number("local_lr", "1/100"), exact_number("start", 0.5)
+    (Fraction(1, 100), Fraction(1, 2))
+    """
+    try:
+        return Fraction(value.item() if isinstance(value, np.generic) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ValueError(f"{name} = {value!r}: allowed are finite numbers") from None
+
+
+def exact_array(name: str, values: object) -> np.ndarray:
+    """The values of ``name`` as an array of Fractions (dtype object).
+
+    Raises:
+        ValueError: there are none, or one is no finite number.
+    """
+    array = np.asarray(values, dtype=object)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty")
+    exact = np.empty(array.shape, dtype=object)
+    exact.ravel()[:] = [exact_number(name, value) for value in array.flat]
+    return exact

@@ -1,0 +1,43 @@
+"""Simulations run with nothing installed but numpy, scipy and torch."""
+
+import subprocess
+import sys
+
+BLOCKED = (
+    "sympy",
+    "flint",
+    "cvxpy",
+    "clarabel",
+    "matplotlib",
+    "z3",
+    "pydantic",
+    "typer",
+    "rich",
+    "pooch",
+    "sklearn",
+    "jinja2",
+)
+
+PROGRAM = """
+import sys
+for name in {blocked}:
+    sys.modules[name] = None
+import numpy as np
+import fedtheory as ft
+process = ft.participation.IndexBeta(2)
+algorithm = ft.algorithms.fast(snapshot_probability=0.5, cohort=2, local_lr=0.1)
+quadratic = ft.federations.random_quadratic(4, 2, gradient_noise=0.1)
+rows = np.random.default_rng(0).standard_normal((4, 6, 3))
+logistic = ft.federations.Logistic(list(rows), [np.arange(6) % 2] * 4, 0.1)
+for federation in (quadratic, logistic):
+    run = ft.Setting(federation, algorithm, process).simulate(replicas=2, rounds=3)
+    assert np.isfinite(run.rows["squared_distance"]).all()
+print("ran")
+"""
+
+
+def test_simulation_needs_numpy_scipy_and_torch_only():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(blocked=BLOCKED)], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.strip() == "ran", done.stderr

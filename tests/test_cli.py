@@ -1,0 +1,99 @@
+"""The command line: what it prints, its JSON, its errors and exit statuses."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from fedtheory.cli import _assignment
+from fedtheory.evidence import scorecard
+
+INSTANCE = scorecard.PUBLISHED / "instances" / "fast.thm1@main.json"
+VALUES = {
+    "smoothness": 1, "strong_convexity": 0.5, "gradient_noise": 0, "dissimilarity": 0.05, "initial_distance": 1,
+    "cohort": 1, "arbitrary_cohort": 1, "local_steps": 1, "local_lr": 0.01, "snapshot_probability": 0.9, "rounds": 10,
+}  # fmt: skip
+
+
+def run(*arguments, cwd=None):
+    command = [sys.executable, "-m", "fedtheory.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd)
+
+
+def assignments(**changes):
+    return [f"{name}={value}" for name, value in (VALUES | changes).items() if value is not None]
+
+
+def test_claims_lists_every_edition():
+    listed = json.loads(run("claims", "--json").stdout)
+    assert [row["claim"] for row in listed] == [
+        "fast.thm1@main", "fast.thm1@appendix", "fast.thm2@main", "fast.thm2@appendix",
+    ]  # fmt: skip
+    text = run("claims").stdout
+    assert all(row["source"] in text for row in listed)
+
+
+def test_show_names_terms_hypotheses_and_clashing_units():
+    shown = json.loads(run("show", "fast.thm2", "--json").stdout)
+    assert list(shown["terms"]) == ["initial", "arbitrary_rounds", "heterogeneity", "noise"]
+    assert [line.split(":")[0] for line in shown["units"]] == ["arbitrary_rounds", "q_condition"]
+    assert "units: homogeneous" in run("show", "fast.thm2@appendix").stdout
+
+
+def test_evaluate_by_hand():
+    done = run("evaluate", "fast.thm2", *assignments(rounds="10,20"), "--json")
+    bound = json.loads(done.stdout)
+    # (1 - q) K eta / (2 mu) and 8 K eta sigma_G^2 / mu.
+    assert bound["terms"]["arbitrary_rounds"] == pytest.approx(0.1 * 0.01 / (2 * 0.5), rel=1e-15)
+    assert bound["terms"]["heterogeneity"] == pytest.approx(8 * 0.01 * 0.0025 / 0.5, rel=1e-14)
+    assert len(bound["value"]) == 2 and bound["value"][0] > bound["value"][1]
+    assert bound["hypotheses_hold"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", "fast.thm2", *assignments(smoothness=None)], "needs smoothness"),
+        (["evaluate", "fast.thm2", *assignments(), "smothness=1"], "did you mean 'smoothness'?"),
+        (["evaluate", "fast.thm2", *assignments(gradient_noise="nan")], "gradient_noise = nan: allowed"),
+        (["evaluate", "fast.thm2", *assignments(strong_convexity=2)], "strong_convexity = 2.0: allowed"),
+        (["evaluate", "fast.thm2", *assignments(snapshot_probability=1.5)], "snapshot_probability = 1.5: allowed"),
+        (["evaluate", "fast.thm2", *assignments(clients=1, cohort=2)], "cohort = 2.0: allowed"),
+        (["evaluate", "fast.thm2", *assignments(local_lr="1/0")], "local_lr = '1/0': allowed"),
+        (["evaluate", "fast.thm2", "__import__('os')"], "allowed is name=number"),
+        (["show", "fast.thm3"], "unknown claim 'fast.thm3': did you mean 'fast.thm"),
+        (["replay", "absent.json"], "absent.json"),
+    ],
+)
+def test_wrong_input_is_named_in_one_line(arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_replay_of_the_published_instance_and_of_a_changed_one(tmp_path):
+    done = run("replay", INSTANCE, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["refutes"] is True
+    content = json.loads(INSTANCE.read_text())
+    content["algorithm"]["local_lr"] = "1/2"
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(content))
+    done = run("replay", changed)
+    assert done.returncode == 1
+    assert "the hypothesis step_cap does not hold" in done.stderr
+
+
+def test_broken_files_are_named(tmp_path):
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"schema": 1,')
+    done = run("replay", broken)
+    assert done.returncode == 2 and "broken.json: not a JSON file" in done.stderr
+
+
+def test_numbers_are_parsed_not_evaluated():
+    assert _assignment("local_lr=1/100") == ("local_lr", 0.01)
+    assert _assignment("rounds=1,10") == ("rounds", [1.0, 10.0])
+    with pytest.raises(ValueError, match="allowed is a number"):
+        _assignment("local_lr=1+1")

@@ -1,0 +1,23 @@
+"""The README's example runs as it stands there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_ten_line_example(tmp_path):
+    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len([line for line in example.splitlines() if line]) <= 11
+    done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    numbers, why = done.stdout.splitlines()
+    # 4 zeta/(K R eta) + 90 (L K eta sigma_G)^2 with zeta = 9/2, eta = 1/100, R = 19901.
+    assert abs(float(numbers.split()[0]) - (18 * 100 / 19901 + 90e-4)) < 1e-12
+    assert "exceeds" in why
+    assert (tmp_path / "bound-exact-measured.png").read_bytes().startswith(b"\x89PNG")
