@@ -19,7 +19,7 @@ def exact_number(name: str, value: object) -> Fraction:
     try:
         return Fraction(value.item() if isinstance(value, np.generic) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ValueError(f"{name} = {value!r}: allowed are finite numbers") from None
+        raise ValueError(f"{name} = {value!r}: allowed is a finite number") from None
 
 
 def exact_array(name: str, values: object) -> np.ndarray:

@@ -15,6 +15,7 @@ from .exact import exact_array
 from .federations.base import Pairs
 from .federations.constants import BOUND, EXACT, Constant
 from .quantities import RUN_QUANTITIES
+from .randomness import Axis, normals, words
 
 if TYPE_CHECKING:
     from .algorithms import Fast
@@ -84,12 +85,13 @@ class Setting:
         return known if needed is None else {name: known[name] for name in needed if name in known}
 
     def fingerprint(self) -> str:
-        """A hash of everything that decides a run: two settings that differ in effect differ here."""
-        probe = torch.linspace(-1, 1, self.federation.dimension, dtype=torch.float64)[None]
-        everyone = Pairs.of(torch.ones(1, self.federation.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
-        points = probe.expand(self.federation.clients, -1)
-        content = hashlib.sha256(self.federation.exact_gradient(points, everyone).numpy().tobytes())
-        for part in (self.algorithm, self.participation, self.federation.gradient_noise, self.federation.noise):
+        """A hash of what decides a run: the clients' gradients at three random points stand for the federation."""
+        fed = self.federation
+        everyone = Pairs.of(torch.ones(1, fed.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
+        content = hashlib.sha256()
+        for point in normals(words(0, Axis.GRADIENT_NOISE, torch.arange(3)), fed.dimension):
+            content.update(fed.exact_gradient(point.expand(fed.clients, -1), everyone).numpy().tobytes())
+        for part in (self.algorithm, self.participation, fed.gradient_noise, fed.noise):
             content.update(repr(part).encode())
         content.update(self.start_vector.numpy().tobytes())
         return content.hexdigest()

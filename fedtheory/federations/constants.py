@@ -64,3 +64,5 @@ class Region:
     def __post_init__(self) -> None:
         if not 0 <= self.radius < float("inf"):
             raise ValueError(f"radius = {self.radius}: allowed is a finite number >= 0")
+        if not np.isfinite(self.centre).all():
+            raise ValueError(f"centre = {self.centre}: allowed are finite numbers")

@@ -46,7 +46,7 @@ def random_quadratic(
         )
     if clients == 1 and dissimilarity > 0:
         raise ValueError(f"dissimilarity = {dissimilarity}: with one client allowed is 0")
-    spectrum = np.geomspace(smoothness, strong_convexity, dimension)
+    spectrum = np.geomspace(smoothness, strong_convexity, dimension).clip(strong_convexity, smoothness)
     spectrum[0], spectrum[-1] = smoothness, strong_convexity
     offsets = np.zeros((clients, dimension))
     if dissimilarity > 0:

@@ -47,11 +47,13 @@ class Quadratic(Federation):
     ) -> None:
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         check_noise(float(self.exact_gradient_noise), noise)
-        self.exact_hessians = _full_matrices(exact_array("hessians", hessians))
         self.exact_centres = exact_array("centres", centres)
-        if self.exact_centres.ndim != 2 or self.exact_hessians.shape[:2] != self.exact_centres.shape:
-            shapes = f"{self.exact_hessians.shape} and {self.exact_centres.shape}"
+        hessians = exact_array("hessians", hessians)
+        allowed = (self.exact_centres.shape, (*self.exact_centres.shape, *self.exact_centres.shape[1:]))
+        if self.exact_centres.ndim != 2 or hessians.shape not in allowed:
+            shapes = f"{hessians.shape} and {self.exact_centres.shape}"
             raise ValueError(f"hessians and centres have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
+        self.exact_hessians = _full_matrices(hessians)
         self.hessians = self.exact_hessians.astype(float)
         self.centres = self.exact_centres.astype(float)
         self.clients, self.dimension = self.centres.shape
@@ -177,6 +179,8 @@ class Quadratic(Federation):
         if region is None:
             return Constant(float("inf"), EXACT, "Hessians differ: unbounded over R^D")
         deviations = self.hessians - self.hessians.mean(0)
+        if np.shape(region.centre) != (self.dimension,):
+            raise ValueError(f"region's centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
         shift = np.asarray(region.centre) - self.exact_optimum.astype(float)
         at_centre = np.linalg.norm(residuals + deviations @ shift, axis=1)
         value = (at_centre + region.radius * np.linalg.norm(deviations, ord=2, axis=(1, 2))).max()

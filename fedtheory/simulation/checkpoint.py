@@ -6,8 +6,11 @@ is concatenating its segments; resuming it is restoring the last one.
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +49,18 @@ class Checkpoints:
         tag = folder / "run.json"
         if not tag.exists():
             write_beside(tag, json.dumps(label, indent=1).encode())
-        found = json.loads(tag.read_text())
+        found = _read_label(tag)
         differing = [f"{k} = {found.get(k)!r} there, {v!r} here" for k, v in label.items() if found.get(k) != v]
         if differing:
             raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")
         store = cls(folder, every)
         for path in sorted(folder.glob("segment-*.npz")):
-            with np.load(path, allow_pickle=False) as arrays:
-                store.segments.append(dict(arrays))
+            segment = _read_arrays(path)
+            expected = int(store.segments[-1]["next_round"]) if store.segments else 0
+            if int(segment["first_round"]) != expected:
+                raise ValueError(f"{path}: starts at round {segment['first_round']}, allowed is {expected}: "
+                                 "a segment is missing")  # fmt: skip
+            store.segments.append(segment)
         return store
 
     def restore(self, state: _State) -> int:
@@ -89,6 +96,7 @@ class Checkpoints:
 
     def _save(self, next_round: int, state: _State) -> None:
         arrays = {
+            "first_round": self.segments[-1]["next_round"] if self.segments else np.array(0),
             "next_round": np.array(next_round),
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
             "x": state.x.cpu().numpy(),
@@ -116,9 +124,29 @@ class Checkpoints:
         return Run(rounds, rows, peaks, last["diverged_at"])
 
 
-def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    import io
+def _read_label(path: Path) -> dict[str, Any]:
+    try:
+        label = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged ({error})") from None
+    if not isinstance(label, dict):
+        raise ValueError(f"{path}: damaged (holds a {type(label).__name__}, allowed is an object)")
+    return label
 
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a segment; every way in which the file can be damaged is a ``ValueError`` that names it."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            segment = dict(arrays)
+        int(segment["first_round"]), int(segment["next_round"])
+    except (ValueError, TypeError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path}: damaged segment ({type(error).__name__}: {error}); remove it to go on from the "
+                         "one before") from None  # fmt: skip
+    return segment
+
+
+def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     write_beside(path, buffer.getvalue())

@@ -206,13 +206,14 @@ class _State:
             ],
             dim=1,
         )
-        self.peaks = torch.maximum(self.peaks, values)
+        # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
+        self.peaks = torch.maximum(self.peaks, values.nan_to_num(nan=torch.inf))
 
     def _full_gradient_sum(self, plan: _Plan, round: int, everyone: Tensor, solver: LocalSGD) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
         if solver.steps == 1:
             return plan.federation.global_gradient(self.x)
         pairs = Pairs.of(everyone, self.ids, plan.seed, round)
-        weights = torch.full((len(pairs),), 1 / plan.federation.clients).to(self.x)
+        weights = torch.full((len(pairs),), 1 / plan.federation.clients, dtype=self.x.dtype, device=self.x.device)
         _, gradients = local_update(plan.federation, self.x[pairs.replica], pairs, solver)
         return average(gradients, weights, pairs, len(self.ids))

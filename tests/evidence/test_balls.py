@@ -65,7 +65,7 @@ def formulas(draw, depth: int = 4, quotients: bool = True) -> Both:
     one, other = (draw(formulas(depth - 1, quotients)) for _ in range(2))
     kind = draw(st.sampled_from(["+", "*", "**", "min", "/"][: None if quotients else -1]))
     if kind == "**":
-        power = draw(st.integers(-2 if quotients else 0, 3))
+        power = draw(st.sampled_from([-2, -1, 1, 2, 3] if quotients else [1, 2, 3]))
         return Both(sympy.Pow(one.sympy, power, evaluate=False), lambda v: one.function(v) ** power)
     if kind == "/":
         inverse = sympy.Pow(other.sympy, -1, evaluate=False)
@@ -105,6 +105,8 @@ def test_exact_value_is_in_the_ball(formula, values, bits):
         return
     assert evaluate_exactly(formula.sympy, at) == expected
     assert rational_in(expected, enclosure)
+    # What is not finite would hold everything; only few bits can fail to tell a divisor from 0.
+    assert enclosure.is_finite() or bits < PRECISION
 
 
 @settings(deadline=None, max_examples=100)
