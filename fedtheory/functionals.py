@@ -29,6 +29,16 @@ class Functional:
     average: bool
 
 
+AVERAGES = ("r = 1..R", "r = 0..R-1")
+"""The iterates that an average over R rounds may run over."""
+
+
+def check_average(average: str) -> None:
+    """Refuse what is none of ``AVERAGES``."""
+    if average not in AVERAGES:
+        raise ValueError(f"average = {average!r}: allowed is {' or '.join(map(repr, AVERAGES))}")
+
+
 FINAL_SQUARED_DISTANCE = Functional(
     "final_squared_distance", "E|x_R - x*|^2", SQUARED_LENGTH,
     r"\mathbb{E}\|\mathbf{x}_R-\mathbf{x}^*\|^2", "squared_distance", average=False,

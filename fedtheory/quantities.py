@@ -184,7 +184,7 @@ def symbols(*names: str) -> tuple[sympy.Symbol, ...]:
 
 
 def check_values(values: Mapping[str, float]) -> None:
-    """Refuse unknown names, values outside their bounds, and contradictory pairs (mu > L, m > M, q against I).
+    """Refuse unknown names, values outside their bounds, and contradictory pairs (mu > L, m > M, n > M).
 
     >>> check_values({"smoothness": 1.0, "strong_convexity": 2.0})
     Traceback (most recent call last):
@@ -220,6 +220,8 @@ def _extremes(name: str, value: object) -> Iterable[float]:
     import numpy as np
 
     try:
+        if np.asarray(value).dtype.kind in "US":
+            raise ValueError
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} = {value!r}: allowed is {quantity(name).allowed}") from None

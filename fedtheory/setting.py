@@ -99,7 +99,7 @@ class Setting:
     def _initial_quantities(self) -> dict[str, Constant]:
         """F(x_0) - F* and |x_0 - x*|, widened by what the optimum's certificate leaves open."""
         fed, x = self.federation, self.start_vector
-        gap = float(fed.global_loss(x[None])[0]) - fed.optimal_value
+        gap = float(fed.gap(x[None])[0])
         distance = float(torch.linalg.vector_norm(x - fed.optimum))
         kind = EXACT if fed.optimum_error == 0 else BOUND
         how = "" if kind == EXACT else ", widened by the optimum's certificate"

@@ -89,5 +89,6 @@ def fast(
         probability = Fraction(1, int(snapshot_period))
     else:
         probability = exact_number("snapshot_probability", snapshot_probability)
-    check_values({name: float(value) for name, value in (given | {"snapshot_probability": probability}).items()})
-    return Fast(snapshot_probability=probability, replacement=replacement, **given)
+    check_values(given | {"snapshot_probability": probability})
+    counts = {name: int(given[name]) for name in ("cohort", "local_steps", "snapshot_period") if name in given}
+    return Fast(local_lr=given["local_lr"], snapshot_probability=probability, replacement=replacement, **counts)

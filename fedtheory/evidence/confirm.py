@@ -14,6 +14,7 @@ from flint import arb
 from .. import __version__
 from ..claims import claim
 from ..claims.statement import Claim, slack_of
+from ..functionals import AVERAGES
 from ..quantities import RUN_QUANTITIES
 from .balls import ball, decimal, evaluate_exactly, evaluate_in_balls, lower_bound_over_box, working_precision
 from .enclosure import Box, LeftSide, Undecided, left_side, run_boxes
@@ -121,7 +122,7 @@ def _judge_readings(instance: Instance, follow: bool) -> Iterator[ReadingJudgeme
             except Undecided as reason:
                 slack[hypothesis.name], undecided = None, str(reason)
         left: LeftSide = lefts(*how)
-        value = left.of(statement.functional, reading.get("average", ""))
+        value = left.of(statement.functional, reading.get("average", AVERAGES[0]))
         yield ReadingJudgement(reading, slack, value, right, undecided)
 
 

@@ -47,8 +47,8 @@ class RealData:
     replicas: int
 
 
-DIGITS = RealData("digits", 50, 0.3, 0.3, 0.1, 5, 5, 1, 1000, 8)
-FASHION_MNIST = RealData("fashion-mnist", 100, 0.3, 0.3, 0.1, 5, 5, 1, 40, 3)
+DIGITS = RealData("digits", 50, 0.3, 0.3, 0.1, 5, 5, 1, 600, 8)
+FASHION_MNIST = RealData("fashion-mnist", 100, 0.3, 0.3, 0.1, 5, 5, 1, 25, 3)
 
 
 @cache

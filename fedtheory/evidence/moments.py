@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..functionals import Functional
+from ..functionals import Functional, check_average
 from .rounds import Schedule, advance, observable_weights, schedule, second_moment_map
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class ExactErrors:
 
         ``average`` says which iterates an average runs over: "r = 1..R" or "r = 0..R-1".
         """
+        check_average(average)
         if not functional.average:
             return getattr(self, functional.observable)
         if (self.rounds < 1).any():
@@ -55,8 +56,10 @@ class ExactErrors:
 def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
     """The exact errors of ``setting`` before each of ``rounds`` (default: 0 to 1000).
 
+    Where the recursion leaves the floating-point range, the errors are infinite.
+
     Raises:
-        ValueError: the federation is not quadratic, or a round is negative.
+        ValueError: the federation is not quadratic, or the rounds are not whole numbers >= 0.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -65,16 +68,21 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
     >>> s.exact([0, 1, 2, 3]).squared_distance  # x = 0, 0, 1/2, 1/4
     array([0.    , 0.    , 0.25  , 0.0625])
     """
-    rounds = np.atleast_1d(np.asarray(np.arange(1001) if rounds is None else rounds, dtype=np.int64))
-    if rounds.min() < 0:
-        raise ValueError(f"rounds contain {rounds.min()}: allowed is >= 0")
+    given = np.atleast_1d(np.arange(1001) if rounds is None else np.asarray(rounds))
+    if given.size == 0 or (given != np.round(given)).any() or given.min() < 0:
+        raise ValueError(f"rounds = {rounds!r}: allowed are whole numbers >= 0")
+    rounds = given.astype(np.int64)
     plan = accumulating(
         schedule(setting, second_moment_map), observable_weights(setting.federation)["squared_gradient"]
     )
     start = initial_moments(setting)
-    states = advance(plan, np.append(start, 0.0), rounds)
+    with np.errstate(over="ignore", invalid="ignore"):
+        states = advance(plan, np.append(start, 0.0), rounds)
+    states[~np.isfinite(states).all(1)] = np.inf
     weights = observable_weights(setting.federation)
-    observed = {name: states[:, :-1] @ weight for name, weight in weights.items()}
+    with np.errstate(invalid="ignore"):
+        observed = {name: states[:, :-1] @ weight for name, weight in weights.items()}
+    observed = {name: np.where(np.isnan(values), np.inf, values) for name, values in observed.items()}
     initial = float(start @ weights["squared_gradient"])
     return ExactErrors(rounds, **observed, gradient_sum=states[:, -1], initial_squared_gradient=initial)
 

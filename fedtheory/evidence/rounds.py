@@ -75,7 +75,8 @@ def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
 
 def mean_map(local: LocalMaps, inclusion: Inclusion, cohort: int) -> np.ndarray:
     """E[z] -> E[z'] of one round, (D + 1, D + 1): sum_i E[N_i]/cohort T_i."""
-    return np.tensordot(inclusion.first.astype(local.maps.dtype) / _number(local, cohort), local.maps, axes=1)
+    weights = inclusion.first.astype(local.maps.dtype) / _number(local, cohort)
+    return _keeping_one(np.tensordot(weights, local.maps, axes=1))
 
 
 def second_moment_map(local: LocalMaps, inclusion: Inclusion, cohort: int) -> np.ndarray:
@@ -90,6 +91,13 @@ def second_moment_map(local: LocalMaps, inclusion: Inclusion, cohort: int) -> np
     added = np.zeros((size, size), dtype=int).astype(local.maps.dtype)
     added[:-1, :-1] = np.tensordot(np.diagonal(weights), local.noise, axes=1)
     operator[:, -1] = operator[:, -1] + added.ravel()  # the last entry of vec(Z) is 1
+    return _keeping_one(operator)
+
+
+def _keeping_one(operator: np.ndarray) -> np.ndarray:
+    """The operator with its last row exactly (0, ..., 0, 1): a constant that is off by one rounding would drift over
+    a long horizon."""
+    operator[-1, :-1], operator[-1, -1] = operator[-1, :-1] * 0, operator[-1, -1] * 0 + 1
     return operator
 
 
@@ -129,6 +137,8 @@ def schedule(setting: Setting, one_round: object, exact: bool = False) -> Schedu
     moments = [algorithm.uniform.inclusion(clients), process.inclusion(clients)]
     if not exact:
         moments = [inclusion.as_floats() for inclusion in moments]
+    elif any(inclusion.first.dtype != object for inclusion in moments):
+        raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
     snapshot = one_round(local, moments[0], algorithm.cohort)
     arbitrary = one_round(local, moments[1], process.cohort)
     if algorithm.periodic:

@@ -37,6 +37,8 @@ def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, flo
 
     ``shifted`` reads the sums of local gradients as k = 1..K instead of k = 0..K-1: one local step later.
     """
+    if rounds < 1:
+        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
     return {name: float(v[-1]) for name, v in _running_peaks(setting, np.arange(rounds), shifted).items()}
 
 

@@ -99,6 +99,10 @@ class Federation(ABC):
     def optimal_value(self) -> float:
         """F(x*)."""
 
+    def gap(self, x: Tensor) -> Tensor:
+        """F(x) - F(x*), (replicas,)."""
+        return self.global_loss(x) - self.optimal_value
+
     @abstractmethod
     def constants(self, region: Region | None = None) -> Constants:
         """smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, on all of R^D

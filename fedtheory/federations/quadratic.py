@@ -115,7 +115,10 @@ class Quadratic(Federation):
         return (x - self._optimum) @ self._hessians.mean(0)
 
     def global_loss(self, x: Tensor) -> Tensor:
-        return ((x - self._optimum) * self.global_gradient(x)).sum(1) / 2 + self.optimal_value
+        return self.gap(x) + self.optimal_value
+
+    def gap(self, x: Tensor) -> Tensor:
+        return ((x - self._optimum) * self.global_gradient(x)).sum(1) / 2
 
     @cached_property
     def exact_optimum(self) -> np.ndarray:

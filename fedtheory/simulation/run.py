@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ..functionals import Functional
+from ..functionals import Functional, check_average
 from ..quantities import RUN_QUANTITIES
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
@@ -62,6 +62,7 @@ class Run:
 
     def samples(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
         """The functional's random variable for R = each recorded round (0 excluded for averages), (replicas, n)."""
+        check_average(average)
         values = self.rows[functional.observable]
         if not functional.average:
             return values

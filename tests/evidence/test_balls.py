@@ -77,9 +77,7 @@ def formulas(draw, depth: int = 4, quotients: bool = True) -> Both:
         "*": (sympy.Mul, lambda a, b: a * b),
         "min": (sympy.Min, min),
     }[kind]
-    return Both(
-        head(one.sympy, other.sympy, evaluate=False), lambda v: combine(one.function(v), other.function(v))
-    )
+    return Both(head(one.sympy, other.sympy, evaluate=False), lambda v: combine(one.function(v), other.function(v)))
 
 
 def rational_in(value: Fraction, enclosure: arb) -> bool:
@@ -243,7 +241,7 @@ def test_positive_functions_are_shown_positive(shape, least):
     a, c = (sympy.Rational(v.numerator, v.denominator) for v in shape)
     expression = c * X**2 + (-2 * a * c) * X + (c * a**2 + sympy.Rational(least.numerator, least.denominator))
     bound = bound_of(expression, [(-4, 4)])
-    assert bound is not None and 0 <= bound and is_at_most(bound, least)
+    assert bound is not None and bound >= 0 and is_at_most(bound, least)
     assert bound_of(expression - 2 * sympy.Rational(least.numerator, least.denominator), [(-5, 5)]) is None
 
 
@@ -283,4 +281,4 @@ def test_division_through_zero_shows_nothing(function, box):
 
 def test_division_away_from_zero_is_fine():
     bound = bound_of(1 / X, [(Fraction(1, 1000), 10)])
-    assert bound is not None and 0 <= bound and is_at_most(bound, Fraction(1, 10))
+    assert bound is not None and bound >= 0 and is_at_most(bound, Fraction(1, 10))

@@ -459,7 +459,6 @@ def test_the_limit_is_stationary(case: Case) -> None:
     np.testing.assert_allclose(one, later, rtol=1e-10)
 
 
-@pytest.mark.xfail(reason="total probability is kept as a sum of floats, whose rounding grows with the rounds")
 def test_the_limit_is_stationary_with_many_clients() -> None:
     fed = Quadratic.common_hessian(list(range(49)))
     setting = Setting(fed, fast(cohort=5, local_lr=0.1, snapshot_probability=0.3), IndexBeta(5, 1, 3))
@@ -549,11 +548,10 @@ def test_the_default_is_a_thousand_rounds() -> None:
 
 
 def test_negative_rounds_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"rounds contain -2: allowed is >= 0"):
+    with pytest.raises(ValueError, match=r"rounds = .*-2.*: allowed are whole numbers >= 0"):
         CASES["plane"].setting.exact([3, -2, 5])
 
 
-@pytest.mark.xfail(reason="0 times infinity in the operators' powers", raises=(AssertionError, RuntimeWarning))
 def test_a_diverging_setting_has_infinite_errors() -> None:
     exact = replace(CASES["plane"], eta=5, period=1).setting.exact([10**5])
     assert exact.squared_distance.tolist() == [math.inf]
@@ -566,13 +564,11 @@ def test_averages_need_a_round() -> None:
             exact.functional(AVERAGE_SQUARED_GRADIENT, reading)
 
 
-@pytest.mark.xfail(reason="whatever is not 'r = 1..R' is taken for 'r = 0..R-1'")
 def test_unknown_readings_of_an_average_are_refused() -> None:
     with pytest.raises(ValueError, match=r"r=1\.\.R"):
         CASES["plane"].setting.exact([1]).functional(AVERAGE_SQUARED_GRADIENT, "r=1..R")
 
 
-@pytest.mark.xfail(reason="fractions of a round are cut off in silence")
 def test_fractions_of_a_round_are_refused() -> None:
     with pytest.raises(ValueError, match=r"1\.5"):
         CASES["plane"].setting.exact([1.5])

@@ -136,12 +136,10 @@ def test_a_changed_alternative_is_seen(each: Claim) -> None:
         assert unseen(mutants_of_alternatives(each, in_one_place), flagged) == []
 
 
-@pytest.mark.xfail(reason="scaling_defect looks at one point, where one argument of a minimum is inactive")
 def test_the_numerical_route_sees_both_arguments_of_a_minimum() -> None:
     assert all(unseen(mutants(each, in_one_place), defective) == [] for each in CLAIMS.values())
 
 
-@pytest.mark.xfail(reason="scaling_defect passes over the alternatives of a hypothesis")
 def test_the_numerical_route_sees_alternatives() -> None:
     each = CLAIMS["fast.thm1@main"]
     assert unseen(mutants_of_alternatives(each, throughout), defective) == []

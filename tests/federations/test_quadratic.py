@@ -303,8 +303,9 @@ def test_the_generator_hits_the_prescribed_constants(wanted: dict) -> None:
     fed = random_quadratic(**wanted)
     assert (fed.clients, fed.dimension) == (wanted["clients"], wanted["dimension"])
     constants = fed.constants()
-    # The optimum is 0 up to the rounding of the offsets, whose size is up to dissimilarity / strong_convexity.
-    tolerances = {"smoothness": 0, "strong_convexity": 1e-14, "gradient_noise": 0, "dissimilarity": 1e-9}
+    # Eigenvalues of a diagonal matrix, by a solver that does not know it is one. The optimum is 0 up to the rounding
+    # of the offsets, whose size is up to dissimilarity / strong_convexity.
+    tolerances = {"smoothness": 1e-14, "strong_convexity": 1e-11, "gradient_noise": 0, "dissimilarity": 1e-9}
     for name, tolerance in tolerances.items():
         assert constants[name].value == pytest.approx(wanted[name], rel=tolerance, abs=0), name
         assert constants[name].kind == "exact"
@@ -357,18 +358,18 @@ TWO = [[0, 0], [1, 1]]
         (([[1, 0], [1, 0]], TWO), "hessians: their mean is singular, so the global minimiser is not unique"),
         (([[[1, 1], [1, 1]]] * 2, TWO), "hessians: their mean is singular"),
         (([[0, 0], [0, 0]], TWO), "hessians: their mean is singular"),
-        (([[1, 1]], TWO), r"shapes \(1, 2, 2\) and \(2, 2\): allowed is \(M, D, D\) or \(M, D\), and \(M, D\)"),
+        (([[1, 1]], TWO), r"shapes \(1, 2\) and \(2, 2\): allowed is \(M, D, D\) or \(M, D\), and \(M, D\)"),
         (([1, 1], TWO), r"shapes \(2,\) and \(2, 2\)"),
         (([1, 1], [1, 1]), r"shapes \(2,\) and \(2,\)"),
-        (([[1, 1, 1], [1, 1, 1]], TWO), r"shapes \(2, 3, 3\) and \(2, 2\)"),
-        (([[1, math.nan], [1, 1]], TWO), "hessians = .*: allowed are finite numbers"),
-        (([[1, 1], [1, 1]], [[0, math.inf], [1, 1]]), "centres = .*: allowed are finite numbers"),
-        (([[1, 1], [1, 1]], [["x", 0], [1, 1]]), "centres = .*: allowed are finite numbers"),
+        (([[1, 1, 1], [1, 1, 1]], TWO), r"shapes \(2, 3\) and \(2, 2\)"),
+        (([[1, math.nan], [1, 1]], TWO), "hessians = nan: allowed is a finite number"),
+        (([[1, 1], [1, 1]], [[0, math.inf], [1, 1]]), "centres = inf: allowed is a finite number"),
+        (([[1, 1], [1, 1]], [["x", 0], [1, 1]]), "centres = 'x': allowed is a finite number"),
         (([[1, 1], [1]], TWO), "hessians"),
         (([], TWO), "hessians is empty"),
         (([[1, 1], [1, 1]], TWO, -1.0), r"gradient_noise = -1\.0: allowed is a finite number >= 0"),
-        (([[1, 1], [1, 1]], TWO, math.nan), r"gradient_noise = nan: allowed (is a|are) finite number"),
-        (([[1, 1], [1, 1]], TWO, math.inf), r"gradient_noise = inf: allowed (is a|are) finite number"),
+        (([[1, 1], [1, 1]], TWO, math.nan), r"gradient_noise = nan: allowed is a finite number"),
+        (([[1, 1], [1, 1]], TWO, math.inf), r"gradient_noise = inf: allowed is a finite number"),
         (([[1, 1], [1, 1]], TWO, 0.0, "white"), r"noise = 'white': allowed is one of two-point, gaussian"),
     ],
 )
@@ -377,7 +378,6 @@ def test_what_is_refused(arguments: tuple, message: str) -> None:
         Quadratic(*arguments)
 
 
-@pytest.mark.xfail(reason="a Hessian that is not square is not told from its shape")
 @pytest.mark.parametrize("hessians", [np.ones((2, 2, 3)), np.ones((2, 2, 1))])
 def test_hessians_that_are_not_square_are_refused_for_their_shape(hessians: np.ndarray) -> None:
     with pytest.raises(ValueError, match="hessians and centres have shapes"):
@@ -390,7 +390,6 @@ def test_regions_without_a_radius_are_refused(radius: float) -> None:
         Region(np.zeros(2), radius)
 
 
-@pytest.mark.xfail(reason="a ball's centre is not looked at")
 @pytest.mark.parametrize("centre", [[math.nan, 0.0], [0.0]])
 def test_regions_without_a_centre_are_refused(centre: list[float]) -> None:
     with pytest.raises(ValueError, match="centre"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -112,7 +113,7 @@ def test_resumed_run_is_the_uninterrupted_one(tmp_path, undisturbed, call):
     assert all(after[name] == content for name, content in before.items())
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(
     st.lists(st.integers(1, 3 * ROUNDS), max_size=4), st.lists(st.integers(1, 30), min_size=5, max_size=5),
     st.integers(1, 30), st.integers(1, 5),
@@ -122,10 +123,8 @@ def test_interrupted_again_and_again(tmp_path_factory, calls, every, record_ever
     directory = tmp_path_factory.mktemp("run")
     options = {"record_every": record_every, "chunk": chunk}
     for call, distance in zip(calls, every, strict=False):
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             run_once(directory, progress=interrupt_at(call), checkpoint_every=distance, **options)
-        except KeyboardInterrupt:
-            pass
     assert_same_run(run_once(directory, checkpoint_every=every[-1], **options), run_once(None, **options))
     assert not [name for name in contents(directory) if "/." in name]
 
@@ -195,7 +194,6 @@ def test_directory_of_another_run_is_refused(tmp_path, changes, entries):
     assert contents(tmp_path) == before
 
 
-@pytest.mark.xfail(strict=True, reason="the fingerprint sees each client's gradient at one point only")
 def test_directory_of_another_federation_is_refused(tmp_path):
     """Gradients x and 2 (x + 1/2) are equal at the probed point -1."""
     algorithm = fast(cohort=1, local_lr="1/10", snapshot_period=2)
@@ -238,34 +236,32 @@ DAMAGES = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="the reader's own error, which names no file (BadZipFile, EOFError, ...)")
+@pytest.mark.parametrize("which", [0, -1], ids=["first", "last"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_damaged_segment_is_named(tmp_path, damage):
-    path = sorted(interrupted(tmp_path).glob("segment-*.npz"))[-1]
-    path.write_bytes(damage(path.read_bytes()))
-    kind, message = refusal(tmp_path)
-    assert issubclass(kind, ValueError) and path.name in message
-
-
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_damaged_segment_is_never_taken_for_whole(tmp_path, damage):
-    """There is at least an error of some kind, and nothing is changed."""
-    path = sorted(interrupted(tmp_path).glob("segment-*.npz"))[0]
+def test_damaged_segment_is_named(tmp_path, damage, which):
+    """And nothing is changed."""
+    path = sorted(interrupted(tmp_path).glob("segment-*.npz"))[which]
     path.write_bytes(damage(path.read_bytes()))
     before = contents(tmp_path)
-    assert issubclass(refusal(tmp_path)[0], Exception)
+    kind, message = refusal(tmp_path)
+    assert issubclass(kind, ValueError) and str(path) in message
     assert contents(tmp_path) == before
 
 
-@pytest.mark.xfail(strict=True, reason="nobody checks that the segments follow one another")
+def test_damaged_last_segment_may_be_removed(tmp_path, undisturbed):
+    """As the message says."""
+    sorted(interrupted(tmp_path).glob("segment-*.npz"))[-1].unlink()
+    assert_same_run(run_once(tmp_path), undisturbed)
+
+
 def test_missing_segment_is_noticed(tmp_path):
-    first = sorted(interrupted(tmp_path, chunk=5).glob("segment-*.npz"))[0]
+    first, second = sorted(interrupted(tmp_path, chunk=5).glob("segment-*.npz"))
     first.unlink()
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="a segment is missing") as error:
         run_once(tmp_path, chunk=5)
+    assert str(second) in str(error.value)
 
 
-@pytest.mark.xfail(strict=True, reason="the reader's own error, which names no file (JSONDecodeError, AttributeError)")
 @pytest.mark.parametrize("content", [b"", b'{"seed": 3, "rou', b"[]", b"\xff\xfe", b"null"])
 def test_damaged_label_is_named(tmp_path, content):
     tag = interrupted(tmp_path) / "run.json"
@@ -281,7 +277,7 @@ def test_no_pickle_is_loaded(tmp_path):
     with np.load(path, allow_pickle=False) as arrays:
         content = dict(arrays)
     np.savez(path, **(content | {"x": np.array([Ran(tmp_path / "ran")], dtype=object)}))
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(ValueError, match=r"segment-000000000005\.npz"):
         run_once(tmp_path)
     assert not (tmp_path / "ran").exists()
 

@@ -217,14 +217,11 @@ def test_engine_is_algorithm_1_on_random_settings(setting, seed):
         plain = plain_fast(setting, 6, seed, replica)
         for name, values in plain_observables(setting, plain.iterates).items():
             assert_close(run.rows[name][replica], values)
-        peaks = [run.peaks[name][replica] for name in RUN_QUANTITIES]
-        assert_close(peaks[1:], plain.peaks[1:])
-        assert_close(peaks[0], plain.peaks[0], 1e-6)  # see the next test
+        assert_close([run.peaks[name][replica] for name in RUN_QUANTITIES], plain.peaks)
 
 
-@pytest.mark.xfail(strict=True, reason="the weights 1 / clients of G_1 pass through float32: relative error 6e-8")
 def test_g1_in_double_precision():
-    """Three clients: a third is no float32 number."""
+    """A third of three clients is no float32 number."""
     setting = Setting(some_federation(3), fast(cohort=2, local_lr=0.1, local_steps=2, snapshot_period=2), Fixed([0]), 1)
     run = setting.simulate(replicas=1, rounds=3, run_quantities=True)
     assert_close(run.peaks["peak_full_pseudogradient"][0], plain_fast(setting, 3, 0, 0).peaks[0])
@@ -449,10 +446,10 @@ def test_divergence_of_some_replicas_leaves_the_others_alone():
     assert spared.any() and not diverged[spared].any()
 
 
-@pytest.mark.xfail(strict=True, reason="peaks of a diverged replica are NaN: maxima of NaN gradients")
 def test_diverged_run_quantities_are_not_silent_nan():
-    peaks = diverging_run(run_quantities=True).peaks
-    assert not any(np.isnan(values).any() for values in peaks.values())
+    run = diverging_run(run_quantities=True)
+    assert run.divergence is not None
+    assert all((values == inf).all() for values in run.peaks.values())
 
 
 @pytest.mark.xfail(strict=True, reason="an overflowing gradient inf - inf is NaN while x is finite, and stays in _min")

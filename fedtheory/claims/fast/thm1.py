@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Min
 
-from ...functionals import AVERAGE_SQUARED_GRADIENT
+from ...functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ...quantities import symbols
 from ..statement import Ambiguity, Claim, Hypothesis, Term
 from .common import COHORT_DRAW, SNAPSHOT_RULE, assumptions
@@ -16,7 +16,7 @@ G1, G2, G3 = symbols("peak_full_pseudogradient", "peak_arbitrary_pseudogradient"
 
 SUM_OVER_ROUNDS = Ambiguity(
     "average",
-    ("r = 1..R", "r = 0..R-1"),
+    AVERAGES,
     "the statement sums r = 1..R, the algorithm and the proof's descent step run over r = 0..R-1",
 )
 LOCAL_INDEX = Ambiguity(
