@@ -117,7 +117,9 @@ def scaling_defect(claim: Claim, seed: int = 0, points: int = 20) -> dict[str, f
 
 def _defects_at_a_point(claim: Claim, draw: random.Random) -> Iterator[tuple[str, float]]:
     c, s = draw.uniform(1.5, 3), draw.uniform(1.5, 3)
-    point = {name: draw.uniform(0.2, 0.9) for name in claim.quantities}
+    # Spread over more than a decade, so that each branch of a minimum is the smaller one somewhere.
+    point = {name: draw.uniform(0.1, 0.9) if QUANTITIES[name].upper == 1 else 10 ** draw.uniform(-0.7, 0.7)
+             for name in claim.quantities}  # fmt: skip
     units = {name: QUANTITIES[name].units for name in point}
     scaled = {name: v * c ** units[name].objective * s ** units[name].parameter for name, v in point.items()}
     for term in claim.terms:
