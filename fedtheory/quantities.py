@@ -223,7 +223,7 @@ def _extremes(name: str, value: object) -> Iterable[float]:
         if np.asarray(value).dtype.kind in "US":
             raise ValueError
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} = {value!r}: allowed is {quantity(name).allowed}") from None
     if array.size == 0:
         raise ValueError(f"{name} is empty: allowed is {quantity(name).allowed}")

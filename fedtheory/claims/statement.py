@@ -15,6 +15,7 @@ from ..quantities import QUANTITIES
 if TYPE_CHECKING:
     from ..setting import Setting
     from .evaluation import Bound
+    from .ranges import Allowed
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,36 @@ class Claim:
         from .evaluation import at_setting
 
         return at_setting(self, setting, rounds, overrides)
+
+    def required(self, hypothesis: str | Hypothesis, quantity_name: str, /, **values: float) -> Allowed:
+        """The values of one quantity for which a hypothesis holds, with all others given: see ``solve.required``."""
+        from .solve import required
+
+        return required(self, hypothesis, quantity_name, **values)
+
+    def largest_step(self, /, **values: float) -> float:
+        """The largest local_lr that all decidable hypotheses allow: see ``solve.largest_step``."""
+        from .solve import largest_step
+
+        return largest_step(self, **values)
+
+    def rounds_to(self, epsilon: float, /, **values: float) -> int:
+        """The least rounds for which the right side is at most ``epsilon``: see ``solve.rounds_to``."""
+        from .solve import rounds_to
+
+        return rounds_to(self, epsilon, **values)
+
+    def minimize(self, quantity_name: str, /, **values: float) -> tuple[float, float]:
+        """(argmin, min) of the right side over one quantity's allowed values: see ``solve.minimize``."""
+        from .solve import minimize
+
+        return minimize(self, quantity_name, **values)
+
+    def dominant_term(self, /, **values: float) -> str:
+        """The name of the largest term: see ``solve.dominant_term``."""
+        from .solve import dominant_term
+
+        return dominant_term(self, **values)
 
     def latex(self, vocabulary: bool = False) -> str:
         """The bound as LaTeX, in the paper's letters or in the names of the vocabulary."""

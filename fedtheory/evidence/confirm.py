@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -209,7 +210,7 @@ def replay(data: dict[str, Any]) -> Judgement:
         ReplayError: a hypothesis fails, the bound is not exceeded, or a recorded number is not the recomputed one.
         ValueError: the file is not an instance.
     """
-    if data.get("schema") != SCHEMA:
+    if type(data.get("schema")) is not int or data["schema"] != SCHEMA:
         raise ValueError(f"schema = {data.get('schema')!r}: allowed is {SCHEMA}")
     judgement = judge(parse(data))
     literal = judgement.readings[0]
@@ -219,7 +220,8 @@ def replay(data: dict[str, Any]) -> Judgement:
         raise ReplayError(f"{judgement.instance.claim}: the bound is not exceeded: "
                           f"left {decimal(literal.left)}, right {decimal(literal.right)}")  # fmt: skip
     for key, value in judgement.to_json().items():
-        if key != "fedtheory" and data.get(key) != value:
+        # Compared as text, since 1, 1.0 and True are equal to Python.
+        if key != "fedtheory" and json.dumps(data.get(key)) != json.dumps(value):
             raise ReplayError(f"{judgement.instance.claim}: the file says {key} = {_short(data.get(key))}, "
                               f"recomputed is {_short(value)}")  # fmt: skip
     return judgement

@@ -20,11 +20,16 @@ from ..algorithms import fast
 from ..claims import claim
 from ..federations import Quadratic
 from ..participation import Fixed
+from ..quantities import check_values
 from ..setting import Setting
 
 SCHEMA = 1
-CLAIMED = ("smoothness", "strong_convexity", "gradient_noise", "dissimilarity")
-"""The constants that an instance states and that its federation must respect."""
+
+
+def stated_constants(ref: str) -> tuple[str, ...]:
+    """The constants that an instance of the claim states and that its federation must respect: the claim's
+    assumptions speak of them."""
+    return tuple(assumption.quantity for assumption in claim(ref).assumptions)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Instance:
         cohort, local_steps, local_lr, snapshot_period: FAST's parameters; the probability is 1 / snapshot_period.
         members: the clients of every arbitrary round.
         rounds: R.
-        constants: the values of ``CLAIMED`` that enter the claim.
+        constants: the values of ``stated_constants`` that enter the claim.
     """
 
     claim: str
@@ -83,7 +88,7 @@ class Instance:
             "participation": {"kind": "fixed", "members": list(self.members)},
             "start": [str(v) for v in self.start],
             "rounds": self.rounds,
-            "constants": {name: str(value) for name, value in self.constants.items()},
+            "constants": {name: str(self.constants[name]) for name in stated_constants(self.claim)},
         }
 
 
@@ -93,15 +98,21 @@ def parse(data: Mapping[str, Any]) -> Instance:
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
     """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"an instance is a {type(data).__name__}: allowed is an object")
     federation, algorithm, participation = (
         _entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
     for entry, kind in ((federation, "quadratic"), (algorithm, "fast"), (participation, "fixed")):
         if entry.get("kind") != kind:
             raise ValueError(f"kind = {entry.get('kind')!r}: allowed is {kind!r}")
+    ref = claim(_entry(data, "claim", str)).ref
     constants = _entry(data, "constants", dict)
+    unknown = sorted(set(constants) - set(stated_constants(ref)))
+    if unknown:
+        raise ValueError(f"constants: {unknown[0]} is none of {ref}, allowed are {', '.join(stated_constants(ref))}")
     instance = Instance(
-        claim=claim(_entry(data, "claim", str)).ref,
+        claim=ref,
         hessians=_matrix(federation, "hessians"),
         centres=_matrix(federation, "centres"),
         start=tuple(rational("start", v) for v in _entry(data, "start", list)),
@@ -111,8 +122,9 @@ def parse(data: Mapping[str, Any]) -> Instance:
         snapshot_period=_entry(algorithm, "snapshot_period", int),
         members=tuple(_entry(participation, "members", list)),
         rounds=_entry(data, "rounds", int),
-        constants={name: rational(name, _entry(constants, name, str)) for name in CLAIMED},
+        constants={name: rational(name, _entry(constants, name, str)) for name in stated_constants(ref)},
     )
+    check_values(instance.constants)
     if instance.rounds < 1:
         raise ValueError(f"rounds = {instance.rounds}: allowed is an integer >= 1")
     instance.setting()  # checks shapes, bounds and members
@@ -127,7 +139,7 @@ def read_json(path: str | Path) -> dict[str, Any]:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a JSON file ({error})") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path}: holds a {type(data).__name__}, allowed is an object")
@@ -143,7 +155,7 @@ def rational(name: str, value: object) -> Fraction:
     Traceback (most recent call last):
     ValueError: start = '1e999999999': allowed is a rational such as "3", "-1/2" or "0.25"
     """
-    if not isinstance(value, str) or not re.fullmatch(r"-?\d{1,60}(\.\d{1,60}|/0*[1-9]\d{0,59})?", value):
+    if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]{1,60}(\.[0-9]{1,60}|/0*[1-9][0-9]{0,59})?", value):
         raise ValueError(f'{name} = {value!r}: allowed is a rational such as "3", "-1/2" or "0.25"')
     return Fraction(value)
 
@@ -180,6 +192,12 @@ def from_setting(ref: str, setting: Setting, rounds: int) -> Instance:
     if not algorithm.periodic or algorithm.replacement:
         raise ValueError("algorithm has random snapshots or replacement: allowed are periodic ones without")
     eigenvalues = [v for row in diagonals for v in row]
+    constants = {
+        "smoothness": max(eigenvalues),
+        "strong_convexity": min(eigenvalues),
+        "gradient_noise": fed.exact_gradient_noise,
+        "dissimilarity": _root_above(fed.exact_squared_dissimilarity),
+    }
     return Instance(
         claim=claim(ref).ref,
         hessians=diagonals,
@@ -191,12 +209,7 @@ def from_setting(ref: str, setting: Setting, rounds: int) -> Instance:
         snapshot_period=algorithm.snapshot_period,
         members=participation.members,
         rounds=rounds,
-        constants={
-            "smoothness": max(eigenvalues),
-            "strong_convexity": min(eigenvalues),
-            "gradient_noise": fed.exact_gradient_noise,
-            "dissimilarity": _root_above(fed.exact_squared_dissimilarity),
-        },
+        constants={name: constants[name] for name in stated_constants(ref)},
     )
 
 

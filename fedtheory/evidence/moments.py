@@ -42,9 +42,9 @@ class ExactErrors:
 
         ``average`` says which iterates an average runs over: "r = 1..R" or "r = 0..R-1".
         """
-        check_average(average)
         if not functional.average:
             return getattr(self, functional.observable)
+        check_average(average)
         if (self.rounds < 1).any():
             raise ValueError(f"rounds contain {self.rounds.min()}: an average needs >= 1")
         total = self.gradient_sum

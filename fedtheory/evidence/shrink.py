@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from .confirm import Judgement, judge
-from .instance import Instance
+from .instance import Instance, stated_constants
 
 MARGIN = 2
 """A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""
@@ -50,11 +50,8 @@ def _quartet(ref: str, rng: np.random.Generator) -> Instance:
         snapshot_period=2,
         members=(0,),
         rounds=10**5,
-        constants={
-            "smoothness": Fraction(1), "strong_convexity": Fraction(1),
-            "gradient_noise": Fraction(0), "dissimilarity": Fraction(1),
-        },
-    )  # fmt: skip
+        constants={name: Fraction(int(name != "gradient_noise")) for name in stated_constants(ref)},
+    )
 
 
 def _neighbour(instance: Instance, rng: np.random.Generator) -> Instance:

@@ -58,14 +58,16 @@ def simulate(
     Raises:
         ValueError: a count below 1, or a directory that holds another run.
     """
-    for name, value in {"replicas": replicas, "rounds": rounds, "record_every": record_every or 1}.items():
-        if value < 1:
+    counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
+              "checkpoint_every": checkpoint_every}  # fmt: skip
+    for name, value in counts.items():
+        if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
     unknown = sorted(set(observables) - set(OBSERVABLES))
     if unknown or not observables:
         raise ValueError(f"observables = {list(observables)}: allowed are {', '.join(OBSERVABLES)}")
     plan = _Plan(
-        setting, rounds, seed, record_every or max(1, rounds // 100), tuple(observables), run_quantities,
+        setting, rounds, seed, record_every or max(1, rounds // 100), tuple(dict.fromkeys(observables)), run_quantities,
         setting.federation.to(device, dtype), setting.start_vector.to(device, dtype),
     )  # fmt: skip
     size = chunk or _default_chunk(setting, replicas, dtype)
@@ -166,7 +168,7 @@ class _State:
         for name in plan.observables:
             self.sums[name] = self.sums[name] + self.current[name]
             value = vectors[name]().square().sum(1).to(torch.float64)
-            self.current[name] = torch.where(finite, value, torch.inf)
+            self.current[name] = torch.where(finite & ~value.isnan(), value, torch.inf)
             self.least[name] = torch.minimum(self.least[name], self.current[name])
             self.most[name] = torch.maximum(self.most[name], self.current[name])
 

@@ -62,10 +62,10 @@ class Run:
 
     def samples(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
         """The functional's random variable for R = each recorded round (0 excluded for averages), (replicas, n)."""
-        check_average(average)
         values = self.rows[functional.observable]
         if not functional.average:
             return values
+        check_average(average)
         total = self.rows[functional.observable + "_sum"]
         if average == "r = 1..R":
             total = total + values - values[:, :1]
@@ -80,12 +80,17 @@ class Run:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mean over replicas and the ends of Student's confidence interval at each recorded round, each (n,).
 
-        The interval is pointwise, and approximate where the mean of ``replicas`` samples is not near normal.
+        One replica, or one that diverged, leaves the whole line. The interval is pointwise, and
+        approximate where the mean of ``replicas`` samples is not near normal.
         """
         samples = self.samples(functional, average)
         mean = samples.mean(0)
-        if self.replicas == 1:
-            return mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-        quantile = stats.t.ppf((1 + confidence) / 2, self.replicas - 1)
-        half = quantile * samples.std(0, ddof=1) / np.sqrt(self.replicas)
-        return mean, mean - half, mean + half
+        half = np.full_like(mean, np.inf)
+        finite = np.isfinite(samples).all(0)
+        if self.replicas > 1:
+            quantile = stats.t.ppf((1 + confidence) / 2, self.replicas - 1)
+            with np.errstate(over="ignore"):  # an infinite deviation is the right answer
+                half[finite] = quantile * samples[:, finite].std(0, ddof=1) / np.sqrt(self.replicas)
+        low = np.full_like(mean, -np.inf)
+        low[finite] = mean[finite] - half[finite]
+        return mean, low, mean + half
