@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -141,11 +142,17 @@ def verify(
     published scorecard or an instance does not replay. A refuted theorem is no error."""
     from .evidence import scorecard
     from .evidence.instance import read_json
+    from .evidence.work import run_all
     from .report.theorems import FIGURES, draw_theorem
 
     with _Progress() as progress:
-        verdicts = scorecard.assess_all(progress)
-        drawn = [draw_theorem(id, figures, lambda d, t, id=id: progress(f"{id}: figure", d, t)) for id in FIGURES]
+
+        def tell(label: str):
+            return lambda name, done, total: progress(label, done, total)
+
+        verdicts = scorecard.assess_all(progress=tell("evidence"))
+        tasks = {f"{id}.png": partial(draw_theorem, id, figures) for id in FIGURES}
+        drawn = list(run_all(tasks, progress=tell("figures")).values())
     card = scorecard.to_json(verdicts)
     scorecard.write_json(report / "scorecard.json", card)
     for verdict in verdicts:

@@ -185,7 +185,10 @@ def _hypothesis_slack(expression: sympy.Expr, exact: dict[str, Any], boxes: Call
 
 def _sign_checked(expression: sympy.Expr, exact: dict[str, Any]) -> Slack:
     if all(isinstance(exact[s.name], Fraction) for s in expression.free_symbols):
-        slack = evaluate_exactly(expression, exact)
+        try:
+            slack = evaluate_exactly(expression, exact)
+        except ZeroDivisionError:  # a condition that divides by zero is not shown to hold
+            return None
     else:
         slack = evaluate_in_balls(expression, exact)
     return slack if slack >= 0 else None

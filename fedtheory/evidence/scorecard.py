@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from .measured import DIGITS, FASHION_MNIST, RealData, measure
 from .search import ROUNDING, SearchReport, search
 from .units import check_units
 from .verdict import Verdict
+from .work import run_all
 
 PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published"
 """The scorecard and the instances that come with the package."""
@@ -36,35 +38,41 @@ def plans() -> tuple[RealData, ...]:
     return (DIGITS, FASHION_MNIST) if fashion_mnist.available() else (DIGITS,)
 
 
-def assess(ref: str, progress: Progress | None = None) -> Verdict:
-    """All evidence on a claim, and its verdict: a replayed refutation beats everything; a search whose best ratio
-    stays at or below 1 gives ``holds``; a lead that no instance confirms leaves the claim ``not checked``."""
-    statement = find_claim(ref)
-    instance = published_instance(statement)
-    report = search(statement.ref, **SEARCH_BUDGET, progress=_labelled(progress, f"{ref}: search"))
-    evidence = {
-        "units": _units(statement),
-        "exact": {"search": _search_json(report), "instance": _instance_json(instance)},
-        "measured": [measure(ref, plan, progress=_labelled(progress, f"{ref}: {plan.dataset}")) for plan in plans()],
-    }
-    verdict, why = _overall(evidence)
-    return Verdict(statement.ref, verdict, why, evidence, instance)
+def assess(ref: str) -> Verdict:
+    """All evidence on one claim, and its verdict: see ``assess_all``."""
+    return assess_all([find_claim(ref)], workers=1)[0]
 
 
-def assess_all(progress: Progress | None = None) -> list[Verdict]:
-    """``assess`` for every claim; an edition that repeats another one's mathematics shares its search and runs."""
-    verdicts: dict[str, Verdict] = {}
-    for statement in all_claims():
-        twin = next((find_claim(r) for r in verdicts if same_mathematics(find_claim(r), statement)), None)
-        if twin is None:
-            verdicts[statement.ref] = assess(statement.ref, progress)
-            continue
-        instance = published_instance(statement)
-        evidence = dict(verdicts[twin.ref].evidence)
-        evidence["exact"] = evidence["exact"] | {"instance": _instance_json(instance)}
-        verdict, why = _overall(evidence)
-        verdicts[statement.ref] = Verdict(statement.ref, verdict, why, evidence, instance)
-    return list(verdicts.values())
+def assess_all(
+    statements: Sequence[Claim] | None = None, workers: int | None = None, progress: Progress | None = None
+) -> list[Verdict]:
+    """All evidence on claims (default: every one), and their verdicts.
+
+    A replayed refutation beats everything; a search whose best ratio stays at or below 1 gives ``holds``; a lead
+    that no instance confirms leaves the claim ``not checked``. Editions with the same mathematics share their search
+    and their runs.
+    """
+    statements = all_claims() if statements is None else statements
+    twins = {s.ref: next(t.ref for t in statements if same_mathematics(s, t)) for s in statements}
+    searched = list(dict.fromkeys(twins.values()))
+    tasks = {plan.dataset: partial(_measure_all, searched, plan) for plan in reversed(plans())}
+    tasks |= {f"search {ref}": partial(search, ref, **SEARCH_BUDGET) for ref in searched}
+    tasks |= {f"replay {s.ref}": partial(published_instance, s.ref) for s in statements}
+    results = run_all(tasks, workers, progress)
+    verdicts = []
+    for statement in statements:
+        twin, instance = twins[statement.ref], results[f"replay {statement.ref}"]
+        evidence = {
+            "units": _units(statement),
+            "exact": {"search": _search_json(results[f"search {twin}"]), "instance": _instance_json(instance)},
+            "measured": [results[plan.dataset][twin] for plan in plans()],
+        }
+        verdicts.append(Verdict(statement.ref, *_overall(evidence), evidence, instance))
+    return verdicts
+
+
+def _measure_all(refs: Sequence[str], plan: RealData) -> dict[str, dict[str, Any]]:
+    return {ref: measure(ref, plan) for ref in refs}
 
 
 def same_mathematics(one: Claim, other: Claim) -> bool:
@@ -72,18 +80,18 @@ def same_mathematics(one: Claim, other: Claim) -> bool:
     return replace(one, edition="", source="") == replace(other, edition="", source="")
 
 
-def published_instance(statement: Claim) -> dict[str, Any] | None:
+def published_instance(ref: str) -> dict[str, Any] | None:
     """The refuting instance that comes with the package, replayed; ``None`` if there is none.
 
     Raises:
         ReplayError: the file does not say what its numbers say.
     """
-    path = PUBLISHED / "instances" / f"{statement.ref}.json"
+    path = PUBLISHED / "instances" / f"{ref}.json"
     if not path.exists():
         return None
     content = read_json(path)
-    if content.get("claim") != statement.ref:
-        raise ValueError(f"{path.name}: claim = {content.get('claim')!r}, allowed is {statement.ref!r}")
+    if content.get("claim") != ref:
+        raise ValueError(f"{path.name}: claim = {content.get('claim')!r}, allowed is {ref!r}")
     replay(content)
     return content
 
@@ -135,10 +143,6 @@ def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
         "ratio": float(instance["ratio"]),
         "readings": len(instance["readings"]),
     }
-
-
-def _labelled(progress: Progress | None, label: str) -> Callable[[int, int], None] | None:
-    return (lambda done, total: progress(label, done, total)) if progress else None
 
 
 def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:

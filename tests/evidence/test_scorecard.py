@@ -61,14 +61,14 @@ def test_a_refuted_verdict_needs_an_instance_and_a_known_word():
 
 
 def test_a_tampered_published_instance_fails_the_assessment(tmp_path, monkeypatch):
-    claim = ft.claim("fast.thm1@main")
-    content = scorecard.published_instance(claim)
+    ref = "fast.thm1@main"
+    content = scorecard.published_instance(ref)
     assert content["refutes"] is True
     content["ratio"] = "3.3"
     monkeypatch.setattr(scorecard, "PUBLISHED", tmp_path)
-    scorecard.write_json(tmp_path / "instances" / f"{claim.ref}.json", content)
+    scorecard.write_json(tmp_path / "instances" / f"{ref}.json", content)
     with pytest.raises(ReplayError, match=r"the file says ratio = .3\.3."):
-        scorecard.published_instance(claim)
+        scorecard.published_instance(ref)
 
 
 def test_differences_name_changed_missing_and_new_rows():
@@ -94,7 +94,7 @@ def quick(monkeypatch, tmp_path):
         Verdict(f"{r['id']}@{r['edition']}", r["verdict"], r["why"], r["evidence"], r["instance"] and {"claim": "x"})
         for r in PUBLISHED["rows"]
     ]
-    monkeypatch.setattr(scorecard, "assess_all", lambda progress: verdicts)
+    monkeypatch.setattr(scorecard, "assess_all", lambda **options: verdicts)
     monkeypatch.setattr("fedtheory.report.theorems.FIGURES", {})
     return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 

@@ -225,6 +225,16 @@ def test_perturbation_moves_only_numbers():
     assert moved != candidate and np.sign(moved.start) == np.sign(candidate.start)
 
 
+def test_perturbation_stays_within_bounds():
+    """Shares do not leave (0, 1], and no noise stays no noise."""
+    rng = np.random.default_rng(0)
+    candidate = replace(draw(rng, deterministic=True), step_share=1.0, mildness=1.0, conditioning=1.0, probability=1.0)
+    for moved in (perturb(candidate, rng) for _ in range(50)):
+        for name in ("step_share", "mildness", "conditioning", "probability"):
+            assert 0 < getattr(moved, name) <= 1, name
+        assert moved.noise == 0 and moved.setting(local_lr=0.1).deterministic
+
+
 # From a lead to an instance.
 
 
@@ -247,6 +257,9 @@ def test_charitable_instance_gives_up():
 
 def test_refute_reports_what_was_searched(monkeypatch):
     monkeypatch.setattr(searching, "search", lambda ref, **options: search(ref, **(SMALL | options)))
+    monkeypatch.setattr(
+        "fedtheory.evidence.shrink.charitable_instance", lambda ref, seed: pytest.fail("there was no lead")
+    )
     report = refute("fast.thm2@appendix", seed=5)
     assert isinstance(report, SearchReport) and report.seed == 5 and report.best.ratio <= 1 + ROUNDING
 
