@@ -1,0 +1,81 @@
+"""What differs between two claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from .statement import Assumption, Claim, slack_of
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where two claims differ.
+
+    Attributes:
+        kind: ``functional``, ``term``, ``hypothesis`` or ``assumption``.
+        name: of the term, hypothesis or assumption; of another reading of a hypothesis ``name (option)``.
+        before, after: what stands there in the one and in the other; ``absent`` where there is nothing.
+    """
+
+    kind: str
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}: {self.before} -> {self.after}"
+
+
+def compare(one: Claim, other: Claim, /) -> list[Difference]:
+    """Where the mathematics of two claims differs: functional, terms, hypotheses (with their other readings) and
+    assumptions, by name; empty if it is the same. Two expressions are the same if their difference simplifies to 0,
+    two hypotheses if their slacks are; order and sources do not count.
+
+    >>> from fedtheory.claims import editions
+    >>> for difference in compare(*editions("fast.thm2")):
+    ...     print(difference.kind, difference.name)
+    term arbitrary_rounds
+    hypothesis q_condition
+    >>> compare(*editions("fast.thm1"))
+    []
+    """
+    differences = []
+    if one.functional != other.functional:
+        differences.append(Difference("functional", "functional", one.functional.name, other.functional.name))
+    for kind, parts in (("term", _terms), ("hypothesis", _relations), ("assumption", _assumptions)):
+        before, after = parts(one), parts(other)
+        for name in before | after:
+            a, b = before.get(name), after.get(name)
+            if a is None or b is None or not _same(a, b):
+                texts = ("absent" if part is None else str(part) for part in (a, b))
+                differences.append(Difference(kind, name, *texts))
+    return differences
+
+
+def _terms(claim: Claim) -> dict[str, sympy.Basic]:
+    return {term.name: term.expression for term in claim.terms}
+
+
+def _relations(claim: Claim) -> dict[str, sympy.Basic]:
+    relations = {}
+    for hypothesis in claim.hypotheses:
+        relations[hypothesis.name] = hypothesis.relation
+        relations |= {f"{hypothesis.name} ({option})": r for option, r in hypothesis.alternatives.items()}
+    return relations
+
+
+def _assumptions(claim: Claim) -> dict[str, str]:
+    def text(assumption: Assumption) -> str:
+        return f"{assumption.quantity} bounds from {'below' if assumption.from_below else 'above'}"
+
+    return {assumption.name: text(assumption) for assumption in claim.assumptions}
+
+
+def _same(a: object, b: object) -> bool:
+    if a == b or isinstance(a, str):
+        return a == b
+    if isinstance(a, sympy.core.relational.Relational):
+        a, b = slack_of(a), slack_of(b)
+    return sympy.simplify(a - b) == 0

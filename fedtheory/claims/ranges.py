@@ -1,0 +1,397 @@
+"""Which values of one quantity satisfy a rational inequality: exact, as a finite union of intervals.
+
+The inequality is brought to P/Q >= 0 without cancelling, its critical points are the real roots of the irreducible
+factors of P and Q over the rationals, and signs are decided exactly between and at them. No sign is assumed, and
+neither is that a denominator has one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import sympy
+from flint import ctx, fmpq, fmpq_poly, fmpz_poly
+
+from ..exact import exact_number
+from ..quantities import _ORDERED_PAIRS, quantity
+from .evaluation import fold
+
+Interval = tuple[Fraction | float, Fraction | float, bool, bool]
+"""(low, high, whether low belongs to it, whether high does)."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A set of values of one quantity: a finite union of intervals, disjoint and in increasing order.
+
+    Attributes:
+        quantity: the name of the quantity.
+        intervals: (low, high, low_closed, high_closed) each. Rational ends are Fractions, exactly; an irrational end
+            is the nearest float inside, so that exactly the same floats belong to the set (an isolated irrational
+            point or interval at such an end that no float can hit is left out). For an integer quantity the ends are
+            whole numbers.
+        bounds: the interval of all values that the quantity may have.
+
+    >>> some = Allowed("local_lr", ((Fraction(0), Fraction(1, 3), False, True),), (Fraction(0), math.inf, False, False))
+    >>> print(some)
+    local_lr in (0, 0.333333]
+    >>> Fraction(1, 3) in some, 0 in some, some.largest, some.empty, some.everything
+    (True, False, 0.3333333333333333, False, False)
+    """
+
+    quantity: str
+    intervals: tuple[Interval, ...]
+    bounds: Interval
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value is allowed."""
+        return not self.intervals
+
+    @property
+    def everything(self) -> bool:
+        """Whether every value within the quantity's bounds is allowed."""
+        return self.intervals == (self.bounds,)
+
+    @property
+    def smallest(self) -> float:
+        """The infimum, rounded into the set; it belongs to the set if the first interval is closed below.
+
+        Raises:
+            ValueError: the set is empty.
+        """
+        return float_inside(self._some()[0][0], 1)
+
+    @property
+    def largest(self) -> float:
+        """The supremum, rounded into the set; it belongs to the set if the last interval is closed above.
+
+        Raises:
+            ValueError: the set is empty.
+        """
+        return float_inside(self._some()[-1][1], -1)
+
+    def _some(self) -> tuple[Interval, ...]:
+        if self.empty:
+            raise ValueError(f"no value of {self.quantity} is allowed")
+        return self.intervals
+
+    def __contains__(self, value: object) -> bool:
+        """Whether a number is allowed: exactly, without a tolerance.
+
+        Raises:
+            ValueError: ``value`` is no finite number.
+        """
+        x = exact_number(self.quantity, value)
+        if quantity(self.quantity).integer and x.denominator != 1:
+            return False
+        return any(
+            low < x < high or (x == low and low_closed) or (x == high and high_closed)
+            for low, high, low_closed, high_closed in self.intervals
+        )
+
+    def __and__(self, other: Allowed) -> Allowed:
+        """The values that both allow.
+
+        Raises:
+            ValueError: the two are about different quantities.
+        """
+        if self.quantity != other.quantity:
+            raise ValueError(f"values of {self.quantity} and of {other.quantity} have no intersection")
+        common = [_intersection(a, b) for a in self.intervals for b in other.intervals]
+        bounds = _intersection(self.bounds, other.bounds)
+        return Allowed(self.quantity, tuple(sorted(filter(_is_inhabited, common))), bounds)
+
+    def __str__(self) -> str:
+        known = quantity(self.quantity)
+        if self.empty:
+            return f"{self.quantity}: none"
+        if self.everything:
+            return f"{self.quantity}: any in {_interval_text(self.bounds)}"
+        integers = " (integers)" if known.integer else ""
+        return f"{self.quantity} in {' or '.join(map(_interval_text, self.intervals))}{integers}"
+
+
+def _interval_text(interval: Interval) -> str:
+    low, high, low_closed, high_closed = interval
+    if low == high:
+        return f"{{{float(low):g}}}"
+    return f"{'[' if low_closed else '('}{float(low):g}, {float(high):g}{']' if high_closed else ')'}"
+
+
+def _intersection(a: Interval, b: Interval) -> Interval:
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    low_closed = all(closed for end, closed in ((a[0], a[2]), (b[0], b[2])) if end == low)
+    high_closed = all(closed for end, closed in ((a[1], a[3]), (b[1], b[3])) if end == high)
+    return low, high, low_closed, high_closed
+
+
+def _is_inhabited(interval: Interval) -> bool:
+    low, high, low_closed, high_closed = interval
+    return low < high or (low == high and low_closed and high_closed)
+
+
+def float_inside(end: Fraction | float, direction: int) -> float:
+    """The float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
+
+    >>> float_inside(Fraction(1, 10), -1) < Fraction(1, 10) < float_inside(Fraction(1, 10), 1)
+    True
+    """
+    try:
+        nearest = float(end)
+    except OverflowError:
+        nearest = math.copysign(math.inf, end)
+    if (nearest - end if math.isinf(nearest) else Fraction(nearest) - end) * direction < 0 and nearest != end:
+        return math.nextafter(nearest, direction * math.inf)
+    return nearest
+
+
+def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
+    """All values that ``evaluate`` accepts for a quantity, given the others (strong_convexity <= smoothness, ...).
+
+    >>> print(*bounds("cohort", {"clients": Fraction(10)}))
+    1 10 True True
+    """
+    known = quantity(name)
+    low, low_closed = Fraction(known.lower), not (known.positive and known.lower == 0)
+    high = known.upper if math.isinf(known.upper) else Fraction(known.upper)
+    for small, large in _ORDERED_PAIRS:
+        if name == small and large in values:
+            high = min(high, values[large])
+        if name == large and small in values and values[small] >= low:
+            low, low_closed = max(low, values[small]), low_closed or values[small] > low
+    return low, high, low_closed, not math.isinf(high)
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """numerator/denominator; the denominator keeps every factor that was ever divided by."""
+
+    numerator: fmpq_poly
+    denominator: fmpq_poly
+
+    def __add__(self, other: _Ratio) -> _Ratio:
+        top = self.numerator * other.denominator + other.numerator * self.denominator
+        return _Ratio(top, self.denominator * other.denominator)
+
+    def __mul__(self, other: _Ratio) -> _Ratio:
+        return _Ratio(self.numerator * other.numerator, self.denominator * other.denominator)
+
+    def __truediv__(self, other: _Ratio) -> _Ratio:
+        if other.numerator == 0:
+            raise ZeroDivisionError
+        # (1/d)^-1 is d/1 but divides by d: d^2/d.
+        bottom = self.denominator * other.numerator * other.denominator
+        return _Ratio(self.numerator * other.denominator**2, bottom)
+
+    def __neg__(self) -> _Ratio:
+        return _Ratio(-self.numerator, self.denominator)
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """A piecewise rational function: (value, conditions) each, the value holding where all conditions are >= 0."""
+
+    cases: tuple[tuple[_Ratio, tuple[_Ratio, ...]], ...]
+
+    def __add__(self, other: _Cases) -> _Cases:
+        return self._with(other, _Ratio.__add__)
+
+    def __mul__(self, other: _Cases) -> _Cases:
+        return self._with(other, _Ratio.__mul__)
+
+    def __truediv__(self, other: _Cases) -> _Cases:
+        return self._with(other, _Ratio.__truediv__)
+
+    def __pow__(self, exponent: int) -> _Cases:
+        return _Cases(tuple((_Ratio(r.numerator**exponent, r.denominator**exponent), c) for r, c in self.cases))
+
+    def min(self, other: _Cases) -> _Cases:
+        pairs = [(a, b, (*c, *d)) for a, c in self.cases for b, d in other.cases]
+        first = [(a, (*conditions, b + -a)) for a, b, conditions in pairs]
+        second = [(b, (*conditions, a + -b)) for a, b, conditions in pairs]
+        return _Cases((*first, *second))
+
+    def exp(self) -> _Cases:
+        raise ValueError("it has an exponential")
+
+    def _with(self, other: _Cases, operation: object) -> _Cases:
+        return _Cases(tuple((operation(a, b), (*c, *d)) for a, c in self.cases for b, d in other.cases))
+
+
+def _constant(value: Fraction | sympy.Rational) -> _Cases:
+    number = fmpq(int(value.numerator), int(value.denominator))
+    return _Cases(((_Ratio(fmpq_poly([number]), fmpq_poly([1])), ()),))
+
+
+_VARIABLE = _Cases(((_Ratio(fmpq_poly([0, 1]), fmpq_poly([1])), ()),))
+
+
+def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
+    """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, integer
+    powers, Min and Max. Where it divides by zero, x is not allowed.
+
+    Raises:
+        ValueError: the slack is no such expression.
+
+    >>> from fedtheory.quantities import symbol
+    >>> x = symbol("local_lr")
+    >>> print(solution_set((x - 2) * (x - 3) / (x - 1), "local_lr", {}))
+    local_lr in (1, 2] or [3, inf)
+    >>> print(solution_set(2 - x**2, "local_lr", {}))
+    local_lr in (0, 1.41421]
+    """
+    within = bounds(name, values)
+    if slack.has(sympy.Max):
+        slack = slack.replace(sympy.Max, lambda *parts: -sympy.Min(*(-part for part in parts), evaluate=False))
+    numbers = {other: _constant(value) for other, value in values.items()} | {name: _VARIABLE}
+    try:
+        cases = fold(slack, numbers, _constant).cases
+    except ZeroDivisionError:
+        return Allowed(name, (), within)
+    branches = [[_Sign(r.numerator * r.denominator, r.denominator) for r in (r, *c)] for r, c in cases]
+    factors = {key for branch in branches for sign in branch for key in sign.zeros}
+    low, high, low_closed, high_closed = within
+    ends = [_linear(end) for end in (low, high) if not math.isinf(end)]
+    integer = quantity(name).integer
+    points = _real_roots(factors.union(ends), integer)
+    first = next(i for i, p in enumerate(points) if p.factor == ends[0])
+    last = next((i for i, p in enumerate(points) if p.factor == ends[-1]), None) if len(ends) == 2 else len(points)
+
+    samples = [(p.high + q.low) / 2 for p, q in itertools.pairwise(points)] + [points[-1].high + 1]
+    cells: list[tuple[Fraction | float, Fraction | float, bool, bool, bool]] = []
+    for i in range(first, min(last + 1, len(points))):
+        point, sample = points[i], fmpq(samples[i].numerator, samples[i].denominator)
+        inside = low_closed if i == first else high_closed if i == last else True
+        if i == first == last:
+            inside = low_closed and high_closed
+        holds = inside and any(all(sign.at(point.factor, sample) for sign in branch) for branch in branches)
+        cells.append((point.above, point.below, True, True, holds))
+        if i < last:
+            holds = any(all(sign.between(sample) for sign in branch) for branch in branches)
+            after = points[i + 1] if i + 1 < len(points) else None
+            right = (after.below, not after.rational) if after else (math.inf, False)
+            cells.append((point.above, right[0], not point.rational, right[1], holds))
+    intervals = filter(_is_inhabited, _joined(cells))
+    return Allowed(name, _whole(intervals) if integer else tuple(intervals), within)
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """Whether product/denominator^2 >= 0."""
+
+    product: fmpq_poly
+    denominator: fmpq_poly
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "zeros", _factors(self.product))
+        object.__setattr__(self, "poles", _factors(self.denominator))
+
+    def between(self, x: fmpq) -> bool:
+        """At a point that is no root of any factor."""
+        return self.product(x) >= 0
+
+    def at(self, factor: tuple[int, ...], beside: fmpq) -> bool:
+        """At a root of the irreducible ``factor``, with no other root between it and ``beside``."""
+        return factor not in self.poles and (factor in self.zeros or self.between(beside))
+
+
+def _factors(polynomial: fmpq_poly) -> frozenset[tuple[int, ...]]:
+    """The irreducible factors over the rationals, as integer coefficients from the constant one up; two different
+    ones have no root in common."""
+    if polynomial == 0:
+        return frozenset()
+    return frozenset(tuple(map(int, factor.coeffs())) for factor, _ in polynomial.numer().factor()[1])
+
+
+def _linear(root: Fraction) -> tuple[int, ...]:
+    return (-root.numerator, root.denominator)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A real root of ``factor``, in [low, high]; ``below`` and ``above`` are its neighbours among the floats (or
+    among the whole numbers), or itself if it is rational."""
+
+    factor: tuple[int, ...]
+    low: Fraction
+    high: Fraction
+    below: Fraction | float
+    above: Fraction | float
+
+    @property
+    def rational(self) -> bool:
+        return self.low == self.high
+
+
+def _real_roots(factors: Iterable[tuple[int, ...]], integer: bool) -> list[_Point]:
+    """All real roots in increasing order, with disjoint enclosures."""
+    precision = 128
+    while True:
+        points = [
+            _enclosed(factor, low, high, integer) for factor in factors for low, high in _roots(factor, precision)
+        ]
+        if all(points):
+            points.sort(key=lambda point: point.low)
+            if all(p.high < q.low for p, q in itertools.pairwise(points)):
+                return points
+        precision *= 2
+
+
+def _roots(factor: tuple[int, ...], precision: int) -> list[tuple[Fraction, Fraction]]:
+    if len(factor) == 2:
+        return [(Fraction(-factor[0], factor[1]),) * 2]
+    with ctx.workprec(precision):
+        balls = [root.real for root, _ in fmpz_poly(list(factor)).complex_roots() if root.imag == 0]
+        return [(_dyadic(ball.lower()), _dyadic(ball.upper())) for ball in balls]
+
+
+def _dyadic(exact: object) -> Fraction:
+    mantissa, exponent = map(int, exact.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def _enclosed(factor: tuple[int, ...], low: Fraction, high: Fraction, integer: bool) -> _Point | None:
+    """The point with its neighbours; ``None`` if the enclosure is too wide to tell them."""
+    if low == high:
+        return _Point(factor, low, high, low, low)
+    if integer:
+        below, above = Fraction(math.floor(low)), Fraction(math.floor(low) + 1)
+    else:
+        below = float_inside(low, -1)
+        above = math.nextafter(below, math.inf)
+    return _Point(factor, low, high, below, above) if below < low and high < above else None
+
+
+def _joined(cells: list[tuple]) -> list[Interval]:
+    """Runs of consecutive cells that hold, as intervals."""
+    joined: list[Interval] = []
+    open_run = False
+    for low, high, low_closed, high_closed, holds in cells:
+        if holds and open_run:
+            joined[-1] = (joined[-1][0], high, joined[-1][2], high_closed)
+        elif holds:
+            joined.append((low, high, low_closed, high_closed))
+        open_run = holds
+    return joined
+
+
+def _whole(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
+    """The whole numbers in them; what is adjacent is joined."""
+    whole: list[Interval] = []
+    for low, high, low_closed, high_closed in intervals:
+        first = Fraction(math.ceil(low) + (low == math.ceil(low) and not low_closed))
+        if math.isinf(high):
+            end: tuple[Fraction | float, bool] = (high, False)
+        else:
+            end = (Fraction(math.floor(high) - (high == math.floor(high) and not high_closed)), True)
+        if first > end[0]:
+            continue
+        if whole and first <= whole[-1][1] + 1:
+            first = whole.pop()[0]
+        whole.append((first, end[0], True, end[1]))
+    return tuple(whole)

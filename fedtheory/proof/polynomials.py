@@ -1,0 +1,170 @@
+"""Polynomials and their quotients as plain data: lists of (exponents, "p/q"), read back without evaluating anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import sympy
+
+from .identity import check_rational
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[0-9]{1,2000})?")
+_LARGEST_EXPONENT = 100
+
+
+def to_rational(text: object) -> Fraction:
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or re.search(r"/0+$", text):
+        raise ValueError(f"number = {text!r}: allowed is a string 'p' or 'p/q'")
+    return Fraction(text)
+
+
+def plain(expression: sympy.Expr) -> sympy.Expr:
+    """The expression with every symbol known by its name alone, without assumptions."""
+    expression = sympy.sympify(expression, strict=True)
+    check_rational(expression)
+    used = expression.free_symbols
+    if len({symbol.name for symbol in used}) < len(used):
+        raise ValueError(f"expression = {expression}: two different symbols of it have the same name")
+    return expression.xreplace({symbol: sympy.Symbol(symbol.name) for symbol in used})
+
+
+def to_name(text: object) -> str:
+    if not isinstance(text, str) or not _NAME.fullmatch(text):
+        raise ValueError(f"name = {text!r}: allowed is a letter, then letters, digits and _")
+    return text
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial with rational coefficients, as data: names, and (exponents, "p/q") in descending order.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> Polynomial.of(x**2 - y / 2).terms
+    (((2, 0), '1'), ((0, 1), '-1/2'))
+    """
+
+    names: tuple[str, ...]
+    terms: tuple[tuple[tuple[int, ...], str], ...]
+
+    def __post_init__(self) -> None:
+        names, exponents = list(self.names), [powers for powers, _ in self.terms]
+        if not all(isinstance(n, str) and _NAME.fullmatch(n) for n in names) or names != sorted(set(names)):
+            raise ValueError(f"names = {names}: allowed are different names in alphabetical order")
+        for powers in exponents:
+            if len(powers) != len(names) or not all(type(p) is int and 0 <= p <= _LARGEST_EXPONENT for p in powers):
+                raise ValueError(f"exponents = {powers}: allowed are {len(names)} integers in [0, {_LARGEST_EXPONENT}]")
+        if len(set(exponents)) < len(exponents):
+            raise ValueError(f"exponents = {exponents}: a power product occurs twice")
+        for _, coefficient in self.terms:
+            to_rational(coefficient)
+
+    @classmethod
+    def of(cls, expression: sympy.Expr) -> Polynomial:
+        """From a polynomial expression."""
+        names = sorted(symbol.name for symbol in expression.free_symbols)
+        poly = sympy.Poly(expression, *map(sympy.Symbol, names) if names else [sympy.Symbol("unused")], domain="QQ")
+        terms = ((powers if names else (), str(Fraction(int(c.p), int(c.q)))) for powers, c in poly.terms())
+        return cls(tuple(names), tuple(terms))
+
+    @property
+    def coefficients(self) -> list[Fraction]:
+        return [to_rational(coefficient) for _, coefficient in self.terms]
+
+    def expression(self) -> sympy.Expr:
+        """Back to sympy, with plain symbols."""
+        symbols = [sympy.Symbol(name) for name in self.names]
+        return sympy.Add(
+            *(
+                sympy.Mul(
+                    sympy.Rational(c.numerator, c.denominator),
+                    *(s**p for s, p in zip(symbols, powers, strict=True)),
+                )
+                for (powers, _), c in zip(self.terms, self.coefficients, strict=True)
+            )
+        )
+
+    def at(self, values: Mapping[str, Fraction]) -> Fraction:
+        """The exact value at a rational point."""
+        point = [values[name] for name in self.names]
+        total = Fraction(0)
+        for (powers, _), coefficient in zip(self.terms, self.coefficients, strict=True):
+            for x, p in zip(point, powers, strict=True):
+                coefficient *= x**p
+            total += coefficient
+        return total
+
+    def data(self) -> dict:
+        return {"names": list(self.names), "terms": [[list(powers), c] for powers, c in self.terms]}
+
+    @classmethod
+    def from_data(cls, data: object) -> Polynomial:
+        names, terms = fields(data, "names", "terms")
+        return cls(tuple(list_of(names)), tuple((tuple(list_of(p)), c) for p, c in map(pair_of, list_of(terms))))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A rational function, as data."""
+
+    numerator: Polynomial
+    denominator: Polynomial
+
+    @classmethod
+    def of(cls, expression: sympy.Expr) -> Ratio:
+        """In lowest terms; a denominator whose coefficients have one sign gets the sign +."""
+        top, bottom = sympy.fraction(sympy.cancel(sympy.together(plain(expression))))
+        ratio = cls(Polynomial.of(top), Polynomial.of(bottom))
+        if all(c <= 0 for c in ratio.denominator.coefficients):
+            ratio = cls(Polynomial.of(sympy.expand(-top)), Polynomial.of(sympy.expand(-bottom)))
+        return ratio
+
+    @property
+    def names(self) -> set[str]:
+        return {*self.numerator.names, *self.denominator.names}
+
+    def expression(self) -> sympy.Expr:
+        return self.numerator.expression() / self.denominator.expression()
+
+    def at(self, values: Mapping[str, Fraction]) -> Fraction:
+        """The exact value; ``ZeroDivisionError`` where undefined."""
+        return self.numerator.at(values) / self.denominator.at(values)
+
+    def data(self) -> dict:
+        return {"numerator": self.numerator.data(), "denominator": self.denominator.data()}
+
+    @classmethod
+    def from_data(cls, data: object) -> Ratio:
+        ratio = cls(*map(Polynomial.from_data, fields(data, "numerator", "denominator")))
+        if not any(ratio.denominator.coefficients):
+            raise ValueError("denominator = 0: allowed is a polynomial other than 0")
+        return ratio
+
+
+def parse_text(text: str) -> object:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON nested too deeply") from None
+
+
+def fields(data: object, *names: str) -> list:
+    if not isinstance(data, dict) or set(data) != set(names):
+        raise ValueError(f"allowed is an object with exactly the fields {', '.join(names)}")
+    return [data[name] for name in names]
+
+
+def list_of(data: object) -> list:
+    if not isinstance(data, list):
+        raise ValueError(f"{data!r}: allowed is a list")
+    return data
+
+
+def pair_of(data: object) -> list:
+    if len(list_of(data)) != 2:
+        raise ValueError(f"{data!r}: allowed is a pair")
+    return data

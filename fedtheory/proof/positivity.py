@@ -1,0 +1,241 @@
+"""Inequalities ``expression >= 0`` on a region, by certificates of positivity.
+
+Every symbol is written through nonnegative parameters: a count as 1 + k, a cap 0 < x <= c as c / (1 + u), an interval
+[a, b] as a + (b - a) s / (s + t), an ordering x >= y as y + s. If the expression becomes a quotient of polynomials
+without negative coefficients, where needed after multiplying by (1 + sum of the parameters)^N (Polya), the inequality
+holds wherever the expression is defined. Counts are treated as real numbers, which proves more.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import sympy
+
+from .identity import is_identity
+from .polynomials import (
+    Polynomial,
+    Ratio,
+    fields,
+    list_of,
+    pair_of,
+    parse_text,
+    plain,
+    to_name,
+    to_rational,
+)
+from .regions import Region
+
+POLYA = 3
+"""The largest exponent N that ``prove`` tries."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of ``inequality >= 0`` on ``region``: with every substitution made,
+
+        inequality * (1 + sum of the numerator's parameters)^polya = numerator / denominator,
+
+    and neither polynomial has a negative coefficient.
+    """
+
+    inequality: Ratio
+    region: Region
+    polya: int
+    numerator: Polynomial
+    denominator: Polynomial
+
+    def verify(self) -> bool:
+        """Whether this is a proof: substitutes and expands anew and checks the signs; searches nothing."""
+        parameters = {name for name, _ in self.region.kinds}
+        if not {*self.numerator.names, *self.denominator.names} <= parameters:
+            return False
+        if type(self.polya) is not int or not 0 <= self.polya <= 20:
+            return False
+        if any(c < 0 for c in self.numerator.coefficients + self.denominator.coefficients):
+            return False
+        if not any(self.denominator.coefficients):
+            return False
+        try:
+            pulled = self.region.pull_back(self.inequality.expression())
+        except ValueError:
+            return False
+        quotient = self.numerator.expression() / self.denominator.expression()
+        return is_identity(pulled * _multiplier(self.numerator.names, self.polya), quotient)
+
+    def proves(self, expression: sympy.Expr, where: Region) -> bool:
+        """Whether this is a proof of exactly this inequality on exactly this region."""
+        return self.region == where and is_identity(self.inequality.expression(), plain(expression)) and self.verify()
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "inequality": self.inequality.data(),
+                "region": self.region.data(),
+                "polya": self.polya,
+                "numerator": self.numerator.data(),
+                "denominator": self.denominator.data(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read what ``to_json`` wrote; ``ValueError`` for anything else. Nothing in it is evaluated."""
+        parts = fields(parse_text(text), "inequality", "region", "polya", "numerator", "denominator")
+        inequality, where, polya, numerator, denominator = parts
+        if type(polya) is not int:
+            raise ValueError(f"polya = {polya!r}: allowed is an integer")
+        return cls(
+            Ratio.from_data(inequality),
+            Region.from_data(where),
+            polya,
+            Polynomial.from_data(numerator),
+            Polynomial.from_data(denominator),
+        )
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A rational point of ``region`` at which ``inequality`` is negative: its parameters, itself, and the value."""
+
+    inequality: Ratio
+    region: Region
+    parameters: tuple[tuple[str, str], ...]
+    point: tuple[tuple[str, str], ...]
+    value: str
+
+    def verify(self) -> bool:
+        """Whether the point is in the region and the exact value there is the one given, and negative."""
+        parameters = {name: to_rational(text) for name, text in self.parameters}
+        if not self.region.admits(parameters):
+            return False
+        try:
+            point = self.region.image(parameters)
+            value = self.inequality.at(point)
+        except (ZeroDivisionError, KeyError):
+            return False
+        return point == {name: to_rational(text) for name, text in self.point} and value == to_rational(self.value) < 0
+
+    def refutes(self, expression: sympy.Expr, where: Region) -> bool:
+        """Whether this refutes exactly this inequality on exactly this region."""
+        return self.region == where and is_identity(self.inequality.expression(), plain(expression)) and self.verify()
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "inequality": self.inequality.data(),
+                "region": self.region.data(),
+                "parameters": [list(pair) for pair in self.parameters],
+                "point": [list(pair) for pair in self.point],
+                "value": self.value,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Counterexample:
+        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
+        parts = fields(parse_text(text), "inequality", "region", "parameters", "point", "value")
+        inequality, where, *pairs, value = parts
+        parameters, point = (
+            tuple((to_name(n), str(to_rational(c))) for n, c in map(pair_of, list_of(p))) for p in pairs
+        )
+        return cls(Ratio.from_data(inequality), Region.from_data(where), parameters, point, str(to_rational(value)))
+
+
+def prove(
+    expression: sympy.Expr, where: Region, polya: int = POLYA, samples: int = 1000, seed: int = 0
+) -> Certificate | Counterexample | None:
+    """A proof of ``expression >= 0`` on the region, a point of it where that fails, or ``None`` (unknown).
+
+    Raises:
+        ValueError: no rational function with rational coefficients, or a symbol of which the region says nothing.
+
+    >>> from fedtheory.proof.regions import nonnegative, region
+    >>> x = sympy.Symbol("x")
+    >>> prove(x**2 - x + 1, region(nonnegative("x"))).polya
+    1
+    >>> prove(x**2 - 3 * x + 2, region(nonnegative("x")), seed=1).verify()
+    True
+    >>> prove((x - 1) ** 2, region(nonnegative("x"))) is None
+    True
+    """
+    inequality = Ratio.of(expression)
+    pulled = Ratio.of(where.pull_back(inequality.expression()))
+    if all(c >= 0 for c in pulled.denominator.coefficients):
+        top = pulled.numerator
+        for exponent in range(polya + 1):
+            numerator = Polynomial.of(sympy.expand(top.expression() * _multiplier(top.names, exponent)))
+            if all(c >= 0 for c in numerator.coefficients):
+                return Certificate(inequality, where, exponent, numerator, pulled.denominator)
+    for parameters in _points(where, samples, seed):
+        try:
+            if pulled.at(parameters) >= 0:
+                continue
+            point = where.image(parameters)
+            value = inequality.at(point)
+        except ZeroDivisionError:
+            continue
+        given = tuple((name, str(x)) for name, x in sorted(parameters.items()))
+        found = Counterexample(inequality, where, given, tuple((n, str(x)) for n, x in point.items()), str(value))
+        if found.verify():
+            return found
+    return None
+
+
+def weakest_cap(
+    expression: sympy.Expr,
+    region_of_cap: Callable[[sympy.Rational], Region],
+    low: Fraction,
+    high: Fraction,
+    tolerance: Fraction = Fraction(1, 10**4),
+) -> tuple[Fraction | None, Fraction | None]:
+    """The largest constant found for which the inequality is proved on ``region_of_cap(constant)``, and the smallest
+    for which it is refuted, by bisection; stops early at a constant where neither succeeds.
+
+    >>> from fedtheory.proof.regions import capped, region
+    >>> x = sympy.Symbol("x")
+    >>> proved, refuted = weakest_cap(1 - 3 * x, lambda c: region(capped("x", c)), Fraction(0), Fraction(1))
+    >>> proved <= Fraction(1, 3) <= refuted, float(refuted - proved) < 1e-3
+    (True, True)
+    """
+    proved = refuted = None
+    low, high = Fraction(low), Fraction(high)
+    while high - low > tolerance:
+        middle = (low + high) / 2
+        result = prove(expression, region_of_cap(sympy.Rational(middle.numerator, middle.denominator)))
+        if isinstance(result, Certificate):
+            proved = low = middle
+        elif isinstance(result, Counterexample):
+            refuted = high = middle
+        else:
+            break
+    return proved, refuted
+
+
+def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:
+    return (1 + sympy.Add(*map(sympy.Symbol, parameters))) ** exponent
+
+
+def _points(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
+    """Corners first (short numbers), then random rational points."""
+    names = [name for name, _ in where.kinds]
+    for sizes in ((1,), (2, Fraction(1, 2))):
+        corner = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
+        for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):
+            yield dict(zip(names, map(Fraction, values), strict=True))
+    rng = random.Random(seed)
+    for _ in range(samples):
+        yield {name: _draw(rng, kind) for name, kind in where.kinds}
+
+
+def _draw(rng: random.Random, kind: str) -> Fraction:
+    if kind != "positive" and rng.random() < 0.3:
+        return Fraction(0)
+    if kind == "integer":
+        return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))
+    return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)
