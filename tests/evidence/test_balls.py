@@ -253,6 +253,12 @@ def test_depth_limits_the_bisection():
     assert bound_of(tight, [(0, 1)], depth=8) is not None
 
 
+def test_mostly_positive_is_not_enough():
+    for depth in (0, 4, 16):
+        assert bound_of(X, [(-1, 3)], depth) is None
+        assert bound_of(X**2 - Fraction(1, 10**6), [(-1, 3)], depth) is None
+
+
 def test_zero_is_enough():
     """The slack of a hypothesis that just holds is 0."""
     assert bound_of(X - X, [(0, 1)]) == 0
