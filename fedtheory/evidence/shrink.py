@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..claims import claim
 from .confirm import Judgement, judge
 from .instance import Instance, stated_constants
 
@@ -40,7 +41,7 @@ def _score(judgement: Judgement) -> tuple[int, float]:
 def _quartet(ref: str, rng: np.random.Generator) -> Instance:
     u = Fraction(int(rng.integers(1, 20)), 20)
     return Instance(
-        claim=ref,
+        claim=claim(ref).ref,
         hessians=((Fraction(1),),) * 4,
         centres=((u,), (-u,), (Fraction(1),), (Fraction(-1),)),
         start=(Fraction(int(rng.integers(2, 60)), 20),),

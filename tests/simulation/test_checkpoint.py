@@ -96,7 +96,7 @@ def test_files(tmp_path, undisturbed):
 
 
 # A chunk has 23 rounds; the call 5 is in the round that ends with a checkpoint, the call 6 in the one right after it.
-@pytest.mark.parametrize("call", [1, 4, 5, 6, 7, 11, 20, 21, 22, 23, 24, 28, 29, 46, 47, 50, 68, 69])
+@pytest.mark.parametrize("call", [1, 4, 5, 6, 11, 21, 23, 24, 29, 47, 68, 69])
 def test_resumed_run_is_the_uninterrupted_one(tmp_path, undisturbed, call):
     with pytest.raises(KeyboardInterrupt):
         run_once(tmp_path, progress=interrupt_at(call))
@@ -115,7 +115,7 @@ def test_resumed_run_is_the_uninterrupted_one(tmp_path, undisturbed, call):
     assert all(after[name] == content for name, content in before.items())
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=6)
 @given(
     st.lists(st.integers(1, 3 * ROUNDS), max_size=4), st.lists(st.integers(1, 30), min_size=5, max_size=5),
     st.integers(1, 30), st.integers(1, 5),
