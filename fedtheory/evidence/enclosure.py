@@ -74,7 +74,8 @@ def left_side(instance: Instance, snapshots: str, cohort_draw: str) -> LeftSide:
 
 def run_boxes(instance: Instance, snapshots: str, cohort_draw: str, local_index: str, follow: bool = True) -> list[Box]:
     """Boxes that together hold (G_1, G_2, G_3) of every run that has a round of each kind (others have probability
-    0 with periodic snapshots, q^R + (1 - q)^R with random ones, and leave a maximum over no rounds).
+    0 with periodic snapshots of period 2 or more over two rounds or more, q^R + (1 - q)^R with random ones, and leave a
+    maximum over no rounds).
 
     A deterministic run is followed round by round, or, unless ``follow``, enclosed like a random one.
 

@@ -41,7 +41,8 @@ class Found:
 
     @property
     def ratio(self) -> float:
-        return 0.0 if self.left == 0 else float(np.divide(self.left, self.right))
+        with np.errstate(divide="ignore", over="ignore"):  # an infinite ratio is the right answer
+            return 0.0 if self.left == 0 else float(np.divide(self.left, self.right))
 
 
 @dataclass(frozen=True)
