@@ -139,7 +139,7 @@ def assess(statement: Claim, candidate: Candidate) -> tuple[Found, Found | None]
         for r, le, ri, fa, ok in zip(
             horizons, left, np.broadcast_to(bound.value, left.shape), fading, admissible, strict=True
         )
-        if ok and np.isfinite(le)
+        if ok and np.isfinite(ri)  # an infinite left side is a lead, not a candidate to skip
     ]
     if not finds:
         return None

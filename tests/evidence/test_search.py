@@ -293,3 +293,11 @@ def test_an_instance_found_for_a_claim_without_edition_replays():
     instance = _quartet("fast.thm1", np.random.default_rng(0))
     assert instance.claim == "fast.thm1@main"
     assert parse(json.loads(json.dumps(instance.to_json()))) == instance
+
+
+def test_a_diverging_admissible_setting_is_a_lead(monkeypatch):
+    """Theorem 2 without its step cap: x_{r+1} = -2 x_r overflows, which must count as a ratio above 1."""
+    uncapped = replace(claim("fast.thm2@appendix"), hypotheses=())
+    candidate = replace(draw(np.random.default_rng(0), False), family="pair", start=5.0, local_steps=1, noise=0.0)
+    monkeypatch.setattr(searching, "settle", lambda statement, candidate: candidate.setting(local_lr=3.0))
+    assert assess(uncapped, candidate)[0].ratio == np.inf
