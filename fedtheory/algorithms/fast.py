@@ -1,12 +1,14 @@
-"""FAST: federated averaging with snapshots (FAST, Algorithm 1).
+"""FAST: federated averaging with snapshots (FAST, Algorithms 1 and 2).
 
 In a snapshot round a uniformly drawn cohort takes part, in every other (arbitrary) round whoever the participation
 process brings. Each participant takes ``local_steps`` gradient steps of size ``local_lr`` from the server's model,
-and the server averages the results.
+and the server averages the results. Snapshots come periodically, with a fixed probability, or with one that follows
+the training accuracy (Algorithm 2).
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,13 +23,15 @@ from ..randomness import uniforms, words
 
 @dataclass(frozen=True)
 class Fast:
-    """See ``fast``. ``local_lr`` and ``snapshot_probability`` keep an exact value where one was given."""
+    """See ``fast``. Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``;
+    numbers keep an exact value where one was given."""
 
     cohort: int
     local_lr: Fraction
     local_steps: int = 1
     snapshot_period: int | None = None
-    snapshot_probability: Fraction = Fraction(0)
+    fixed_probability: Fraction | None = None
+    adaptivity: Fraction | None = None
     replacement: bool = False
 
     @property
@@ -39,14 +43,55 @@ class Fast:
     def periodic(self) -> bool:
         return self.snapshot_period is not None
 
-    def is_snapshot(self, keys: Keys, round: int) -> Tensor:
-        """Which replicas take a snapshot in this round, (replicas,) bool."""
+    @property
+    def adaptive(self) -> bool:
+        return self.adaptivity is not None
+
+    @property
+    def snapshot_probability(self) -> Fraction:
+        """q; a period I stands for the probability 1/I.
+
+        Raises:
+            ValueError: the snapshots are adaptive, so that q is no number but a process of the run.
+        """
+        if self.adaptive:
+            raise ValueError(
+                f"snapshot_probability has no value: with adaptivity = {self.adaptivity} it depends on the run; "
+                "allowed is an algorithm with a snapshot_period or a snapshot_probability"
+            )
+        return Fraction(1, self.snapshot_period) if self.periodic else self.fixed_probability
+
+    def is_snapshot(self, keys: Keys, round: int, probability: Tensor | None = None) -> Tensor:
+        """Which replicas take a snapshot in this round, (replicas,) bool.
+
+        ``probability`` is q_r of each replica, (replicas,) float64; only adaptive snapshots read it.
+        """
         if self.periodic:
             return torch.full_like(keys.replica_ids, round % self.snapshot_period == 0, dtype=torch.bool)
-        return uniforms(words(keys.seed, keys.axis, keys.replica_ids, round)) < float(self.snapshot_probability)
+        q = probability if self.adaptive and probability is not None else float(self.snapshot_probability)
+        return uniforms(words(keys.seed, keys.axis, keys.replica_ids, round)) < q
+
+    def next_probability(self, probability: Tensor, accuracy_before: Tensor, accuracy: Tensor) -> Tensor:
+        """q_{r+1} = min(1, max(0, q_r + adaptivity (acc_{r-1} - acc_r))), all (replicas,) float64.
+
+        Algorithm 2 starts from q_0 = 0 and, as its Delta is 0, from acc_{-1} = 0; hence q_1 = 0 too. A fall of the
+        training accuracy makes snapshots likelier, a rise makes them rarer.
+
+        Source: FAST, Algorithm 2, lines 4 to 6.
+
+        >>> algorithm = fast(adaptivity=2, cohort=2, local_lr="1/100")
+        >>> q, before, now = torch.tensor([[0.25, 0.25, 0.25], [0.5, 0.5, 0.5], [0.75, 0.25, 0.0]]).double()
+        >>> algorithm.next_probability(q, before, now).tolist()
+        [0.0, 0.75, 1.0]
+        """
+        return (probability + float(self.adaptivity) * (accuracy_before - accuracy)).clamp(0, 1)
 
     def quantities(self) -> dict[str, float]:
-        """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I."""
+        """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I.
+
+        Raises:
+            ValueError: the snapshots are adaptive: claims speak of one q, which depends on the run here.
+        """
         known = {
             "cohort": self.cohort,
             "local_lr": float(self.local_lr),
@@ -63,32 +108,57 @@ def fast(
     local_steps: int = 1,
     snapshot_period: int | None = None,
     snapshot_probability: float | str | Fraction | None = None,
+    adaptivity: float | str | Fraction | None = None,
     replacement: bool = False,
 ) -> Fast:
-    """FAST with snapshots either in the rounds 0, I, 2I, ... or with probability q in every round.
+    """FAST with snapshots in the rounds 0, I, 2I, ..., or with probability q in every round, or with a probability
+    that follows the training accuracy:
+
+        q_0 = 0,    q_{r+1} = min(1, max(0, q_r + adaptivity (acc_{r-1} - acc_r))),    acc_{-1} = 0.
+
+    The paper does not say whose training accuracy acc_r is. Here it is that of the server's model x_r, before round r,
+    on all clients' training data: ``Federation.training_accuracy``. So the snapshots of round r answer to the steps
+    up to x_{r-1}.
 
     Args:
         cohort: clients in a snapshot round (m).
         local_lr: the clients' step size (eta_c), in units of x^2/F.
         local_steps: gradient steps of a client in a round (K).
-        snapshot_period, snapshot_probability: exactly one of them (I, q).
+        snapshot_period, snapshot_probability, adaptivity: exactly one of them (I, q, lambda). Adaptivity is a number
+            >= 0, without units; 0 means no snapshots, the paper's default is 1.
         replacement: whether a snapshot's cohort is drawn with replacement.
 
     Raises:
-        ValueError: a value out of bounds, or both or none of period and probability.
+        ValueError: a value out of bounds, or not exactly one of period, probability and adaptivity.
+
+    Source: FAST, Algorithm 1, and Algorithm 2 for the adaptive probability.
 
     >>> fast(snapshot_period=2, cohort=2, local_lr="1/100").snapshot_probability
     Fraction(1, 2)
+    >>> fast(adaptivity=1, cohort=2, local_lr="1/100").snapshot_probability
+    Traceback (most recent call last):
+    ValueError: snapshot_probability has no value: with adaptivity = 1 it depends on the run; ...
     """
-    if (snapshot_period is None) == (snapshot_probability is None):
-        raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
+    if [adaptivity, snapshot_period, snapshot_probability].count(None) != 2:
+        raise ValueError("adaptivity, snapshot_period and snapshot_probability: give exactly one of them")
     given = {"cohort": cohort, "local_lr": exact_number("local_lr", local_lr), "local_steps": local_steps}
     if snapshot_period is not None:
         given["snapshot_period"] = snapshot_period
-        check_values({"snapshot_period": snapshot_period})
-        probability = Fraction(1, int(snapshot_period))
-    else:
-        probability = exact_number("snapshot_probability", snapshot_probability)
-    check_values(given | {"snapshot_probability": probability})
+    if snapshot_probability is not None:
+        given["snapshot_probability"] = exact_number("snapshot_probability", snapshot_probability)
+    check_values(given)
     counts = {name: int(given[name]) for name in ("cohort", "local_steps", "snapshot_period") if name in given}
-    return Fast(local_lr=given["local_lr"], snapshot_probability=probability, replacement=replacement, **counts)
+    return Fast(
+        local_lr=given["local_lr"],
+        fixed_probability=given.get("snapshot_probability"),
+        adaptivity=None if adaptivity is None else _checked_adaptivity(adaptivity),
+        replacement=replacement,
+        **counts,
+    )
+
+
+def _checked_adaptivity(value: float | str | Fraction) -> Fraction:
+    exact = exact_number("adaptivity", value)
+    if not 0 <= exact <= sys.float_info.max:
+        raise ValueError(f"adaptivity = {value}: allowed is a finite number >= 0")
+    return exact

@@ -99,6 +99,17 @@ class Federation(ABC):
     def optimal_value(self) -> float:
         """F(x*)."""
 
+    def training_accuracy(self, x: Tensor) -> Tensor:
+        """The share of a client's training points that x classifies right, averaged over the clients as F is:
+        (replicas,) float64 in [0, 1].
+
+        Raises:
+            ValueError: nothing is classified here. A federation that classifies overrides this.
+        """
+        raise ValueError(
+            f"{type(self).__name__} has no training accuracy: allowed is a federation that classifies, such as Logistic"
+        )
+
     def gap(self, x: Tensor) -> Tensor:
         """F(x) - F(x*), (replicas,)."""
         return self.global_loss(x) - self.optimal_value

@@ -79,6 +79,8 @@ class Logistic(Federation):
         self._rows = torch.from_numpy(np.concatenate(blocks))
         self._labels = torch.from_numpy(np.concatenate(targets))
         self._weights = torch.from_numpy(np.repeat(1.0 / (self.clients * sizes), sizes))
+        self._sizes, groups = np.unique(sizes, return_inverse=True)  # the clients' sizes; clients of one are a group
+        self._groups = torch.from_numpy(np.repeat(groups, sizes))
         self._known: dict[str, Optimum | LogisticConstants] = {}  # shared by all copies that ``to`` makes
         self._original = self
 
@@ -141,6 +143,28 @@ class Logistic(Federation):
             result += self._pull_back(self._residuals(x, rows) * self._weights[rows, None, None], rows)
         return result
 
+    def training_accuracy(self, x: Tensor) -> Tensor:
+        """(1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
+
+        Of equal scores the first class counts as the largest, so W = 0 puts every row in class 0. A row whose scores
+        overflow is classified wrong. Rows are counted in whole numbers: the accuracy depends on nothing but them,
+        however many replicas are in the batch.
+
+        >>> fed = Logistic([[[1.0], [-1.0]], [[1.0]]], [[0, 0], [1]], l2=1.0)
+        >>> fed.training_accuracy(torch.tensor([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).double()).tolist()
+        [0.5, 0.25, 0.75]
+        """
+        self._check(x)
+        right = torch.zeros(len(self._sizes), len(x), dtype=torch.int64, device=x.device)
+        for rows in self._chunks(len(x)):
+            scores = self._scores(x, rows)
+            hits = (scores.argmax(2) == self._labels[rows, None]) & scores.isfinite().all(2)
+            right.index_add_(0, self._groups[rows], hits.long())
+        accuracy = torch.zeros(len(x), dtype=torch.float64, device=x.device)
+        for count, size in zip(right, self._sizes.tolist(), strict=True):
+            accuracy += count.to(torch.float64) / (self.clients * size)
+        return accuracy
+
     # What is known about the problem: computed once, in float64 on the CPU.
 
     @property
@@ -191,7 +215,7 @@ class Logistic(Federation):
         moved = copy.copy(self)
         source = self._original
         moved._rows, moved._weights = source._rows.to(device, dtype), source._weights.to(device, dtype)
-        moved._labels = source._labels.to(device)
+        moved._labels, moved._groups = source._labels.to(device), source._groups.to(device)
         return moved
 
     # Helpers. ``rows`` is a slice of the N rows of data, n of them; ``x`` has B rows.

@@ -18,12 +18,13 @@ import numpy as np
 import torch
 
 from ..quantities import RUN_QUANTITIES
-from .run import OBSERVABLES, STATISTICS, Run, row_names
+from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES, STATISTICS, Run, row_names
 
 if TYPE_CHECKING:
     from .engine import _State
 
 _STATE_DICTS = ("sums", "least", "most", "current")
+_STATE_TENSORS = ("x", "peaks", "diverged_at", "probability", "accuracy")
 
 
 class Checkpoints:
@@ -69,9 +70,8 @@ class Checkpoints:
             return 0
         last = self.segments[-1]
         device = state.x.device
-        state.x = torch.as_tensor(last["x"], device=device, dtype=state.x.dtype)
-        state.peaks = torch.as_tensor(last["peaks"], device=device)
-        state.diverged_at = torch.as_tensor(last["diverged_at"], device=device)
+        for name in _STATE_TENSORS:
+            setattr(state, name, torch.as_tensor(last[name], device=device, dtype=getattr(state, name).dtype))
         for kind in _STATE_DICTS:
             for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
@@ -99,10 +99,8 @@ class Checkpoints:
             "first_round": self.segments[-1]["next_round"] if self.segments else np.array(0),
             "next_round": np.array(next_round),
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
-            "x": state.x.cpu().numpy(),
-            "peaks": state.peaks.cpu().numpy(),
-            "diverged_at": state.diverged_at.cpu().numpy(),
         }
+        arrays |= {name: getattr(state, name).cpu().numpy() for name in _STATE_TENSORS}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             arrays[name] = np.stack(columns, axis=1) if columns else np.zeros((len(state.ids), 0))
@@ -117,7 +115,7 @@ class Checkpoints:
     def load(self) -> Run:
         """All segments as one run."""
         last = self.segments[-1]
-        names = [name for name in row_names(OBSERVABLES) if name in last]
+        names = [name for name in row_names(OBSERVABLES + ADAPTIVE_OBSERVABLES) if name in last]
         rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1) for name in names}
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
         peaks = {name: last["peaks"][:, i] for i, name in enumerate(RUN_QUANTITIES)}

@@ -16,7 +16,7 @@ from ..quantities import RUN_QUANTITIES
 from ..randomness import Axis
 from .checkpoint import Checkpoints
 from .local import LocalSGD, average, local_update
-from .run import OBSERVABLES, Run
+from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES, Run
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -47,7 +47,7 @@ def simulate(
         record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
         observables: what to record, of ``squared_distance`` and ``squared_gradient``; the latter costs a full
-            gradient a round.
+            gradient a round. Adaptive snapshots add theirs, see ``Run``.
         run_quantities: also track G_1 to G_3 of FAST (the sums run over the local steps k = 0..K-1). With several
             local steps this trains all clients in snapshot rounds.
         chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
@@ -56,7 +56,8 @@ def simulate(
         progress: called with (replica-rounds done, replica-rounds in all).
 
     Raises:
-        ValueError: a count below 1, or a directory that holds another run.
+        ValueError: a count below 1, a directory that holds another run, or adaptive snapshots on a federation that
+            has no training accuracy.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
               "checkpoint_every": checkpoint_every}  # fmt: skip
@@ -70,6 +71,8 @@ def simulate(
         setting, rounds, seed, record_every or max(1, rounds // 100), tuple(dict.fromkeys(observables)), run_quantities,
         setting.federation.to(device, dtype), setting.start_vector.to(device, dtype),
     )  # fmt: skip
+    if plan.adaptive:
+        plan.federation.training_accuracy(plan.start[None])  # refused here, before anything is written
     size = chunk or _default_chunk(setting, replicas, dtype)
     parts = []
     for start in range(0, replicas, size):
@@ -91,6 +94,10 @@ class _Plan:
     run_quantities: bool
     federation: Federation
     start: Tensor
+
+    @property
+    def adaptive(self) -> bool:
+        return self.setting.algorithm.adaptive
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
@@ -146,37 +153,64 @@ class _State:
     current: dict[str, Tensor]
     peaks: Tensor
     diverged_at: Tensor
+    probability: Tensor
+    """q_r of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
+    accuracy: Tensor
+    """acc_{r-1} of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
 
     @classmethod
     def initial(cls, plan: _Plan, ids: Tensor) -> _State:
+        names = plan.observables + (ADAPTIVE_OBSERVABLES if plan.adaptive else ())
+        zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
+
         def full(value: float) -> dict[str, Tensor]:
-            return {n: torch.full((len(ids),), value, dtype=torch.float64, device=ids.device) for n in plan.observables}
+            return {name: torch.full_like(zero, value) for name in names}
 
         x = plan.start.expand(len(ids), -1).clone()
         peaks = torch.zeros(len(ids), len(RUN_QUANTITIES), dtype=torch.float64, device=ids.device)
-        return cls(ids, x, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), peaks, torch.full_like(ids, -1))
+        never = torch.full_like(ids, -1)
+        return cls(ids, x, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), peaks, never, zero, zero)
 
     def observe(self, plan: _Plan, round: int) -> None:
-        """Record |x_r - x*|^2 and |grad F(x_r)|^2; ``sums`` run over the rounds before this one."""
+        """Record what is known before round r; ``sums`` run over the rounds before this one."""
+        values = self._squares(plan) | (self._snapshots(plan, round) if plan.adaptive else {})
+        finite = torch.isfinite(self.x).all(1) & torch.isfinite(self.peaks).all(1)
+        for name, value in values.items():
+            self.sums[name] = self.sums[name] + self.current[name]
+            self.current[name] = value
+            self.least[name] = torch.minimum(self.least[name], value)
+            self.most[name] = torch.maximum(self.most[name], value)
+            finite &= torch.isfinite(self.sums[name] + value)
+        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
+
+    def _squares(self, plan: _Plan) -> dict[str, Tensor]:
+        """|x_r - x*|^2 and |grad F(x_r)|^2, infinite where they are no numbers."""
         fed = plan.federation
         vectors = {
             "squared_distance": lambda: self.x - fed.optimum.to(self.x),
             "squared_gradient": lambda: fed.global_gradient(self.x),
         }
         finite = torch.isfinite(self.x).all(1)
-        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
-        for name in plan.observables:
-            self.sums[name] = self.sums[name] + self.current[name]
-            value = vectors[name]().square().sum(1).to(torch.float64)
-            self.current[name] = torch.where(finite & ~value.isnan(), value, torch.inf)
-            self.least[name] = torch.minimum(self.least[name], self.current[name])
-            self.most[name] = torch.maximum(self.most[name], self.current[name])
+        values = {name: vectors[name]().square().sum(1).to(torch.float64) for name in plan.observables}
+        return {name: torch.where(finite & ~value.isnan(), value, torch.inf) for name, value in values.items()}
+
+    def _snapshots(self, plan: _Plan, round: int) -> dict[str, Tensor]:
+        """q_r, whether round r is a snapshot, and the training accuracy of x_r."""
+        return {
+            "snapshot_probability": self.probability,
+            "snapshot": self._is_snapshot(plan, round).to(torch.float64),
+            "training_accuracy": plan.federation.training_accuracy(self.x),
+        }
+
+    def _is_snapshot(self, plan: _Plan, round: int) -> Tensor:
+        keys = Keys(plan.seed, Axis.SNAPSHOT, self.ids, plan.federation.clients)
+        return plan.setting.algorithm.is_snapshot(keys, round, self.probability)
 
     def advance(self, plan: _Plan, round: int, participation: Any) -> Any:
         """One round of FAST for every replica; returns the participation process's next state."""
         algorithm, fed = plan.setting.algorithm, plan.federation
         solver = LocalSGD(algorithm.local_steps, float(algorithm.local_lr))
-        snapshot = algorithm.is_snapshot(Keys(plan.seed, Axis.SNAPSHOT, self.ids, fed.clients), round)
+        snapshot = self._is_snapshot(plan, round)
         arbitrary, participation = plan.setting.participation.step(participation, round)
         counts = arbitrary
         if snapshot.any():
@@ -191,6 +225,10 @@ class _State:
             mean_gradient = average(gradients, weights, pairs, len(self.ids))
             self._track_peaks(plan, round, snapshot, mean_gradient, solver)
         self.x = average(models, weights, pairs, len(self.ids))
+        if plan.adaptive:
+            accuracy = self.current["training_accuracy"]
+            self.probability = algorithm.next_probability(self.probability, self.accuracy, accuracy)
+            self.accuracy = accuracy
         return participation
 
     def _track_peaks(self, plan: _Plan, round: int, snapshot: Tensor, mean_gradient: Tensor, solver: LocalSGD) -> None:
@@ -209,7 +247,7 @@ class _State:
             dim=1,
         )
         # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
-        self.peaks = torch.maximum(self.peaks, values.nan_to_num(nan=torch.inf))
+        self.peaks = torch.maximum(self.peaks, torch.where(values.isnan(), torch.inf, values))
 
     def _full_gradient_sum(self, plan: _Plan, round: int, everyone: Tensor, solver: LocalSGD) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""

@@ -12,6 +12,8 @@ from ..functionals import Functional, check_average
 from ..quantities import RUN_QUANTITIES
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
+ADAPTIVE_OBSERVABLES = ("snapshot_probability", "snapshot", "training_accuracy")
+"""What is recorded besides, always, where the snapshot probability follows the training accuracy."""
 STATISTICS = ("", "_sum", "_min", "_max")
 
 
@@ -28,8 +30,11 @@ class Run:
         rounds: (n,) int64, the recorded rounds, 0 first.
         rows: by name, (replicas, n): ``squared_distance`` and ``squared_gradient`` before each recorded round r,
             their ``_sum`` over the rounds before r, and their ``_min`` and ``_max`` up to r. Only what was observed.
+            Runs with adaptive snapshots have ``training_accuracy`` acc_r, ``snapshot_probability`` q_r and
+            ``snapshot`` (1 if round r is a snapshot, else 0; ``snapshot_sum`` counts those before r) besides.
         peaks: by run quantity, (replicas,): the maxima over all rounds (zero unless they were asked for).
-        diverged_at: (replicas,) int64, the round before which a replica left the finite numbers, -1 if never.
+        diverged_at: (replicas,) int64, the first round r at which x_r, an observable, its sum over the rounds up to r
+            or a maximum over the rounds before r is no finite number; -1 if none is.
     """
 
     rounds: np.ndarray

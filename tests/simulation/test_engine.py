@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from fedtheory.algorithms import fast
 from fedtheory.federations import Pairs, Quadratic
-from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.participation import Fixed, IndexBeta, Keys, Uniform
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.randomness import Axis
@@ -312,168 +309,7 @@ def test_single_precision(setting):
     assert not np.array_equal(single.rows["squared_distance"], run.rows["squared_distance"])
 
 
-# What is recorded.
-
-
-@pytest.mark.parametrize("record_every", [2, 7, 40, 100])
-@pytest.mark.parametrize("setting", [SETTINGS["with replacement"], SETTINGS["no noise, everybody"]], ids=["a", "b"])
-def test_rows_accumulate_every_round(setting, record_every):
-    options = {"replicas": 3, "rounds": 40, "seed": 2}
-    every = setting.simulate(record_every=1, **options)
-    assert every.rounds.tolist() == list(range(41))
-    run = setting.simulate(record_every=record_every, **options)
-    assert run.rounds.tolist() == sorted({*range(0, 41, record_every), 40}) and run.rounds.dtype == np.int64
-    for name in OBSERVABLES:
-        values = every.rows[name]
-        before = np.concatenate([np.zeros((3, 1)), values.cumsum(1)[:, :-1]], axis=1)
-        assert_close(every.rows[name + "_sum"], before)
-        assert np.array_equal(every.rows[name + "_min"], np.minimum.accumulate(values, axis=1))
-        assert np.array_equal(every.rows[name + "_max"], np.maximum.accumulate(values, axis=1))
-    for name in every.rows:
-        assert run.rows[name].shape == (3, len(run.rounds))
-        assert np.array_equal(run.rows[name], every.rows[name][:, run.rounds]), name
-
-
-def test_default_recording():
-    setting = SETTINGS["two-point, period"]
-    assert setting.simulate(replicas=1, rounds=250).rounds.tolist() == [*range(0, 250, 2), 250]
-    assert setting.simulate(replicas=1, rounds=1).rounds.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("observed", OBSERVABLES)
-def test_one_observable_alone(observed):
-    setting, options = SETTINGS["two-point, period"], {"replicas": 2, "rounds": 9, "record_every": 3}
-    alone, both = setting.simulate(observables=[observed], **options), setting.simulate(**options)
-    assert {name for name in both.rows if name.startswith(observed)} == set(alone.rows)
-    for name, values in alone.rows.items():
-        assert np.array_equal(values, both.rows[name])
-
-
-def test_functionals():
-    """The random variables that claims bound, from the plain observables of each replica."""
-    setting = SETTINGS["gaussian, period"]
-    run = setting.simulate(replicas=3, rounds=20, seed=4, record_every=6)
-    assert run.rounds_of(FINAL_SQUARED_DISTANCE).tolist() == [0, 6, 12, 18, 20]
-    assert run.rounds_of(AVERAGE_SQUARED_GRADIENT).tolist() == [6, 12, 18, 20]
-    for replica in range(3):
-        values = plain_observables(setting, plain_fast(setting, 20, 4, replica).iterates)
-        final = run.samples(FINAL_SQUARED_DISTANCE)[replica]
-        assert_close(final, values["squared_distance"][[0, 6, 12, 18, 20]])
-        gradient = values["squared_gradient"]
-        later = [gradient[1 : r + 1].mean() for r in (6, 12, 18, 20)]
-        earlier = [gradient[:r].mean() for r in (6, 12, 18, 20)]
-        assert_close(run.samples(AVERAGE_SQUARED_GRADIENT)[replica], later)
-        assert_close(run.samples(AVERAGE_SQUARED_GRADIENT, "r = 0..R-1")[replica], earlier)
-
-
-def test_progress_counts_replica_rounds():
-    calls = []
-    SETTINGS["two-point, period"].simulate(
-        replicas=5, rounds=4, chunk=2, progress=lambda done, total: calls.append((done, total))
-    )
-    assert calls == [(done, 20) for done in (2, 4, 6, 8, 10, 12, 14, 16, 17, 18, 19, 20)]
-
-
-# Confidence intervals.
-
-
-@pytest.fixture(scope="module")
-def seeds() -> list[Run]:
-    return [SETTINGS["gaussian, period"].simulate(replicas=40, rounds=6, seed=s, record_every=6) for s in range(300)]
-
-
-@pytest.mark.parametrize(("confidence", "fewest", "most"), [(0.99, 0.97, 1.0), (0.8, 0.72, 0.88)])
-def test_confidence_intervals_cover(seeds, confidence, fewest, most):
-    """The share of 300 seeds whose interval holds the exact value.
-
-    With coverage 99%, more than 9 misses (a share below 97%) have probability 1e-3; with coverage 80%, a share
-    outside 72% to 88% has probability 5e-4. 40 replicas of a sum of many independent draws are near enough to normal
-    for Student's interval. The second level also catches intervals that are too wide.
-    """
-    exact = SETTINGS["gaussian, period"].exact([6])
-    for functional, average in ((FINAL_SQUARED_DISTANCE, ""), (AVERAGE_SQUARED_GRADIENT, "r = 0..R-1")):
-        value = exact.functional(functional, average)[0]
-        covered = 0
-        for run in seeds:
-            mean, low, high = (v[-1] for v in run.interval(functional, average, confidence=confidence))
-            assert low <= mean <= high
-            covered += low <= value <= high
-        assert fewest <= covered / len(seeds) <= most, functional.name
-
-
-def test_intervals_are_students():
-    """As scipy has them."""
-    run = SETTINGS["two-point, probability"].simulate(replicas=7, rounds=12, seed=1, record_every=4)
-    for functional in (FINAL_SQUARED_DISTANCE, AVERAGE_SQUARED_GRADIENT):
-        samples = run.samples(functional)[:, 1:]
-        mean, low, high = (part[1:] for part in run.interval(functional, confidence=0.9))
-        expected = stats.ttest_1samp(samples, 0).confidence_interval(0.9)
-        assert_close(mean, samples.mean(0))
-        assert_close(low, expected.low)
-        assert_close(high, expected.high)
-
-
-def test_one_replica_says_nothing_about_the_mean():
-    run = SETTINGS["gaussian, period"].simulate(replicas=1, rounds=3)
-    mean, low, high = run.interval(FINAL_SQUARED_DISTANCE)
-    assert np.isfinite(mean).all() and (low == -inf).all() and (high == inf).all()
-
-
-# What goes wrong.
-
-
-def diverging_run(**options: object) -> Run:
-    """x -> x - 1000 H (x - c): the iterates grow a thousandfold a round, and leave float64 after about 100."""
-    fed = some_federation(4, 2)
-    algorithm = fast(cohort=2, local_lr=1000.0, snapshot_period=2)
-    return Setting(fed, algorithm, Fixed([0]), start=[1.0, -1.0]).simulate(
-        replicas=3, rounds=200, record_every=1, **options
-    )
-
-
-def test_divergence_is_reported_with_its_round():
-    run = diverging_run()
-    first = run.diverged_at.min()
-    assert run.divergence == f"3 of 3 replicas diverged, the first at round {first}"
-    assert 50 < first < 150
-    for name, values in run.rows.items():
-        assert not np.isnan(values).any(), name
-    for replica, round in enumerate(run.diverged_at):
-        assert (run.rows["squared_distance"][replica, round:] == inf).all()
-        assert (run.rows["squared_gradient"][replica, round:] == inf).all()
-        assert np.isfinite(run.rows["squared_distance"][replica, : round // 3]).all()
-
-
-def test_divergence_of_some_replicas_leaves_the_others_alone():
-    """Client 1 multiplies by -10^160 and client 0 by 1/2: only replicas that draw client 1, and twice, diverge."""
-    fed = Quadratic([[1.0], [1e160]], [[0.0], [1.0]])
-    setting = Setting(fed, fast(cohort=1, local_lr=0.5, snapshot_probability=0.2), Fixed([0]), start=1.0)
-    run = setting.simulate(replicas=40, rounds=10, seed=0, record_every=1)
-    diverged = run.diverged_at >= 0
-    assert 0 < diverged.sum() < 40
-    assert run.divergence.startswith(f"{diverged.sum()} of 40 replicas diverged, the first at round ")
-    alone = setting.simulate(replicas=40, rounds=10, seed=0, record_every=1, chunk=1)
-    assert np.array_equal(alone.diverged_at, run.diverged_at)
-    assert not any(np.isnan(values).any() for values in run.rows.values())
-    spared = run.rows["squared_distance_max"][:, -1] <= 1
-    assert spared.any() and not diverged[spared].any()
-
-
-def test_diverged_run_quantities_are_not_silent_nan():
-    run = diverging_run(run_quantities=True)
-    assert run.divergence is not None
-    assert all((values == inf).all() for values in run.peaks.values())
-
-
-def test_overflow_of_the_gradient_is_not_nan():
-    fed = Quadratic([[[2, -2], [-2, 2.5]]], [[0, 0]])
-    setting = Setting(fed, fast(cohort=1, local_lr=1e-6, snapshot_period=1), Fixed([0]), start=[1.7e308, 1.7e308])
-    run = setting.simulate(replicas=1, rounds=1)
-    assert not any(np.isnan(values).any() for values in run.rows.values())
-
-
-def test_interval_of_a_diverged_run_is_not_nan():
-    assert not any(np.isnan(part).any() for part in diverging_run().interval(FINAL_SQUARED_DISTANCE))
+# What is refused.
 
 
 @pytest.mark.parametrize(
