@@ -1,0 +1,85 @@
+"""The availability processes of FLICS-OPT, Section IV-B: how many clients of each group are there in a round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or len(array) == 0 or not (np.isfinite(array) & (array >= 0)).all():
+        raise ValueError(f"{name} = {list(values)}: allowed is one finite number >= 0 a group")
+    return array
+
+
+def _check_rounds(rounds: int) -> None:
+    if rounds < 1:
+        raise ValueError(f"rounds = {rounds}: allowed is a whole number >= 1")
+
+
+@dataclass(frozen=True)
+class UniformAvailability:
+    """A_j(t) uniform on the whole numbers lowest_j, ..., highest_j, independent over groups and rounds.
+
+    >>> UniformAvailability([2, 5], [2, 5]).trace(rounds=2, seed=0).tolist()
+    [[2, 5], [2, 5]]
+    """
+
+    lowest: Sequence[int]
+    highest: Sequence[int]
+
+    def trace(self, rounds: int, seed: int) -> np.ndarray:
+        """(rounds, groups) counts; a longer trace of the same seed begins with a shorter one."""
+        _check_rounds(rounds)
+        low, high = _numbers("lowest", self.lowest), _numbers("highest", self.highest)
+        whole = all((bound == np.floor(bound)).all() for bound in (low, high))
+        if low.shape != high.shape or not whole or (low > high).any():
+            raise ValueError(
+                f"lowest = {list(self.lowest)}, highest = {list(self.highest)}: allowed are whole numbers with "
+                "lowest <= highest, group by group"
+            )
+        draws = np.random.default_rng(seed).random((rounds, len(low)))
+        return np.minimum(low + np.floor(draws * (high - low + 1)), high).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class PoissonAvailability:
+    """A_j(t) Poisson with mean mean_j, independent over groups and rounds.
+
+    >>> PoissonAvailability([0, 3]).trace(rounds=4, seed=0)[:, 0].tolist()
+    [0, 0, 0, 0]
+    """
+
+    mean: Sequence[float]
+
+    def trace(self, rounds: int, seed: int) -> np.ndarray:
+        """(rounds, groups) counts; a longer trace of the same seed begins with a shorter one."""
+        _check_rounds(rounds)
+        mean = _numbers("mean", self.mean)
+        return np.random.default_rng(seed).poisson(mean, (rounds, len(mean)))
+
+
+@dataclass(frozen=True)
+class CyclicAvailability:
+    """A_j(t) Poisson with mean day_j in even rounds and night_j in odd ones.
+
+    Rounds count from 1, so a trace starts at night.
+
+    >>> CyclicAvailability(day=[0], night=[1000]).trace(rounds=3, seed=0)[:, 0].tolist()[1]
+    0
+    """
+
+    day: Sequence[float]
+    night: Sequence[float]
+
+    def trace(self, rounds: int, seed: int) -> np.ndarray:
+        """(rounds, groups) counts; a longer trace of the same seed begins with a shorter one."""
+        _check_rounds(rounds)
+        day, night = _numbers("day", self.day), _numbers("night", self.night)
+        if day.shape != night.shape:
+            raise ValueError(f"day has {len(day)} groups, night {len(night)}: allowed is one number a group in both")
+        even = np.arange(1, rounds + 1) % 2 == 0
+        return np.random.default_rng(seed).poisson(np.where(even[:, None], day, night))

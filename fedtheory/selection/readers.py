@@ -1,0 +1,194 @@
+"""Availability traces, budgets and group weights from files.
+
+- AVAILABILITY.csv: a header with one name a group, then one line a round of whole numbers. A first column called
+  ``round`` may number the lines 1, 2, ...
+- BUDGET.csv: the header ``budget`` (or ``round,budget``), then one number a round.
+- WEIGHTS.csv: the header ``group,weight``, then one line a group. Groups are matched by name.
+
+An availability file may also be Parquet, with the same columns. Files are parsed, never evaluated.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .inputs import LARGEST_COUNT, checked_group_weight
+
+ROUND = "round"
+
+
+@dataclass(frozen=True)
+class Availability:
+    """An availability trace.
+
+    Attributes:
+        counts: (rounds, groups), int64.
+        groups: the groups' names.
+    """
+
+    counts: np.ndarray
+    groups: tuple[str, ...]
+
+
+def read_availability(path: str | Path) -> Availability:
+    """Read AVAILABILITY.csv, or Parquet where the name ends in .parquet.
+
+    Raises:
+        ValueError: the file is missing, has no rounds, repeats or omits names, or has a cell that is no whole number
+            from 0 to 2^53; the line (the header is line 1) and the column are named. Or it is Parquet and pyarrow is
+            not installed.
+    """
+    path = Path(path)
+    names, table = _parquet(path) if path.suffix == ".parquet" else _table(path, whole=True)
+    if names[0] == ROUND:
+        _check_numbering(path, table[:, 0])
+        names, table = names[1:], table[:, 1:]
+    if not names:
+        raise ValueError(f"{path}: allowed is at least one column besides {ROUND!r}")
+    return Availability(table.astype(np.int64), tuple(names))
+
+
+def read_budget(path: str | Path, rounds: int) -> np.ndarray:
+    """The budgets (rounds,) of BUDGET.csv.
+
+    Raises:
+        ValueError: a column has another name, a cell is no number >= 0, or there are not ``rounds`` lines.
+    """
+    path = Path(path)
+    names, table = _table(path, whole=False)
+    if names not in (["budget"], [ROUND, "budget"]):
+        raise ValueError(f"{path}: its columns are {', '.join(names)}: allowed is budget, or {ROUND},budget")
+    if len(names) == 2:
+        _check_numbering(path, table[:, 0])
+    if len(table) != rounds:
+        raise ValueError(f"{path}: {len(table)} budgets: allowed is one a round of the availability, {rounds}")
+    return table[:, -1]
+
+
+def read_group_weight(path: str | Path, groups: Sequence[str]) -> np.ndarray:
+    """The weights (groups,) of WEIGHTS.csv, in the order of ``groups``.
+
+    Raises:
+        ValueError: a column has another name; a weight is no number >= 0; a group is unknown, repeated or missing; or
+            the weights do not sum to one.
+    """
+    path = Path(path)
+    found: dict[str, float] = {}
+    lines = _lines(path)
+    _, header = next(lines)
+    if header != ["group", "weight"]:
+        raise ValueError(f"{path}: its columns are {', '.join(header)}: allowed is group,weight")
+    for number, (name, cell) in lines:
+        if name not in groups:
+            raise ValueError(f"{path}, line {number}, column 'group': {name!r} is none of {', '.join(groups)}")
+        if name in found:
+            raise ValueError(f"{path}, line {number}, column 'group': {name!r} is there twice")
+        found[name] = _number(path, number, "weight", cell, whole=False)
+    missing = [name for name in groups if name not in found]
+    if missing:
+        raise ValueError(f"{path}: no weight for {', '.join(missing)}")
+    try:
+        return checked_group_weight([found[name] for name in groups], len(groups))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and cells; every line is as long as the header."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header: list[str] = []
+            reader = csv.reader(file, strict=True)
+            for row in reader:
+                cells = [cell.strip() for cell in row]
+                if not cells:
+                    raise ValueError(f"{path}, line {reader.line_num} is empty")
+                if header and len(cells) != len(header):
+                    raise ValueError(f"{path}, line {reader.line_num} has {len(cells)} cells: allowed is {len(header)}")
+                header = header or cells
+                yield reader.line_num, cells
+            if not header:
+                raise ValueError(f"{path} is empty: allowed is a header and one line a round")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+
+
+def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
+    """The header and the numbers. Read in one go; where that fails, read again cell by cell to say where."""
+    _, names = next(_lines(path))
+    _check_names(path, names)
+    try:
+        table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, dtype=float, encoding="utf-8-sig", comments=None)
+        sound = len(table) > 0 and table.shape[1] == len(names)
+        sound = sound and bool((np.isfinite(table) & (table >= 0)).all())
+        if sound and (not whole or bool(((table == np.floor(table)) & (table <= LARGEST_COUNT)).all())):
+            return names, table
+    except (ValueError, UserWarning):  # the warning that a file holds no data
+        pass
+    lines = _lines(path)
+    next(lines)
+    rows = [[_number(path, at, n, c, whole) for n, c in zip(names, row, strict=True)] for at, row in lines]
+    if not rows:
+        raise ValueError(f"{path}: no line after the header: allowed is one a round")
+    return names, np.array(rows)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    for column, name in enumerate(names, start=1):
+        if not name or _is_number(name):
+            raise ValueError(f"{path}, line 1, column {column}: {name!r} is no name; the first line names the columns")
+        if name in names[: column - 1]:
+            raise ValueError(f"{path}, line 1, column {column}: {name!r} is there twice")
+        if name == ROUND and column > 1:
+            raise ValueError(f"{path}, line 1, column {column}: {ROUND!r} is allowed in column 1")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python reads 1_0 as 10; in a file it is a slip
+
+
+def _number(path: Path, line: int, column: str, cell: str, whole: bool) -> float:
+    value = float(cell) if _is_number(cell) else math.nan
+    if not (math.isfinite(value) and value >= 0 and not (whole and value != math.floor(value))):
+        kind = "a whole number" if whole else "a finite number"
+        raise ValueError(f"{path}, line {line}, column {column!r}: {cell!r}: allowed is {kind} >= 0")
+    if whole and value > LARGEST_COUNT:
+        raise ValueError(f"{path}, line {line}, column {column!r}: {cell!r}: allowed is at most {LARGEST_COUNT}")
+    return value
+
+
+def _check_numbering(path: Path, numbers: np.ndarray) -> None:
+    wrong = np.flatnonzero(numbers != np.arange(1, len(numbers) + 1))
+    if len(wrong):
+        line = wrong[0] + 2
+        raise ValueError(f"{path}, line {line}, column {ROUND!r}: {numbers[wrong[0]]:g}: rounds are numbered 1, 2, ...")
+
+
+def _parquet(path: Path) -> tuple[list[str], np.ndarray]:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ValueError(f"{path}: reading Parquet needs pyarrow (pip install pyarrow), or convert it to CSV") from None
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    names = list(table.column_names)
+    _check_names(path, names)
+    columns = []
+    for name in names:
+        values = table[name].to_pylist()
+        columns.append([_number(path, row, name, str(value), whole=True) for row, value in enumerate(values, start=2)])
+    if not columns or not columns[0]:
+        raise ValueError(f"{path}: no rows: allowed is one a round")
+    return names, np.array(columns).T
