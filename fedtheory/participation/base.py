@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ..randomness import Axis
@@ -46,19 +47,26 @@ class Participation(ABC):
     """A process that says, round after round, which clients take part.
 
     Attributes:
-        cohort: how many draws a round has (``n`` for arbitrary rounds, ``m`` for snapshots).
+        cohort: how many draws a round has (``n`` for arbitrary rounds, ``m`` for snapshots). A process whose rounds
+            differ in this has no cohort, and raises ``ValueError`` when asked for it (see `AnySize`).
         deterministic: whether every run sees the same participants.
+        independent_rounds: whether the counts of different rounds are independent. Then the laws of single rounds,
+            `marginal`, say everything about a run; otherwise they do not, and no recursion of moments may use them.
     """
 
     cohort: int
     deterministic: bool
+    independent_rounds: bool = True
 
     @abstractmethod
     def check(self, clients: int) -> None:
         """Raise ``ValueError`` if the process cannot run on so many clients."""
 
     def init(self, keys: Keys) -> Any:
-        """The state before round 0. For a process without memory, the keys themselves."""
+        """The state before round 0. For a process without memory, the keys themselves.
+
+        A state may be asked for any round, also one far on: what it remembers of earlier rounds only saves time.
+        """
         self.check(keys.clients)
         return keys
 
@@ -68,4 +76,52 @@ class Participation(ABC):
 
     @abstractmethod
     def inclusion(self, clients: int) -> Inclusion:
-        """The moments of N, the same in every round and independent of the past."""
+        """The moments of N, the same in every round and independent of the past.
+
+        Raises:
+            ValueError: they are not the same in every round, or not independent of the past; see `marginal`.
+        """
+
+    def marginal(self, clients: int, round: int) -> Inclusion:
+        """The moments of N in this round alone, whatever happened in others."""
+        return self.inclusion(clients)
+
+    def expected(self, clients: int, round: int) -> np.ndarray:
+        """E[N_i] in this round, (clients,): the first moments of `marginal`, without the work for the second."""
+        return self.marginal(clients, round).first
+
+    def sizes(self, clients: int) -> tuple[int, int]:
+        """The fewest and the most draws that a round can have; 0 means that nobody may show up."""
+        self.check(clients)
+        return self.cohort, self.cohort
+
+
+class AnySize(Participation):
+    """A process whose rounds differ in how many clients take part; nobody may show up."""
+
+    @property
+    def cohort(self) -> int:
+        raise ValueError(
+            f"cohort: rounds of {type(self).__name__} differ in size; allowed is a process with rounds of one size"
+        )
+
+
+def history(process: Participation, clients: int, rounds: int, replicas: int = 1, seed: int = 0) -> Tensor:
+    """The counts of rounds 0 to ``rounds`` - 1, (rounds, replicas, clients) int8, as in the arbitrary rounds of a
+    simulation with this seed.
+
+    Raises:
+        ValueError: a number of rounds or replicas below 1, or clients on which the process cannot run.
+
+    >>> from fedtheory.participation import Fixed
+    >>> history(Fixed([1]), clients=3, rounds=2)[:, 0].tolist()
+    [[0, 1, 0], [0, 1, 0]]
+    """
+    for name, value in {"rounds": rounds, "replicas": replicas}.items():
+        if not value >= 1:
+            raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
+    state = process.init(Keys(seed, Axis.ARBITRARY, torch.arange(replicas), clients))
+    counts = torch.empty(rounds, replicas, clients, dtype=torch.int8)
+    for round in range(rounds):
+        counts[round], state = process.step(state, round)
+    return counts

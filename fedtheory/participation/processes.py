@@ -1,4 +1,4 @@
-"""Memoryless participation processes."""
+"""Uniform cohorts, and sets that are fixed: for ever, or phase by phase."""
 
 from __future__ import annotations
 
@@ -103,6 +103,81 @@ class Fixed(Participation):
         self.check(clients)
         first = np.array([Fraction(int(i in self.members)) for i in range(clients)], dtype=object)
         return Inclusion(first, np.outer(first, first))
+
+
+@dataclass(frozen=True)
+class Phases(Participation):
+    """A fixed set of clients for some rounds, then another, and so on: for ever the last one, or in a cycle.
+
+    Args:
+        sets: the clients of each phase, all of one size.
+        lengths: rounds of each phase; unless ``cyclic``, the last phase has no end and its length is not used.
+        cyclic: whether the first phase follows the last.
+
+    Raises:
+        ValueError: no phase, sets of different sizes or with repeated clients, or a length below 1.
+
+    >>> Phases([[0], [1]], [3, 1]).phase(np.arange(5)).tolist()
+    [0, 0, 0, 1, 1]
+    >>> Phases([[0], [1]], [3, 1], cyclic=True).phase(np.arange(5)).tolist()
+    [0, 0, 0, 1, 0]
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    lengths: tuple[int, ...]
+    cyclic: bool = False
+
+    def __init__(self, sets: Sequence[Sequence[int]], lengths: Sequence[int], cyclic: bool = False) -> None:
+        members = tuple(Fixed(members).members for members in sets)
+        if len({len(m) for m in members}) != 1:
+            raise ValueError(f"sets = {[list(m) for m in members]}: allowed are one or more, all of one size")
+        if len(lengths) != len(members) or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in lengths):
+            raise ValueError(f"lengths = {list(lengths)}: allowed are {len(members)} integers >= 1, one for each set")
+        object.__setattr__(self, "sets", members)
+        object.__setattr__(self, "lengths", tuple(int(n) for n in lengths))
+        object.__setattr__(self, "cyclic", bool(cyclic))
+
+    @property
+    def cohort(self) -> int:
+        return len(self.sets[0])
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def phase(self, rounds: np.ndarray) -> np.ndarray:
+        """The index of the phase of each of ``rounds``."""
+        rounds = np.asarray(rounds)
+        ends = np.cumsum(self.lengths)
+        if self.cyclic:
+            rounds = rounds % ends[-1]
+        return np.minimum(np.searchsorted(ends, rounds, side="right"), len(self.sets) - 1)
+
+    def check(self, clients: int) -> None:
+        for members in self.sets:
+            Fixed(members).check(clients)
+
+    def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
+        return Fixed(self.sets[int(self.phase(np.array(round)))]).step(state, round)
+
+    def inclusion(self, clients: int) -> Inclusion:
+        """Of one phase alone; with several the moments differ between rounds.
+
+        Raises:
+            ValueError: there are several phases.
+        """
+        if len(self.sets) > 1:
+            raise ValueError(f"sets = {[list(m) for m in self.sets]}: the moments of a round differ between phases")
+        return Fixed(self.sets[0]).inclusion(clients)
+
+    def expected(self, clients: int, round: int) -> np.ndarray:
+        self.check(clients)
+        members = self.sets[int(self.phase(np.array(round)))]
+        return np.array([Fraction(int(i in members)) for i in range(clients)], dtype=object)
+
+    def marginal(self, clients: int, round: int) -> Inclusion:
+        self.check(clients)
+        return Fixed(self.sets[int(self.phase(np.array(round)))]).inclusion(clients)
 
 
 def smallest(scores: Tensor, count: int) -> Tensor:

@@ -1,0 +1,98 @@
+"""Clients that decide for themselves, independently of each other and of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..randomness import uniforms, words
+from .base import AnySize, Inclusion, Keys
+from .checks import check_clients, check_probabilities
+
+
+class BernoulliState(NamedTuple):
+    """A process's keys, and its clients' probabilities (clients,) float64 on the keys' device."""
+
+    keys: Keys
+    probabilities: Tensor
+
+
+@dataclass(frozen=True)
+class Bernoulli(AnySize):
+    """In every round client i takes part with probability p_i, independently of everything else.
+
+    E[N_i] = p_i, E[N_i N_j] = p_i p_j for i != j. The number of participants differs between rounds, and is 0 with
+    probability prod_i (1 - p_i). Drawn probabilities are those given to within 2^-53.
+
+    Args:
+        probabilities: one for each client, in [0, 1]; exact where given as a Fraction or "1/3".
+
+    Raises:
+        ValueError: a probability outside [0, 1]; in `check`, if there is not one for each client.
+
+    Source: FedAU, assumption 4 and appendix C.6.1.
+
+    >>> Bernoulli(["1/2", "1/3"]).inclusion(2).second.tolist()
+    [[Fraction(1, 2), Fraction(1, 6)], [Fraction(1, 6), Fraction(1, 3)]]
+    """
+
+    probabilities: Sequence[object]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", check_probabilities("probabilities", self.probabilities))
+
+    @property
+    def deterministic(self) -> bool:
+        return all(p in (0, 1) for p in self.probabilities)
+
+    def check(self, clients: int) -> None:
+        check_clients("probabilities", len(self.probabilities), clients)
+
+    def sizes(self, clients: int) -> tuple[int, int]:
+        self.check(clients)
+        return independent_sizes(self.probabilities)
+
+    def init(self, keys: Keys) -> BernoulliState:
+        self.check(keys.clients)
+        return BernoulliState(keys, on_device(self.probabilities, keys))
+
+    def step(self, state: BernoulliState, round: int) -> tuple[Tensor, BernoulliState]:
+        return (client_uniforms(state.keys, round) < state.probabilities).to(torch.int8), state
+
+    def expected(self, clients: int, round: int) -> np.ndarray:
+        self.check(clients)
+        return np.array(self.probabilities, dtype=object)
+
+    def inclusion(self, clients: int) -> Inclusion:
+        self.check(clients)
+        return independent_inclusion(self.probabilities)
+
+
+def on_device(values: Sequence[Fraction], keys: Keys) -> Tensor:
+    """``values`` as float64 where the keys are."""
+    return torch.tensor([float(v) for v in values], dtype=torch.float64, device=keys.replica_ids.device)
+
+
+def client_uniforms(keys: Keys, *coordinates: int) -> Tensor:
+    """One uniform number for each replica and client, (replicas, clients) float64."""
+    clients = torch.arange(keys.clients, device=keys.replica_ids.device)
+    return uniforms(words(keys.seed, keys.axis, keys.replica_ids[:, None], clients, *coordinates))
+
+
+def independent_inclusion(probabilities: Sequence[Fraction]) -> Inclusion:
+    """The moments of independent clients."""
+    first = np.array(probabilities, dtype=object)
+    second = np.outer(first, first)
+    np.fill_diagonal(second, first)
+    return Inclusion(first, second)
+
+
+def independent_sizes(probabilities: Sequence[Fraction]) -> tuple[int, int]:
+    """The fewest and the most participants of independent clients."""
+    return sum(p == 1 for p in probabilities), sum(p > 0 for p in probabilities)

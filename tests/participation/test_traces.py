@@ -1,0 +1,272 @@
+"""Traces: files, rounds of time, FLICS's recipe for patterns of use, and who receives which."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtheory.participation import (
+    RandomPatterns,
+    Recorded,
+    Table,
+    history,
+    light_use,
+    read_intervals,
+    read_usage,
+    rounds_of,
+)
+
+
+def write(tmp_path: Path, text: str, name: str = "trace.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def table_of(rows: list[tuple], clients: int = 3) -> Table:
+    """Rows of (client, start, end) or (client, start, end, amount)."""
+    columns = [np.array(column, dtype=float) for column in zip(*rows, strict=True)]
+    return Table(tuple("abc"[:clients]), columns[0].astype(int), *columns[1:])
+
+
+def test_a_file_becomes_a_process(tmp_path):
+    path = write(tmp_path, "client,start,end,note\nann,0,5,x\nbob,3,12.5,\n ann , 10, 20,y\n")
+    table = read_intervals(path)
+    assert table.names == ("ann", "bob")
+    mask = rounds_of(table, width=5)
+    assert mask.astype(int).tolist() == [[1, 1], [0, 1], [1, 1], [1, 0]]
+    process = Recorded(mask)
+    assert history(process, 2, 4)[:, 0].tolist() == mask.astype(int).tolist()
+    with pytest.raises(ValueError, match=r"round = 4: the record has the rounds 0 to 3; allowed beyond is after="):
+        history(process, 2, 5)
+    named = read_intervals(path, names=["cid", "bob", "ann"])
+    assert (rounds_of(named, 5) == mask[:, [0, 0, 0]] * 0 + np.c_[np.zeros(4), mask[:, 1], mask[:, 0]]).all()
+
+
+BAD = {
+    "no file": (None, r"cannot be read"),
+    "empty": ("", r"its columns are : allowed are client, start, end, each once"),
+    "columns": ("client,begin,end\n", r"its columns are client, begin, end: allowed are client, start, end"),
+    "column twice": ("client,start,end,start\n", r"its columns are client, start, end, start: allowed are"),
+    "no rows": ("client,start,end\n", r"no row after the header"),
+    "short line": ("client,start,end\na,0,1\na,2\n", r"line 3 has 2 cells: allowed is 3"),
+    "empty line": ("client,start,end\na,0,1\n\na,2,3\n", r"line 3 has 0 cells"),
+    "no number": ("client,start,end\na,0,1\na,2,later\n", r"line 3, column 'end': 'later': allowed is a finite number"),
+    "nan": ("client,start,end\na,nan,1\n", r"line 2, column 'start': 'nan': allowed is a finite number"),
+    "infinite": ("client,start,end\na,0,inf\n", r"line 2, column 'end': 'inf'"),
+    "no name": ("client,start,end\n,0,1\n", r"line 2, column 'client' is empty"),
+    "reversed": ("client,start,end\na,0,1\na,5,4\n", r"line 3: start = 5, end = 4: allowed is start < end"),
+    "no time": ("client,start,end\na,0,0\n", r"line 2: start = 0, end = 0: allowed is start < end"),
+    "overlap": (
+        "client,start,end\na,4,6\nb,0,9\na,0,5\n",
+        r"line 4: client 'a' is already there then, by line 2: allowed are intervals that do not overlap",
+    ),
+    "nested": ("client,start,end\na,0,9\nb,0,9\na,1,2\n", r"line 4: client 'a' is already there then, by line 2"),
+    "twice": ("client,start,end\na,0,9\na,0,9\n", r"line 3: client 'a' is already there then, by line 2"),
+    "quote": ('client,start,end\n"a,0,1\n', r"cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_interval_files(tmp_path, text, message):
+    path = tmp_path / "missing.csv" if text is None else write(tmp_path, text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_intervals(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_unknown_clients_and_names(tmp_path):
+    path = write(tmp_path, "client,start,end\na,0,1\nz,0,1\n")
+    with pytest.raises(ValueError, match=r"line 3, column 'client': 'z' is no client; allowed are a, b, c, d, e and 2"):
+        read_intervals(path, names="abcdefg")
+    with pytest.raises(ValueError, match=r"names = \['a', 'a'\]: allowed are distinct names"):
+        read_intervals(path, names=["a", "a"])
+
+
+def test_intervals_may_touch(tmp_path):
+    table = read_intervals(write(tmp_path, "client,start,end\na,5,9\na,0,5\n"))
+    assert rounds_of(table, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("user,start,end,bytes\nu,5,4,1\n", r"line 2: start = 5, end = 4: allowed is start <= end"),
+        ("user,start,end,bytes\nu,4,4,1\nu,4,5,-1\n", r"line 3, column 'bytes': -1: allowed is a finite number >= 0"),
+        ("user,start,end\nu,4,4\n", r"its columns are user, start, end: allowed are user, start, end, bytes"),
+    ],
+)
+def test_bad_usage_files(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_usage(write(tmp_path, text))
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match=r"trace.parquet: reading Parquet needs pyarrow \(pip install pyarrow\)"):
+        read_intervals(tmp_path / "trace.parquet")
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def save(**columns: list) -> Path:
+        parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+        return tmp_path / "t.parquet"
+
+    csv = read_intervals(write(tmp_path, "client,start,end\n7,0.1,1\n8,0,2\n"))
+    table = read_intervals(save(end=[1, 2], client=[7, 8], start=[0.1, 0.0]))
+    assert table.names == csv.names
+    assert table.start.tolist() == csv.start.tolist() and table.end.tolist() == csv.end.tolist()
+    with pytest.raises(ValueError, match=r"row 2, column 'end': '': allowed is a finite number"):
+        read_intervals(save(client=["a", "b"], start=[0, 0], end=[1, None]))
+    with pytest.raises(ValueError, match=r"its columns are client: allowed are"):
+        read_intervals(save(client=["a"]))
+    (tmp_path / "t.parquet").write_text("no table")
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_intervals(tmp_path / "t.parquet")
+
+
+whole = st.integers(-20, 40)
+intervals = st.lists(st.tuples(st.integers(0, 2), whole, st.integers(1, 15)), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(intervals, st.integers(1, 7), st.integers(-5, 10), st.integers(1, 12), st.sampled_from(["any", "start"]))
+def test_rounds_by_definition(rows, width, origin, rounds, rule):
+    """In whole numbers, moment by moment: an interval [start, end) holds start, start + 1, ..., end - 1."""
+    table = table_of([(c, s, s + d) for c, s, d in rows])
+    mask = rounds_of(table, width, rounds=rounds, origin=origin, rule=rule)
+    for r in range(rounds):
+        begin = origin + r * width
+        moments = range(begin, begin + (width if rule == "any" else 1))
+        for client in range(3):
+            there = any(c == client and s <= t < s + d for c, s, d in rows for t in moments)
+            assert mask[r, client] == there
+
+
+@settings(deadline=None)
+@given(intervals, st.integers(1, 7))
+def test_rounds_by_default_end_with_the_last_interval(rows, width):
+    table = table_of([(c, s, s + d) for c, s, d in rows])
+    mask = rounds_of(table, width)
+    last = (max(s + d for _, s, d in rows) - min(s for _, s, _ in rows)) / width
+    assert len(mask) - 1 < last <= len(mask) and mask[0].any() and mask[-1].any()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(width=0), r"width = 0: allowed is a positive finite number"),
+        (dict(width=float("nan")), r"width = nan"),
+        (dict(width=1, origin=float("inf")), r"origin = inf: allowed is a finite number"),
+        (dict(width=1, origin=10), r"origin = 10: allowed is one before the last end, 5.0"),
+        (dict(width=1, rounds=0), r"rounds = 0: allowed is an integer >= 1"),
+        (dict(width=1, rule="all"), r"rule = 'all': allowed is one of any, start"),
+        (dict(width=2**-40), r"width = 9.0\d*e-13: 5497558138880 rounds of 3 clients are too many"),
+    ],
+)
+def test_rounds_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        rounds_of(table_of([(0, 0, 5)]), **options)
+
+
+uses = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 60), st.integers(0, 25), st.integers(0, 40)), min_size=1, max_size=10
+)
+
+
+@settings(deadline=None)
+@given(uses, st.sampled_from(["spread", "start"]), st.sampled_from(["span", "used"]))
+def test_light_use_by_definition(rows, traffic, active):
+    """Slot by slot and use by use, in Fractions."""
+    slot, limit = 10, 20
+    rows = [*rows, *((client, 30, 5, 0) for client in range(3))]  # every user uses something
+    begin = min(s for _, s, _, _ in rows)
+    slots = max(max(-(-(s + d - begin) // slot), (s - begin) // slot + 1) for _, s, d, _ in rows)
+    found = light_use(table_of([(c, s, s + d, b) for c, s, d, b in rows]), slot, limit, traffic, active)
+    assert found.mask.shape == (slots, 3)
+    for client in range(3):
+        used, heavy = [False] * slots, [Fraction(0)] * slots
+        for c, s, d, b in rows:
+            if c != client:
+                continue
+            if traffic == "start":
+                heavy[(s - begin) // slot] += b
+            for t in range(slots):
+                low, high = begin + t * slot, begin + (t + 1) * slot
+                inside = max(0, min(high, s + d) - max(low, s))
+                if inside > 0 or (d == 0 and low <= s < high):
+                    used[t] = True
+                    if traffic == "spread":
+                        heavy[t] += Fraction(b * inside, d) if d else b
+        there = [u and h < limit for u, h in zip(used, heavy, strict=True)]
+        # A total of exactly the limit may round to either side of it when shares of uses are summed.
+        sure = [h != limit or traffic == "start" for h in heavy]
+        assert all(found.mask[t, client] == there[t] for t in range(slots) if sure[t])
+        if all(sure):
+            time = sum(used) if active == "used" else slots - used.index(True) - used[::-1].index(True)
+            assert found.availability[client] == pytest.approx(sum(there) / time, rel=1e-15)
+
+
+def test_light_use_reads_as_the_paper_says(tmp_path):
+    """Hours, and less than 10 MB in each."""
+    lines = ["user,app,start,end,bytes", "u,chat,0,10,9999999", "u,film,3600,3700,10000000", "u,chat,7300,7300,0"]
+    table = read_usage(write(tmp_path, "\n".join([*lines, "v,chat,0,7200,30e6"])))
+    found = light_use(table)
+    assert found.names == ("u", "v")
+    assert found.mask.astype(int).tolist() == [[1, 0], [0, 0], [1, 0]]
+    assert found.availability.tolist() == [2 / 3, 0]
+    assert light_use(table, traffic="start").mask[:, 1].tolist() == [False, True, False]
+    for options, message in [
+        (dict(slot=0), r"slot = 0: allowed is a positive"),
+        (dict(limit=float("nan")), r"limit = nan"),
+        (dict(traffic="end"), r"traffic = 'end': allowed is one of spread, start"),
+        (dict(active="x"), r"active = 'x': allowed is one of span, used"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            light_use(table, **options)
+    with pytest.raises(ValueError, match=r"table: it has no amounts; allowed is what read_usage gives"):
+        light_use(table_of([(0, 0, 1)]))
+
+
+def test_real_correlated_groups_follow_availability():
+    mask = np.eye(7)
+    available = [0.4, 0.9, 0.1, 0.5, 0.4, 0.8, 0.2]
+    groups = [0, 1, 2, 3, 3, 0, 2]
+    process = RandomPatterns.real_correlated(mask, groups, available, after="repeat")
+    assert process.pools == ((2, 6, 0), (4, 3), (5, 1))  # 0.1 0.2 0.4 | 0.4 0.5 | 0.8 0.9
+    assert process.pool_of == (0, 0, 1, 2, 2, 0, 1)  # groups 0 and 1 | 2 | 3
+    falling = RandomPatterns.real_correlated(mask, groups, available, order="descending")
+    assert falling.pools == ((1, 5, 3), (0, 4), (6, 2))
+    seen = history(process, 7, 7, replicas=300).sum(dim=(0, 1))
+    assert (seen == 300).all()  # every user is there once
+    with pytest.raises(ValueError, match=r"order = 'up': allowed is one of ascending, descending"):
+        RandomPatterns.real_correlated(mask, groups, available, order="up")
+
+
+def test_a_record_is_a_copy_and_cannot_be_changed():
+    mask = np.ones((2, 2), dtype=bool)
+    process = Recorded(mask)
+    mask[0, 0] = False
+    assert process.mask.all() and repr(process) == repr(Recorded(np.ones((2, 2))))
+    with pytest.raises(ValueError, match="read-only"):
+        process.mask[0, 0] = False
+    assert repr(Recorded(mask)) != repr(process)
+    assert repr(Recorded([[1, 0, 1, 1]])) != repr(Recorded([[1, 0], [1, 1]]))
+
+
+def test_moments_of_a_record_with_equal_rounds():
+    assert Recorded([[1, 0]] * 3).inclusion(2).first.tolist() == [1, 0]
+    for process in (Recorded([[1, 0]] * 3, "absent"), Recorded([[1, 0], [1, 1]])):
+        with pytest.raises(ValueError, match="its rounds differ"):
+            process.inclusion(2)
+    assert floor(Recorded([[1, 0]], "absent").marginal(2, 5).first.sum()) == 0
