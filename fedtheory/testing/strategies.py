@@ -1,0 +1,86 @@
+"""Hypothesis strategies for what the project's parts take: small, so that failures shrink to something readable."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ..federations import Quadratic
+from ..participation import Fixed, IndexBeta, Participation, Phases, Uniform, Weighted
+from ..weights import ExponentialAverage, FedAU, KnownStatistics, WeightRule
+
+
+@st.composite
+def participation_arrays(
+    draw: st.DrawFn, *, max_rounds: int = 12, max_clients: int = 4, max_replicas: int | None = None
+) -> np.ndarray:
+    """Histories of participation: uint8 arrays (rounds, clients), or (rounds, replicas, clients), of 0 and 1.
+
+    >>> from hypothesis import find
+    >>> find(participation_arrays(), lambda mask: mask.sum() >= 2).tolist()
+    [[1, 1]]
+    """
+    shape = [draw(st.integers(1, max_rounds))]
+    if max_replicas is not None:
+        shape.append(draw(st.integers(1, max_replicas)))
+    shape.append(draw(st.integers(1, max_clients)))
+    return draw(arrays(np.uint8, tuple(shape), elements=st.integers(0, 1)))
+
+
+def participation_processes(clients: int) -> st.SearchStrategy[Participation]:
+    """Processes that run on so many clients: `Fixed`, `Phases`, `Uniform`, `Weighted`, `IndexBeta`."""
+    cohorts = st.integers(1, clients)
+    weights = st.lists(st.floats(0.01, 100.0), min_size=clients, max_size=clients)
+    shapes = st.floats(0.5, 5.0)
+    return st.one_of(
+        st.builds(Uniform, cohorts, st.booleans()),
+        st.sets(st.integers(0, clients - 1), min_size=1).map(lambda members: Fixed(sorted(members))),
+        cohorts.flatmap(lambda size: _phases(clients, size)),
+        st.builds(Weighted, cohorts, weights),
+        st.builds(IndexBeta, cohorts, shapes, shapes),
+    )
+
+
+@st.composite
+def _phases(draw: st.DrawFn, clients: int, size: int) -> Phases:
+    """One to three phases of one to four rounds, with ``size`` clients each."""
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    sets = [sorted(draw(st.permutations(range(clients)))[:size]) for _ in lengths]
+    return Phases(sets, lengths, draw(st.booleans()))
+
+
+@st.composite
+def federations(
+    draw: st.DrawFn, *, clients: int | None = None, max_clients: int = 3, max_dimension: int = 2
+) -> Quadratic:
+    """Quadratic federations with short rational numbers, and a common Hessian in half of the cases.
+
+    Hessians are diagonal with entries in (0, 4], minimisers in [-4, 4], gradient noise in [0, 2], all multiples of
+    1/4.
+    """
+    M = draw(st.integers(1, max_clients)) if clients is None else clients
+    D = draw(st.integers(1, max_dimension))
+    quarters = st.integers(-16, 16).map(lambda n: Fraction(n, 4))
+    positive = st.integers(1, 16).map(lambda n: Fraction(n, 4))
+    noise = Fraction(draw(st.integers(0, 8)), 4)
+
+    def table(entries: st.SearchStrategy[Fraction], rows: int) -> list[list[Fraction]]:
+        return draw(st.lists(st.lists(entries, min_size=D, max_size=D), min_size=rows, max_size=rows))
+
+    if draw(st.booleans()):
+        return Quadratic.common_hessian(table(quarters, M), table(positive, 1)[0], noise)
+    return Quadratic(table(positive, M), table(quarters, M), noise)
+
+
+def weight_rules(*, max_cutoff: int = 6) -> st.SearchStrategy[WeightRule]:
+    """Rules for any number of clients: `FedAU`, `ExponentialAverage`, `KnownStatistics` (one p for all)."""
+    cutoffs = st.one_of(st.integers(1, max_cutoff), st.just(math.inf))
+    return st.one_of(
+        st.builds(FedAU, cutoffs),
+        st.builds(ExponentialAverage, st.floats(0.05, 1.0), cutoffs),
+        st.builds(KnownStatistics, st.floats(0.01, 1.0)),
+    )

@@ -1,0 +1,299 @@
+"""The property kit passes right rules, and names each planted bug."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from fedtheory import testing
+from fedtheory.testing import check_weight_estimator
+from fedtheory.weights import ExponentialAverage, FedAU, Intervals, KnownStatistics, LongRun, Shared
+
+RIGHT = {
+    "no cutoff": (FedAU(), {}),
+    "cutoff 1": (FedAU(1), {}),
+    "cutoff 2": (FedAU(2), {}),
+    "cutoff 5": (FedAU(5), {}),
+    "cutoff 50": (FedAU(50), {}),
+    "exponential average": (ExponentialAverage(0.2), {}),
+    "exponential average, cutoff": (ExponentialAverage(0.3, 4), {}),
+    "last interval": (ExponentialAverage(1.0, 4), {}),
+    "known statistics": (KnownStatistics(0.25), {}),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_rules_pass(name):
+    rule, options = RIGHT[name]
+    checked = check_weight_estimator(rule, **options)
+    assert len(checked) == (8 if rule.cutoff is None else 14)
+    assert "no look-ahead" in checked and "variance under Bernoulli participation" in checked
+
+
+class LooksAhead(FedAU):
+    """The weight of round t counts round t."""
+
+    def batch(self, participation, dtype=np.float64):
+        history = np.asarray(participation)
+        return super().batch(np.concatenate([history, history[-1:]]), dtype)[1:]
+
+    def init(self, shape):
+        return super().init(shape)
+
+
+class OneRoundLate(FedAU):
+    """The weight of round t sees rounds before t-1 only."""
+
+    def init(self, shape):
+        return (super().init(shape), None)
+
+    def weights(self, state):
+        return super().weights(state[0])
+
+    def step(self, state, participated):
+        known, pending = state
+        return (known if pending is None else super().step(known, pending), np.asarray(participated))
+
+    def batch(self, participation, dtype=np.float64):
+        return testing.checks.stream(self, np.asarray(participation))
+
+
+class Streamed(FedAU):
+    """A rule given by its step alone."""
+
+    def batch(self, participation, dtype=np.float64):
+        return testing.checks.stream(self, np.asarray(participation))
+
+
+class CountsFromZero(Streamed):
+    """An interval is one round too short."""
+
+    def step(self, state, participated):
+        length = state.running + 1
+        done = (np.asarray(participated) == 1) | (length == self.cutoff)
+        weight = np.where(done, (state.count * state.weight + length - 1) / (state.count + 1), state.weight)
+        return Intervals(state.count + done, np.where(done, 0, length), np.maximum(weight, 0.5))
+
+
+class CutoffOneLate(Streamed):
+    """Intervals are cut off one round after the cutoff."""
+
+    def step(self, state, participated):
+        return FedAU(self.cutoff + 1).step(state, participated)
+
+
+class CutoffIgnored(Streamed):
+    """No interval is ever cut off."""
+
+    def step(self, state, participated):
+        return FedAU().step(state, participated)
+
+
+class ResetForgotten(Streamed):
+    """An interval goes on after it has ended."""
+
+    def step(self, state, participated):
+        length = state.running + 1
+        done = (np.asarray(participated) == 1) | (length == self.cutoff)
+        weight = np.where(
+            done, (state.count * state.weight * (state.count > 0) + length) / (state.count + 1), state.weight
+        )
+        return Intervals(state.count + done, length, weight)
+
+
+class ResetForgottenAtTheCutoff(Streamed):
+    """Only a participation begins a new interval."""
+
+    def step(self, state, participated):
+        length = state.running + 1
+        present = np.asarray(participated) == 1
+        done = present | (length == self.cutoff)
+        weight = np.where(
+            done, (state.count * state.weight * (state.count > 0) + length) / (state.count + 1), state.weight
+        )
+        return Intervals(state.count + done, np.where(present, 0, length), weight)
+
+
+class TwoAtTheCutoff(Streamed):
+    """A participation at the cutoff counts twice: as a cutoff, and as an interval of one round."""
+
+    def step(self, state, participated):
+        present, at_cutoff = np.asarray(participated) == 1, state.running + 1 == self.cutoff
+        after = super().step(state, participated)
+        twice = present & at_cutoff
+        weight = np.where(twice, (after.count * after.weight + 1) / (after.count + 1), after.weight)
+        return Intervals(after.count + twice, after.running, weight)
+
+
+class OneStateForAll(Streamed):
+    """A participation of any client ends the interval of all."""
+
+    def step(self, state, participated):
+        mask = np.asarray(participated)
+        return super().step(state, np.broadcast_to(mask.max(axis=-1, keepdims=True), mask.shape))
+
+
+class OneGroup(Streamed):
+    """All clients share one state, as `Shared` has it: right for alike clients, but no rule of a client's own."""
+
+    def init(self, shape):
+        group = Shared(FedAU(self.cutoff), [0] * shape[-1])
+        return (group, group.init(shape))
+
+    def weights(self, state):
+        return state[0].weights(state[1])
+
+    def step(self, state, participated):
+        return (state[0], state[0].step(state[1], participated))
+
+
+class DoublesOnes(Streamed):
+    """From the third interval on, a weight of 1 is doubled."""
+
+    def weights(self, state):
+        return np.where((state.count > 2) & (state.weight == 1.0), 2.0, state.weight)
+
+
+class RemembersRuns(FedAU):
+    """Each run starts where the last one ended."""
+
+    def __init__(self, cutoff):
+        super().__init__(cutoff)
+        object.__setattr__(self, "kept", None)
+
+    def batch(self, participation, dtype=np.float64):
+        history, weights = np.asarray(participation), []
+        state = self.init(history.shape[1:])
+        if self.kept is not None and self.kept.weight.shape == state.weight.shape:
+            state = self.kept
+        for participated in history:
+            weights.append(state.weight)
+            state = self.step(state, participated)
+        object.__setattr__(self, "kept", state)
+        return np.stack(weights)
+
+
+class OverwritesItsState(Streamed):
+    """`step` changes the state it is given."""
+
+    def step(self, state, participated):
+        after = super().step(state, participated)
+        for old, new in zip(state, after, strict=True):
+            old[...] = new
+        return state
+
+
+class KeepsStateOnItself(Streamed):
+    """`step` goes on from where the rule was last, not from the state it is given."""
+
+    def init(self, shape):
+        object.__setattr__(self, "own", super().init(shape))
+        return self.own
+
+    def step(self, state, participated):
+        object.__setattr__(self, "own", super().step(self.own, participated))
+        return self.own
+
+
+class BatchWithoutTheCutoff(FedAU):
+    def batch(self, participation, dtype=np.float64):
+        return FedAU().batch(participation, dtype)
+
+
+class PlaceMatters(Streamed):
+    """The first of three clients counts double."""
+
+    def weights(self, state):
+        shape = state.weight.shape
+        return state.weight * np.where(np.arange(shape[-1]) == 2, 2.0, 1.0) if shape else state.weight
+
+
+class SaysTheWrongMean(FedAU):
+    def long_run(self, participation_probability):
+        return LongRun(1.0 / participation_probability, 0.0)
+
+
+class SaysTheWrongVariance(ExponentialAverage):
+    def long_run(self, participation_probability):
+        return LongRun(super().long_run(participation_probability).mean, 0.0)
+
+
+class LessSteadyThanItSays(ExponentialAverage):
+    """Half the smoothing would be needed."""
+
+    def long_run(self, participation_probability):
+        return ExponentialAverage(self.smoothing / 2, self.cutoff).long_run(participation_probability)
+
+
+class SteadierThanItSays(ExponentialAverage):
+    """Twice the declared smoothing would be needed."""
+
+    def long_run(self, participation_probability):
+        return ExponentialAverage(2 * self.smoothing, self.cutoff).long_run(participation_probability)
+
+
+class Negative(Streamed):
+    def weights(self, state):
+        return state.weight - 1.0
+
+
+PLANTED = {
+    "look-ahead": (LooksAhead(4), "LookAheadError"),
+    "off by one: late": (OneRoundLate(4), "FirstParticipationError"),
+    "off by one: length": (CountsFromZero(4), "FirstParticipationError"),
+    "off by one: cutoff": (CutoffOneLate(4), "NeverParticipantError"),
+    "cutoff ignored": (CutoffIgnored(4), "CutoffIgnoredError"),
+    "cutoff 50 ignored": (CutoffIgnored(50), "CutoffIgnoredError"),
+    "reset forgotten": (ResetForgotten(4), "IntervalResetError"),
+    "reset forgotten at the cutoff": (ResetForgottenAtTheCutoff(4), "WeightBoundsError"),
+    "a participation at the cutoff counts twice": (TwoAtTheCutoff(4), "FirstParticipationError"),
+    "leaked state: clients": (OneStateForAll(4), "SharedStateError"),
+    "leaked state: a group": (OneGroup(4), "SharedStateError"),
+    "leaked state: runs": (RemembersRuns(4), "MutatedStateError"),
+    "leaked state: overwritten": (OverwritesItsState(4), "MutatedStateError"),
+    "leaked state: kept on the rule": (KeepsStateOnItself(4), "MutatedStateError"),
+    "always": (DoublesOnes(4), "AlwaysParticipantError"),
+    "another batch": (BatchWithoutTheCutoff(4), "StreamingBatchError"),
+    "place matters": (PlaceMatters(4), "EquivarianceError"),
+    "wrong mean": (SaysTheWrongMean(4), "LongRunMeanError"),
+    "consistency claimed": (SaysTheWrongVariance(0.3, 4), "VarianceScaleError"),
+    "wrong variance": (LessSteadyThanItSays(0.5, 4), "VarianceScaleError"),
+    "wrong variance, less": (SteadierThanItSays(0.5, 4), "VarianceScaleError"),
+    "not positive": (Negative(4), "InvalidWeightError"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_each_planted_bug_is_named(name):
+    rule, expected = PLANTED[name]
+    with pytest.raises(testing.PropertyError) as caught:
+        check_weight_estimator(rule)
+    assert type(caught.value).__name__ == expected, caught.value
+    assert caught.value.what in str(caught.value)
+    if caught.value.history is not None:
+        assert caught.value.history.ndim == 2 and str(caught.value).count("expected") == 1
+
+
+def test_an_error_shows_a_small_example():
+    with pytest.raises(testing.CutoffIgnoredError) as caught:
+        check_weight_estimator(CutoffIgnored(2))
+    assert str(caught.value) == (
+        "after `cutoff` rounds of absence the weight of a client that never took part is `cutoff`, not 1 for the "
+        "participation [0, 0, 0, 0, 0, 0, 0]: expected [1., 1., 2., 2., 2., 2., 2.], got [1., 1., 1., 1., 1., 1., 1.]"
+    )
+    assert caught.value.history.tolist() == [[0]] * 7
+
+
+@pytest.mark.parametrize("p", [0.0, 0.05, 1.5, math.nan])
+def test_samples_need_participants(p):
+    with pytest.raises(ValueError, match=r"participation_probability = .*: allowed is \[0.1, 1\]"):
+        check_weight_estimator(FedAU(), participation_probability=[p])
+
+
+def test_what_there_is():
+    for name in testing.__all__:
+        assert getattr(testing, name).__name__ == name
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = testing.nothing

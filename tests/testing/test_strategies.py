@@ -1,0 +1,72 @@
+"""What the strategies draw is accepted by what it is for, and covers the cases that matter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from fedtheory.federations import Quadratic
+from fedtheory.participation import Fixed, IndexBeta, Keys, Phases, Uniform, Weighted
+from fedtheory.randomness import Axis
+from fedtheory.testing import federations, participation_arrays, participation_processes, weight_rules
+from fedtheory.weights import ExponentialAverage, FedAU, KnownStatistics
+
+
+@settings(max_examples=50, deadline=None)
+@given(participation_arrays(max_rounds=5, max_clients=2, max_replicas=3))
+def test_arrays_are_masks_of_the_sizes_asked_for(history):
+    rounds, replicas, clients = history.shape
+    assert history.dtype == np.uint8 and set(np.unique(history)) <= {0, 1}
+    assert 1 <= rounds <= 5 and 1 <= replicas <= 3 and 1 <= clients <= 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 4).flatmap(lambda clients: st.tuples(st.just(clients), participation_processes(clients))))
+def test_processes_run(drawn):
+    clients, process = drawn
+    state = process.init(Keys(seed=0, axis=Axis.COHORT, replica_ids=torch.arange(3), clients=clients))
+    for round in range(3):
+        counts, state = process.step(state, round)
+        assert counts.shape == (3, clients) and (counts.sum(1) == process.cohort).all()
+
+
+@pytest.mark.parametrize("kind", [Fixed, Phases, Uniform, Weighted, IndexBeta])
+def test_every_process_is_drawn(kind):
+    assert find(participation_processes(3), lambda process: isinstance(process, kind))
+
+
+def test_phases_of_some_clients_are_drawn():
+    found = find(participation_processes(3), lambda process: isinstance(process, Phases) and process.cohort == 1)
+    assert found.sets == ((0,),) and not found.cyclic
+
+
+@settings(max_examples=40, deadline=None)
+@given(federations(clients=2))
+def test_federations_have_constants(federation):
+    assert federation.clients == 2 and federation.constants()["strong_convexity"].value > 0
+
+
+def test_federations_with_one_hessian_and_with_several_are_drawn():
+    alike = find(federations(clients=2), lambda f: np.isfinite(f.constants()["dissimilarity"].value))
+    unlike = find(federations(clients=2), lambda f: not (f.hessians[0] == f.hessians[1]).all())
+    assert isinstance(alike, Quadratic) and isinstance(unlike, Quadratic)
+
+
+@settings(max_examples=60, deadline=None)
+@given(weight_rules(), participation_arrays())
+def test_rules_see_the_past_only(rule, history):
+    weights = rule.batch(history)
+    changed = history.copy()
+    changed[-1] = 1 - changed[-1]
+    assert weights.shape == history.shape and (weights == rule.batch(changed)).all()
+
+
+@pytest.mark.parametrize("kind", [FedAU, ExponentialAverage, KnownStatistics])
+def test_every_rule_is_drawn(kind):
+    assert find(weight_rules(), lambda rule: isinstance(rule, kind))
+    assert find(weight_rules(), lambda rule: rule.cutoff == math.inf)
