@@ -7,7 +7,10 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("algorithms", "claims", "data", "evidence", "federations", "participation", "report", "simulation")
+_PACKAGES = (
+    "algorithms", "claims", "data", "evidence", "federations", "participation", "proof", "report", "selection",
+    "simulation", "testing", "weights",
+)  # fmt: skip
 _HOMES = {
     "Setting": "setting",
     "claim": "claims",

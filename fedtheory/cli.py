@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from fractions import Fraction
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from .printing import (
+    Progress,
+    assignment,
+    plain,
+    print_findings,
+    print_json,
+    print_judgement,
+    print_scorecard,
+    print_table,
+    print_tree,
+)
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -35,7 +44,7 @@ def claims(json: Json = False) -> None:
     from .claims import all_claims
 
     rows = [{"claim": c.ref, "title": c.title, "source": c.source} for c in all_claims()]
-    _print_json(rows) if json else _print_table(rows)
+    print_json(rows) if json else print_table(rows)
 
 
 @app.command()
@@ -58,7 +67,7 @@ def show(ref: Ref, json: Json = False) -> None:
         "units": findings or "homogeneous",
         "latex": statement.latex(),
     }
-    _print_json(content) if json else _print_tree(content)
+    print_json(content) if json else print_tree(content)
 
 
 @app.command()
@@ -70,16 +79,16 @@ def evaluate(
     """Evaluate a claim's bound, its terms and the slack of every hypothesis at given values."""
     from .claims import claim
 
-    given = dict(_assignment(text) for text in values)
+    given = dict(assignment(text) for text in values)
     bound = claim(ref).evaluate(**given)
     content = {
         "claim": bound.claim,
-        "value": _plain(bound.value),
-        "terms": {name: _plain(term) for name, term in bound.terms.items()},
-        "slack": {name: "undecided" if s is None else _plain(s) for name, s in bound.slack.items()},
+        "value": plain(bound.value),
+        "terms": {name: plain(term) for name, term in bound.terms.items()},
+        "slack": {name: "undecided" if s is None else plain(s) for name, s in bound.slack.items()},
         "hypotheses_hold": bound.hypotheses_hold,
     }
-    _print_json(content) if json else _print_tree(content)
+    print_json(content) if json else print_tree(content)
 
 
 @app.command()
@@ -99,9 +108,9 @@ def replay(
         raise typer.Exit(1) from None
     content = judgement.to_json()
     if json:
-        _print_json(content)
+        print_json(content)
     else:
-        _print_judgement(content)
+        print_judgement(content)
     if not judgement.refutes:
         raise typer.Exit(1)
 
@@ -118,150 +127,191 @@ def refute(
     from .evidence.scorecard import write_json
     from .evidence.search import refute as search_instance
 
-    with _Progress() as progress:
+    with Progress() as progress:
         result = search_instance(ref, seed=seed, progress=lambda done, total: progress(f"{ref}: search", done, total))
     if not isinstance(result, Judgement):
         best = {"claim": result.claim, "candidates": result.candidates, "admissible": result.admissible,
                 "largest_ratio": result.best.ratio if result.best else 0.0}  # fmt: skip
-        _print_json(best) if json else _print_tree(best)
+        print_json(best) if json else print_tree(best)
         raise typer.Exit(1)
     content = result.to_json()
     if save:
         write_json(save, content)
-    _print_json(content) if json else _print_judgement(content)
+    print_json(content) if json else print_judgement(content)
+
+
+@app.command()
+def prove(
+    ref: Ref,
+    save: Annotated[Path | None, typer.Option(help="Write the chain with its certificates here, as JSON.")] = None,
+    recheck: Annotated[
+        bool, typer.Option("--recheck", help="Only check the published certificates: no search, no solver.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Decide every step of a claim's proof, in the paper's order; exit status 1 if the proof is not complete."""
+    from .claims import claim
+    from .evidence.scorecard import write_json
+    from .proof.chains import prove as decide
+    from .proof.published import chain_data, reverify
+    from .proof.text import describe, lines
+
+    statement = claim(ref)
+    chain = reverify(statement.ref) if recheck else decide(statement)
+    if save:
+        write_json(save, chain_data(chain))
+    if json:
+        print_json(describe(chain))
+    else:
+        print("\n".join(lines(chain)))
+    if chain.outcome != "proved":
+        raise typer.Exit(1)
+
+
+@app.command()
+def errata(
+    paper: Annotated[str, typer.Option(help="A paper: fast.")],
+    into: Annotated[Path | None, typer.Option(help="Replace the generated tables of this Markdown file.")] = None,
+    json: Json = False,
+) -> None:
+    """What the checks say against a paper's printed statements: each finding with the check that found it."""
+    from .evidence.findings import errata as find
+    from .report.findings import refresh
+
+    rows = find(paper)
+    if into:
+        refresh(into, paper, rows)
+    print_json([row.data() for row in rows]) if json else print_findings(rows)
+
+
+@app.command()
+def referee(
+    theorem: Annotated[Path, typer.Argument(help="A Python file that defines CLAIM. It is executed.")],
+    save: Annotated[Path | None, typer.Option(help="Write the report here: .md or .json.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    json: Json = False,
+) -> None:
+    """Examine your own theorem: units, contradictions, proof steps, counterexamples, tight constants. The file is
+    executed: only use files that you trust. Exit status 1 if the theorem is refuted or contradictory."""
+    from .evidence.referee import referee as examine_file
+
+    report = examine_file(theorem, seed=seed)
+    if save:
+        report.save(save)
+    print_json(report.data()) if json else print(report.markdown())
+    if report.state in ("refuted", "contradictory"):
+        raise typer.Exit(1)
+
+
+@app.command()
+def offvar(
+    availability: Annotated[Path, typer.Argument(help="CSV or Parquet: one column a group, one line a round.")],
+    budget: Annotated[Path, typer.Option(help="CSV: budget, one line a round.")],
+    weights: Annotated[Path, typer.Option(help="CSV: group,weight.")],
+    r_min: Annotated[float, typer.Option(help="Least participation of every group, clients a round.")] = 0.0,
+    plan: Annotated[Path | None, typer.Option(help="Write the plan here: CSV, one column a group.")] = None,
+    json: Json = False,
+) -> None:
+    """Solve OffVar, the best participation in hindsight, exactly; the gap is certified by a dual bound."""
+    from .selection import offvar as solve
+    from .selection.readers import read_availability, read_budget, read_group_weight, write_plan
+
+    trace = read_availability(availability)
+    k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
+    solution = solve(trace.counts, k, p, r_min)
+    content = {
+        "totals": dict(zip(trace.groups, solution.totals.tolist(), strict=True)),
+        "objective": solution.objective,
+        "lower_bound": solution.lower_bound,
+        "gap": solution.gap,
+        "seconds": solution.seconds,
+    }
+    if plan:
+        write_plan(plan, solution.plan(), trace.groups)
+    print_json(content) if json else print_tree(content)
+
+
+@app.command()
+def select(
+    availability: Annotated[Path, typer.Argument(help="CSV or Parquet: one column a group, one line a round.")],
+    budget: Annotated[Path, typer.Option(help="CSV: budget, one line a round.")],
+    weights: Annotated[Path, typer.Option(help="CSV: group,weight.")],
+    counts: Annotated[str, typer.Option(help="What enters the estimate: planned or received.")] = "planned",
+    update: Annotated[str, typer.Option(help="How it is averaged: mean, start_counts or printed.")] = "mean",
+    start: Annotated[float, typer.Option(help="The estimate before round 1.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of the clients' answers, for received counts.")] = 0,
+    plan: Annotated[Path | None, typer.Option(help="Write every round's rates here: CSV.")] = None,
+    json: Json = False,
+) -> None:
+    """Step FLICS-OPT's online selection along a trace, and compare it with the best in hindsight."""
+    from .selection import offvar as solve
+    from .selection import online
+    from .selection.readers import read_availability, read_budget, read_group_weight, write_plan
+
+    trace = read_availability(availability)
+    k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
+    run = online(trace.counts, k, p, counts, update, start, seed)
+    genie = solve(trace.counts, k, p)
+    content = {
+        "participation": dict(zip(trace.groups, run.estimate()[-1].tolist(), strict=True)),
+        "objective": float(run.objective()[-1]),
+        "genie": genie.objective,
+        "gap": float(run.objective()[-1]) - genie.objective,
+    }
+    if plan:
+        write_plan(plan, run.rates, trace.groups)
+    print_json(content) if json else print_tree(content)
 
 
 @app.command()
 def verify(
     report: Annotated[Path, typer.Option(help="Folder of scorecard.json and the instances.")] = Path("report"),
     figures: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="Hours of search; it resumes where it was stopped.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not use results kept from earlier runs.")] = False,
     accept: Annotated[bool, typer.Option(help="Take what was found as the published scorecard.")] = False,
     json: Json = False,
 ) -> None:
-    """Judge every claim: units, exact errors and search, real data. Exit status 1 if a verdict differs from the
+    """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
+    report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
     published scorecard or an instance does not replay. A refuted theorem is no error."""
-    from .evidence import scorecard
+    from .evidence import assess, scorecard
+    from .evidence.cache import Cache
     from .evidence.instance import read_json
     from .evidence.work import run_all
-    from .report.theorems import FIGURES, draw_theorem
+    from .proof.published import publish
+    from .report import theorems
 
-    with _Progress() as progress:
+    cache = None if fresh else Cache(report / "cache")
+    with Progress() as progress:
 
         def tell(label: str):
             return lambda name, done, total: progress(label, done, total)
 
-        verdicts = scorecard.assess_all(progress=tell("evidence"))
-        tasks = {f"{id}.png": partial(draw_theorem, id, figures) for id in FIGURES}
-        drawn = list(run_all(tasks, progress=tell("figures")).values())
+        depth = assess.FULL if full else assess.QUICK
+        verdicts = assess.assess_all(depth=depth, progress=tell("evidence"), cache=cache)
+        drawn = list(run_all(theorems.figures(figures), progress=tell("figures")).values())
     card = scorecard.to_json(verdicts)
     scorecard.write_json(report / "scorecard.json", card)
     for verdict in verdicts:
         if verdict.instance:
             scorecard.write_json(report / "instances" / f"{verdict.claim}.json", verdict.instance)
-    published = scorecard.PUBLISHED / "scorecard.json"
+    published = assess.PUBLISHED / "scorecard.json"
     if accept:
         scorecard.write_json(published, card)
+        publish()
     lines = scorecard.differences(card, read_json(published))
     if json:
-        _print_json(card | {"differences": lines})
+        print_json(card | {"differences": lines})
     else:
-        _print_scorecard(card)
+        print_scorecard(card)
         print(f"\nWrote {report / 'scorecard.json'} and {', '.join(str(path) for path in drawn)}")
     for line in lines:
         print(f"fedtheory: differs from the published scorecard: {line}", file=sys.stderr)
     if lines:
         raise typer.Exit(1)
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    """'name=1', 'name=1/3', 'name=1e-2' or 'name=1,2,3' as a name and numbers; nothing is evaluated."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"{text!r}: allowed is name=number")
-    try:
-        numbers = [float(Fraction(part)) if "/" in part else float(part) for part in value.split(",")]
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(
-            f"{name} = {value!r}: allowed is a number such as 0.01, 1e-2 or 1/100, or a list 1,2,3"
-        ) from None
-    return name, numbers if "," in value else numbers[0]
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _print_json(content: Any) -> None:
-    print(json.dumps(content, indent=1, ensure_ascii=False))
-
-
-def _print_tree(content: dict[str, Any], indent: str = "") -> None:
-    for key, value in content.items():
-        if isinstance(value, dict):
-            print(f"{indent}{key}:")
-            _print_tree(value, indent + "  ")
-        elif isinstance(value, list):
-            print(f"{indent}{key}: {', '.join(map(str, value))}")
-        else:
-            print(f"{indent}{key}: {value}")
-
-
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
-    for row in ({key: key for key in widths}, *rows):
-        print("  ".join(str(row[key]).ljust(width) for key, width in widths.items()).rstrip())
-
-
-def _print_judgement(content: dict[str, Any]) -> None:
-    readings = content["readings"]
-    falls = sum(reading["refutes"] for reading in readings)
-    print(f"{content['claim']}: {content['functional']}")
-    print(
-        f"left {content['left']} > right {content['right']}, {content['ratio']} times, after {content['rounds']} rounds"
-    )
-    _print_table(
-        [{"hypothesis": h["name"], "slack": h["slack"], "statement": h["statement"]} for h in content["hypotheses"]]
-    )
-    print(f"refuted under {falls} of {len(readings)} readings")
-
-
-def _print_scorecard(card: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("claim", "verdict", "units", "exact: largest left/right", "measured: left/right", "why")
-    for row in card["rows"]:
-        evidence = row["evidence"]
-        units = "match" if evidence["units"]["homogeneous"] else "do not match"
-        instance, found = evidence["exact"]["instance"], evidence["exact"]["search"]
-        exact = f"{instance['ratio']:.3g} (instance)" if instance else f"{found['largest_ratio']:.4g} (search)"
-        measured = "\n".join(f"{m['data']} {m['ratio']:.2g} {m['outcome']}" for m in evidence["measured"])
-        table.add_row(f"{row['id']}@{row['edition']}", row["verdict"], units, exact, measured, row["why"])
-    console = Console()
-    console.width = max(console.width, 120)
-    console.print(table)
-
-
-class _Progress:
-    """A progress bar on standard error, where that is a terminal; called with (label, done, total)."""
-
-    def __enter__(self) -> _Progress:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        console = Console(stderr=True)
-        self.bars = Progress(console=console, transient=True, disable=not console.is_terminal)
-        self.bars.start()
-        self.tasks: dict[str, Any] = {}
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bars.stop()
-
-    def __call__(self, label: str, done: int, total: int) -> None:
-        if label not in self.tasks:
-            self.tasks[label] = self.bars.add_task(label, total=total)
-        self.bars.update(self.tasks[label], completed=done)
 
 
 if __name__ == "__main__":

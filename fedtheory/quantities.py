@@ -89,6 +89,8 @@ class Quantity:
         ('a number in [0, 1]', 'an integer >= 1')
         """
         kind = "an integer" if self.integer else "a finite number"
+        if self.lower == -math.inf:
+            return kind
         if self.upper < math.inf:
             return f"{kind.replace(' finite', '')} in {'(' if self.positive else '['}{self.lower:g}, {self.upper:g}]"
         return f"{kind} {'>' if self.positive else '>='} {self.lower:g}"
@@ -107,24 +109,27 @@ def _table(*quantities: Quantity) -> dict[str, Quantity]:
 
 QUANTITIES: Mapping[str, Quantity] = _table(
     Quantity("smoothness", "Lipschitz constant of the gradients of F and of every F_i", CURVATURE,
-             {"fast": "L"}, positive=True),
+             {"fast": "L", "safari": "L"}, positive=True),
     Quantity("strong_convexity", "every F_i minus strong_convexity/2 |x|^2 is convex", CURVATURE,
-             {"fast": r"\mu"}, positive=True),
+             {"fast": r"\mu", "safari": r"\mu"}, positive=True),
     Quantity("gradient_noise", "standard deviation of a client's stochastic gradient, total over coordinates", SLOPE,
-             {"fast": r"\sigma"}),
+             {"fast": r"\sigma", "safari": r"\sigma"}),
     Quantity("dissimilarity", "max over clients and over x of |grad F_i(x) - grad F(x)|", SLOPE,
-             {"fast": r"\sigma_G"}),
+             {"fast": r"\sigma_G", "safari": r"\sigma_G"}),
     Quantity("dissimilarity_at_optimum", "max over clients of |grad F_i(x*)|", SLOPE),
-    Quantity("initial_gap", "F(x_0) - F(x*)", OBJECTIVE, {"fast": r"\zeta"}),
-    Quantity("initial_distance", "|x_0 - x*|", LENGTH, {"fast": r"\|\mathbf{x}_0-\mathbf{x}^*\|"}),
-    Quantity("clients", "how many clients there are", DIMENSIONLESS, {"fast": "M"}, lower=1, integer=True),
+    Quantity("initial_gap", "F(x_0) - F(x*)", OBJECTIVE,
+             {"fast": r"\zeta", "safari": r"\left(F(\mathbf{x}_0)-F(\mathbf{x}^*)\right)"}),
+    Quantity("initial_distance", "|x_0 - x*|", LENGTH,
+             {"fast": r"\|\mathbf{x}_0-\mathbf{x}^*\|", "safari": r"\|\mathbf{x}_0-\mathbf{x}_*\|"}),
+    Quantity("clients", "how many clients there are", DIMENSIONLESS,
+             {"fast": "M", "safari": "M"}, lower=1, integer=True),
     Quantity("cohort", "clients in a uniform (snapshot) round", DIMENSIONLESS, {"fast": "m"}, lower=1, integer=True),
     Quantity("arbitrary_cohort", "clients in an arbitrary round", DIMENSIONLESS,
-             {"fast": "n"}, lower=1, integer=True),
+             {"fast": "n", "safari": "m"}, lower=1, integer=True),
     Quantity("local_steps", "gradient steps of a client in a round", DIMENSIONLESS,
-             {"fast": "K"}, lower=1, integer=True),
-    Quantity("rounds", "communication rounds", DIMENSIONLESS, {"fast": "R"}, lower=1, integer=True),
-    Quantity("local_lr", "a client's step size", STEP, {"fast": r"\eta_c"}, positive=True),
+             {"fast": "K", "safari": "K"}, lower=1, integer=True),
+    Quantity("rounds", "communication rounds", DIMENSIONLESS, {"fast": "R", "safari": "R"}, lower=1, integer=True),
+    Quantity("local_lr", "a client's step size", STEP, {"fast": r"\eta_c", "safari": r"\eta_c"}, positive=True),
     Quantity("snapshot_probability", "probability (or long-run share) of uniform rounds", DIMENSIONLESS,
              {"fast": "q"}, upper=1.0),
     Quantity("snapshot_period", "every so many rounds one is uniform", DIMENSIONLESS,
@@ -134,14 +139,88 @@ QUANTITIES: Mapping[str, Quantity] = _table(
              {"fast": "G_1"}),
     Quantity("peak_arbitrary_pseudogradient",
              "max over arbitrary rounds of |mean over the participants of the sum of local gradients|^2",
-             SQUARED_SLOPE, {"fast": "G_2"}),
+             SQUARED_SLOPE, {"fast": "G_2", "safari": "G_2"}),
     Quantity("peak_cohort_pseudogradient",
              "max over snapshot rounds of |mean over the participants of the sum of local gradients|^2",
              SQUARED_SLOPE, {"fast": "G_3"}),
+    Quantity("gradient_norm", "|grad F(x_0)|", SLOPE,
+             {"fast": r"\|\nabla F(\mathbf{x}_r)\|", "safari": r"\|\nabla F(\mathbf{x}_r)\|"}),
+    Quantity("objective_decrease", "F(x_0) - E F(x_1) of one round", OBJECTIVE,
+             {"fast": r"\left(F(\mathbf{x}_r)-\mathbb{E}_r[F(\mathbf{x}_{r+1})]\right)",
+              "safari": r"\left(F(\mathbf{x}_r)-\mathbb{E}_r[F(\mathbf{x}_{r+1})]\right)"}, lower=-math.inf),
+    Quantity("full_pseudogradient", "E|mean over all clients of the sum of local gradients|^2 in one round",
+             SQUARED_SLOPE,
+             {"fast": r"\Big\|\frac1M\sum_{i=1}^M\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2"}),
+    Quantity("cohort_pseudogradient",
+             "E|mean over the uniform cohort of the sum of local gradients|^2 in one round", SQUARED_SLOPE,
+             {"fast": r"\Big\|\frac1m\sum_{i\in\mathcal{S}_r^u}\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2"}),
+    Quantity("arbitrary_pseudogradient",
+             "E|mean over the arbitrary cohort of the sum of local gradients|^2 in one round", SQUARED_SLOPE,
+             {"fast": r"\Big\|\frac1n\sum_{i\in\mathcal{S}_r^a}\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2",
+              "safari": r"\Big\|\frac1m\sum_{i\in S_r}\sum_{k\in[K]}\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2"}),
+    Quantity("young_parameter", "the free parameter of a Young inequality", CURVATURE,
+             {"fast": r"\epsilon"}, positive=True),
+    Quantity("adaptivity", "gain of the adaptive snapshot probability", DIMENSIONLESS, {"fast": r"\lambda"}),
+    Quantity("step_constant", "the constant that an O(.) in the choice of a step size hides", STEP,
+             {"fast": "c"}, positive=True),
+    Quantity("displacement", "distance of the two points at which a function is compared", LENGTH,
+             {"fast": r"\|\mathbf{y}-\mathbf{z}\|"}),
+    Quantity("perturbation", "distance of the point of a gradient from the point compared", LENGTH,
+             {"fast": r"\|\mathbf{z}-\mathbf{x}\|"}),
+    Quantity("server_noise", "standard deviation of the server's stochastic gradient, total over coordinates", SLOPE,
+             {"safari": r"\sigma_s"}),
+    Quantity("server_lr", "the server's step size", STEP, {"safari": r"\eta_s"}, positive=True),
+    Quantity("client_round_probability", "probability (or long-run share) of rounds in which clients train",
+             DIMENSIONLESS, {"safari": "q"}, upper=1.0),
+    Quantity("peak_server_gradient", "max over server rounds of |grad F(x_r)|^2", SQUARED_SLOPE, {"safari": "G_1"}),
+    Quantity("least_server_gradient", "min over server rounds of |grad F(x_r)|^2", SQUARED_SLOPE,
+             {"safari": r"G_1^{\min}"}),
+    Quantity("least_arbitrary_pseudogradient",
+             "min over arbitrary rounds of |mean over the participants of the sum of local gradients|^2",
+             SQUARED_SLOPE, {"safari": r"G_2^{\min}"}),
+    Quantity("least_client_progress",
+             "min over rounds of (mean over the participants of F_i(x_r) - F_i(x*)) / |grad F(x_r)|^2", STEP,
+             {"safari": r"\min_r\frac{G_4}{G_3}"}, lower=-math.inf),
+    Quantity("peak_client_progress",
+             "max over rounds of (mean over the participants of F_i(x_r) - F_i(x*)) / |grad F(x_r)|^2", STEP,
+             {"safari": r"\max_r\frac{G_4}{G_3}"}, lower=-math.inf),
+    Quantity("arbitrary_excess", "E of the mean over the arbitrary cohort of F_i(x_0) - F_i(x*) in one round",
+             OBJECTIVE,
+             {"safari": r"\Big(\frac1m\sum_{i\in S_r}[F_i(\mathbf{x}_r)-F_i(\mathbf{x}_*)]\Big)"}, lower=-math.inf),
+    Quantity("arbitrary_drift",
+             "E of the mean over the arbitrary cohort of the sum over k of |x_{i,k} - x_0|^2 in one round",
+             SQUARED_LENGTH, {"safari": r"\Big(\frac1m\sum_{i\in S_r}\sum_{k\in[K]}"
+                              r"\|\mathbf{x}_r-\mathbf{x}_{r,k}^i\|^2\Big)"}),
 )  # fmt: skip
 
 RUN_QUANTITIES = ("peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient")
 """Quantities that only a run can tell."""
+
+SERVER_RUN_QUANTITIES = (
+    "peak_server_gradient", "least_server_gradient", "least_arbitrary_pseudogradient", "least_client_progress",
+    "peak_client_progress",
+)  # fmt: skip
+"""The same, of runs in which some rounds are the server's."""
+
+ROUND_QUANTITIES = (
+    "gradient_norm", "objective_decrease", "full_pseudogradient", "cohort_pseudogradient", "arbitrary_pseudogradient",
+)  # fmt: skip
+"""Quantities of one round from x_0, in expectation over that round."""
+
+CLIENT_ROUND_QUANTITIES = ("arbitrary_excess", "arbitrary_drift")
+"""The same, of a round in which clients train, beside ``arbitrary_pseudogradient``."""
+
+POINT_QUANTITIES = ("displacement", "perturbation")
+"""Quantities of the points at which a lemma speaks of a function."""
+
+
+ORDERED_PAIRS = (
+    ("strong_convexity", "smoothness"),
+    ("cohort", "clients"),
+    ("arbitrary_cohort", "clients"),
+    ("dissimilarity_at_optimum", "dissimilarity"),
+)
+"""(smaller, larger): quantities of which the first never exceeds the second."""
 
 
 def quantity(name: str) -> Quantity:
@@ -173,9 +252,8 @@ def symbol(name: str) -> sympy.Symbol:
     import sympy
 
     q = quantity(name)
-    positive = q.positive or q.lower > 0
-    assumptions = {"positive": True} if positive else {"nonnegative": True}
-    return sympy.Symbol(name, real=True, integer=q.integer or None, **assumptions)
+    sign = {"positive": True} if q.positive or q.lower > 0 else {"nonnegative": True} if q.lower == 0 else {}
+    return sympy.Symbol(name, real=True, integer=q.integer or None, **sign)
 
 
 def symbols(*names: str) -> tuple[sympy.Symbol, ...]:
@@ -196,19 +274,11 @@ def check_values(values: Mapping[str, float]) -> None:
         known = quantity(name)
         for extreme in _extremes(name, value):
             known.check(extreme)
-    for small, large in _ORDERED_PAIRS:
+    for small, large in ORDERED_PAIRS:
         if small in values and large in values and np.any(np.asarray(values[small]) > np.asarray(values[large])):
             opening = "(0" if QUANTITIES[small].positive else f"[{QUANTITIES[small].lower:g}"
             worst, cap = (f"{_plain(values[name])}" for name in (small, large))
             raise ValueError(f"{small} = {worst}: allowed is a number in {opening}, {large}] = {opening}, {cap}]")
-
-
-_ORDERED_PAIRS = (
-    ("strong_convexity", "smoothness"),
-    ("cohort", "clients"),
-    ("arbitrary_cohort", "clients"),
-    ("dissimilarity_at_optimum", "dissimilarity"),
-)
 
 
 def _plain(value: object) -> object:

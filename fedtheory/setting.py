@@ -14,7 +14,7 @@ import torch
 from .exact import exact_array
 from .federations.base import Pairs
 from .federations.constants import BOUND, EXACT, Constant
-from .quantities import RUN_QUANTITIES
+from .quantities import ROUND_QUANTITIES, RUN_QUANTITIES
 from .randomness import Axis, normals, words
 
 if TYPE_CHECKING:
@@ -61,15 +61,17 @@ class Setting:
     @property
     def deterministic(self) -> bool:
         """Whether every run is the same: no noise, a fixed arbitrary set, full and periodic snapshots."""
-        everyone = self.algorithm.cohort == self.federation.clients and not self.algorithm.replacement
-        alternates = self.algorithm.periodic or self.algorithm.snapshot_probability in (0, 1)
+        algorithm = self.algorithm
+        everyone = algorithm.cohort == self.federation.clients and not algorithm.replacement
+        alternates = algorithm.periodic or algorithm.fixed_probability in (0, 1)
         return self.federation.gradient_noise == 0 and self.participation.deterministic and everyone and alternates
 
     def quantities(self, rounds: Any = None, needed: Collection[str] | None = None) -> dict[str, Constant]:
         """The claims' quantities (only those ``needed``, if given) with how each is known.
 
         Quantities of the run are included where they can be told beforehand: for deterministic runs of a quadratic
-        federation, as maxima over all of the first max(rounds) rounds.
+        federation, as maxima over all of the first max(rounds) rounds. Quantities of one round are those of the round
+        from the start, on a quadratic federation.
         """
         known = dict(self.federation.constants())
         known["clients"] = Constant(self.federation.clients, EXACT, "the federation")
@@ -82,6 +84,8 @@ class Setting:
             known |= self._initial_quantities()
         if rounds is not None and needed is not None and set(RUN_QUANTITIES) & set(needed):
             known |= self._run_quantities(int(np.max(rounds)))
+        if needed is not None and set(ROUND_QUANTITIES) & set(needed):
+            known |= self._round_quantities()
         return known if needed is None else {name: known[name] for name in needed if name in known}
 
     def fingerprint(self) -> str:
@@ -116,6 +120,15 @@ class Setting:
             return {}
         how = f"maximum over the deterministic run's first {rounds} rounds"
         return {name: Constant(value, EXACT, how) for name, value in peaks(self, rounds).items()}
+
+    def _round_quantities(self) -> dict[str, Constant]:
+        from .evidence.one_round import one_round
+        from .federations.quadratic import Quadratic
+
+        if not isinstance(self.federation, Quadratic):
+            return {}
+        found = one_round(self).quantities()
+        return {name: Constant(value, EXACT, "the moments of one round") for name, value in found.items()}
 
     def exact(self, rounds: Any = None) -> Any:
         """Exact expected errors, for quadratic federations: see ``fedtheory.evidence.moments``."""

@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
-from fedtheory.cli import _assignment
-from fedtheory.evidence import scorecard
+from fedtheory.claims import all_claims
+from fedtheory.evidence.assess import PUBLISHED
+from fedtheory.printing import assignment
 
-INSTANCE = scorecard.PUBLISHED / "instances" / "fast.thm1@main.json"
+INSTANCE = PUBLISHED / "instances" / "fast.thm1@main.json"
 VALUES = {
     "smoothness": 1, "strong_convexity": 0.5, "gradient_noise": 0, "dissimilarity": 0.05, "initial_distance": 1,
     "cohort": 1, "arbitrary_cohort": 1, "local_steps": 1, "local_lr": 0.01, "snapshot_probability": 0.9, "rounds": 10,
@@ -27,9 +28,7 @@ def assignments(**changes):
 
 def test_claims_lists_every_edition():
     listed = json.loads(run("claims", "--json").stdout)
-    assert [row["claim"] for row in listed] == [
-        "fast.thm1@main", "fast.thm1@appendix", "fast.thm2@main", "fast.thm2@appendix",
-    ]  # fmt: skip
+    assert [row["claim"] for row in listed] == [claim.ref for claim in all_claims()]
     text = run("claims").stdout
     assert all(row["source"] in text for row in listed)
 
@@ -63,6 +62,9 @@ def test_evaluate_by_hand():
         (["evaluate", "fast.thm2", *assignments(local_lr="1/0")], "local_lr = '1/0': allowed"),
         (["evaluate", "fast.thm2", "__import__('os')"], "allowed is name=number"),
         (["show", "fast.thm3"], "unknown claim 'fast.thm3': did you mean 'fast.thm"),
+        (["prove", "fast.thm3"], "unknown claim 'fast.thm3': did you mean 'fast.thm"),
+        (["errata", "--paper", "slow"], "paper = 'slow': allowed is fast"),
+        (["referee", "absent.py"], "absent.py: no such file"),
         (["replay", "absent.json"], "absent.json"),
     ],
 )
@@ -92,8 +94,28 @@ def test_broken_files_are_named(tmp_path):
     assert done.returncode == 2 and "broken.json: not a JSON file" in done.stderr
 
 
+def test_prove_prints_the_chain_and_fails_where_a_step_is_open(tmp_path):
+    done = run("prove", "fast.lemma2", "--json", "--save", tmp_path / "lemma2.json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["outcome"] == "proved"
+    saved = json.loads((tmp_path / "lemma2.json").read_text())
+    assert [step["outcome"] for step in saved["steps"] if step["findings"]] == ["proved"] * 5
+    assert "fast.lemma2@main: proved" in run("prove", "fast.lemma2", "--recheck").stdout
+    done = run("prove", "fast.rem2.a")
+    assert done.returncode == 1
+    assert done.stdout.startswith("fast.rem2.a@main: gap") and "first open step" in done.stdout
+
+
+def test_a_referee_file_that_does_not_import_is_named_in_one_line(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("x = 1\nimport absent_module\n")
+    done = run("referee", path)
+    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
+    assert "mine.py, line 2: ModuleNotFoundError" in done.stderr and "state is unknown" in done.stderr
+
+
 def test_numbers_are_parsed_not_evaluated():
-    assert _assignment("local_lr=1/100") == ("local_lr", 0.01)
-    assert _assignment("rounds=1,10") == ("rounds", [1.0, 10.0])
+    assert assignment("local_lr=1/100") == ("local_lr", 0.01)
+    assert assignment("rounds=1,10") == ("rounds", [1.0, 10.0])
     with pytest.raises(ValueError, match="allowed is a number"):
-        _assignment("local_lr=1+1")
+        assignment("local_lr=1+1")

@@ -18,6 +18,7 @@ from fedtheory.quantities import (
     OBJECTIVE,
     QUANTITIES,
     RUN_QUANTITIES,
+    SERVER_RUN_QUANTITIES,
     SLOPE,
     SQUARED_LENGTH,
     SQUARED_SLOPE,
@@ -32,8 +33,9 @@ from fedtheory.quantities import (
 
 EVERY = sorted(QUANTITIES)
 COUNTS = ["clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"]
-POSITIVE = ["smoothness", "strong_convexity", "local_lr"]
-FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *POSITIVE})
+POSITIVE = ["smoothness", "strong_convexity", "local_lr", "server_lr", "young_parameter", "step_constant"]
+SIGNED = ["objective_decrease", "least_client_progress", "peak_client_progress", "arbitrary_excess"]
+FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *POSITIVE, *SIGNED})
 
 
 def refusal(**values: object) -> str:
@@ -67,6 +69,14 @@ def test_positive_quantities_exclude_zero(name: str) -> None:
 def test_the_other_quantities_start_at_zero(name: str) -> None:
     check_values({name: 0})
     assert refusal(**{name: -1e-9}).startswith(f"{name} = -1e-09: allowed is a ")
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_a_signed_quantity_may_be_any_finite_number(name: str) -> None:
+    for value in (-1e300, 0, 2.5):
+        check_values({name: value})
+    for wrong in (-math.inf, math.inf, math.nan):
+        assert refusal(**{name: wrong}) == f"{name} = {wrong}: allowed is a finite number"
 
 
 def test_probability_ends_at_one() -> None:
@@ -165,8 +175,9 @@ def test_the_table_is_consistent(name: str) -> None:
     assert known.lower < known.upper
 
 
-def test_within_a_paper_no_letter_means_two_things() -> None:
-    letters = [q.letters["fast"] for q in QUANTITIES.values() if "fast" in q.letters]
+@pytest.mark.parametrize("paper", ["fast", "safari"])
+def test_within_a_paper_no_letter_means_two_things(paper: str) -> None:
+    letters = [q.letters[paper] for q in QUANTITIES.values() if paper in q.letters]
     assert len(letters) == len(set(letters))
 
 
@@ -174,13 +185,20 @@ def test_within_a_paper_no_letter_means_two_things() -> None:
 
 # From what each quantity is: a gradient is F/x, a step times a gradient is x, smoothness is a gradient over a length.
 EXPECTED_UNITS = {
-    CURVATURE: ["smoothness", "strong_convexity"],
-    SLOPE: ["gradient_noise", "dissimilarity", "dissimilarity_at_optimum"],
-    OBJECTIVE: ["initial_gap"],
-    LENGTH: ["initial_distance"],
-    STEP: ["local_lr"],
-    SQUARED_SLOPE: [*RUN_QUANTITIES],
-    DIMENSIONLESS: [*COUNTS, "snapshot_probability"],
+    CURVATURE: ["smoothness", "strong_convexity", "young_parameter"],
+    SLOPE: ["gradient_noise", "dissimilarity", "dissimilarity_at_optimum", "gradient_norm", "server_noise"],
+    OBJECTIVE: ["initial_gap", "objective_decrease", "arbitrary_excess"],
+    LENGTH: ["initial_distance", "displacement", "perturbation"],
+    STEP: ["local_lr", "server_lr", "step_constant", *SERVER_RUN_QUANTITIES[3:]],
+    SQUARED_LENGTH: ["arbitrary_drift"],
+    SQUARED_SLOPE: [
+        *RUN_QUANTITIES,
+        *SERVER_RUN_QUANTITIES[:3],
+        "full_pseudogradient",
+        "cohort_pseudogradient",
+        "arbitrary_pseudogradient",
+    ],
+    DIMENSIONLESS: [*COUNTS, "snapshot_probability", "client_round_probability", "adaptivity"],
 }
 
 
@@ -235,7 +253,7 @@ def test_a_symbol_assumes_what_the_bounds_justify_and_no_more(name: str) -> None
     assert s is symbol(name)
     assert s.is_real
     assert bool(s.is_positive) == (name in COUNTS or name in POSITIVE)
-    assert s.is_nonnegative
+    assert bool(s.is_nonnegative) == (name not in SIGNED)
     assert bool(s.is_integer) == (name in COUNTS)
 
 

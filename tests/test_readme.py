@@ -1,11 +1,14 @@
 """The README's example runs as it stands there."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from fedtheory.evidence.assess import PUBLISHED
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -21,3 +24,14 @@ def test_ten_line_example(tmp_path):
     assert abs(float(numbers.split()[0]) - (18 * 100 / 19901 + 90e-4)) < 1e-12
     assert "exceeds" in why
     assert (tmp_path / "bound-exact-measured.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_verdicts_of_the_table_are_the_published_ones():
+    rows = json.loads((PUBLISHED / "scorecard.json").read_text())["rows"]
+    published = {f"{row['id']}@{row['edition']}": row["verdict"] for row in rows}
+    told = dict(
+        re.findall(r"^\| (\w+\.\S+@\w+) \| (\w[\w ]*) \|", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
+    assert len(told) >= 8
+    assert told == {ref: published[ref] for ref in told}

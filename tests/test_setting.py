@@ -11,6 +11,7 @@ import pytest
 
 from fedtheory.algorithms import fast
 from fedtheory.claims import all_claims, claim
+from fedtheory.evidence.one_round import one_round
 from fedtheory.evidence.trajectory import peaks
 from fedtheory.federations.logistic import Logistic
 from fedtheory.federations.quadratic import Quadratic
@@ -97,7 +98,12 @@ def test_an_inexact_optimum_widens_the_initial_quantities() -> None:
 # Claims at a setting.
 
 
-@pytest.mark.parametrize("each", all_claims(), ids=lambda each: each.ref)
+RUNS = [
+    c for c in all_claims() if c.functional.scope == "run" and not c.choices and "young_parameter" not in c.quantities
+]
+
+
+@pytest.mark.parametrize("each", RUNS, ids=lambda c: c.ref)
 def test_a_claim_at_a_setting_is_its_evaluation(each: object) -> None:
     setting = usual(federation=quadratic())
     bound = each.at(setting, rounds=[10, 20])
@@ -106,10 +112,32 @@ def test_a_claim_at_a_setting_is_its_evaluation(each: object) -> None:
     # The expected constants were computed in another way: a few roundings.
     np.testing.assert_allclose(bound.value, expected.value, rtol=1e-13)
     assert set(bound.slack) == set(expected.slack)
-    assert None not in bound.slack.values()
+    assert all(slack is not None for slack in bound.slack.values())
     assert set(bound.provenance) == set(bound.quantities) == set(each.quantities)
-    assert bound.provenance["cohort"] == "exact: the algorithm"
+    if "cohort" in each.quantities:
+        assert bound.provenance["cohort"] == "exact: the algorithm"
     assert bound.provenance["smoothness"] == "exact: largest Hessian eigenvalue of a client"
+
+
+def test_quantities_of_a_round_come_from_the_round() -> None:
+    setting = usual(federation=quadratic())
+    bound = claim("fast.eq13").at(setting, rounds=1)
+    assert bound.quantities["objective_decrease"] == one_round(setting).quantities()["objective_decrease"]
+    assert bound.provenance["objective_decrease"] == "exact: the moments of one round"
+    with pytest.raises(ValueError, match=r"fast\.eq35@main needs young_parameter"):
+        claim("fast.eq35").at(setting, rounds=1)
+    assert claim("fast.eq35").at(setting, rounds=1, young_parameter=1.0).provenance["young_parameter"] == "given"
+
+
+def test_a_step_size_that_a_claim_chooses_is_compared_with_the_settings() -> None:
+    setting = usual(federation=quadratic())
+    other = claim("fast.cor1@corrected").at(setting, rounds=100, step_constant=1.0)
+    assert other.slack["local_lr_choice"] < 0 and other.hypotheses_hold is False
+    # c = eta sqrt(R K (q/m + (1 - q)/n)) makes the setting's own step size the chosen one.
+    v = other.quantities
+    h = v["snapshot_probability"] / v["cohort"] + (1 - v["snapshot_probability"]) / v["arbitrary_cohort"]
+    own = v["local_lr"] * (100 * v["local_steps"] * h) ** 0.5
+    assert claim("fast.cor1@corrected").at(setting, rounds=100, step_constant=own).slack["local_lr_choice"] == 0
 
 
 def test_overrides_replace_and_say_so() -> None:

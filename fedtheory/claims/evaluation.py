@@ -1,32 +1,39 @@
-"""Numbers from claims: in floating point over arrays, or in any exact arithmetic."""
+"""Numbers from claims, in floating point over arrays."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
-from ..quantities import RUN_QUANTITIES, check_values
+from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, Quantity, check_values
+from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
 
 if TYPE_CHECKING:
     from ..setting import Setting
     from .statement import Claim
 
+__all__ = ["CHOICE_TOLERANCE", "Bound", "at_setting", "compiled", "evaluate", "fold"]
+
+CHOICE_TOLERANCE = 1e-9
+"""A setting's step size counts as the one that a claim chooses if it is within this relative distance: the choice is
+computed in floating point."""
+
 
 @dataclass(frozen=True)
 class Bound:
-    """A claim at given values.
+    """A claim at given values. What divides by zero follows the rule of ``fedtheory.claims.arithmetic``.
 
     Attributes:
         claim: its ref.
         value: the right side; scalar or array, in the functional's units.
-        terms: the right side's summands by name.
+        terms: the right side's summands by name; +inf where one is undefined.
         slack: by hypothesis: >= 0 where it holds; ``None`` where a quantity of the run is not known ("undecided").
-        quantities: the values that went in.
+        quantities: the values that went in, and those that the claim chose.
         provenance: by quantity, where its value comes from (when taken from a setting).
     """
 
@@ -45,35 +52,47 @@ class Bound:
         return None if any(slack is None for slack in self.slack.values()) else True
 
 
+@dataclass(frozen=True)
+class _Program:
+    """A claim, compiled."""
+
+    needed: tuple[str, ...]
+    choices: Mapping[str, Compiled]
+    terms: Mapping[str, Compiled]
+    slack: Mapping[str, tuple[frozenset[str], Compiled]]
+
+
+@functools.lru_cache(maxsize=256)
+def _program(claim: Claim) -> _Program:
+    slacks = {h.name: h.slack for h in claim.hypotheses}
+    return _Program(
+        tuple(name for name in claim.quantities if name not in RUN_QUANTITIES and name not in claim.choices),
+        {name: compiled(choice) for name, choice in claim.choices.items()},
+        {term.name: compiled_term(term.expression) for term in claim.terms},
+        {name: (frozenset(s.name for s in slack.free_symbols), compiled_slack(slack))
+         for name, slack in slacks.items()},
+    )  # fmt: skip
+
+
 def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
     """See ``Claim.evaluate``."""
-    check_values(values)
-    missing = [n for n in claim.quantities if n not in values and n not in RUN_QUANTITIES]
+    arrays = checked(values)
+    program = _program(claim)
+    for name in claim.choices:
+        if name in values:
+            raise ValueError(f"{name} = {values[name]}: {claim.ref} chooses it, leave it out")
+    missing = [name for name in program.needed if name not in values]
     if missing:
         raise ValueError(f"{claim.ref} needs {', '.join(missing)}")
-    arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
-    terms = {term.name: compiled(term.expression)(arrays) for term in claim.terms}
-    slack = {h.name: _slack(h.slack, arrays) for h in claim.hypotheses}
-    return Bound(claim.ref, functools.reduce(np.add, terms.values()), terms, slack, dict(values))
-
-
-def _slack(expression: sympy.Expr, arrays: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """The slack; where it divides 0 by 0 the condition says nothing, which counts as failing."""
-    if any(s.name not in arrays for s in expression.free_symbols):
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slack = compiled(expression)(arrays)
-    return np.where(np.isnan(slack), -np.inf, slack)[()]
-
-
-@functools.cache
-def compiled(expression: sympy.Expr) -> Callable[[Mapping[str, Any]], np.ndarray]:
-    """A numpy function of a mapping from quantity names to arrays."""
-    names = sorted(s.name for s in expression.free_symbols)
-    arguments = [next(s for s in expression.free_symbols if s.name == name) for name in names]
-    least = {"amin": lambda entries, axis: functools.reduce(np.minimum, entries)}
-    function = sympy.lambdify(arguments, expression, modules=[least, "numpy"])
-    return lambda values: function(*(values[name] for name in names))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        chosen = {name: choice(arrays) for name, choice in program.choices.items()}
+        arrays |= chosen
+        terms = {name: term(arrays) for name, term in program.terms.items()}
+        value = functools.reduce(np.add, terms.values())
+        slack = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.slack.items()}
+    if np.any(np.isnan(value)):  # inf - inf
+        value = np.where(np.isnan(value), np.inf, value)[()]
+    return Bound(claim.ref, value, terms, slack, dict(values) | chosen)
 
 
 def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[str, Any]) -> Bound:
@@ -82,33 +101,50 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
     values = {name: constant.value for name, constant in known.items()} | dict(overrides)
     provenance = {name: f"{constant.kind}: {constant.how}" for name, constant in known.items()}
     provenance |= dict.fromkeys(overrides, "given")
+    own = {name: values.pop(name) for name in claim.choices if name in values}
+    checked(own)
     bound = evaluate(claim, values)
-    return Bound(bound.claim, bound.value, bound.terms, bound.slack, bound.quantities, provenance)
+    slack = dict(bound.slack)
+    for name, value in own.items():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.abs(bound.quantities[name] / np.asarray(value, dtype=float) - 1)
+        slack[f"{name}_choice"] = np.where(off <= CHOICE_TOLERANCE, 0.0, -np.nan_to_num(off, nan=np.inf))[()]
+    return Bound(bound.claim, bound.value, bound.terms, slack, bound.quantities | own, provenance)
 
 
-def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sympy.Rational], Any]) -> Any:
-    """The expression in the arithmetic of ``values``: Fractions (without ``exp``) or real balls, which have the
-    methods ``exp`` and ``min``; ``number`` converts the rational constants.
+def checked(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The values as floats, -0.0 as 0.0.
 
-    >>> from fractions import Fraction
-    >>> x = sympy.Symbol("x")
-    >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
-    Fraction(4, 3)
+    Raises:
+        ValueError: as ``check_values``, which finds the words; here it is only seen, in one pass over each array,
+            whether there is anything to say.
     """
-    if expression.is_Symbol:
-        return values[expression.name]
-    if expression.is_Rational:
-        return number(expression)
-    parts = [fold(part, values, number) for part in expression.args]
-    if expression.is_Add:
-        return functools.reduce(lambda a, b: a + b, parts)
-    if expression.is_Mul:
-        return functools.reduce(lambda a, b: a * b, parts)
-    if expression.is_Pow and expression.exp.is_Integer:
-        exponent = int(expression.exp)
-        return parts[0] ** exponent if exponent >= 0 else number(sympy.Integer(1)) / parts[0] ** -exponent
-    if isinstance(expression, sympy.exp):
-        return parts[0].exp()
-    if isinstance(expression, sympy.Min):
-        return functools.reduce(lambda a, b: a.min(b) if hasattr(a, "min") else min(a, b), parts)
-    raise ValueError(f"no exact arithmetic for {type(expression).__name__} in {expression}")
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in values.items():
+        array = _allowed_floats(QUANTITIES[name], value) if name in QUANTITIES else None
+        if array is None:
+            check_values(values)
+            array = np.asarray(value, dtype=float) + 0.0
+        arrays[name] = array
+    if any(small in arrays and large in arrays and np.any(arrays[small] > arrays[large])
+           for small, large in ORDERED_PAIRS):  # fmt: skip
+        check_values(values)
+    return arrays
+
+
+def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
+    """A number or an array of numbers as floats, if all are plainly allowed."""
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53):
+        low = high = value
+        fractional = known.integer and math.isfinite(value) and value != int(value)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.size:
+        low, high = value.min(), value.max()  # NaN if any entry is
+        fractional = known.integer and value.dtype.kind == "f" and bool((value != np.rint(value)).any())
+    else:
+        return None
+    inside = known.lower <= low and high <= known.upper and -math.inf < low and high < math.inf
+    if fractional or not inside or (known.positive and low == 0):
+        return None
+    if isinstance(value, np.ndarray):
+        return np.asarray(value, dtype=float) + 0.0 if low == 0 else np.asarray(value, dtype=float)
+    return np.float64(value) + 0.0

@@ -2,7 +2,7 @@
 
 The inequality is brought to P/Q >= 0 without cancelling, its critical points are the real roots of the irreducible
 factors of P and Q over the rationals, and signs are decided exactly between and at them. No sign is assumed, and
-neither is that a denominator has one.
+neither is that a denominator has one. What divides by zero follows the rule of ``fedtheory.claims.arithmetic``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import sympy
 from flint import ctx, fmpq, fmpq_poly, fmpz_poly
 
 from ..exact import exact_number
-from ..quantities import _ORDERED_PAIRS, quantity
-from .evaluation import fold
+from ..quantities import ORDERED_PAIRS, quantity
+from .arithmetic import denominators, exact_slack, fold
+from .piecewise import VARIABLE, constant
 
 Interval = tuple[Fraction | float, Fraction | float, bool, bool]
 """(low, high, whether low belongs to it, whether high does)."""
@@ -159,7 +160,7 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
     known = quantity(name)
     low, low_closed = Fraction(known.lower), not (known.positive and known.lower == 0)
     high = known.upper if math.isinf(known.upper) else Fraction(known.upper)
-    for small, large in _ORDERED_PAIRS:
+    for small, large in ORDERED_PAIRS:
         if name == small and large in values:
             high = min(high, values[large])
         if name == large and small in values and values[small] >= low:
@@ -167,73 +168,9 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
     return low, high, low_closed, not math.isinf(high)
 
 
-@dataclass(frozen=True)
-class _Ratio:
-    """numerator/denominator; the denominator keeps every factor that was ever divided by."""
-
-    numerator: fmpq_poly
-    denominator: fmpq_poly
-
-    def __add__(self, other: _Ratio) -> _Ratio:
-        top = self.numerator * other.denominator + other.numerator * self.denominator
-        return _Ratio(top, self.denominator * other.denominator)
-
-    def __mul__(self, other: _Ratio) -> _Ratio:
-        return _Ratio(self.numerator * other.numerator, self.denominator * other.denominator)
-
-    def __truediv__(self, other: _Ratio) -> _Ratio:
-        if other.numerator == 0:
-            raise ZeroDivisionError
-        # (1/d)^-1 is d/1 but divides by d: d^2/d.
-        bottom = self.denominator * other.numerator * other.denominator
-        return _Ratio(self.numerator * other.denominator**2, bottom)
-
-    def __neg__(self) -> _Ratio:
-        return _Ratio(-self.numerator, self.denominator)
-
-
-@dataclass(frozen=True)
-class _Cases:
-    """A piecewise rational function: (value, conditions) each, the value holding where all conditions are >= 0."""
-
-    cases: tuple[tuple[_Ratio, tuple[_Ratio, ...]], ...]
-
-    def __add__(self, other: _Cases) -> _Cases:
-        return self._with(other, _Ratio.__add__)
-
-    def __mul__(self, other: _Cases) -> _Cases:
-        return self._with(other, _Ratio.__mul__)
-
-    def __truediv__(self, other: _Cases) -> _Cases:
-        return self._with(other, _Ratio.__truediv__)
-
-    def __pow__(self, exponent: int) -> _Cases:
-        return _Cases(tuple((_Ratio(r.numerator**exponent, r.denominator**exponent), c) for r, c in self.cases))
-
-    def min(self, other: _Cases) -> _Cases:
-        pairs = [(a, b, (*c, *d)) for a, c in self.cases for b, d in other.cases]
-        first = [(a, (*conditions, b + -a)) for a, b, conditions in pairs]
-        second = [(b, (*conditions, a + -b)) for a, b, conditions in pairs]
-        return _Cases((*first, *second))
-
-    def exp(self) -> _Cases:
-        raise ValueError("it has an exponential")
-
-    def _with(self, other: _Cases, operation: object) -> _Cases:
-        return _Cases(tuple((operation(a, b), (*c, *d)) for a, c in self.cases for b, d in other.cases))
-
-
-def _constant(value: Fraction | sympy.Rational) -> _Cases:
-    number = fmpq(int(value.numerator), int(value.denominator))
-    return _Cases(((_Ratio(fmpq_poly([number]), fmpq_poly([1])), ()),))
-
-
-_VARIABLE = _Cases(((_Ratio(fmpq_poly([0, 1]), fmpq_poly([1])), ()),))
-
-
 def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
     """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, integer
-    powers, Min and Max. Where it divides by zero, x is not allowed.
+    powers, Abs, Min and Max. Where it divides by zero, x is allowed if the limit is +inf (``exact_slack``).
 
     Raises:
         ValueError: the slack is no such expression.
@@ -244,13 +181,48 @@ def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -
     local_lr in (1, 2] or [3, inf)
     >>> print(solution_set(2 - x**2, "local_lr", {}))
     local_lr in (0, 1.41421]
+    >>> print(solution_set((x - 2) / symbol("dissimilarity") ** 2, "local_lr", {"dissimilarity": Fraction(0)}))
+    local_lr in (2, inf)
     """
-    within = bounds(name, values)
-    if slack.has(sympy.Max):
+    if slack.has(sympy.Max, sympy.Abs):
+        slack = slack.replace(sympy.Abs, lambda part: sympy.Max(part, -part, evaluate=False))
         slack = slack.replace(sympy.Max, lambda *parts: -sympy.Min(*(-part for part in parts), evaluate=False))
-    numbers = {other: _constant(value) for other, value in values.items()} | {name: _VARIABLE}
+    one_sided = [d for d in denominators(slack) if d.is_nonnegative]
+    vanishing = [d for d in one_sided if _names(d) <= values.keys() and exact_slack(d, values) == 0]
+    if vanishing:
+        return _with_an_infinite_part(slack, vanishing, name, values)
+    found = _where_defined(slack, name, values)
+    candidates = {root for d in one_sided if name in _names(d) for root in _rational_roots(d, name, values)}
+    low, high, low_closed, high_closed = found.bounds
+    within = [r for r in candidates if low < r < high or (r == low and low_closed) or (r == high and high_closed)]
+    points = [(r, r, True, True) for r in within if exact_slack(slack, {**values, name: r}) >= 0]
+    if not points:
+        return found
+    joined = _whole if quantity(name).integer else _union
+    return Allowed(name, joined(sorted([*found.intervals, *points])), found.bounds)
+
+
+def _with_an_infinite_part(
+    slack: sympy.Expr, vanishing: list[sympy.Expr], name: str, values: Mapping[str, Fraction]
+) -> Allowed:
+    """The same where one quotient c(x)/0 is infinite for every x: where c(x) > 0 and the rest is defined."""
+    infinity = sympy.Dummy(positive=True)
+    quotients = [node for node in sympy.preorder_traversal(slack) if node.is_Pow and 1 / node in vanishing]
+    apart = slack.xreplace(dict.fromkeys(quotients, infinity))
+    growth = sympy.diff(apart, infinity)
+    if len(set(quotients)) > 1 or growth.has(infinity):
+        raise ValueError("it divides by zero in several places or within a minimum")
+    rest = apart.xreplace({infinity: sympy.Integer(0)})
+    defined = _where_defined(growth**2, name, values) & _where_defined(rest**2, name, values)
+    return _where_defined(1 / growth, name, values) & defined
+
+
+def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
+    """{x: slack(x) >= 0} without what divides by zero."""
+    within = bounds(name, values)
+    numbers = {other: constant(value) for other, value in values.items()} | {name: VARIABLE}
     try:
-        cases = fold(slack, numbers, _constant).cases
+        cases = fold(slack, numbers, constant).cases
     except ZeroDivisionError:
         return Allowed(name, (), within)
     branches = [[_Sign(r.numerator * r.denominator, r.denominator) for r in (r, *c)] for r, c in cases]
@@ -278,6 +250,27 @@ def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -
             cells.append((point.above, right[0], not point.rational, right[1], holds))
     intervals = filter(_is_inhabited, _joined(cells))
     return Allowed(name, _whole(intervals) if integer else tuple(intervals), within)
+
+
+def _names(expression: sympy.Expr) -> set[str]:
+    return {s.name for s in expression.free_symbols}
+
+
+def _rational_roots(expression: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> list[Fraction]:
+    """The rational x where a rational expression without Min vanishes."""
+    numbers = {other: constant(value) for other, value in values.items()} | {name: VARIABLE}
+    ratios = [ratio for ratio, _ in fold(expression, numbers, constant).cases]
+    return [Fraction(-f[0], f[1]) for ratio in ratios for f in _factors(ratio.numerator) if len(f) == 2]
+
+
+def _union(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
+    """Disjoint intervals in increasing order; what touches at a point that either holds is joined."""
+    joined: list[Interval] = []
+    for low, high, low_closed, high_closed in intervals:
+        if joined and low == joined[-1][1] and (low_closed or joined[-1][3]):
+            low, _, low_closed, _ = joined.pop()
+        joined.append((low, high, low_closed, high_closed))
+    return tuple(joined)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What one can do with a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare.
 
 Values are single numbers, and a float is the dyadic number that it is: where a function decides, it decides about
-those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ.
+those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ. A quantity that a
+claim chooses is neither given nor asked for; its choice stands for it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from flint import arb, ctx, fmpq
 
 from ..exact import exact_number
 from ..quantities import QUANTITIES, check_values, quantity, symbol
-from .evaluation import compiled, fold
+from .arithmetic import compiled_slack, compiled_term, fold
 from .ranges import Allowed, bounds, solution_set
 from .statement import Claim, Hypothesis
 
-_SAMPLES = 4001
-_DECADES = 15
+_DENSITY = 267
+_SMALLEST, _LARGEST = 1e-300, 1e300
 _FLAT = 1e-13
 
 
@@ -31,8 +32,9 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
 
     A finite union of intervals within the quantity's bounds (those of ``QUANTITIES``, and strong_convexity <=
     smoothness, cohort <= clients, ... where the other one is given). The relation is multiplied out with the sign
-    that its denominator has, whichever that is; where it divides by zero, 0/0 or not, x is not allowed. A
-    hypothesis that does not use the quantity allows all of it or nothing. Exact: see ``Allowed``.
+    that its denominator has, whichever that is; what divides by zero follows the rule of
+    ``fedtheory.claims.arithmetic``. A hypothesis that does not use the quantity allows all of it or nothing. Exact:
+    see ``Allowed``.
 
     Args:
         hypothesis: its name, or a hypothesis itself, such as another reading of it (``Hypothesis.under``).
@@ -59,10 +61,11 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
     peak_full_pseudogradient in [0, 0.5] or (1.5, inf)
     """
     chosen = claim.hypothesis(hypothesis) if isinstance(hypothesis, str) else hypothesis
-    known = _given(quantity_name, values)
-    _complete(f"{chosen.name} of {claim.ref}", [chosen.slack], quantity_name, known)
+    known = _given(claim, quantity_name, values)
+    slack = _with_choices(claim, chosen.slack)
+    _complete(f"{chosen.name} of {claim.ref}", [slack], quantity_name, known)
     try:
-        return solution_set(chosen.slack, quantity_name, known)
+        return solution_set(slack, quantity_name, known)
     except ValueError as error:
         raise ValueError(f"{chosen.name} of {claim.ref} cannot be solved for {quantity_name}: {error}") from None
 
@@ -81,7 +84,7 @@ def largest_step(claim: Claim, /, **values: float) -> float:
     ...              snapshot_probability=0.5)
     0.0375
     """
-    known = _given("local_lr", values)
+    known = _given(claim, "local_lr", values)
     allowed, names = _allowed(claim, "local_lr", known)
     stated = f"the hypotheses {', '.join(names)} of {claim.ref}"
     if not names:
@@ -92,9 +95,9 @@ def largest_step(claim: Claim, /, **values: float) -> float:
         raise ValueError(f"every large local_lr satisfies {stated}: allowed is a claim that bounds it")
     step = allowed.largest if allowed.largest in allowed else math.nextafter(allowed.largest, 0)
     rounded, arrays = step, _arrays(known)
-    slacks = [compiled(claim.hypothesis(name).slack) for name in names]
+    slacks = [compiled_slack(_with_choices(claim, claim.hypothesis(name).slack)) for name in names]
     for _ in range(64):
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if rounded in allowed and all(slack(arrays | _arrays({"local_lr": rounded})) >= 0 for slack in slacks):
                 return rounded
         rounded = math.nextafter(rounded, 0)
@@ -124,11 +127,11 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
     target = exact_number("epsilon", epsilon)
     if target <= 0:
         raise ValueError(f"epsilon = {epsilon}: allowed is a finite number > 0")
-    known = _given("rounds", values)
-    _complete(f"the right side of {claim.ref}", [claim.right_side], "rounds", known)
+    known = _given(claim, "rounds", values)
+    _complete(f"the right side of {claim.ref}", [_right_side(claim)], "rounds", known)
     R = sympy.Symbol("R", real=True, positive=True)
     numbers = {symbol(name): sympy.Rational(v.numerator, v.denominator) for name, v in known.items()}
-    right = claim.right_side.xreplace(numbers | {symbol("rounds"): R})
+    right = _right_side(claim).xreplace(numbers | {symbol("rounds"): R})
     if not _falls(right, R):
         raise ValueError(f"the right side of {claim.ref} is not seen to fall with the rounds: allowed is one that does")
     if _at_most(right, 1, target):
@@ -149,10 +152,9 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
 def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[float, float]:
     """(argmin, min) of the right side over the values of one quantity that every decidable hypothesis allows.
 
-    Deterministic. Candidates: the closed ends of the allowed intervals; the local minima among some 5000 samples of
-    each interval, logarithmic over 15 decades (down from a finite end, both ways from 1 without one) and linear,
-    each refined by Brent's method; for an integer quantity, the whole numbers next to those, or all if there are at
-    most 10^5.
+    Deterministic. Candidates: the closed ends of the allowed intervals; the local minima among samples of each
+    interval between 1e-300 and 1e300, 267 a decade and 1001 evenly spaced ones, each refined by Brent's method; for an
+    integer quantity, the whole numbers next to those, or all if there are at most 10^5.
 
     Accuracy: a minimum between samples that are both larger than the best found is missed if its valley is
     narrower than a sample's distance (0.9 %); otherwise the value has a relative error of about 1e-12 and the
@@ -173,13 +175,13 @@ def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[floa
     Traceback (most recent call last):
     ValueError: the right side of fast.thm1@main has no minimum over rounds: it falls towards inf, which is not allowed
     """
-    known = _given(quantity_name, values)
-    _complete(f"the right side of {claim.ref}", [claim.right_side], quantity_name, known)
+    known = _given(claim, quantity_name, values)
+    _complete(f"the right side of {claim.ref}", [_right_side(claim)], quantity_name, known)
     allowed, names = _allowed(claim, quantity_name, known)
     if allowed.empty:
         raise ValueError(f"no {quantity_name} satisfies the hypotheses {', '.join(names)} of {claim.ref}")
     arrays = _arrays(known)
-    terms = [compiled(term.expression) for term in claim.terms]
+    terms = [compiled_term(_with_choices(claim, term.expression)) for term in claim.terms]
 
     def right(x: np.ndarray | float) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -225,14 +227,27 @@ def dominant_term(claim: Claim, /, **values: float) -> str:
     ...               arbitrary_cohort=1, local_steps=1, local_lr=0.125, snapshot_probability=1, rounds=1000)
     'noise'
     """
-    known = _given(None, values)
-    _complete(f"the right side of {claim.ref}", [claim.right_side], None, known)
+    known = _given(claim, None, values)
+    _complete(f"the right side of {claim.ref}", [_right_side(claim)], None, known)
     arrays = _arrays(known)
-    return max(claim.terms, key=lambda term: float(compiled(term.expression)(arrays))).name
+    at = {term.name: compiled_term(_with_choices(claim, term.expression)) for term in claim.terms}
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return max(claim.terms, key=lambda term: float(at[term.name](arrays))).name
 
 
-def _given(asked: str | None, values: Mapping[str, float]) -> dict[str, Fraction]:
+def _with_choices(claim: Claim, expression: sympy.Expr) -> sympy.Expr:
+    return expression.xreplace({symbol(name): choice for name, choice in claim.choices.items()})
+
+
+def _right_side(claim: Claim) -> sympy.Expr:
+    return _with_choices(claim, claim.right_side)
+
+
+def _given(claim: Claim, asked: str | None, values: Mapping[str, float]) -> dict[str, Fraction]:
     """The values, checked, as Fractions; ``asked`` is the quantity that must not be among them."""
+    for name in claim.choices:
+        if name == asked or name in values:
+            raise ValueError(f"{name}: {claim.ref} chooses it, allowed is any other quantity")
     if asked is not None:
         quantity(asked)
         if asked in values:
@@ -257,7 +272,7 @@ def _complete(what: str, expressions: list[sympy.Expr], asked: str | None, known
 
 def _allowed(claim: Claim, name: str, known: Mapping[str, Fraction]) -> tuple[Allowed, list[str]]:
     """What all decidable hypotheses allow together, and their names."""
-    decidable = [h for h in claim.hypotheses if _names(h.slack) <= {name, *known}]
+    decidable = [h for h in claim.hypotheses if _names(_with_choices(claim, h.slack)) <= {name, *known}]
     within = bounds(name, known)
     sets = [required(claim, h, name, **known) for h in decidable]
     return reduce(Allowed.__and__, sets, Allowed(name, (within,), within)), [h.name for h in decidable]
@@ -266,7 +281,7 @@ def _allowed(claim: Claim, name: str, known: Mapping[str, Fraction]) -> tuple[Al
 def _still_needed(claim: Claim, asked: str, known: Mapping[str, Fraction]) -> str:
     needs = []
     for h in claim.hypotheses:
-        missing = _names(h.slack) - {asked, *known}
+        missing = _names(_with_choices(claim, h.slack)) - {asked, *known}
         needs.append(f"{h.name} needs {', '.join(name for name in QUANTITIES if name in missing)}")
     return "; ".join(needs) or "it has none"
 
@@ -298,7 +313,7 @@ def _ball(number: sympy.Rational | Fraction) -> arb:
 
 def _at_most(right: sympy.Expr, rounds: int, target: Fraction) -> bool:
     """Whether right <= target at so many rounds."""
-    if not right.has(sympy.exp):
+    if not right.has(sympy.exp, sympy.log) and not any(not p.exp.is_Integer for p in right.atoms(sympy.Pow)):
         return fold(right, {"R": Fraction(rounds)}, _fraction) <= target
     return _decided(lambda: fold(right, {"R": arb(rounds)}, _ball), target, lambda ball, goal: ball <= goal)
 
@@ -327,10 +342,11 @@ def _grid(low: float, high: float, low_closed: bool, integer: bool) -> np.ndarra
     and for infinity)."""
     if low == high or (integer and high - low <= 1e5):
         return np.arange(low, high + 1) if integer else np.array([low])
-    top = high if math.isfinite(high) else max(low, 1.0) * 10.0**_DECADES
-    bottom = low if low > 0 else 10.0**-_DECADES * (high if math.isfinite(high) else 1.0)
+    top = high if math.isfinite(high) else _LARGEST
+    bottom = low if low > 0 else min(_SMALLEST, high / 2)
     first = low if low_closed or low > 0 else bottom
-    samples = [np.geomspace(bottom, top, _SAMPLES), np.linspace(first, top, 1001), [first, top]]
+    count = 2 + math.ceil(_DENSITY * (math.log10(top) - math.log10(bottom)))
+    samples = [np.geomspace(bottom, top, count), np.linspace(first, top, 1001), [first, top]]
     grid = np.clip(np.concatenate(samples), first, top)
     return np.unique(np.round(grid) if integer else grid)
 

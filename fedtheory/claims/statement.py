@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING
 import sympy
 
 from ..functionals import Functional
-from ..quantities import QUANTITIES
+from ..quantities import QUANTITIES, symbol
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .asymptotics import Asymptotics
     from .evaluation import Bound
     from .ranges import Allowed
 
@@ -42,7 +44,7 @@ class Hypothesis:
     name: str
     relation: sympy.core.relational.Relational
     source: str
-    alternatives: Mapping[str, sympy.core.relational.Relational] = field(default_factory=dict)
+    alternatives: Mapping[str, sympy.core.relational.Relational] = field(default_factory=dict, hash=False)
     implicit: bool = False
 
     @property
@@ -87,7 +89,9 @@ class Claim:
         functional: the left side.
         terms: the right side's summands, in the printed order.
         hypotheses, assumptions: the conditions.
-        ambiguities: where readings branch.
+        ambiguities: where readings branch; one that has a single option fixes it.
+        choices: quantities that the statement chooses, such as a corollary's step size.
+        rates: the printed O(.) of a corollary whose terms carry the constants that the O(.) hides.
     """
 
     id: str
@@ -99,6 +103,8 @@ class Claim:
     hypotheses: tuple[Hypothesis, ...]
     assumptions: tuple[Assumption, ...]
     ambiguities: tuple[Ambiguity, ...] = ()
+    choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
+    rates: tuple[Term, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -122,21 +128,22 @@ class Claim:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of all quantities that the terms and hypotheses use, in the vocabulary's order."""
-        expressions = [t.expression for t in self.terms]
-        for hypothesis in self.hypotheses:
-            expressions += [hypothesis.slack, *map(slack_of, hypothesis.alternatives.values())]
-        used = {s.name for expression in expressions for s in expression.free_symbols}
-        return tuple(name for name in QUANTITIES if name in used)
+        """Names of all quantities that the terms, hypotheses and choices use, in the vocabulary's order."""
+        return _quantities(self)
 
     def edited(self, edition: str, source: str, **changes: object) -> Claim:
         """Another edition of the same statement: pass ``terms`` or ``hypotheses`` as mappings from the names that
-        differ to their new expression or relation."""
-        terms = {t.name: t.expression for t in self.terms} | dict(changes.pop("terms", {}))
-        relations = dict(changes.pop("hypotheses", {}))
-        hypotheses = tuple(replace(h, relation=relations.get(h.name, h.relation)) for h in self.hypotheses)
-        new_terms = tuple(Term(name, expression) for name, expression in terms.items())
-        return replace(self, edition=edition, source=source, terms=new_terms, hypotheses=hypotheses, **changes)
+        differ to their new expression or relation (or as tuples, which replace all of them). A new name adds a term;
+        a hypothesis has to be one of this claim's."""
+        terms, hypotheses = changes.pop("terms", {}), changes.pop("hypotheses", {})
+        if isinstance(terms, Mapping):
+            merged = {t.name: t.expression for t in self.terms} | dict(terms)
+            terms = tuple(Term(name, expression) for name, expression in merged.items())
+        if isinstance(hypotheses, Mapping):
+            for name in hypotheses:
+                self.hypothesis(name)
+            hypotheses = tuple(replace(h, relation=hypotheses.get(h.name, h.relation)) for h in self.hypotheses)
+        return replace(self, edition=edition, source=source, terms=terms, hypotheses=hypotheses, **changes)
 
     def readings(self) -> Iterator[dict[str, str]]:
         """Every combination of the ambiguities' options, the literal reading first."""
@@ -199,6 +206,12 @@ class Claim:
 
         return dominant_term(self, **values)
 
+    def asymptotics(self) -> Asymptotics:
+        """Each term's leading order as the rounds grow, and the floor: see ``asymptotics.asymptotics``."""
+        from .asymptotics import asymptotics
+
+        return asymptotics(self)
+
     def latex(self, vocabulary: bool = False) -> str:
         """The bound as LaTeX, in the paper's letters or in the names of the vocabulary."""
         from .typeset import claim_latex
@@ -207,6 +220,16 @@ class Claim:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+
+@functools.lru_cache(maxsize=256)
+def _quantities(claim: Claim) -> tuple[str, ...]:
+    expressions = [*(t.expression for t in claim.terms), *claim.choices.values(), *map(symbol, claim.choices)]
+    expressions += [claim.functional.expression] if claim.functional.expression is not None else []
+    for hypothesis in claim.hypotheses:
+        expressions += [hypothesis.slack, *map(slack_of, hypothesis.alternatives.values())]
+    used = {s.name for expression in expressions for s in expression.free_symbols}
+    return tuple(name for name in QUANTITIES if name in used)
 
 
 def slack_of(relation: sympy.core.relational.Relational) -> sympy.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import sympy
@@ -22,6 +23,18 @@ def expression_latex(expression: sympy.Basic, paper: str, vocabulary: bool = Fal
 
 
 def claim_latex(claim: Claim, vocabulary: bool = False) -> str:
-    """functional <= term + term + ..., in the printed order."""
-    terms = " + ".join(expression_latex(term.expression, claim.paper, vocabulary) for term in claim.terms)
-    return rf"{claim.functional.latex} \le {terms}"
+    """functional <= term + term - ..., in the printed order."""
+    first, *others = (expression_latex(term.expression, claim.paper, vocabulary) for term in claim.terms)
+    signed = (f" {term}" if term.startswith("-") else f" + {term}" for term in others)
+    return rf"{claim.functional.latex} \le {first}{''.join(signed)}"
+
+
+def mathtext(latex: str) -> str:
+    """LaTeX as matplotlib's own reader knows it: braces around a fraction's parts, no sizes of delimiters,
+    another name for "at most".
+
+    >>> mathtext(r"\\Big\\|x\\Big\\| \\le y")
+    '\\\\|x\\\\| \\\\leq y'
+    """
+    braced = re.sub(r"\\frac(\w)(\w)", r"\\frac{\1}{\2}", latex)
+    return re.sub(r"\\[Bb]igg?(?![a-z])", "", braced).replace(r"\le ", r"\leq ")

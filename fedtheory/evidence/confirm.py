@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,14 +15,30 @@ from flint import arb
 from .. import __version__
 from ..claims import claim
 from ..claims.statement import Claim, slack_of
-from ..functionals import AVERAGES
+from ..functionals import AVERAGES, SQUARED_GRADIENT
 from ..quantities import RUN_QUANTITIES
-from .balls import ball, decimal, evaluate_exactly, evaluate_in_balls, lower_bound_over_box, working_precision
-from .enclosure import Box, LeftSide, Undecided, left_side, run_boxes
-from .instance import SCHEMA, Instance, parse
+from .balls import (
+    Ball,
+    Number,
+    ball,
+    decimal,
+    evaluate_in_balls,
+    evaluate_number,
+    evaluate_or_limit,
+    lower_bound_over_box,
+    working_precision,
+)
+from .enclosure import FOLLOWED, Box, Undecided, left_side, run_boxes
+from .entries import shown
+from .exact_values import exact_quantities, known, true_constants
+from .instance import SCHEMA, AnyInstance, FunctionInstance, Instance, ValuesInstance, is_about_one_round, parse
+from .one_round import one_round
 
-Slack = arb | Fraction | None
+Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
+
+Reading = dict[str, str]
+"""Option by ambiguity."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +48,20 @@ class ReadingJudgement:
     Attributes:
         reading: option by ambiguity.
         slack: by hypothesis or assumption, a proven lower bound, >= 0; ``None`` where it is not shown to hold.
-        left, right: enclosures of the two sides.
-        undecided: why a run quantity could not be enclosed, or "".
+        left, right: enclosures of the two sides; not finite where the instance has no such run.
+        ratio: left / right. Terms that can be negative count on the other side: with left and terms split into
+            positive and negative parts, (left^+ + sum of term^-) / (sum of term^+ + left^-).
+        undecided: why a side or a run quantity could not be enclosed, or "".
+        note: how run quantities were enclosed, where that is not the usual way, or "".
     """
 
-    reading: dict[str, str]
+    reading: Reading
     slack: dict[str, Slack]
     left: arb
     right: arb
+    ratio: arb
     undecided: str = ""
+    note: str = ""
 
     @property
     def failing(self) -> list[str]:
@@ -53,40 +74,43 @@ class ReadingJudgement:
         return not self.failing and bool(self.left > self.right)
 
     def to_json(self) -> dict[str, Any]:
+        remarks = {"undecided": self.undecided, "note": self.note}
         return {
             "reading": self.reading,
             "slack": {name: None if slack is None else decimal(slack) for name, slack in self.slack.items()},
             "left": decimal(self.left),
             "right": decimal(self.right),
-            "ratio": decimal(self.left / self.right),
+            "ratio": decimal(self.ratio),
             "refutes": self.refutes,
-        } | ({"undecided": self.undecided} if self.undecided else {})
+        } | {key: text for key, text in remarks.items() if text}
 
 
 @dataclass(frozen=True)
 class Judgement:
     """An instance under every reading of its claim, the literal reading first."""
 
-    instance: Instance
+    instance: AnyInstance
     readings: tuple[ReadingJudgement, ...]
+    statement: Claim
 
     @property
     def refutes(self) -> bool:
-        """Whether the claim falls under EVERY reading (charity)."""
+        """Whether the claim falls under EVERY reading (charity). Only such a judgement makes a verdict ``refuted``;
+        one that falls under some readings is still an instance worth a file, which says ``"refutes": false``."""
         return all(reading.refutes for reading in self.readings)
 
     def to_json(self) -> dict[str, Any]:
         """The instance's file: what it is, every printed hypothesis with its slack, the readings tried."""
-        statement = claim(self.instance.claim)
-        literal = self.readings[0]
-        conditions = [(a.name, f"{a.quantity} as the federation has it", a.source) for a in statement.assumptions]
+        statement, literal_json = self.statement, self.readings[0].to_json()
+        conditions = [(a.name, f"{a.quantity} as the {_bearer(self.instance)} has it", a.source)
+                      for a in statement.assumptions]  # fmt: skip
         conditions += [(h.name, str(h.relation), h.source) for h in statement.hypotheses]
-        literal_json = literal.to_json()
         return {
             "schema": SCHEMA,
             "fedtheory": __version__,
             **self.instance.to_json(),
             "functional": statement.functional.meaning,
+            **({"chosen": self._chosen()} if statement.choices else {}),
             "hypotheses": [
                 {"name": name, "statement": text, "source": source, "slack": literal_json["slack"][name]}
                 for name, text, source in conditions
@@ -96,25 +120,103 @@ class Judgement:
             "readings": [reading.to_json() for reading in self.readings],
         }
 
+    def _chosen(self) -> list[dict[str, str]]:
+        with working_precision():
+            values = exact_quantities(self.instance, self.statement)
+        return [{"name": name, "statement": str(choice), "value": decimal(values[name])}
+                for name, choice in self.statement.choices.items()]  # fmt: skip
 
-def judge(instance: Instance, follow: bool = True) -> Judgement:
-    """The instance under every reading of its claim. Unless ``follow``, deterministic runs are enclosed without
-    following them round by round: quicker, and proves no more."""
+
+def _bearer(instance: AnyInstance) -> str:
+    return "function" if isinstance(instance, FunctionInstance) else "federation"
+
+
+def judge(instance: AnyInstance, follow: bool = True, statement: Claim | None = None) -> Judgement:
+    """The instance under every reading of its claim, or of ``statement`` instead: someone's own claim, or a changed
+    copy of one.
+
+    Unless ``follow``, deterministic runs are enclosed without following them round by round: quicker, and proves no
+    more.
+
+    Raises:
+        ValueError: it is no instance of the claim, or the claim uses what such an instance does not have.
+    """
+    statement = claim(instance.claim) if statement is None else statement
+    instance.check(statement)
     with working_precision():
-        return Judgement(instance, tuple(_judge_readings(instance, follow)))
+        if isinstance(instance, FunctionInstance):
+            readings = _judge_function(instance, statement)
+        elif isinstance(instance, ValuesInstance):
+            readings = _judge_values(instance, statement)
+        else:
+            readings = _judge_run(instance, statement, follow)
+        return Judgement(instance, tuple(readings), statement)
 
 
-def _judge_readings(instance: Instance, follow: bool) -> Iterator[ReadingJudgement]:
-    statement = claim(instance.claim)
-    exact = _exact_quantities(instance)
-    right = evaluate_in_balls(statement.right_side, exact)
-    fixed_slack = _assumption_slack(statement, instance)
-    lefts = functools.cache(lambda *how: left_side(instance, *how))
-    boxes = functools.cache(lambda *how: run_boxes(instance, *how, follow))
-    slacks = functools.cache(lambda relation, *how: _hypothesis_slack(slack_of(relation), exact, lambda: boxes(*how)))
+# Functions and values -------------------------------------------------------------------------------------------------
+
+
+def _judge_function(instance: FunctionInstance, statement: Claim) -> Iterator[ReadingJudgement]:
+    points, functional = instance.points, statement.functional
+    true = {"smoothness": points.smoothness, "strong_convexity": points.strong_convexity}
+    distances = {name: ball(square).sqrt() for name, square in points.squares(functional).items()}
+    values = true | dict(instance.constants) | distances
+    slack = _assumption_slack(statement, instance.constants, true)
+    yield from _judge_fixed(statement, values, slack, points.left(functional))
+
+
+def _judge_values(instance: ValuesInstance, statement: Claim) -> Iterator[ReadingJudgement]:
+    try:
+        left = evaluate_number(statement.functional.expression, instance.values)
+    except ZeroDivisionError:
+        raise ValueError(f"values: {statement.functional.meaning} divides by zero") from None
+    yield from _judge_fixed(statement, instance.values, {}, left)
+
+
+def _judge_fixed(
+    statement: Claim, values: Mapping[str, Number], slack: dict[str, Slack], left: Number
+) -> Iterator[ReadingJudgement]:
+    """All readings, where only the relations of hypotheses depend on the reading."""
     for reading in statement.readings():
-        how = (reading.get("snapshots", "period"), reading.get("uniform cohort", "without replacement"))
-        slack, undecided = dict(fixed_slack), ""
+        conditions = [(h.name, slack_of(h.under(reading).relation)) for h in statement.hypotheses]
+        more = {name: _non_negative(evaluate_or_limit(known(e, values), values)) for name, e in conditions}
+        yield ReadingJudgement(reading, slack | more, ball(left), *_right_and_ratio(statement, values, left))
+
+
+# Runs and rounds ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The instance under one way of running the algorithm.
+
+    Attributes:
+        values: all quantities that it fixes.
+        left: the left side, by which iterates an average runs over.
+    """
+
+    values: Mapping[str, Number]
+    left: Callable[[str], Number]
+
+
+def _judge_run(instance: Instance, statement: Claim, follow: bool) -> Iterator[ReadingJudgement]:
+    values = exact_quantities(instance, statement)
+    step = values["local_lr"]
+    stepped = replace(instance, local_lr=step if isinstance(step, Fraction) else Ball(step))
+    fixed_slack = _assumption_slack(statement, instance.constants, true_constants(instance, squared=True))
+    ways = functools.cache(lambda *how: _way(stepped, statement, values, *how))
+    boxes = functools.cache(lambda *how: run_boxes(stepped, *how, follow))
+    slacks = functools.cache(
+        lambda relation, *how: _hypothesis_slack(slack_of(relation), ways(*how[:2]).values, lambda: boxes(*how))
+    )
+    for reading in statement.readings():
+        how = _how(instance, statement, reading)
+        if how[0] == "period" and instance.period is None:
+            why = f"snapshots with probability {instance.probability} have no period"
+            none = dict.fromkeys([h.name for h in statement.hypotheses])
+            yield ReadingJudgement(reading, fixed_slack | none, arb("nan"), arb("nan"), arb("nan"), why)
+            continue
+        slack, undecided, way = dict(fixed_slack), "", ways(*how)
         for hypothesis in statement.hypotheses:
             try:
                 slack[hypothesis.name] = slacks(
@@ -122,114 +224,132 @@ def _judge_readings(instance: Instance, follow: bool) -> Iterator[ReadingJudgeme
                 )
             except Undecided as reason:
                 slack[hypothesis.name], undecided = None, str(reason)
-        left: LeftSide = lefts(*how)
-        value = left.of(statement.functional, reading.get("average", AVERAGES[0]))
-        yield ReadingJudgement(reading, slack, value, right, undecided)
+        left = way.left(reading.get("average", AVERAGES[0]))
+        right, ratio = _right_and_ratio(statement, way.values, left)
+        note = _note(stepped, statement, how)
+        yield ReadingJudgement(reading, slack, ball(left), right, ratio, undecided, note)
 
 
-def _exact_quantities(instance: Instance) -> dict[str, Fraction | arb]:
-    """Every quantity that the instance fixes; exact, but for a distance that is a square root."""
-    setting = instance.setting()
-    fed = setting.federation
-    shift = setting.exact_start - fed.exact_optimum
-    return {
-        **instance.constants,
-        "initial_gap": shift @ (fed.exact_hessians.sum(0) / Fraction(fed.clients)) @ shift / 2,
-        "initial_distance": ball(shift @ shift).sqrt(),
-        "clients": Fraction(fed.clients),
-        "cohort": Fraction(instance.cohort),
-        "arbitrary_cohort": Fraction(len(instance.members)),
-        "local_steps": Fraction(instance.local_steps),
-        "local_lr": instance.local_lr,
-        "rounds": Fraction(instance.rounds),
-        "snapshot_probability": Fraction(1, instance.snapshot_period),
-        "snapshot_period": Fraction(instance.snapshot_period),
-    }
+def _how(instance: Instance, statement: Claim, reading: Reading) -> tuple[str, str]:
+    """How the algorithm runs under a reading. A claim about one round speaks of the probability of its kind; where a
+    claim does not say which, snapshots come as the instance has them."""
+    own = "probability" if instance.snapshot_period is None else "period"
+    snapshots = "probability" if is_about_one_round(statement) else reading.get("snapshots", own)
+    return snapshots, reading.get("uniform cohort", "without replacement")
 
 
-def _assumption_slack(statement: Claim, instance: Instance) -> dict[str, Fraction | None]:
-    """By assumption: how far the stated constant is on the safe side of the federation's own (squared for the
-    dissimilarity, which is a length); ``None`` if it is not."""
-    true = _true_constants(instance)
+def _way(instance: Instance, statement: Claim, values: Mapping[str, Number], snapshots: str, cohort_draw: str) -> _Way:
+    if not is_about_one_round(statement):
+        side = left_side(instance, snapshots, cohort_draw)
+        return _Way(values, lambda average: side.of(statement.functional, average))
+    if not isinstance(instance.local_lr, Fraction):
+        raise ValueError(
+            "local_lr: the claim chooses no rational one; allowed in a claim about one round is a rational"
+        )
+    found = one_round(instance.setting(snapshots, cohort_draw), exact=True)
+    norm = {"gradient_norm": ball(found.left(SQUARED_GRADIENT)).sqrt()}
+    left = found.left(statement.functional) if instance.rounds == 1 else arb("nan")
+    return _Way({**values, **norm, **found.quantities()}, lambda average: left)
+
+
+def _note(instance: Instance, statement: Claim, how: tuple[str, str]) -> str:
+    not_followed = instance.rounds > FOLLOWED and set(RUN_QUANTITIES) & set(statement.quantities)
+    if not_followed and instance.setting(*how).deterministic:
+        return f"longer than {FOLLOWED} rounds: run quantities by an invariant interval"
+    return ""
+
+
+def _assumption_slack(
+    statement: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Number]
+) -> dict[str, Fraction | None]:
+    """By assumption: how far the stated constant is on the safe side of the true one (both squared for the
+    dissimilarity, which is a length); ``None`` if it is not.
+
+    Raises:
+        ValueError: there is no true one.
+    """
     slack = {}
     for assumption in statement.assumptions:
-        stated, actual = instance.constants[assumption.quantity], true[assumption.quantity]
-        if assumption.quantity == "dissimilarity":
-            stated = stated**2
-        margin = actual - stated if assumption.from_below else stated - actual
-        slack[assumption.name] = margin if margin >= 0 and stated >= 0 else None
+        name = assumption.quantity
+        if name not in true:
+            reason = "hessians differ between clients, so it is infinite" if name == "dissimilarity" else "unknown"
+            raise ValueError(f"{name} of {assumption.name}: {reason}")
+        value = stated[name] ** 2 if name == "dissimilarity" else stated[name]
+        margin = true[name] - value if assumption.from_below else value - true[name]
+        slack[assumption.name] = margin if margin >= 0 and value >= 0 else None
     return slack
 
 
-def _true_constants(instance: Instance) -> dict[str, Fraction]:
-    """The federation's constants in rational arithmetic; the dissimilarity squared."""
-    fed = instance.setting().federation
-    eigenvalues = [v for row in instance.hessians for v in row]
-    return {
-        "smoothness": max(eigenvalues),
-        "strong_convexity": min(eigenvalues),
-        "gradient_noise": fed.exact_gradient_noise,
-        "dissimilarity": fed.exact_squared_dissimilarity,
-    }
+# Sides and hypotheses -------------------------------------------------------------------------------------------------
 
 
-def _hypothesis_slack(expression: sympy.Expr, exact: dict[str, Any], boxes: Callable[[], list[Box]]) -> Slack:
+def _right_and_ratio(statement: Claim, values: Mapping[str, Number], left: Number) -> tuple[arb, arb]:
+    terms = [evaluate_in_balls(known(term.expression, values), values) for term in statement.terms]
+    zero, left = arb(0), ball(left)
+    above = left.max(zero) + sum(((-term).max(zero) for term in terms), zero)
+    below = (-left).max(zero) + sum((term.max(zero) for term in terms), zero)
+    ratio = above / below
+    if below == 0:
+        ratio = zero if above == 0 else arb("inf")
+    return sum(terms, zero), ratio
+
+
+def _hypothesis_slack(expression: sympy.Expr, values: Mapping[str, Number], boxes: Callable[[], list[Box]]) -> Slack:
     """A proven lower bound >= 0 of the slack; ``None`` if there is none."""
-    if not {s.name for s in expression.free_symbols} & set(RUN_QUANTITIES):
-        return _sign_checked(expression, exact)
-    known = {s: sympy.Rational(exact[s.name].numerator, exact[s.name].denominator)
-             for s in expression.free_symbols if s.name not in RUN_QUANTITIES}  # fmt: skip
-    bounds = [_slack_over_box(expression.xreplace(known), box) for box in boxes()]
+    names = [name for name in RUN_QUANTITIES if name in {s.name for s in expression.free_symbols}]
+    if not names:
+        return _non_negative(evaluate_or_limit(known(expression, values), values))
+    # Numbers that are known combine before balls blur them.
+    exact = {s: values[s.name] for s in expression.free_symbols if isinstance(values.get(s.name), Fraction)}
+    rest = expression.xreplace({s: sympy.Rational(v.numerator, v.denominator) for s, v in exact.items()})
+
+    def slack(point: Sequence[arb]) -> arb:
+        return ball(evaluate_or_limit(rest, {**values, **dict(zip(names, point, strict=True))}))
+
+    bounds = [lower_bound_over_box(slack, [box[name] for name in names]) for box in boxes()]
     return None if any(b is None for b in bounds) else functools.reduce(lambda a, b: a.min(b), bounds)
 
 
-def _sign_checked(expression: sympy.Expr, exact: dict[str, Any]) -> Slack:
-    if all(isinstance(exact[s.name], Fraction) for s in expression.free_symbols):
-        try:
-            slack = evaluate_exactly(expression, exact)
-        except ZeroDivisionError:  # a condition that divides by zero is not shown to hold
-            return None
-    else:
-        slack = evaluate_in_balls(expression, exact)
-    return slack if slack >= 0 else None
-
-
-def _slack_over_box(expression: sympy.Expr, box: Box) -> arb | None:
-    names = [name for name in RUN_QUANTITIES if name in {s.name for s in expression.free_symbols}]
-    return lower_bound_over_box(
-        lambda values: evaluate_in_balls(expression, dict(zip(names, values, strict=True))),
-        [box[name] for name in names],
-    )
+def _non_negative(slack: Slack) -> Slack:
+    return slack if slack is not None and slack >= 0 else None
 
 
 class ReplayError(ValueError):
     """A recorded instance does not say what its numbers say."""
 
 
-def replay(data: dict[str, Any]) -> Judgement:
-    """Judge a recorded instance afresh and compare everything that the file states.
+def replay(data: dict[str, Any], statement: Claim | None = None) -> Judgement:
+    """Judge a recorded instance afresh, of its claim or of ``statement`` instead, and compare everything that the file
+    states. It may fall under some readings only: its ``refutes`` says whether it falls under all.
 
     Raises:
-        ReplayError: a hypothesis fails, the bound is not exceeded, or a recorded number is not the recomputed one.
+        ReplayError: under every reading a hypothesis fails or the bound is not exceeded (it is said how under the
+            literal one), or a recorded number is not the recomputed one.
         ValueError: the file is not an instance.
     """
     if type(data.get("schema")) is not int or data["schema"] != SCHEMA:
-        raise ValueError(f"schema = {data.get('schema')!r}: allowed is {SCHEMA}")
-    judgement = judge(parse(data))
+        raise ValueError(f"schema = {shown(data.get('schema'))}: allowed is {SCHEMA}")
+    judgement = judge(parse(data, statement), statement=statement)
     literal = judgement.readings[0]
-    if literal.failing:
-        raise ReplayError(f"{judgement.instance.claim}: the hypothesis {literal.failing[0]} does not hold")
-    if not literal.refutes:
+    if not any(reading.refutes for reading in judgement.readings):
+        if literal.failing:
+            raise ReplayError(f"{judgement.instance.claim}: the hypothesis {literal.failing[0]} does not hold")
         raise ReplayError(f"{judgement.instance.claim}: the bound is not exceeded: "
                           f"left {decimal(literal.left)}, right {decimal(literal.right)}")  # fmt: skip
-    for key, value in judgement.to_json().items():
-        # Compared as text, since 1, 1.0 and True are equal to Python.
-        if key != "fedtheory" and json.dumps(data.get(key)) != json.dumps(value):
-            raise ReplayError(f"{judgement.instance.claim}: the file says {key} = {_short(data.get(key))}, "
-                              f"recomputed is {_short(value)}")  # fmt: skip
+    recomputed = judgement.to_json()
+    for key, value in recomputed.items():
+        if key != "fedtheory" and not _same(data.get(key), value):
+            raise ReplayError(f"{judgement.instance.claim}: the file says {key} = {shown(data.get(key))}, "
+                              f"recomputed is {shown(value)}")  # fmt: skip
+    for key in data:
+        if key not in recomputed:
+            raise ReplayError(f"{judgement.instance.claim}: the file says {shown(key)}, which no instance has")
     return judgement
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+def _same(recorded: Any, value: Any) -> bool:
+    """Whether two pieces of plain data are the same: compared as text, since 1, 1.0 and True are equal to Python."""
+    try:
+        return json.dumps(recorded) == json.dumps(value)
+    except (RecursionError, TypeError, ValueError):  # too deep, or no plain data
+        return False

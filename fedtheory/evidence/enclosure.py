@@ -2,8 +2,9 @@
 
 The left side follows from the exact recursion of second moments, in balls. The run quantities G_1 to G_3 are maxima
 over the run: they are enclosed by following the run where it is deterministic, and by an invariant interval where it
-is random (one dimension, one curvature, no noise): then a round moves x a share a = 1 - (1 - eta h)^K of the way to
-the mean minimiser of the cohort, so x never leaves the hull of its start and of the minimisers that a cohort can have.
+is random or long (one dimension, one curvature, no noise): then a round moves x a share a = 1 - (1 - eta h)^K of the
+way to the mean minimiser of the cohort, so x never leaves the hull of its start and of the minimisers that a cohort can
+have.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ from flint import arb
 
 from ..functionals import Functional
 from ..quantities import RUN_QUANTITIES
-from .balls import ball, ball_matrix, interval
+from ..setting import Setting
+from .balls import Ball, ball, ball_matrix, interval
 from .instance import Instance
 from .moments import accumulating, initial_moments
 from .rounds import local_maps, mean_map, observable_weights, schedule, second_moment_map
+
+FOLLOWED = 10**6
+"""Deterministic runs are followed round by round over at most so many rounds; longer ones are enclosed like random
+ones, by an invariant interval."""
 
 Box = dict[str, arb]
 """An interval for each run quantity."""
@@ -52,7 +58,9 @@ class LeftSide:
 
 def left_side(instance: Instance, snapshots: str, cohort_draw: str) -> LeftSide:
     """The exact expected errors after ``instance.rounds`` rounds, in balls."""
-    setting = instance.setting(snapshots, cohort_draw)
+    # A step size in a ball keeps its powers from growing by their digits.
+    step = instance.local_lr if isinstance(instance.local_lr, Ball) else Ball(ball(instance.local_lr))
+    setting = replace(instance, local_lr=step).setting(snapshots, cohort_draw)
     weights = observable_weights(setting.federation, exact=True)
     start = initial_moments(setting, exact=True)
     final, sums, initial = {}, {}, {}
@@ -77,21 +85,23 @@ def run_boxes(instance: Instance, snapshots: str, cohort_draw: str, local_index:
     0 with periodic snapshots of period 2 or more over two rounds or more, q^R + (1 - q)^R with random ones, and leave a
     maximum over no rounds).
 
-    A deterministic run is followed round by round, or, unless ``follow``, enclosed like a random one.
+    A deterministic run is followed round by round (there a maximum over no rounds is 0), or, unless ``follow`` and
+    over more than ``FOLLOWED`` rounds, enclosed like a random one.
 
     Raises:
-        Undecided: the runs are random and not of the kind that an invariant interval covers.
+        Undecided: no run has rounds of both kinds, or the runs are not of the kind that an invariant interval covers.
     """
     setting = instance.setting(snapshots, cohort_draw)
     shifted = local_index == "k = 1..K"
-    if setting.deterministic and follow:
-        return [_deterministic_box(instance, shifted)]
+    if setting.deterministic and follow and instance.rounds <= FOLLOWED:
+        return [_deterministic_box(setting, instance.rounds, shifted)]
+    if instance.rounds == 1 or instance.probability in (0, 1):
+        raise Undecided("no run has rounds of both kinds, so a maximum is over no rounds")
     return list(_invariant_boxes(instance, snapshots, cohort_draw, shifted))
 
 
-def _deterministic_box(instance: Instance, shifted: bool) -> Box:
+def _deterministic_box(setting: Setting, rounds: int, shifted: bool) -> Box:
     """Follow the run in balls, round by round."""
-    setting = instance.setting()
     local = local_maps(setting, exact=True)
     sums = local.gradient_sums()
     if shifted:
@@ -104,8 +114,9 @@ def _deterministic_box(instance: Instance, shifted: bool) -> Box:
     first, rest = ball_matrix(plan.first), ball_matrix(plan.rest)
     state = ball_matrix(np.append(setting.exact_start - setting.federation.exact_optimum, Fraction(1)))
     peaks = [arb(0), arb(0)]
-    for round in range(instance.rounds):
-        snapshot = round % plan.period == 0
+    algorithm = setting.algorithm
+    for round in range(rounds):
+        snapshot = round % plan.period == 0 if algorithm.periodic else algorithm.snapshot_probability == 1
         gradient = (full if snapshot else arbitrary) * state
         size = sum((gradient[i, 0] ** 2 for i in range(gradient.nrows())), arb(0))
         peaks[not snapshot] = peaks[not snapshot].max(size)
@@ -115,10 +126,11 @@ def _deterministic_box(instance: Instance, shifted: bool) -> Box:
 
 def _invariant_boxes(instance: Instance, snapshots: str, cohort_draw: str, shifted: bool) -> Iterator[Box]:
     curvatures = {row[0] for row in instance.hessians}
-    if len(instance.start) > 1 or len(curvatures) > 1 or instance.constants["gradient_noise"] != 0:
-        raise Undecided("random runs are enclosed in one dimension, with one curvature and without noise only")
+    noisy = instance.constants.get("gradient_noise", 0) != 0
+    if len(instance.start) > 1 or len(curvatures) > 1 or noisy:
+        raise Undecided("the run quantities are enclosed in one dimension, with one curvature and without noise only")
     step = 1 - instance.local_lr * curvatures.pop()
-    if not 0 <= step < 1:
+    if not (ball(step) >= 0 and ball(step) < 1):
         raise Undecided("the local step size is above 1 / curvature")
     scale = (1 - step**instance.local_steps) / instance.local_lr * (step if shifted else 1)
     geometry = _Geometry.of(instance, cohort_draw)

@@ -1,134 +1,327 @@
-"""Instances: small, exact examples of an algorithm on a federation, in files that anyone can replay.
+"""Instances: small, exact examples of what a claim speaks about, in files that anyone can replay.
 
-All numbers are integers or strings of rationals ("1/100"); they are parsed, never evaluated.
+Three kinds, by what the claim bounds: runs of an algorithm on a federation (one round is a run of one round), a
+function at points, values of quantities. All numbers are integers or strings of rationals ("1/100"); they are parsed,
+never evaluated.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sympy import Le
 
 from ..algorithms import fast
 from ..claims import claim
+from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..participation import Fixed
-from ..quantities import check_values
+from ..quantities import QUANTITIES, check_values, symbol
 from ..setting import Setting
+from .balls import Ball
+from .entries import Rationals, check_kind, entry, indices, matrix, rational, rational_entry, rationals, shown, vector
+from .points import Points
 
 SCHEMA = 1
 
+CHOSEN = "chosen"
+"""What a file has for a step size that the claim chooses."""
 
-def stated_constants(ref: str) -> tuple[str, ...]:
-    """The constants that an instance of the claim states and that its federation must respect: the claim's
-    assumptions speak of them."""
-    return tuple(assumption.quantity for assumption in claim(ref).assumptions)
+FREE = ("young_parameter", "step_constant")
+"""Quantities that neither a federation nor an algorithm has: where a claim speaks of one, the instance states it."""
+
+LARGEST = {
+    "clients": 100, "dimension": 4, "cohort": 10**15, "local_steps": 100, "snapshot_period": 10**15, "rounds": 10**15,
+}  # fmt: skip
+"""What an instance may have: exact arithmetic takes too long beyond."""
+
+LARGEST_ROUND = 300_000
+"""What one round, which is exact throughout, may have of clients * dimension * local_steps * bits: so many bits its
+longest numbers can reach, where the longest number of the instance has ``bits``."""
+
+
+def stated_constants(statement: Claim | str) -> tuple[str, ...]:
+    """The quantities that an instance of the claim states: those that its assumptions speak of, which its federation
+    must respect, and those in ``FREE`` that it uses.
+
+    >>> stated_constants("fast.eq38")
+    ('smoothness', 'gradient_noise', 'dissimilarity', 'strong_convexity', 'young_parameter')
+    """
+    statement = claim(statement) if isinstance(statement, str) else statement
+    free = (name for name in FREE if name in statement.quantities)
+    return (*(assumption.quantity for assumption in statement.assumptions), *free)
+
+
+def is_about_one_round(statement: Claim) -> bool:
+    """Whether the claim speaks of one round from x_0, by its functional or by the hypothesis rounds <= 1."""
+    one_round = Le(symbol("rounds"), 1)
+    return statement.functional.scope == "round" or any(h.relation == one_round for h in statement.hypotheses)
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A setting with rational numbers, for one claim.
+    """A setting with rational numbers, for one claim about runs or about one round.
 
     Attributes:
         claim: its ref.
         hessians: (M, D), diagonals. centres: (M, D). start: (D,). All Fractions.
-        cohort, local_steps, local_lr, snapshot_period: FAST's parameters; the probability is 1 / snapshot_period.
+        cohort, local_steps, local_lr: FAST's parameters; a step size ``None`` is the one that the claim chooses.
+        snapshot_period: I, which stands for the probability 1/I where the claim is read so; or ``None``.
         members: the clients of every arbitrary round.
         rounds: R.
-        constants: the values of ``stated_constants`` that enter the claim.
+        constants: the values of ``stated_constants``. The federation has the gradient noise that is stated.
+        snapshot_probability: q, exactly where there is no period.
     """
 
     claim: str
-    hessians: tuple[tuple[Fraction, ...], ...]
-    centres: tuple[tuple[Fraction, ...], ...]
-    start: tuple[Fraction, ...]
+    hessians: tuple[Rationals, ...]
+    centres: tuple[Rationals, ...]
+    start: Rationals
     cohort: int
     local_steps: int
-    local_lr: Fraction
-    snapshot_period: int
+    local_lr: Fraction | Ball | None
+    snapshot_period: int | None
     members: tuple[int, ...]
     rounds: int
     constants: Mapping[str, Fraction]
+    snapshot_probability: Fraction | None = None
 
-    def setting(self, snapshots: str = "period", cohort_draw: str = "without replacement") -> Setting:
-        """The setting, with snapshots by ``period`` or by ``probability``, cohorts drawn as said."""
-        snapshot = {"snapshot_period": self.snapshot_period}
-        if snapshots == "probability":
-            snapshot = {"snapshot_probability": Fraction(1, self.snapshot_period)}
+    @property
+    def probability(self) -> Fraction:
+        """q, or 1/I."""
+        return self.snapshot_probability if self.snapshot_period is None else Fraction(1, self.snapshot_period)
+
+    @property
+    def period(self) -> int | None:
+        """I, or 1/q where that is a whole number."""
+        return self.probability.denominator if self.probability.numerator == 1 else None
+
+    @property
+    def federation(self) -> Quadratic:
+        return Quadratic(self.hessians, self.centres, gradient_noise=self.constants.get("gradient_noise", Fraction(0)))
+
+    def setting(self, snapshots: str | None = None, cohort_draw: str = "without replacement") -> Setting:
+        """The setting, with snapshots by ``period`` or by ``probability`` (default: as the instance has them), cohorts
+        drawn as said.
+
+        Raises:
+            ValueError: numbers out of bounds; a step size that is yet to be chosen; no period.
+        """
+        snapshots = snapshots or ("probability" if self.snapshot_period is None else "period")
+        if self.local_lr is None:
+            raise ValueError("local_lr = None: the claim chooses it, so it is known to `judge` only")
+        if snapshots == "period" and self.period is None:
+            raise ValueError(f"snapshot_probability = {self.probability}: allowed with a period is 1/period")
+        rule = {"snapshot_period": self.period} if snapshots == "period" else {"snapshot_probability": self.probability}
+        is_ball = isinstance(self.local_lr, Ball)
         algorithm = fast(
-            cohort=self.cohort, local_lr=self.local_lr, local_steps=self.local_steps,
-            replacement=cohort_draw == "with replacement", **snapshot,
+            cohort=self.cohort, local_lr=Fraction(1) if is_ball else self.local_lr, local_steps=self.local_steps,
+            replacement=cohort_draw == "with replacement", **rule,
         )  # fmt: skip
-        federation = Quadratic(self.hessians, self.centres, gradient_noise=self.constants["gradient_noise"])
-        return Setting(federation, algorithm, Fixed(self.members), start=list(self.start))
+        if is_ball:  # which no algorithm that runs could have
+            algorithm = replace(algorithm, local_lr=self.local_lr)
+        return Setting(self.federation, algorithm, Fixed(self.members), start=list(self.start))
+
+    def check(self, statement: Claim) -> None:
+        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
+        _check_scope(statement, "run", "round")
+        _check_constants(statement, self.constants)
+        unknown = sorted(set(statement.choices) - {"local_lr"})
+        if unknown:
+            raise ValueError(f"{statement.ref} chooses {unknown[0]}: allowed is local_lr")
+        if (self.local_lr is None) != bool(statement.choices):
+            rule = "left to the claim, which chooses it" if statement.choices else "a rational"
+            raise ValueError(f"local_lr = {CHOSEN if self.local_lr is None else self.local_lr}: allowed is {rule}")
+        if (self.snapshot_period is None) == (self.snapshot_probability is None):
+            raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
+        sizes = {name: getattr(self, name) for name in ("cohort", "local_steps", "snapshot_period", "rounds")}
+        for name, size in sizes.items():
+            if size is not None and not 1 <= size <= LARGEST[name]:
+                raise ValueError(f"{name} = {shown(size)}: allowed is an integer from 1 to {LARGEST[name]}")
+        if statement.functional.scope == "round" and self.rounds != 1:
+            raise ValueError(f"rounds = {self.rounds}: allowed is 1, the claim is about one round")
+        step = Fraction(1) if self.local_lr is None else self.local_lr
+        _check_size("clients", len(self.centres))
+        _check_size("dimension", len(self.start))
+        replace(self, local_lr=step).setting()  # checks shapes, bounds and members
+        if is_about_one_round(statement):
+            self._check_one_round()
+
+    def _check_one_round(self) -> None:
+        numbers = [v for row in (*self.hessians, *self.centres, self.start) for v in row]
+        numbers += [self.local_lr] if isinstance(self.local_lr, Fraction) else []
+        bits = max(v.numerator.bit_length() + v.denominator.bit_length() for v in numbers)
+        size = len(self.centres) * len(self.start) * self.local_steps * bits
+        if size > LARGEST_ROUND:
+            raise ValueError(f"clients * dimension * local_steps * bits = {size}: allowed in one round is at most "
+                             f"{LARGEST_ROUND}")  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """The instance as plain data; ``parse`` reads it back."""
+        snapshots = {"snapshot_period": self.snapshot_period}
+        if self.snapshot_period is None:
+            snapshots = {"snapshot_probability": str(self.snapshot_probability)}
         return {
             "claim": self.claim,
             "federation": {
                 "kind": "quadratic",
-                "hessians": [[str(v) for v in row] for row in self.hessians],
-                "centres": [[str(v) for v in row] for row in self.centres],
+                "hessians": [_texts(row) for row in self.hessians],
+                "centres": [_texts(row) for row in self.centres],
             },
             "algorithm": {
                 "kind": "fast",
                 "cohort": self.cohort,
                 "local_steps": self.local_steps,
-                "local_lr": str(self.local_lr),
-                "snapshot_period": self.snapshot_period,
+                "local_lr": CHOSEN if self.local_lr is None else str(self.local_lr),
+                **snapshots,
             },
             "participation": {"kind": "fixed", "members": list(self.members)},
-            "start": [str(v) for v in self.start],
+            "start": _texts(self.start),
             "rounds": self.rounds,
-            "constants": {name: str(self.constants[name]) for name in stated_constants(self.claim)},
+            "constants": _by_vocabulary(self.constants),
         }
 
 
-def parse(data: Mapping[str, Any]) -> Instance:
-    """An instance from plain data.
+@dataclass(frozen=True)
+class FunctionInstance:
+    """A quadratic function and points, for one claim about functions; ``constants`` as in ``Instance``."""
+
+    claim: str
+    points: Points
+    constants: Mapping[str, Fraction]
+
+    def check(self, statement: Claim) -> None:
+        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
+        _check_scope(statement, "function")
+        _check_constants(statement, self.constants)
+        _check_size("dimension", len(self.points.x))
+
+    def to_json(self) -> dict[str, Any]:
+        """The instance as plain data; ``parse`` reads it back."""
+        points = self.points
+        return {
+            "claim": self.claim,
+            "function": {"kind": "quadratic", "curvatures": _texts(points.curvatures), "slope": _texts(points.slope)},
+            "points": {name: _texts(getattr(points, name)) for name in "xyz"},
+            "constants": _by_vocabulary(self.constants),
+        }
+
+
+@dataclass(frozen=True)
+class ValuesInstance:
+    """Values of all quantities of a claim about values."""
+
+    claim: str
+    values: Mapping[str, Fraction]
+
+    def check(self, statement: Claim) -> None:
+        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
+        _check_scope(statement, "values")
+        _check_names("values", self.values, statement.quantities, statement)
+
+    def to_json(self) -> dict[str, Any]:
+        """The instance as plain data; ``parse`` reads it back."""
+        return {"claim": self.claim, "values": _by_vocabulary(self.values)}
+
+
+AnyInstance = Instance | FunctionInstance | ValuesInstance
+
+
+def parse(data: Mapping[str, Any], statement: Claim | None = None) -> AnyInstance:
+    """An instance from plain data: of the claim that the data name, or of ``statement``, whose ref they must name.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"an instance is a {type(data).__name__}: allowed is an object")
-    federation, algorithm, participation = (
-        _entry(data, key, dict) for key in ("federation", "algorithm", "participation")
-    )
-    for entry, kind in ((federation, "quadratic"), (algorithm, "fast"), (participation, "fixed")):
-        if entry.get("kind") != kind:
-            raise ValueError(f"kind = {entry.get('kind')!r}: allowed is {kind!r}")
-    ref = claim(_entry(data, "claim", str)).ref
-    constants = _entry(data, "constants", dict)
-    unknown = sorted(set(constants) - set(stated_constants(ref)))
-    if unknown:
-        raise ValueError(f"constants: {unknown[0]} is none of {ref}, allowed are {', '.join(stated_constants(ref))}")
-    instance = Instance(
-        claim=ref,
-        hessians=_matrix(federation, "hessians"),
-        centres=_matrix(federation, "centres"),
-        start=tuple(rational("start", v) for v in _entry(data, "start", list)),
-        cohort=_entry(algorithm, "cohort", int),
-        local_steps=_entry(algorithm, "local_steps", int),
-        local_lr=rational("local_lr", _entry(algorithm, "local_lr", str)),
-        snapshot_period=_entry(algorithm, "snapshot_period", int),
-        members=tuple(_entry(participation, "members", list)),
-        rounds=_entry(data, "rounds", int),
-        constants={name: rational(name, _entry(constants, name, str)) for name in stated_constants(ref)},
-    )
-    check_values(instance.constants)
-    if instance.rounds < 1:
-        raise ValueError(f"rounds = {instance.rounds}: allowed is an integer >= 1")
-    instance.setting()  # checks shapes, bounds and members
+    ref = entry(data, "claim", str)
+    if len(ref) > 100:
+        raise ValueError(f"claim = {shown(ref)}: allowed is a ref such as 'fast.thm1@main'")
+    if statement is None:
+        statement = claim(ref)
+    elif ref != statement.ref:
+        raise ValueError(f"claim = {shown(ref)}: allowed is {statement.ref!r}")
+    kinds = {"function": _parse_function, "values": _parse_values}
+    instance = kinds.get(statement.functional.scope, _parse_run)(data, statement)
+    instance.check(statement)
     return instance
+
+
+def _parse_run(data: Mapping[str, Any], statement: Claim) -> Instance:
+    federation, algorithm, participation = (
+        entry(data, key, dict) for key in ("federation", "algorithm", "participation")
+    )
+    for part, kind in ((federation, "quadratic"), (algorithm, "fast"), (participation, "fixed")):
+        check_kind(part, kind)
+    step = entry(algorithm, "local_lr", str)
+    by_probability = "snapshot_probability" in algorithm
+    if by_probability and "snapshot_period" in algorithm:
+        raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
+    return Instance(
+        claim=statement.ref,
+        hessians=matrix(federation, "hessians"),
+        centres=matrix(federation, "centres"),
+        start=vector(data, "start"),
+        cohort=entry(algorithm, "cohort", int),
+        local_steps=entry(algorithm, "local_steps", int),
+        local_lr=None if step == CHOSEN and statement.choices else rational("local_lr", step),
+        snapshot_period=None if by_probability else entry(algorithm, "snapshot_period", int),
+        members=indices(participation, "members"),
+        rounds=entry(data, "rounds", int),
+        constants=rationals(data, "constants"),
+        snapshot_probability=rational_entry(algorithm, "snapshot_probability") if by_probability else None,
+    )
+
+
+def _parse_function(data: Mapping[str, Any], statement: Claim) -> FunctionInstance:
+    function, points = entry(data, "function", dict), entry(data, "points", dict)
+    check_kind(function, "quadratic")
+    vectors = {name: vector(function, name) for name in ("curvatures", "slope")}
+    vectors |= {name: vector(points, name) for name in "xyz"}
+    return FunctionInstance(statement.ref, Points(**vectors), rationals(data, "constants"))
+
+
+def _parse_values(data: Mapping[str, Any], statement: Claim) -> ValuesInstance:
+    return ValuesInstance(statement.ref, rationals(data, "values"))
+
+
+def _check_scope(statement: Claim, *scopes: str) -> None:
+    if statement.functional.scope not in scopes:
+        raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
+                         f"allowed with such an instance is one about a {' or '.join(scopes)}")  # fmt: skip
+
+
+def _check_constants(statement: Claim, constants: Mapping[str, Fraction]) -> None:
+    _check_names("constants", constants, stated_constants(statement), statement)
+
+
+def _check_names(what: str, values: Mapping[str, Fraction], names: tuple[str, ...], statement: Claim) -> None:
+    for name in sorted(set(values) - set(names)):
+        raise ValueError(f"{what}: {name} is none of {statement.ref}, allowed are {', '.join(names)}")
+    for name in (name for name in names if name not in values):
+        raise ValueError(f"{name} = None: allowed is {QUANTITIES[name].allowed}")
+    check_values(values)
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST[name]:
+        raise ValueError(f"{name} = {size}: allowed in an instance is at most {LARGEST[name]}")
+
+
+def _by_vocabulary(values: Mapping[str, Fraction]) -> dict[str, str]:
+    return {name: str(values[name]) for name in QUANTITIES if name in values}
+
+
+def _texts(values: Rationals) -> list[str]:
+    return [str(value) for value in values]
 
 
 def read_json(path: str | Path) -> dict[str, Any]:
@@ -146,41 +339,14 @@ def read_json(path: str | Path) -> dict[str, Any]:
     return data
 
 
-def rational(name: str, value: object) -> Fraction:
-    """A Fraction from "3", "-1/2" or "0.25".
-
-    >>> rational("start", "1/3")
-    Fraction(1, 3)
-    >>> rational("start", "1e999999999")
-    Traceback (most recent call last):
-    ValueError: start = '1e999999999': allowed is a rational such as "3", "-1/2" or "0.25"
-    """
-    if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]{1,60}(\.[0-9]{1,60}|/0*[1-9][0-9]{0,59})?", value):
-        raise ValueError(f'{name} = {value!r}: allowed is a rational such as "3", "-1/2" or "0.25"')
-    return Fraction(value)
-
-
-def _entry(data: Mapping[str, Any], key: str, kind: type) -> Any:
-    value = data.get(key)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f"{key} = {value!r}: allowed is {'an' if kind is int else 'a'} {kind.__name__}")
-    return value
-
-
-def _matrix(data: Mapping[str, Any], key: str) -> tuple[tuple[Fraction, ...], ...]:
-    rows = _entry(data, key, list)
-    if not all(isinstance(row, list) for row in rows):
-        raise ValueError(f"{key}: allowed is a list of lists")
-    return tuple(tuple(rational(key, v) for v in row) for row in rows)
-
-
-def from_setting(ref: str, setting: Setting, rounds: int) -> Instance:
-    """The instance of a setting whose numbers an instance can hold.
+def from_setting(statement: Claim | str, setting: Setting, rounds: int, **given: Fraction) -> Instance:
+    """The instance of a setting whose numbers an instance can hold; ``given`` are values of ``FREE``.
 
     Raises:
-        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not FAST with periodic
-            snapshots and a fixed arbitrary set; it is said which.
+        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not FAST with a fixed
+            arbitrary set and without replacement; it is said which.
     """
+    statement = claim(statement) if isinstance(statement, str) else statement
     fed, algorithm, participation = setting.federation, setting.algorithm, setting.participation
     if not isinstance(fed, Quadratic):
         raise ValueError(f"federation is {type(fed).__name__}: allowed is Quadratic")
@@ -189,28 +355,35 @@ def from_setting(ref: str, setting: Setting, rounds: int) -> Instance:
         raise ValueError("federation has Hessians that are not diagonal")
     if not isinstance(participation, Fixed):
         raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed")
-    if not algorithm.periodic or algorithm.replacement:
-        raise ValueError("algorithm has random snapshots or replacement: allowed are periodic ones without")
-    eigenvalues = [v for row in diagonals for v in row]
-    constants = {
-        "smoothness": max(eigenvalues),
-        "strong_convexity": min(eigenvalues),
-        "gradient_noise": fed.exact_gradient_noise,
-        "dissimilarity": _root_above(fed.exact_squared_dissimilarity),
-    }
+    if algorithm.replacement or algorithm.adaptive:
+        raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
     return Instance(
-        claim=claim(ref).ref,
+        claim=statement.ref,
         hessians=diagonals,
         centres=tuple(tuple(row) for row in fed.exact_centres),
         start=tuple(setting.exact_start),
         cohort=algorithm.cohort,
         local_steps=algorithm.local_steps,
-        local_lr=algorithm.local_lr,
+        local_lr=None if statement.choices else algorithm.local_lr,
         snapshot_period=algorithm.snapshot_period,
         members=participation.members,
         rounds=rounds,
-        constants={name: constants[name] for name in stated_constants(ref)},
+        constants=_constants_of(fed, stated_constants(statement), given),
+        snapshot_probability=None if algorithm.periodic else algorithm.snapshot_probability,
     )
+
+
+def _constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    known = {
+        "smoothness": lambda: fed.exact_hessians.max(),
+        "strong_convexity": lambda: min(min(h.diagonal()) for h in fed.exact_hessians),
+        "gradient_noise": lambda: fed.exact_gradient_noise,
+        "dissimilarity": lambda: _root_above(fed.exact_squared_dissimilarity),
+    }
+    missing = [name for name in names if name not in known and name not in given]
+    if missing:
+        raise ValueError(f"{missing[0]} is not in a setting: give it")
+    return {name: given[name] if name in given else known[name]() for name in names}
 
 
 def _root_above(square: Fraction) -> Fraction:

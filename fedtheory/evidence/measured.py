@@ -16,6 +16,7 @@ from ..claims import claim as find_claim
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..federations.logistic import Logistic
+from ..functionals import AVERAGES
 from ..participation import IndexBeta
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
@@ -78,7 +79,8 @@ def measure(
         run_quantities=bool(set(RUN_QUANTITIES) & set(statement.quantities)),
     )  # fmt: skip
     bound = bound_on_run(statement, setting, run, plan.rounds)
-    mean, low, high = (float(v[-1]) for v in run.interval(statement.functional, confidence=CONFIDENCE))
+    average = next(statement.readings()).get("average", AVERAGES[0])
+    mean, low, high = (float(v[-1]) for v in run.interval(statement.functional, average, CONFIDENCE))
     right = float(np.max(bound.value))
     holds = "holds" if low <= right else "exceeded"
     return {
@@ -110,7 +112,7 @@ def admissible_setting(statement: Claim, plan: RealData) -> Setting:
     that the q-condition allows (to a margin of a thousandth of 1 - q).
 
     Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0; whether it
-    holds on the run is checked afterwards.
+    holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
     """
 
     def setting(lr: float, probability: float) -> Setting:
@@ -121,6 +123,8 @@ def admissible_setting(statement: Claim, plan: RealData) -> Setting:
 
     tiny = 1e-30
     lr = (float(statement.at(setting(tiny, 1.0), rounds=1).slack["step_cap"]) + tiny) / 2
+    if all(h.name != "q_condition" for h in statement.hypotheses):
+        return setting(lr, 0.5)
     probe = setting(lr, 0.0)
     first = float((federation(plan).global_gradient(probe.start_vector[None]) ** 2).sum())
     # Half of the first round's value: the local steps after the first see smaller gradients.

@@ -7,13 +7,13 @@ the same numbers; participation enters by its first- and second-order inclusion 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..functionals import Functional, check_average
-from .rounds import Schedule, advance, observable_weights, schedule, second_moment_map
+from .rounds import Schedule, advance, observable_weights, second_moment_map, timeline
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -59,7 +59,8 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
     Where the recursion leaves the floating-point range, the errors are infinite.
 
     Raises:
-        ValueError: the federation is not quadratic, or the rounds are not whole numbers >= 0.
+        ValueError: the federation is not quadratic, the rounds are not whole numbers >= 0, or the participants change
+            in phases that are no multiples of the snapshot period.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -72,14 +73,12 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
     if given.size == 0 or (given != np.round(given)).any() or given.min() < 0:
         raise ValueError(f"rounds = {rounds!r}: allowed are whole numbers >= 0")
     rounds = given.astype(np.int64)
-    plan = accumulating(
-        schedule(setting, second_moment_map), observable_weights(setting.federation)["squared_gradient"]
-    )
+    plan, weights = timeline(setting, second_moment_map), observable_weights(setting.federation)
+    plan = replace(plan, schedules=tuple(accumulating(s, weights["squared_gradient"]) for s in plan.schedules))
     start = initial_moments(setting)
     with np.errstate(over="ignore", invalid="ignore"):
         states = advance(plan, np.append(start, 0.0), rounds)
     states[~np.isfinite(states).all(1)] = np.inf
-    weights = observable_weights(setting.federation)
     with np.errstate(invalid="ignore"):
         observed = {name: states[:, :-1] @ weight for name, weight in weights.items()}
     observed = {name: np.where(np.isnan(values), np.inf, values) for name, values in observed.items()}

@@ -11,14 +11,15 @@ Fractions (dtype object), by the same formulas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..federations.quadratic import Quadratic
-from ..participation import Inclusion
+from ..participation import Fixed, Inclusion, Phases
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -30,19 +31,19 @@ class LocalMaps:
 
     Attributes:
         maps: (M, D + 1, D + 1), [[A_i, b_i], [0, 1]].
+        shares: (M, D, D), I - A_i: a sum of its own, since the difference loses its digits where steps are small.
         noise: (M, D, D), the covariance of what gradient noise adds.
         local_lr: eta.
     """
 
     maps: np.ndarray
+    shares: np.ndarray
     noise: np.ndarray
     local_lr: object
 
     def gradient_sums(self) -> np.ndarray:
         """(M, D, D + 1): the map from z to client i's sum of local gradients, (y - y_K) / eta without noise."""
-        size = self.maps.shape[1]
-        identity = np.eye(size, dtype=int).astype(self.maps.dtype)
-        return ((identity - self.maps) / self.local_lr)[:, :-1]
+        return np.concatenate([self.shares, -self.maps[:, :-1, -1:]], axis=2) / self.local_lr
 
 
 def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
@@ -61,16 +62,17 @@ def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
     step = identity - eta * fed.exact_hessians.astype(kind)
     noise_level = fed.exact_gradient_noise**2 / fed.dimension
     noise_level = eta**2 * (noise_level if exact else float(noise_level))
-    power, noise = np.broadcast_to(identity, step.shape), 0 * step
+    power, shares, noise = np.broadcast_to(identity, step.shape), 0 * step, 0 * step
     for _ in range(algorithm.local_steps):
         noise = noise + noise_level * (power @ power)
+        shares = shares + power @ (eta * fed.exact_hessians.astype(kind))
         power = power @ step
     shifted = (fed.exact_centres - fed.exact_optimum).astype(kind)
-    drift = np.stack([(identity - a) @ c for a, c in zip(power, shifted, strict=True)])
+    drift = np.stack([share @ c for share, c in zip(shares, shifted, strict=True)])
     maps = np.zeros((fed.clients, fed.dimension + 1, fed.dimension + 1), dtype=int).astype(kind)
     maps[:, :-1, :-1], maps[:, :-1, -1] = power, drift
     maps[:, -1, -1] = Fraction(1) if exact else 1.0
-    return LocalMaps(maps, noise, eta)
+    return LocalMaps(maps, shares, noise, eta)
 
 
 def mean_map(local: LocalMaps, inclusion: Inclusion, cohort: int) -> np.ndarray:
@@ -118,6 +120,21 @@ def observable_weights(fed: Quadratic, exact: bool = False) -> dict[str, np.ndar
     return weights
 
 
+def inclusions(setting: Setting, exact: bool = False) -> tuple[Inclusion, Inclusion]:
+    """The moments of the cohorts of snapshot and of arbitrary rounds, in Fractions if ``exact``.
+
+    Raises:
+        ValueError: Fractions are asked for and the process knows floats only.
+    """
+    clients, process = setting.federation.clients, setting.participation
+    both = setting.algorithm.uniform.inclusion(clients), process.inclusion(clients)
+    if not exact:
+        return both[0].as_floats(), both[1].as_floats()
+    if any(inclusion.first.dtype != object for inclusion in both):
+        raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
+    return both
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The operators of the rounds 0, 1, 2, ...: ``first`` in round 0, ``rest`` in rounds 1 to period - 1, repeated."""
@@ -132,15 +149,10 @@ def schedule(setting: Setting, one_round: object, exact: bool = False) -> Schedu
 
     A snapshot with probability q mixes the two kinds of round: a draw, then one of the two maps.
     """
-    local, clients = local_maps(setting, exact), setting.federation.clients
-    algorithm, process = setting.algorithm, setting.participation
-    moments = [algorithm.uniform.inclusion(clients), process.inclusion(clients)]
-    if not exact:
-        moments = [inclusion.as_floats() for inclusion in moments]
-    elif any(inclusion.first.dtype != object for inclusion in moments):
-        raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
-    snapshot = one_round(local, moments[0], algorithm.cohort)
-    arbitrary = one_round(local, moments[1], process.cohort)
+    local, algorithm = local_maps(setting, exact), setting.algorithm
+    uniform, own = inclusions(setting, exact)
+    snapshot = one_round(local, uniform, algorithm.cohort)
+    arbitrary = one_round(local, own, setting.participation.cohort)
     if algorithm.periodic:
         return Schedule(snapshot, arbitrary, algorithm.snapshot_period)
     q = algorithm.snapshot_probability if exact else float(algorithm.snapshot_probability)
@@ -148,14 +160,60 @@ def schedule(setting: Setting, one_round: object, exact: bool = False) -> Schedu
     return Schedule(mixed, mixed, 1)
 
 
-def advance(schedule: Schedule, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class Timeline:
+    """Schedules one after another, each for its number of rounds: the last for ever, or all of them in a cycle."""
+
+    schedules: tuple[Schedule, ...]
+    lengths: tuple[int, ...]
+    cyclic: bool
+
+
+def timeline(setting: Setting, one_round: Callable) -> Timeline:
+    """The operators of ``one_round`` of all rounds, also where the participants change between phases (floats).
+
+    Raises:
+        ValueError: a phase's length is not a multiple of the snapshot period.
+    """
+    process, period = setting.participation, setting.algorithm.snapshot_period or 1
+    if not isinstance(process, Phases):
+        return Timeline((schedule(setting, one_round),), (1,), False)
+    ended = process.lengths if process.cyclic else process.lengths[:-1]
+    if any(length % period for length in ended):
+        raise ValueError(f"lengths = {list(ended)}: exact moments need multiples of the snapshot period, {period}")
+    return Timeline(tuple(schedule(s, one_round) for s in phase_settings(setting)), process.lengths, process.cyclic)
+
+
+def phase_settings(setting: Setting) -> list[Setting]:
+    """The setting of each phase, its participants fixed; the setting itself where nothing changes."""
+    if not isinstance(setting.participation, Phases):
+        return [setting]
+    return [replace(setting, participation=Fixed(members)) for members in setting.participation.sets]
+
+
+def advance(plan: Timeline, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
     """The state before each of ``rounds``, (len(rounds), size), from ``start`` before round 0 (floats).
 
-    By binary powers of one period's operator, so the cost grows with the logarithm of the horizon.
+    By binary powers of one cycle's operator, so the cost grows with the logarithm of the horizon.
     """
-    rounds = np.asarray(rounds, dtype=np.int64)
+    left = np.array(rounds, dtype=np.int64)
+    states = np.broadcast_to(start, (len(left), len(start))).copy()
+    if plan.cyclic:
+        columns = np.eye(len(start))
+        for part, length in zip(plan.schedules, plan.lengths, strict=True):
+            columns = _advance(part, columns, np.full(len(start), length))
+        cycles, left = np.divmod(left, sum(plan.lengths))
+        states = _apply_powers(columns.T, cycles, states)
+    for i, (part, length) in enumerate(zip(plan.schedules, plan.lengths, strict=True)):
+        endless = i == len(plan.schedules) - 1
+        passed = left if endless else np.minimum(left, length)
+        states, left = _advance(part, states, passed), left - passed
+    return states
+
+
+def _advance(schedule: Schedule, states: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    """Each row of ``states`` moved on by its number of rounds."""
     cycle = np.linalg.matrix_power(schedule.rest, schedule.period - 1) @ schedule.first
-    states = np.broadcast_to(start, (len(rounds), len(start))).copy()
     cycles, phase = np.divmod(rounds, schedule.period)
     states = _apply_powers(cycle, cycles, states)
     states[phase > 0] = states[phase > 0] @ schedule.first.T
@@ -164,6 +222,7 @@ def advance(schedule: Schedule, start: np.ndarray, rounds: np.ndarray) -> np.nda
 
 def _apply_powers(matrix: np.ndarray, exponents: np.ndarray, states: np.ndarray) -> np.ndarray:
     power, bit = matrix, 0
+    states = states.copy()
     while (exponents >> bit).any():
         chosen = (exponents >> bit & 1).astype(bool)
         states[chosen] = states[chosen] @ power.T

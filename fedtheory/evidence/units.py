@@ -7,13 +7,15 @@ than its proof can: its truth would depend on the unit in which losses are measu
 from __future__ import annotations
 
 import functools
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import sympy
 
-from ..claims.evaluation import compiled
+from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..quantities import DIMENSIONLESS, QUANTITIES, Units
 
@@ -24,7 +26,8 @@ class UnitsError(ValueError):
 
 @dataclass(frozen=True)
 class Finding:
-    """One place of a claim that is not homogeneous: a term's or hypothesis's name, and what clashes there."""
+    """One place of a claim that is not homogeneous: the name of a term, of a hypothesis, of a quantity that the claim
+    chooses or of the left side, and what clashes there."""
 
     where: str
     what: str
@@ -48,6 +51,8 @@ def units_of(expression: sympy.Expr) -> Units:
         return functools.reduce(lambda a, b: a * b, map(units_of, expression.args))
     if expression.is_Pow and expression.exp.is_number:
         return units_of(expression.base) ** float(expression.exp)
+    if isinstance(expression, sympy.Abs):
+        return units_of(expression.args[0])
     if expression.is_Add or isinstance(expression, (sympy.Min, sympy.Max)):
         return _common(expression.args)
     for argument in expression.args:  # exp, log and powers take pure numbers
@@ -56,7 +61,8 @@ def units_of(expression: sympy.Expr) -> Units:
 
 
 def check_units(claim: Claim) -> tuple[Finding, ...]:
-    """Every place of ``claim`` that is not homogeneous; empty for a homogeneous claim.
+    """Every place of ``claim`` that is not homogeneous; empty for a homogeneous claim. Printed rates are not looked
+    at: the constants that an O(.) hides may have units.
 
     >>> from fedtheory.claims import claim
     >>> [finding.where for finding in check_units(claim("fast.thm2@main"))]
@@ -68,14 +74,14 @@ def check_units(claim: Claim) -> tuple[Finding, ...]:
 
 
 def _findings(claim: Claim) -> Iterator[Finding]:
-    for term in claim.terms:
+    for name, expression, needed in _expressions(claim):
         try:
-            units = units_of(term.expression)
+            units = units_of(expression)
         except UnitsError as error:
-            yield Finding(term.name, str(error))
+            yield Finding(name, str(error))
         else:
-            if units != claim.functional.units:
-                yield Finding(term.name, f"the term has units {units}, the left side {claim.functional.units}")
+            if units != needed:
+                yield Finding(name, f"{expression} has units {units} where {needed} is needed")
     for hypothesis in claim.hypotheses:
         for relation in (hypothesis.relation, *hypothesis.alternatives.values()):
             try:
@@ -84,12 +90,21 @@ def _findings(claim: Claim) -> Iterator[Finding]:
                 yield Finding(hypothesis.name, str(error))
 
 
+def _expressions(claim: Claim) -> Iterator[tuple[str, sympy.Expr, Units]]:
+    """(name, expression, the units that it must have) of the left side if it is one, the terms and the choices."""
+    left = claim.functional
+    if left.expression is not None:
+        yield left.name, left.expression, left.units
+    yield from ((term.name, term.expression, left.units) for term in claim.terms)
+    yield from ((name, choice, QUANTITIES[name].units) for name, choice in claim.choices.items())
+
+
 def _common(parts: tuple[sympy.Expr, ...]) -> Units:
     """The units that all ``parts`` share."""
     units = [units_of(part) for part in parts]
     if len(set(units)) > 1:
-        listed = (f"{part} has units {found}" for part, found in zip(parts, units, strict=True))
-        raise UnitsError(f"added or compared, but {' and '.join(listed)}")
+        listed = (f"{part} with units {found}" for part, found in zip(parts, units, strict=True))
+        raise UnitsError(f"it adds or compares {' and '.join(listed)}")
     return units[0]
 
 
@@ -99,13 +114,14 @@ def _expect(expression: sympy.Expr, units: Units) -> None:
         raise UnitsError(f"{expression} has units {found} where {units} is needed")
 
 
-def scaling_defect(claim: Claim, seed: int = 0, points: int = 20) -> dict[str, float]:
-    """The units check by numbers: how far each term and hypothesis moves under random changes of units.
+def scaling_defect(claim: Claim, seed: int = 0, points: int = 60) -> dict[str, float]:
+    """The units check by numbers: how far each term, choice and hypothesis moves under random changes of units.
 
     At random points, every quantity is multiplied by c^a s^b, (a, b) its powers of F and x; a homogeneous term is
-    then multiplied by the power that the left side's units say, and both sides of a homogeneous relation by the same
-    factor. Returned is, by name, the largest relative difference over the points (several, so that every branch of a
-    minimum is met). A second route to ``check_units``, which shares no code with it.
+    then multiplied by the power that the left side's units say (a choice: its quantity's), and both sides of a
+    homogeneous relation by the same factor. Returned is, by name, the largest relative difference over the points
+    (several, so that every branch of a minimum is met). A second route to ``check_units``, which shares no code with
+    it.
     """
     draw = random.Random(seed)
     defects: dict[str, float] = {}
@@ -117,17 +133,25 @@ def scaling_defect(claim: Claim, seed: int = 0, points: int = 20) -> dict[str, f
 
 def _defects_at_a_point(claim: Claim, draw: random.Random) -> Iterator[tuple[str, float]]:
     c, s = draw.uniform(1.5, 3), draw.uniform(1.5, 3)
-    # Spread over more than a decade, so that each branch of a minimum is the smaller one somewhere.
-    point = {name: draw.uniform(0.1, 0.9) if QUANTITIES[name].upper == 1 else 10 ** draw.uniform(-0.7, 0.7)
+    # Spread over three decades, so that each branch of a minimum is the smaller one somewhere.
+    point = {name: draw.uniform(0.1, 0.9) if QUANTITIES[name].upper == 1 else 10 ** draw.uniform(-1.5, 1.5)
              for name in claim.quantities}  # fmt: skip
     units = {name: QUANTITIES[name].units for name in point}
     scaled = {name: v * c ** units[name].objective * s ** units[name].parameter for name, v in point.items()}
-    for term in claim.terms:
-        before, after = (float(compiled(term.expression)(values)) for values in (point, scaled))
-        expected = before * c**claim.functional.units.objective * s**claim.functional.units.parameter
-        yield term.name, abs(after / expected - 1)
+    for name, expression, needed in _expressions(claim):
+        with np.errstate(over="ignore"):
+            before, after = (float(compiled(expression)(values)) for values in (point, scaled))
+        # An exponential may overflow, or underflow, where digits are lost.
+        told = max(abs(before), abs(after)) < math.inf and min(abs(before), abs(after)) > 1e-290
+        yield name, _relative(after, before * c**needed.objective * s**needed.parameter) if told else 0.0
     for hypothesis in claim.hypotheses:
         for relation in (hypothesis.relation, *hypothesis.alternatives.values()):
-            sides = [[float(compiled(side)(values)) for side in relation.args] for values in (point, scaled)]
-            growth = [after / before for before, after in zip(*sides, strict=True)]
-            yield hypothesis.name, abs(growth[0] / growth[1] - 1)
+            (low, high), (scaled_low, scaled_high) = (
+                [float(compiled(side)(values)) for side in relation.args] for values in (point, scaled)
+            )
+            # low'/low = high'/high, multiplied out: a side may be 0.
+            yield hypothesis.name, _relative(scaled_low * high, low * scaled_high)
+
+
+def _relative(one: float, other: float) -> float:
+    return abs(one - other) / (abs(other) or 1.0)

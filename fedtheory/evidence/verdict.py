@@ -51,7 +51,7 @@ class Verdict:
 
 def verify(ref: str, setting: Setting | None = None, rounds: int = 10_000) -> Verdict:
     """The verdict on a claim: on one quadratic ``setting`` after 1 to ``rounds`` rounds, or, without a setting, in
-    general (units, recorded instance, search, real data; see ``scorecard.assess``).
+    general (units, proof, recorded instance, search, real data; see ``assess.assess``).
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -60,7 +60,7 @@ def verify(ref: str, setting: Setting | None = None, rounds: int = 10_000) -> Ve
     'holds'
     """
     if setting is None:
-        from .scorecard import assess
+        from .assess import assess
 
         return assess(ref)
     statement = find_claim(ref)

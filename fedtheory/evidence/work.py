@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
@@ -13,6 +13,8 @@ def run_all(
     tasks: Mapping[str, Callable[[], Any]],
     workers: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    done: Callable[[str, Any], None] | None = None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """The result of every task, by its name.
 
@@ -23,6 +25,8 @@ def run_all(
     Args:
         workers: processes (default: one a core; 1 runs everything here).
         progress: called with (the name of the task that ended, tasks done, tasks in all).
+        done: called with (name, result) as soon as a task ends, so that nothing is lost if a later one fails.
+        executor: runs the tasks in place of processes of this machine.
 
     Raises:
         Exception: the first one that a task raises; tasks that have not started are then dropped.
@@ -31,24 +35,36 @@ def run_all(
     >>> run_all({"a": partial(pow, 2, 3), "b": partial(pow, 3, 2)}, workers=1)
     {'a': 8, 'b': 9}
     """
-    tell = progress or (lambda name, done, total: None)
-    workers = min(workers or os.cpu_count() or 1, len(tasks))
     results: dict[str, Any] = {}
-    if workers <= 1:
+
+    def finish(name: str, result: Any) -> None:
+        results[name] = result
+        if done:
+            done(name, result)
+        if progress:
+            progress(name, len(results), len(tasks))
+
+    workers = min(workers or os.cpu_count() or 1, len(tasks))
+    if executor is not None:
+        _drain(executor, tasks, finish)
+    elif workers <= 1:
         for name, task in tasks.items():
-            results[name] = task()
-            tell(name, len(results), len(tasks))
-        return results
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_single_thread) as pool:
-        names = {pool.submit(task): name for name, task in tasks.items()}
-        try:
-            for future in as_completed(names):
-                results[names[future]] = future.result()
-                tell(names[future], len(results), len(tasks))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            finish(name, task())
+    else:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_single_thread) as pool:
+            _drain(pool, tasks, finish)
     return {name: results[name] for name in tasks}
+
+
+def _drain(executor: Executor, tasks: Mapping[str, Callable[[], Any]], finish: Callable[[str, Any], None]) -> None:
+    names = {executor.submit(task): name for name, task in tasks.items()}
+    try:
+        for future in as_completed(names):
+            finish(names[future], future.result())
+    except BaseException:
+        for future in names:
+            future.cancel()
+        raise
 
 
 def _single_thread() -> None:

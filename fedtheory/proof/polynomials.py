@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import sympy
+from flint import Ordering, fmpq, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
 
 from .identity import check_rational
 
@@ -116,12 +118,12 @@ class Ratio:
 
     @classmethod
     def of(cls, expression: sympy.Expr) -> Ratio:
-        """In lowest terms; a denominator whose coefficients have one sign gets the sign +."""
-        top, bottom = sympy.fraction(sympy.cancel(sympy.together(plain(expression))))
-        ratio = cls(Polynomial.of(top), Polynomial.of(bottom))
-        if all(c <= 0 for c in ratio.denominator.coefficients):
-            ratio = cls(Polynomial.of(sympy.expand(-top)), Polynomial.of(sympy.expand(-bottom)))
-        return ratio
+        """In lowest terms, with whole coefficients; a denominator whose coefficients have one sign gets the sign +.
+
+        Raises:
+            ValueError: no rational function with rational coefficients, or a division by 0.
+        """
+        return _lowest_terms(plain(expression))
 
     @property
     def names(self) -> set[str]:
@@ -143,6 +145,71 @@ class Ratio:
         if not any(ratio.denominator.coefficients):
             raise ValueError("denominator = 0: allowed is a polynomial other than 0")
         return ratio
+
+
+@lru_cache(maxsize=20000)
+def _lowest_terms(expression: sympy.Expr) -> Ratio:
+    names = tuple(sorted(s.name for s in expression.free_symbols))
+    context = fmpz_mpoly_ctx.get(names or ("unused",), Ordering.lex)
+    top, bottom = _quotient(expression, dict(zip(names, context.gens(), strict=False)), context)
+    if bottom.leading_coefficient() < 0:
+        top, bottom = -top, -bottom
+    return Ratio(_polynomial(top, names), _polynomial(bottom, names))
+
+
+def _quotient(expression: sympy.Expr, symbols: Mapping[str, fmpz_mpoly], context: fmpz_mpoly_ctx) -> tuple:
+    """Numerator and denominator without a common factor."""
+    one = context.constant(1)
+    if expression.is_Symbol:
+        return symbols[expression.name], one
+    if expression.is_Rational:
+        return context.constant(int(expression.p)), context.constant(int(expression.q))
+    if expression.is_Pow:
+        top, bottom = _quotient(expression.base, symbols, context)
+        power = int(expression.exp)
+        if power < 0:
+            top, bottom = bottom, top
+        if bottom.is_zero():
+            raise ValueError(f"expression = {expression}: allowed is what does not divide by 0")
+        return top ** abs(power), bottom ** abs(power)
+    top, bottom = one if expression.is_Mul else context.constant(0), one
+    for part in expression.args:
+        other_top, other_bottom = _quotient(part, symbols, context)
+        if expression.is_Mul:
+            top, bottom = top * other_top, bottom * other_bottom
+        elif bottom == other_bottom:
+            top = top + other_top
+        else:
+            top, bottom = top * other_bottom + other_top * bottom, bottom * other_bottom
+        common = top.gcd(bottom)
+        top, bottom = top / common, bottom / common
+    return top, bottom
+
+
+def _polynomial(found: fmpz_mpoly, names: tuple[str, ...]) -> Polynomial:
+    monomials = [(tuple(map(int, powers)), str(c)) for powers, c in found.to_dict().items()]
+    used = [i for i in range(len(names)) if any(powers[i] for powers, _ in monomials)]
+    terms = ((tuple(powers[i] for i in used), c) for powers, c in sorted(monomials, reverse=True))
+    return Polynomial(tuple(names[i] for i in used), tuple(terms))
+
+
+def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
+    """The polynomial times (1 + sum of its names)^exponent.
+
+    >>> times_power(Polynomial.of(sympy.Symbol("x") - 1), 1).expression()
+    x**2 - 1
+    """
+    if not polynomial.names or exponent == 0:
+        return polynomial
+    context = fmpq_mpoly_ctx.get(polynomial.names, Ordering.lex)
+    start = context.from_dict(
+        {
+            powers: fmpq(c.numerator, c.denominator)
+            for (powers, _), c in zip(polynomial.terms, polynomial.coefficients, strict=True)
+        }
+    )
+    total = start * (1 + sum(context.gens())) ** exponent
+    return _polynomial(total, polynomial.names)
 
 
 def parse_text(text: str) -> object:

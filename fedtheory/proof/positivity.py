@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +26,7 @@ from .polynomials import (
     pair_of,
     parse_text,
     plain,
+    times_power,
     to_name,
     to_rational,
 )
@@ -164,27 +165,46 @@ def prove(
     >>> prove((x - 1) ** 2, region(nonnegative("x"))) is None
     True
     """
+    return certify(expression, where, polya) or refute(expression, where, samples, seed)
+
+
+def certify(expression: sympy.Expr, where: Region, polya: int = POLYA) -> Certificate | None:
+    """A proof of ``expression >= 0`` on the region, or ``None``; looks for no counterexample."""
     inequality = Ratio.of(expression)
     pulled = Ratio.of(where.pull_back(inequality.expression()))
-    if all(c >= 0 for c in pulled.denominator.coefficients):
-        top = pulled.numerator
-        for exponent in range(polya + 1):
-            numerator = Polynomial.of(sympy.expand(top.expression() * _multiplier(top.names, exponent)))
-            if all(c >= 0 for c in numerator.coefficients):
-                return Certificate(inequality, where, exponent, numerator, pulled.denominator)
-    for parameters in _points(where, samples, seed):
+    if any(c < 0 for c in pulled.denominator.coefficients):
+        return None
+    top = pulled.numerator
+    for exponent in range(polya + 1):
+        numerator = times_power(top, exponent)
+        if all(c >= 0 for c in numerator.coefficients):
+            return Certificate(inequality, where, exponent, numerator, pulled.denominator)
+    return None
+
+
+def refute(expression: sympy.Expr, where: Region, samples: int = 1000, seed: int = 0) -> Counterexample | None:
+    """A point of the region at which the expression is negative, or ``None``."""
+    inequality = Ratio.of(expression)
+    pulled = Ratio.of(where.pull_back(inequality.expression()))
+    for parameters in draws(where, samples, seed):
         try:
-            if pulled.at(parameters) >= 0:
-                continue
-            point = where.image(parameters)
-            value = inequality.at(point)
+            if pulled.at(parameters) < 0 and (found := counterexample_at(inequality, where, parameters)):
+                return found
         except ZeroDivisionError:
             continue
-        given = tuple((name, str(x)) for name, x in sorted(parameters.items()))
-        found = Counterexample(inequality, where, given, tuple((n, str(x)) for n, x in point.items()), str(value))
-        if found.verify():
-            return found
     return None
+
+
+def counterexample_at(inequality: Ratio, where: Region, parameters: Mapping[str, Fraction]) -> Counterexample | None:
+    """The counterexample with these parameters, if they give one."""
+    try:
+        point = where.image(parameters)
+        value = inequality.at(point)
+    except ZeroDivisionError:
+        return None
+    given = tuple((name, str(x)) for name, x in sorted(parameters.items()))
+    found = Counterexample(inequality, where, given, tuple((n, str(x)) for n, x in point.items()), str(value))
+    return found if found.verify() else None
 
 
 def weakest_cap(
@@ -221,14 +241,23 @@ def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:
     return (1 + sympy.Add(*map(sympy.Symbol, parameters))) ** exponent
 
 
-def _points(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
-    """Corners first (short numbers), then random rational points."""
+_SHORT = {
+    "nonnegative": (0, 0, 1, Fraction(1, 3), 9),
+    "positive": (1, 2, Fraction(1, 2), Fraction(1, 10), 10),
+    "integer": (0, 0, 1, 9, 99),
+}
+
+
+def draws(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
+    """Corners first, then random points, first of short numbers, then of any."""
     names = [name for name, _ in where.kinds]
     for sizes in ((1,), (2, Fraction(1, 2))):
         corner = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
         for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):
             yield dict(zip(names, map(Fraction, values), strict=True))
     rng = random.Random(seed)
+    for _ in range(samples):
+        yield {name: Fraction(rng.choice(_SHORT[kind])) for name, kind in where.kinds}
     for _ in range(samples):
         yield {name: _draw(rng, kind) for name, kind in where.kinds}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import sympy
 
-from .polynomials import Ratio, fields, list_of, pair_of, to_name
+from .polynomials import Polynomial, Ratio, fields, list_of, pair_of, to_name
 
 KINDS = ("nonnegative", "positive", "integer")
 """What a parameter may be where a counterexample is looked for: any number >= 0, one > 0, or a whole number >= 0."""
@@ -48,10 +50,14 @@ class Region:
             seen.add(name)
 
     def pull_back(self, expression: sympy.Expr) -> sympy.Expr:
-        """The expression in the parameters alone."""
+        """The expression in the parameters alone. Symbols are known by their names: the vocabulary's will do."""
+        expression = expression.xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
         loose = {s.name for s in expression.free_symbols} - {name for name, _ in self.substitutions}
         if loose:
             raise ValueError(f"expression uses {sorted(loose)}, of which the region says nothing")
+        return self._substituted(expression)
+
+    def _substituted(self, expression: sympy.Expr) -> sympy.Expr:
         for name, ratio in self.substitutions:
             expression = expression.xreplace({sympy.Symbol(name): ratio.expression()})
         return expression
@@ -71,6 +77,21 @@ class Region:
             for name, kind in self.kinds
         )
 
+    def never_zero(self, polynomial: sympy.Expr) -> bool:
+        """Whether a polynomial is seen to be > 0 at every point of the region: written in the parameters it has no
+        negative coefficient, and no parameters that may vanish together are in all its terms.
+
+        >>> s, p = sympy.symbols("share size")
+        >>> where = region(interval("share"), nonnegative("size"))
+        >>> where.never_zero(1 + s), where.never_zero(s), where.never_zero(1 + p), where.never_zero(s + p)
+        (True, False, True, False)
+        """
+        numerator = Ratio.of(self.pull_back(polynomial)).numerator
+        if any(c < 0 for c in numerator.coefficients):
+            return False
+        terms = _supports(numerator, self)
+        return frozenset() in terms or not any(all(t & zero for t in terms) for zero in _vanishing(self))
+
     def data(self) -> dict:
         return {
             "substitutions": [[name, ratio.data()] for name, ratio in self.substitutions],
@@ -83,6 +104,25 @@ class Region:
         made = tuple((to_name(name), Ratio.from_data(ratio)) for name, ratio in map(pair_of, list_of(substitutions)))
         given = tuple((to_name(name), to_name(kind)) for name, kind in map(pair_of, list_of(kinds)))
         return cls(made, given)
+
+
+def _supports(polynomial: Polynomial, where: Region) -> set[frozenset[str]]:
+    """The parameters of each term that may be 0."""
+    may_vanish = {name for name, kind in where.kinds if kind != "positive"}
+    return {
+        frozenset(n for n, power in zip(polynomial.names, powers, strict=True) if power and n in may_vanish)
+        for powers, _ in polynomial.terms
+    }
+
+
+@lru_cache(maxsize=500)
+def _vanishing(where: Region) -> tuple[frozenset[str], ...]:
+    """The sets of parameters that may be 0 together: those at which no substitution divides by 0."""
+    names = [name for name, kind in where.kinds if kind != "positive"]
+    below = [Ratio.of(where._substituted(ratio.denominator.expression())).numerator for _, ratio in where.substitutions]
+    divided = [_supports(p, where) for p in below if all(c >= 0 for c in p.coefficients)]
+    sets = (frozenset(s) for size in range(len(names) + 1) for s in itertools.combinations(names, size))
+    return tuple(s for s in sets if all(any(not t & s for t in terms) for terms in divided))
 
 
 Part = tuple[str, sympy.Expr, dict[str, str]]

@@ -1,14 +1,160 @@
-"""A step of a proof, and what is decided about it."""
+"""A step of a proof, what has to be checked for it, and what is decided about it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
 
 import sympy
 
+from . import positivity, smt
+from .analytic import Enclosed
+from .gram import Gram, GramCertificate, GramCounterexample
 from .identity import is_identity
-from .positivity import Certificate, Counterexample, prove
+from .positivity import Certificate, Counterexample
 from .regions import Region
+
+if TYPE_CHECKING:
+    from .domain import Follows
+
+KINDS = (
+    "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "definition", "unclear",
+)  # fmt: skip
+"""What a step is: a definition is taken as given, an unclear one says nothing that can be checked."""
+
+Evidence = Certificate | Counterexample | GramCertificate | GramCounterexample | str
+"""What a decision rests on; a string names a solver or a point."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found about one check: ``proved``, ``gap`` or ``unknown``, with the evidence."""
+
+    outcome: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The check that two rational functions are the same."""
+
+    left: sympy.Expr
+    right: sympy.Expr = sympy.S.Zero
+
+    def decide(self) -> Finding:
+        if is_identity(self.left, self.right):
+            return Finding("proved")
+        return Finding("gap", (_point_of_difference(self.left - self.right),))
+
+    certified = decide
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether it holds: expanding needs no evidence."""
+        return evidence == () and is_identity(self.left, self.right)
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether it fails."""
+        return not is_identity(self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Nonnegative:
+    """The check that an expression is >= 0 on each of several regions, the cases."""
+
+    expression: sympy.Expr
+    cases: tuple[Region, ...]
+
+    def decide(self) -> Finding:
+        results: list[Evidence | None] = []
+        for where in self.cases:
+            result = positivity.prove(self.expression, where)
+            if result is None:
+                second = smt.decide(self.expression, where)
+                result = "z3" if second is True else second
+            if isinstance(result, Counterexample):
+                return Finding("gap", (result,))
+            results.append(result)
+        if not results or None in results:
+            return Finding("unknown")
+        return Finding("proved", tuple(results))
+
+    def certified(self) -> Finding:
+        """The same without a search."""
+        results = tuple(positivity.certify(self.expression, where) for where in self.cases)
+        return Finding("proved", results) if results and None not in results else Finding("unknown")
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether these certificates prove it; nothing is searched."""
+        return len(evidence) == len(self.cases) > 0 and all(
+            isinstance(c, Certificate) and c.proves(self.expression, where)
+            for c, where in zip(evidence, self.cases, strict=True)
+        )
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether this is a counterexample to one of the cases."""
+        return (
+            len(evidence) == 1
+            and isinstance(evidence[0], Counterexample)
+            and any(evidence[0].refutes(self.expression, where) for where in self.cases)
+        )
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The check of a statement about vectors."""
+
+    statement: Gram
+
+    def decide(self) -> Finding:
+        result = self.statement.decide()
+        if result is None:
+            return Finding("unknown")
+        return Finding("proved" if isinstance(result, GramCertificate) else "gap", (result,))
+
+    def certified(self) -> Finding:
+        """The same without a search."""
+        result = self.statement.certify()
+        return Finding("unknown") if result is None else Finding("proved", (result,))
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether this certificate proves it; nothing is searched."""
+        return len(evidence) == 1 and isinstance(evidence[0], GramCertificate) and evidence[0].proves(self.statement)
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether this is a counterexample."""
+        return (
+            len(evidence) == 1 and isinstance(evidence[0], GramCounterexample) and evidence[0].refutes(self.statement)
+        )
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The check of an inequality in one variable by ball arithmetic."""
+
+    statement: Enclosed
+
+    def decide(self) -> Finding:
+        if self.statement.holds():
+            return Finding("proved")
+        point = self.statement.counterexample()
+        return Finding("unknown") if point is None else Finding("gap", (f"{self.statement.variable} = {point}",))
+
+    def certified(self) -> Finding:
+        """The same without a search."""
+        return Finding("proved" if self.statement.holds() else "unknown")
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether it holds: balls are enclosed anew, without evidence."""
+        return evidence == () and self.statement.holds()
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether some point of the interval is enclosed below 0."""
+        return self.statement.counterexample() is not None
+
+
+Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows"]
 
 
 @dataclass(frozen=True)
@@ -19,49 +165,127 @@ class Step:
         name: in code and in reports.
         equation: where the paper prints it.
         says: one line.
-        expected: ``proved``, ``gap`` or ``analytic``, by hand.
+        kind: one of ``KINDS``.
+        checks: all have to come out proved. (An induction has its base and its increment.)
         why: the derivation by hand, in one line.
-        expression: claimed to be >= 0 (or, for an identity, to be 0); ``None`` if analytic.
-        regions: the cases, which together cover what the step assumes; all have to be proved.
-        identity: whether the claim is ``expression = 0``.
+        expected: the outcome by hand.
         printed: whether the paper prints it; the others say what holds instead, or close a case.
+        rests_on: names of earlier steps that it uses.
+        repaired_by: names of steps, not printed, from which what follows a broken step is derived instead.
+        weakest_cap: for what constant of the step size's cap the step holds: see ``cap_of``.
     """
 
     name: str
     equation: str
     says: str
-    expected: str
-    why: str
-    expression: sympy.Expr | None = None
-    regions: tuple[Region, ...] = ()
-    identity: bool = False
+    kind: str
+    checks: tuple[Check, ...] = ()
+    why: str = ""
+    expected: str = "proved"
     printed: bool = True
+    rests_on: tuple[str, ...] = ()
+    repaired_by: tuple[str, ...] = ()
+    weakest_cap: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind = {self.kind!r}: allowed is one of {', '.join(KINDS)}")
+        if self.kind in ("definition", "unclear") and self.checks:
+            raise ValueError(f"checks of step {self.name!r}: a {self.kind} step has none")
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What ``decide`` found: ``proved``, ``gap``, ``unknown`` or ``analytic``, with the evidence."""
+    """What ``decide`` found: ``proved``, ``gap`` or ``unknown``, or ``given`` for a definition, and each check's
+    finding."""
 
     step: Step
     outcome: str
-    evidence: tuple[Certificate | Counterexample, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is open: proved, or given by definition."""
+        return self.outcome in ("proved", "given")
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return tuple(e for finding in self.findings for e in finding.evidence)
 
 
-def decide(step: Step) -> Decision:
-    """Decide a step: an identity by expansion, an inequality by a certificate for each case or one counterexample.
+def decide(step: Step, earlier: Mapping[str, Decision] | None = None, certify_only: bool = False) -> Decision:
+    """Decide a step: every check, and whether all that it rests on is closed. With ``certify_only`` no counterexample
+    is looked for and no solver asked.
 
-    >>> from fedtheory.proof.fast_steps import step
+    >>> from fedtheory.proof.fast import step
     >>> decide(step("a2.22_under_the_cap_1/8")).evidence[0].value
     '-7/32'
     """
-    if step.expression is None:
-        return Decision(step, "analytic")
-    if step.identity:
-        return Decision(step, "proved" if is_identity(step.expression, sympy.Integer(0)) else "gap")
-    results = [prove(step.expression, where) for where in step.regions]
-    for result in results:
-        if isinstance(result, Counterexample):
-            return Decision(step, "gap", (result,))
-    if results and all(isinstance(result, Certificate) for result in results):
-        return Decision(step, "proved", tuple(results))
-    return Decision(step, "unknown")
+    return conclude(
+        step, tuple(check.certified() if certify_only else check.decide() for check in step.checks), earlier or {}
+    )
+
+
+def conclude(step: Step, findings: tuple[Finding, ...], earlier: Mapping[str, Decision]) -> Decision:
+    """The decision that follows from the findings about a step's checks."""
+    if step.kind == "definition":
+        return Decision(step, "given")
+    outcomes = {finding.outcome for finding in findings}
+    missing = [name for name in step.rests_on if not _closed(name, earlier)]
+    if "gap" in outcomes:
+        return Decision(step, "gap", findings)
+    if step.kind == "unclear" or missing or outcomes - {"proved"} or not (findings or step.rests_on):
+        return Decision(step, "unknown", findings)
+    return Decision(step, "proved", findings)
+
+
+def decide_all(steps: Iterable[Step], certify_only: bool = False) -> tuple[Decision, ...]:
+    """Decide steps in order: each may rest on earlier ones.
+
+    A broken step counts as closed for those that rest on it if every step of its ``repaired_by`` is closed and comes
+    before them.
+    """
+    decisions: dict[str, Decision] = {}
+    for step in steps:
+        if step.name in decisions:
+            raise ValueError(f"step {step.name!r}: its name occurs twice")
+        decisions[step.name] = decide(step, decisions, certify_only)
+    return tuple(decisions.values())
+
+
+def _closed(name: str, earlier: Mapping[str, Decision]) -> bool:
+    if name not in earlier:
+        return False
+    decision = earlier[name]
+    repairs = decision.step.repaired_by
+    return decision.closed or (bool(repairs) and all(r in earlier and earlier[r].closed for r in repairs))
+
+
+def _point_of_difference(difference: sympy.Expr) -> str:
+    """A point at which two different rational functions differ: by whole numbers, which some power of 7 avoids."""
+    names = sorted(difference.free_symbols, key=lambda s: s.name)
+    for base in range(2, 50):
+        point = {s: sympy.Integer(base) ** (2 * i + 1) for i, s in enumerate(names)}
+        value = difference.subs(point)
+        if value.is_Rational and value != 0:
+            return ", ".join(f"{s.name} = {x}" for s, x in point.items()) + f": {value}"
+    return "they differ as rational functions"
+
+
+def evidence_data(evidence: Evidence) -> dict:
+    """Plain data for JSON, read back by ``evidence_from``."""
+    if isinstance(evidence, str):
+        return {"type": "text", "data": evidence}
+    return {"type": type(evidence).__name__, "data": json.loads(evidence.to_json())}
+
+
+def evidence_from(data: Mapping) -> Evidence:
+    """What ``evidence_data`` wrote; ``ValueError`` for anything else."""
+    kinds = {c.__name__: c for c in (Certificate, Counterexample, GramCertificate, GramCounterexample)}
+    if not isinstance(data, dict) or set(data) != {"type", "data"}:
+        raise ValueError(f"evidence = {data!r}: allowed is an object with exactly the fields type, data")
+    if data["type"] == "text" and isinstance(data["data"], str):
+        return data["data"]
+    if data["type"] not in kinds:
+        raise ValueError(f"type = {data['type']!r}: allowed is one of text, {', '.join(kinds)}")
+    return kinds[data["type"]].from_json(json.dumps(data["data"]))

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..claims import claim as find_claim
-from ..simulation.checkpoint import write_beside
+from ..files import write_beside
 
 if TYPE_CHECKING:
     from ..claims.evaluation import Bound

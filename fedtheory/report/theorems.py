@@ -1,8 +1,10 @@
-"""One figure a theorem: a setting that shows what the theorem says, and whether it is so."""
+"""The figures of the papers' theorems: for each a setting that shows what it says, and whether it is so; and what their
+conditions allow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from ..participation import Fixed, IndexBeta
 from ..setting import Setting
 from ..simulation import simulate
 from .figures import plot, save
+from .maps import fast_maps
 
 
 def theorem_1() -> tuple[Setting, int, int]:
@@ -63,3 +66,16 @@ def draw_theorem(id: str, folder: Path, progress: Callable[[int, int], None] | N
     path = folder / f"{id}.png"
     save(plot(bound, exact_errors(setting, horizons), run), path)
     return path
+
+
+def draw_maps(folder: Path) -> Path:
+    """Draw what FAST's conditions on the snapshot probability allow into ``folder``; the figure's path."""
+    path = folder / "fast.q_conditions.png"
+    save(fast_maps(), path)
+    return path
+
+
+def figures(folder: Path) -> dict[str, Callable[[], Path]]:
+    """What draws every figure, by its file's name."""
+    theorems = {f"{id}.png": partial(draw_theorem, id, folder) for id in FIGURES}
+    return theorems | {"fast.q_conditions.png": partial(draw_maps, folder)}

@@ -11,6 +11,7 @@ An availability file may also be Parquet, with the same columns. Files are parse
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..files import write_beside
 from .inputs import LARGEST_COUNT, checked_group_weight
 
 ROUND = "round"
@@ -97,6 +99,15 @@ def read_group_weight(path: str | Path, groups: Sequence[str]) -> np.ndarray:
         return checked_group_weight([found[name] for name in groups], len(groups))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def write_plan(path: str | Path, rates: np.ndarray, groups: Sequence[str]) -> None:
+    """Write rates (rounds, groups) as CSV in full precision, one line a round, numbered; whole or not at all."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow([ROUND, *groups])
+    writer.writerows([number, *row] for number, row in enumerate(rates.tolist(), 1))
+    write_beside(Path(path), lines.getvalue().encode())
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ..files import write_beside
 from ..quantities import RUN_QUANTITIES
 from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES, STATISTICS, Run, row_names
 
@@ -148,16 +148,3 @@ def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     write_beside(path, buffer.getvalue())
-
-
-def write_beside(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all: beside, synced, renamed."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

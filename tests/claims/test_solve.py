@@ -1,4 +1,4 @@
-"""Solving claims: sets against exact slacks and hand-worked ones, rounds against closed forms, minima against grids."""
+"""Solving claims: the largest step, rounds against closed forms, minima against grids."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fedtheory
-from fedtheory.claims import all_claims, claim, editions
-from fedtheory.claims.comparison import compare
-from fedtheory.claims.evaluation import fold
-from fedtheory.claims.ranges import Allowed, bounds, float_inside, solution_set
+from fedtheory.claims import all_claims, claim
+from fedtheory.claims.arithmetic import exact_slack, fold
 from fedtheory.claims.solve import dominant_term, largest_step, minimize, required, rounds_to
-from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.quantities import QUANTITIES, symbol
 
 F = Fraction
@@ -37,87 +35,8 @@ def to_fraction(number: sympy.Rational) -> Fraction:
 
 
 def holds(slack: sympy.Expr, values: dict[str, Fraction]) -> bool:
-    """In rational arithmetic, with the package's rule that a division by zero fails."""
-    try:
-        return fold(slack, values, to_fraction) >= 0
-    except ZeroDivisionError:
-        return False
+    return exact_slack(slack, values) >= 0
 
-
-# Sets worked out by hand.
-
-SETS = [
-    ((eta - 2) * (eta - 3) / (eta - 1), [(1, 2, False, True), (3, INF, True, False)]),
-    ((eta - 1) / (eta - 1) ** 2, [(1, INF, False, False)]),
-    (-1 / (eta - 1) ** 2, []),
-    (1 / (eta - 1) ** 2, [(0, 1, False, False), (1, INF, False, False)]),
-    (-((eta - 2) ** 2), [(2, 2, True, True)]),
-    ((eta - 2) ** 2, [(0, INF, False, False)]),
-    (-((eta - 2) ** 2) * (eta - 5), [(0, 5, False, True)]),
-    ((eta - 2) ** 2 * (eta - 5), [(2, 2, True, True), (5, INF, True, False)]),
-    (2 - eta**2, [(0, math.sqrt(2), False, True)]),  # sqrt(2) as a float lies above the square root of 2
-    (-((eta**2 - 2) ** 2), []),
-    (1 / (-1 - 1 / (eta - 1)), [(0, 1, False, False)]),  # (1 - eta)/eta, which divides by eta - 1
-    (eta + 5, [(0, INF, False, False)]),
-    (-eta, []),
-    (sympy.Integer(0) * eta, [(0, INF, False, False)]),
-    (sympy.Min(1 / (4 * eta), 2 - eta, evaluate=False) - sympy.Rational(1, 2), [(0, F(1, 2), False, True)]),
-    (sympy.Max(1 / (4 * eta), 2 - eta, evaluate=False) - sympy.Rational(1, 2), [(0, F(3, 2), False, True)]),
-    # |eta - 3| <= 1, and |eta - 3| >= 1: a minimum on either side of the relation
-    (1 + sympy.Min(eta - 3, 3 - eta, evaluate=False), [(2, 4, True, True)]),
-    (-1 - sympy.Min(eta - 3, 3 - eta, evaluate=False), [(0, 2, False, True), (4, INF, True, False)]),
-    (q - 1, [(1, 1, True, True)]),
-    (q - 2, []),
-    (1 / q, [(0, 1, False, True)]),
-    (q * (1 - q), [(0, 1, True, True)]),
-    ((q - sympy.Rational(1, 3)) * (q - sympy.Rational(1, 2)), [(0, F(1, 3), True, True), (F(1, 2), 1, True, True)]),
-    (1 / (m - 3), [(4, INF, True, False)]),
-    (10 - m**2, [(1, 3, True, True)]),
-    (9 - m**2, [(1, 3, True, True)]),
-    ((m - sympy.Rational(10, 3)) * (m - sympy.Rational(11, 3)), [(1, INF, True, False)]),
-    (m**2 - 10, [(4, INF, True, False)]),
-    ((m - 2) * (m - 5), [(1, 2, True, True), (5, INF, True, False)]),
-    (-((m - sympy.Rational(7, 2)) ** 2), []),
-    (1 / (m - 3) ** 2, [(1, 2, True, True), (4, INF, True, False)]),
-]
-
-
-@pytest.mark.parametrize(("slack", "intervals"), SETS, ids=lambda part: str(part)[:40])
-def test_sets_by_hand(slack: sympy.Expr, intervals: list) -> None:
-    name = next((s.name for s in slack.free_symbols), "local_lr")
-    found = solution_set(slack, name, {})
-    if slack == 2 - eta**2:
-        intervals = [(0, math.nextafter(math.sqrt(2), 0), False, True)]
-    assert list(found.intervals) == intervals
-    assert found.empty is (intervals == [])
-    assert found.everything is (intervals == [found.bounds])
-
-
-def test_what_divides_by_zero_everywhere_allows_nothing() -> None:
-    assert solution_set(q - 1 / symbol("dissimilarity"), "snapshot_probability", {"dissimilarity": F(0)}).empty
-
-
-def test_ends_too_close_for_floats_are_told_apart() -> None:
-    # sqrt(2) is between two rationals that differ from it by less than 1e-60.
-    near = F(math.isqrt(2 * 10**120), 10**60)
-    below, above = (sympy.Rational(p.numerator, p.denominator) for p in (near, near + F(1, 10**60)))
-    slack = (eta - below) * (eta**2 - 2) * (eta - above) * (3 - eta)
-    # It is >= 0 from the first root to the second, where no float is, and from the third to 3.
-    assert solution_set(slack, "local_lr", {}).intervals == ((near + F(1, 10**60), 3, True, True),)
-
-
-def test_beyond_rational_relations() -> None:
-    for slack, what in ((sympy.exp(-eta) - 1, "exponential"), (sympy.sqrt(eta) - 1, "no exact arithmetic for Pow")):
-        odd = Hypothesis("odd", sympy.Ge(slack, 0, evaluate=False), "here")
-        with pytest.raises(ValueError, match=f"odd of fast.thm1@main cannot be solved for local_lr: .*{what}"):
-            required(THM1, odd, "local_lr")
-
-
-# Any hypothesis of any claim, for any quantity: the set against the slack.
-
-RELATIONS = [(c, h) for c in all_claims() for h in c.hypotheses]
-RELATIONS += [(c, h.under({"": option})) for c, h in RELATIONS for option in h.alternatives]
-RELATIONS = list({h.relation: (c, h) for c, h in reversed(RELATIONS)}.values())  # the appendix repeats Theorem 1
 
 small = st.fractions(min_value=F(1, 30), max_value=2, max_denominator=30)
 
@@ -139,140 +58,17 @@ def drawn(data: st.DataObject, names: set[str]) -> dict[str, Fraction]:
     return values
 
 
-def probes(allowed: Allowed, data: st.DataObject) -> list[Fraction]:
-    """Points within the bounds: a random one, and around every end."""
-    name = allowed.quantity
-    points = [data.draw(number(name), label=f"probe {name}")]
-    for interval in (*allowed.intervals, allowed.bounds):
-        for end in interval[:2]:
-            if math.isinf(end):
-                points += [F(10**6), F(10**12)]
-            elif QUANTITIES[name].integer:
-                points += [F(end) - 1, F(end), F(end) + 1]
-            else:
-                floats = [math.nextafter(float(end), way) for way in (-INF, INF)]
-                points += [F(end), *map(F, floats), *(F(end) * (1 + s * F(1, 10**9)) for s in (-1, 1))]
-    low, high, low_closed, high_closed = allowed.bounds
-    return [p for p in points if low < p < high or (p == low and low_closed) or (p == high and high_closed)]
-
-
-@pytest.mark.parametrize("place", RELATIONS, ids=lambda p: f"{p[0].ref}-{p[1].name}")
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_a_value_is_allowed_exactly_where_the_slack_is_non_negative(place: tuple, data: st.DataObject) -> None:
-    each, hypothesis = place
-    name = data.draw(st.sampled_from(sorted(s.name for s in hypothesis.slack.free_symbols)), label="name")
-    values = drawn(data, {s.name for s in hypothesis.slack.free_symbols} - {name})
-    allowed = required(each, hypothesis, name, **values)
-    for x in probes(allowed, data):
-        # In rational arithmetic there is no tolerance, at the ends either. An irrational end is a float inside.
-        assert (x in allowed) is holds(hypothesis.slack, values | {name: x}), (str(allowed), x)
-
-
-@pytest.mark.parametrize(
-    "place", [p for p in RELATIONS if p[1] in p[0].hypotheses], ids=lambda p: f"{p[0].ref}-{p[1].name}"
-)
-@given(data=st.data())
-@settings(max_examples=20, deadline=None)
-def test_evaluate_agrees_away_from_the_ends(place: tuple, data: st.DataObject) -> None:
-    each, hypothesis = place
-    name = data.draw(st.sampled_from(sorted(s.name for s in hypothesis.slack.free_symbols)), label="name")
-    values = drawn(data, set(each.quantities) - {name})
-    allowed = required(each, hypothesis.name, name, **values)
-    floats = {key: float(value) for key, value in values.items()}
-    for x in probes(allowed, data):
-        low, high, *_ = bounds(name, values)
-        if not low < F(float(x)) < high or 0 < x < F(1, 10**9):  # beyond, or where other terms overflow
-            continue
-        slack = each.evaluate(**floats | {name: float(x)}).slack[hypothesis.name]
-        nearest = min((abs(x - e) / x for i in allowed.intervals for e in i[:2] if e < INF), default=INF)
-        # Rounding in some ten operations on numbers of the order of 1. Where the exact denominator is 0 (or rounds
-        # to 0) the slack is infinite, and where its numerator nearly cancels the sign may be lost.
-        if np.isfinite(slack) and 1e-12 < abs(slack) < 1e6 and nearest > 1e-8:
-            assert (x in allowed) is bool(slack >= 0), (str(allowed), x, slack)
-
-
-peak = st.one_of(st.just(F(0)), st.integers(0, 60).map(F), st.fractions(0, 60, max_denominator=7))
-
-
-@given(
-    G1=peak, G2=peak, G3=peak, K=st.integers(1, 3), root=st.sampled_from([F(0), F(1, 2), F(2)]), vanish=st.booleans()
-)
-@example(G1=F(0), G2=F(0), G3=F(0), K=1, root=F(0), vanish=False)  # 0/0
-@example(G1=F(0), G2=F(50), G3=F(40), K=3, root=F(0), vanish=True)
-@settings(max_examples=20, deadline=None)
-def test_the_q_condition_of_theorem_1(G1: F, G2: F, G3: F, K: int, root: F, vanish: bool) -> None:
-    # 2 L K eta = 1/4, so that the printed quotient is (-3/4 G2 + 2 K^2 s^2)/(G1 - 3/4 G2 - G3/4 + 2 K^2 s^2).
-    top = -F(3, 4) * G2 + 2 * K**2 * root**2
-    if vanish:  # choose G1 (or, were it negative, G3) such that the denominator is 0
-        G1 = max(F(0), G3 / 4 - top)
-        G3 = 4 * (G1 + top)
-    bottom = G1 + top - G3 / 4
-    values = dict(zip(PEAKS, (G1, G2, G3), strict=True))
-    values |= {"smoothness": F(1), "local_steps": F(K), "local_lr": F(1, 8 * K), "dissimilarity": root}
-    printed, product = THM1.hypothesis("q_condition"), THM1.hypothesis("q_condition").under({"": "product"})
-    nothing, everything = (), ((0, 1, True, True),)
-    if bottom == 0:
-        expected, multiplied = nothing, everything if top <= 0 else nothing
-    else:
-        least = top / bottom
-        above = nothing if least > 1 else ((max(F(0), least), 1, True, True),)
-        below = nothing if least < 0 else ((0, min(F(1), least), True, True),)
-        expected, multiplied = above, above if bottom > 0 else below
-    assert required(THM1, printed, "snapshot_probability", **values).intervals == expected
-    assert required(THM1, product, "snapshot_probability", **values).intervals == multiplied
-
-
-def test_pairs_of_quantities_bound_each_other() -> None:
-    given = {
-        "smoothness": 2,
-        "local_steps": 1,
-        "local_lr": F(1, 1000),
-        "dissimilarity": F(1, 8),
-        "snapshot_probability": 1,
-    }
-    assert required(THM2, "q_condition", "strong_convexity", **given).intervals == ((F(8, 125), 2, True, True),)
-    assert bounds("smoothness", {"strong_convexity": F(1, 2)}) == (F(1, 2), INF, True, False)
-    assert bounds("clients", {"cohort": F(3), "arbitrary_cohort": F(5)}) == (5, INF, True, False)
-    assert bounds("dissimilarity_at_optimum", {"dissimilarity": F(0)}) == (0, 0, True, True)
-
-
-def test_allowed() -> None:
-    a = Allowed("local_lr", ((F(0), F(1, 3), False, True), (F(2), INF, True, False)), (F(0), INF, False, False))
-    b = Allowed("local_lr", ((F(1, 3), F(2), True, False), (F(5), F(6), False, True)), a.bounds)
-    assert (a & b).intervals == (b & a).intervals == ((F(1, 3), F(1, 3), True, True), (5, 6, False, True))
-    assert str(a) == "local_lr in (0, 0.333333] or [2, inf)"
-    assert str(a & b) == "local_lr in {0.333333} or (5, 6]"
-    assert (a.smallest, a.largest, b.largest) == (0.0, INF, 6.0)
-    assert [x in a for x in (0, F(1, 3), F(1, 3) + F(1, 10**30), 1, 2, "2.5", np.float64(7))] == [
-        False, True, False, False, True, True, True,
-    ]  # fmt: skip
-    nothing = a & Allowed("local_lr", (), a.bounds)
-    assert nothing.empty and not nothing.everything and str(nothing) == "local_lr: none"
-    with pytest.raises(ValueError, match="no value of local_lr is allowed"):
-        _ = nothing.largest
-    with pytest.raises(ValueError, match="local_lr = nan: allowed is a finite number"):
-        _ = math.nan in a
-    with pytest.raises(ValueError, match="values of local_lr and of rounds"):
-        _ = a & Allowed("rounds", (), a.bounds)
-    whole = solution_set(5 - m, "cohort", {})
-    assert str(whole) == "cohort in [1, 5] (integers)" and 2.0 in whole and 2.5 not in whole
-    assert str(solution_set(m, "cohort", {})) == "cohort: any in [1, inf)"
-
-
-@given(st.fractions())
-def test_floats_inside(x: Fraction) -> None:
-    below, above = float_inside(x, -1), float_inside(x, 1)
-    assert F(below) <= x <= F(above)
-    assert above in (below, math.nextafter(below, INF))
-
-
 # The largest step.
 
 
-@pytest.mark.parametrize("each", all_claims(), ids=lambda c: c.ref)
+STEPS = [c for c in all_claims() if "local_lr" in c.quantities and not c.choices]
+# eq13 and eq23 have caps with roots.
+STEPS = [c for c in STEPS if c.id not in ("fast.eq13", "fast.eq23")]
+
+
+@pytest.mark.parametrize("each", STEPS, ids=lambda c: c.ref)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_largest_step(each: Claim, data: st.DataObject) -> None:
     undecided = data.draw(st.booleans())
     values = drawn(data, set(each.quantities) - {"local_lr", *(PEAKS if undecided else ())})
@@ -326,7 +122,10 @@ def parts(each: Claim, values: dict[str, Fraction]) -> Fraction:
     return sum(fold(t.expression, values, to_fraction) for t in each.terms if R not in t.expression.free_symbols)
 
 
-@pytest.mark.parametrize("each", all_claims(), ids=lambda c: c.ref)
+REACHED = [f"fast.thm{i}@{edition}" for i in (1, 2) for edition in ("main", "appendix", "corrected")]
+
+
+@pytest.mark.parametrize("each", [claim(ref) for ref in REACHED], ids=REACHED)
 @given(data=st.data(), above=st.fractions(F(1, 10**9), 3, max_denominator=10**9))
 @settings(max_examples=15, deadline=None)
 def test_rounds_to_is_minimal(each: Claim, data: st.DataObject, above: Fraction) -> None:
@@ -380,6 +179,42 @@ def test_rounds_where_no_single_term_decides() -> None:
     with pytest.raises(ValueError, match=r"epsilon = 0.25: .* above the floor 0.5 of fast.thm1@main"):
         rounds_to(bound_of(sympy.Rational(1, 2) + 0 * R), 0.25)
     assert rounds_to(bound_of(sympy.Rational(1, 2) + 0 * R), 0.5) == 1
+
+
+def test_rounds_of_a_corollary() -> None:
+    # Theorem 1 with the chosen step: (4 zeta/c + 4 L c sigma^2) sqrt(h/(K R)) + 120 (1 - q) ... / (h R), here
+    # h = K = L = sigma = c = zeta = 1 and sigma_G = 0: 8/sqrt(R) <= 1/10 from R = 6400.
+    given = {"smoothness": 1, "gradient_noise": 1, "dissimilarity": 0, "initial_gap": 1, "cohort": 1,
+             "arbitrary_cohort": 1, "local_steps": 1, "snapshot_probability": 1, "step_constant": 1}  # fmt: skip
+    assert claim("fast.cor1").rounds_to(F(1, 10) + F(1, 10**9), **given) == 6400
+    with pytest.raises(ValueError, match="the right side cannot be told from it"):  # equal, but for roots
+        claim("fast.cor1").rounds_to(F(1, 10), **given)
+    assert claim("fast.cor1").rounds_to(F(1, 10) - F(1, 10**9), **given) == 6401
+    with pytest.raises(ValueError, match=r"above the floor 1 of fast.cor1@corrected"):
+        claim("fast.cor1@corrected").rounds_to(0.5, **given | {"dissimilarity": 1, "snapshot_probability": 0.5})
+    assert claim("fast.cor1").dominant_term(rounds=5, **given | {"gradient_noise": 3}) == "noise"
+
+
+def test_what_a_claim_chooses_is_neither_given_nor_asked_for() -> None:
+    cor1 = claim("fast.cor1")
+    for call in (
+        lambda: cor1.largest_step(smoothness=1), lambda: cor1.minimize("local_lr", smoothness=1),
+        lambda: cor1.rounds_to(1, local_lr=1), lambda: cor1.required("step_cap", "local_lr"),
+        lambda: cor1.dominant_term(local_lr=1),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"local_lr: fast.cor1@main chooses it"):
+            call()
+    with pytest.raises(ValueError, match=r"step_cap of fast.cor1@main cannot be solved for rounds: no exact arith"):
+        cor1.required("step_cap", "rounds", smoothness=1, local_steps=1, cohort=1, arbitrary_cohort=1,
+                      snapshot_probability=1, step_constant=1)  # fmt: skip
+
+
+def test_a_choice_stands_for_its_quantity_in_the_largest_step() -> None:
+    # eta <= 1/(8 m) with m chosen to be 2 K: 1/(16 K).
+    chosen = replace(only(sympy.Le(eta, 1 / (8 * m))), choices={"cohort": 2 * symbol("local_steps")})
+    assert chosen.largest_step(local_steps=2) == 1 / 32
+    with pytest.raises(ValueError, match="h0 needs local_steps"):
+        chosen.largest_step()
 
 
 # Minima.
@@ -464,6 +299,18 @@ def test_minima_by_hand() -> None:
         minimize(only(sympy.Le(eta, -1, evaluate=False)), "local_lr", **RIGHT_OF_1)
 
 
+def test_minima_far_from_one() -> None:
+    # a/x + b x at sqrt(a/b), where it is 2 sqrt(ab): far below the cap of 1, and far above 1 without one.
+    for exponent in (16, 40, 120):
+        far = sympy.Integer(10) ** exponent
+        for terms, hypotheses, at, least in (
+            ((1 / (far * eta), eta), (sympy.Le(eta, 1),), 10.0 ** (-exponent // 2), 2 * 10.0 ** (-exponent // 2)),
+            ((far / eta, eta), (), 10.0 ** (exponent // 2), 2 * 10.0 ** (exponent // 2)),
+        ):
+            argument, value = minimize(replace(only(*hypotheses), terms=bound_of(*terms).terms), "local_lr")
+            assert (argument, value) == (pytest.approx(at, rel=1e-6), pytest.approx(least, rel=1e-12))
+
+
 RIGHT_OF_1 = {"smoothness": 1, "gradient_noise": 1, "dissimilarity": 1, "initial_gap": 1, "cohort": 1,
               "arbitrary_cohort": 1, "local_steps": 1, "snapshot_probability": 1, "rounds": 9}  # fmt: skip
 
@@ -473,56 +320,15 @@ RIGHT_OF_1 = {"smoothness": 1, "gradient_noise": 1, "dissimilarity": 1, "initial
 
 @pytest.mark.parametrize("each", all_claims(), ids=lambda c: c.ref)
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_the_dominant_term(each: Claim, data: st.DataObject) -> None:
-    values = {k: float(v) for k, v in drawn(data, set(each.quantities) - set(PEAKS)).items()}
+    values = {k: float(v) for k, v in drawn(data, set(each.quantities) - {*PEAKS, *each.choices}).items()}
     terms = each.evaluate(**values).terms
     assert terms[each.dominant_term(**values)] == max(terms.values())
 
 
 def test_of_equal_terms_the_first_printed() -> None:
     assert dominant_term(bound_of(1 / R, 2 / R, 2 / R), rounds=3) == "t1"
-
-
-def test_editions_compared() -> None:
-    main, appendix = editions("fast.thm2")
-    found = {d.name: d for d in compare(main, appendix)}
-    assert [(d.kind, d.name) for d in found.values()] == [("term", "arbitrary_rounds"), ("hypothesis", "q_condition")]
-    assert "dissimilarity**2" in found["arbitrary_rounds"].after
-    assert "dissimilarity" not in found["arbitrary_rounds"].before
-    assert "dissimilarity" in found["q_condition"].before and "dissimilarity" not in found["q_condition"].after
-    assert str(found["q_condition"]).startswith("hypothesis q_condition: snapshot_probability >= ")
-    assert [(d.before, d.after) for d in compare(appendix, main)] == [(d.after, d.before) for d in found.values()]
-    assert compare(*editions("fast.thm1")) == []
-
-
-def test_the_same_mathematics_written_otherwise() -> None:
-    step_cap, q_condition = THM1.hypotheses
-    flipped = replace(q_condition, relation=sympy.Le(q_condition.relation.rhs, q))
-    terms = tuple(Term(t.name, sympy.expand(t.expression)) for t in reversed(THM1.terms))
-    assert terms != THM1.terms[::-1]
-    assert compare(THM1, replace(THM1, terms=terms, hypotheses=(flipped, step_cap), source="elsewhere")) == []
-    reversed_direction = replace(q_condition, relation=sympy.Le(q, q_condition.relation.rhs))
-    changed = replace(THM1, hypotheses=(step_cap, reversed_direction))
-    assert [d.name for d in compare(THM1, changed)] == ["q_condition"]
-
-
-def test_every_kind_of_difference() -> None:
-    q_condition = THM1.hypothesis("q_condition")
-    reading = replace(q_condition, alternatives={"product": q_condition.relation})
-    changed = replace(
-        THM1, functional=THM2.functional, terms=(*THM1.terms[:2], Term("new", q)), hypotheses=(reading,),
-        assumptions=(*THM1.assumptions[:2], Assumption("assumption_3", "dissimilarity", "", from_below=True)),
-    )  # fmt: skip
-    found = [(d.kind, d.name, d.before == "absent", d.after == "absent") for d in compare(THM1, changed)]
-    assert found == [
-        ("functional", "functional", False, False),
-        ("term", "heterogeneity", False, True),
-        ("term", "new", True, False),
-        ("hypothesis", "step_cap", False, True),
-        ("hypothesis", "q_condition (product)", False, False),
-        ("assumption", "assumption_3", False, False),
-    ]
 
 
 # What is refused.

@@ -9,48 +9,99 @@ from typer.testing import CliRunner
 import fedtheory as ft
 from fedtheory.claims import all_claims
 from fedtheory.cli import app
-from fedtheory.evidence import scorecard
+from fedtheory.evidence import assess, scorecard
 from fedtheory.evidence.confirm import ReplayError
+from fedtheory.evidence.rule import Contradiction, overall
 from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
 
-PUBLISHED = json.loads((scorecard.PUBLISHED / "scorecard.json").read_text())
+PUBLISHED = json.loads((assess.PUBLISHED / "scorecard.json").read_text())
+ROWS = {f"{row['id']}@{row['edition']}": row for row in PUBLISHED["rows"]}
 
 
 def test_published_scorecard_has_a_row_for_every_claim_and_follows_the_schema():
-    assert PUBLISHED["schema"] == 1
-    assert [f"{row['id']}@{row['edition']}" for row in PUBLISHED["rows"]] == [claim.ref for claim in all_claims()]
+    assert PUBLISHED["schema"] == scorecard.SCHEMA
+    assert list(ROWS) == [claim.ref for claim in all_claims()]
     for row in PUBLISHED["rows"]:
         assert set(row) == {"id", "edition", "verdict", "why", "evidence", "instance"}
         assert row["verdict"] in VERDICTS
-        assert set(row["evidence"]) == {"units", "exact", "measured"}
+        assert set(row["evidence"]) == {"units", "consistency", "proof", "exact", "measured"}
 
 
 def test_published_verdicts_follow_from_their_evidence():
     for row in PUBLISHED["rows"]:
-        assert scorecard._overall(row["evidence"])[0] == row["verdict"]
+        assert overall(row["evidence"])[0] == row["verdict"]
+
+
+def test_at_most_a_tenth_of_the_claims_is_undecided():
+    undecided = [ref for ref, row in ROWS.items() if row["verdict"] in ("unproved", "not checked", "holds")]
+    assert len(undecided) <= len(ROWS) / 10
+
+
+def test_no_refuted_claim_is_proved_and_every_refuted_one_has_an_instance():
+    for ref, row in ROWS.items():
+        if row["verdict"] == "refuted":
+            assert row["evidence"]["proof"]["outcome"] != "proved"
+            assert (assess.PUBLISHED / row["instance"]).name == f"{ref}.json"
 
 
 def test_every_measured_row_meets_every_hypothesis():
-    for row in PUBLISHED["rows"]:
+    measured = [row for row in PUBLISHED["rows"] if row["evidence"]["measured"]]
+    assert {row["id"] for row in measured} == {"fast.thm1", "fast.thm2"}
+    for row in measured:
         digits = [m for m in row["evidence"]["measured"] if m["data"] == "digits"]
         assert digits and digits[0]["clients"] == 50
-        for measured in row["evidence"]["measured"]:
-            assert measured["hypotheses_hold"] and min(measured["slack"].values()) >= 0
+        for found in row["evidence"]["measured"]:
+            assert found["hypotheses_hold"] and min(found["slack"].values()) >= 0
 
 
-def test_rule_a_refutation_beats_all_and_a_lead_is_no_verdict():
-    evidence = copy.deepcopy(PUBLISHED["rows"][-1]["evidence"])
-    assert scorecard._overall(evidence)[0] == "holds"
-    lead = copy.deepcopy(evidence)
-    lead["exact"]["search"]["largest_ratio"] = 1.5
-    assert scorecard._overall(lead)[0] == "not checked"
-    measured = copy.deepcopy(evidence)
-    measured["measured"][0]["outcome"] = "exceeded"
-    assert scorecard._overall(measured)[0] == "not checked"
-    measured["exact"]["instance"] = {"file": "f", "refutes": True, "ratio": 2.0, "readings": 4}
-    assert scorecard._overall(measured)[0] == "refuted"
-    measured["exact"]["instance"]["refutes"] = False
-    assert scorecard._overall(measured)[0] == "not checked"
+def _evidence(**changes):
+    """Evidence on a claim about which nothing is known but a search that found nothing."""
+    blank = {
+        "units": {"homogeneous": True, "findings": []},
+        "consistency": [],
+        "proof": None,
+        "exact": {"search": copy.deepcopy(SEARCHED), "instance": None},
+        "measured": [],
+    }
+    return blank | changes
+
+
+SEARCHED = {"candidates": 9, "admissible": 5, "seeds": [0], "largest_ratio": 0.5, "largest_ratio_rounds": 1,
+            "largest_late_ratio": 0.0, "largest_late_ratio_rounds": 0}  # fmt: skip
+LEAD = {"search": SEARCHED | {"largest_ratio": 1.5}, "instance": None}
+FALLS = {"search": None, "instance": {"file": "f", "refutes": True, "ratio": 2.0, "readings": 4}}
+FALLS_SOMETIMES = {"search": LEAD["search"], "instance": FALLS["instance"] | {"refutes": False}}
+PROVED = {"outcome": "proved", "steps": 3, "decided": {"polynomial": {"decided": 3, "of": 3}}, "repaired": 1,
+          "first_open": None, "readings": {"cohort": ["without replacement"]}}  # fmt: skip
+OPEN = PROVED | {"outcome": "unknown", "first_open": "(7): nobody knows", "readings": {}}
+EMPTY = [{"name": "contradictory", "what": "a step above and below its cap", "evidence": {}}]
+EXCEEDED = [{"data": "digits", "outcome": "exceeded"}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "why"),
+    [
+        ({}, "holds", "the largest left / right is 0.5"),
+        ({"exact": LEAD}, "not checked", "a ratio of 1.5; no instance confirms it"),
+        ({"exact": LEAD, "proof": PROVED}, "not checked", "a ratio of 1.5"),
+        ({"measured": EXCEEDED}, "not checked", "exceeded on digits"),
+        ({"measured": EXCEEDED, "exact": FALLS}, "refuted", "2 times with every printed hypothesis met, under all 4"),
+        ({"exact": FALLS_SOMETIMES}, "not checked", "no instance confirms it"),
+        ({"exact": FALLS, "consistency": EMPTY}, "refuted", "exact instance"),
+        ({"consistency": EMPTY, "proof": PROVED}, "vacuous", "a step above and below its cap"),
+        ({"proof": PROVED}, "proved", "1 printed one does not hold and is replaced. Read with cohort: without repl"),
+        ({"proof": OPEN}, "unproved", "open at (7): nobody knows"),
+        ({"exact": {"search": None, "instance": None}}, "not checked", "No search covers it"),
+    ],
+)
+def test_the_rule(changes, verdict, why):
+    word, sentence = overall(_evidence(**changes))
+    assert word == verdict and why in sentence
+
+
+def test_proved_and_refuted_is_an_error_and_no_verdict():
+    with pytest.raises(Contradiction, match="f refutes a claim whose proof is complete"):
+        overall(_evidence(exact=FALLS, proof=PROVED))
 
 
 def test_a_refuted_verdict_needs_an_instance_and_a_known_word():
@@ -62,29 +113,31 @@ def test_a_refuted_verdict_needs_an_instance_and_a_known_word():
 
 def test_a_tampered_published_instance_fails_the_assessment(tmp_path, monkeypatch):
     ref = "fast.thm1@main"
-    content = scorecard.published_instance(ref)
+    content = assess.published_instance(ref)
     assert content["refutes"] is True
     content["ratio"] = "3.3"
-    monkeypatch.setattr(scorecard, "PUBLISHED", tmp_path)
+    monkeypatch.setattr(assess, "PUBLISHED", tmp_path)
     scorecard.write_json(tmp_path / "instances" / f"{ref}.json", content)
     with pytest.raises(ReplayError, match=r"the file says ratio = .3\.3."):
-        scorecard.published_instance(ref)
+        assess.published_instance(ref)
 
 
 def test_differences_name_changed_missing_and_new_rows():
     card = copy.deepcopy(PUBLISHED)
     assert scorecard.differences(card, PUBLISHED) == []
-    card["rows"][0]["verdict"] = "holds"
+    first = next(row for row in card["rows"] if row["verdict"] == "refuted")
+    first["verdict"] = "holds"
     gone = card["rows"].pop()
     lines = scorecard.differences(card, PUBLISHED)
-    assert any("fast.thm1@main: verdict is holds, published is refuted" in line for line in lines)
+    assert any(f"{first['id']}@{first['edition']}: verdict is holds, published is refuted" in line for line in lines)
     assert any(f"{gone['id']}@{gone['edition']}: verdict is absent" in line for line in lines)
 
 
 def test_editions_with_the_same_mathematics():
-    thm1, thm2 = ft.claims.editions("fast.thm1"), ft.claims.editions("fast.thm2")
-    assert scorecard.same_mathematics(*thm1)
-    assert not scorecard.same_mathematics(*thm2)
+    main, appendix, corrected, _ = ft.claims.editions("fast.thm1")
+    assert assess.same_mathematics(main, appendix)
+    assert not assess.same_mathematics(main, corrected)
+    assert not assess.same_mathematics(*ft.claims.editions("fast.thm2")[:2])
 
 
 @pytest.fixture
@@ -94,8 +147,8 @@ def quick(monkeypatch, tmp_path):
         Verdict(f"{r['id']}@{r['edition']}", r["verdict"], r["why"], r["evidence"], r["instance"] and {"claim": "x"})
         for r in PUBLISHED["rows"]
     ]
-    monkeypatch.setattr(scorecard, "assess_all", lambda **options: verdicts)
-    monkeypatch.setattr("fedtheory.report.theorems.FIGURES", {})
+    monkeypatch.setattr(assess, "assess_all", lambda **options: verdicts)
+    monkeypatch.setattr("fedtheory.report.theorems.figures", lambda folder: {})
     return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 
 
@@ -109,10 +162,11 @@ def test_verify_exits_with_zero_on_the_published_verdicts(quick, tmp_path):
 
 def test_verify_exits_with_one_when_a_verdict_differs(quick):
     verdicts, arguments = quick
-    verdicts[2] = Verdict(verdicts[2].claim, "not checked", "why", verdicts[2].evidence)
+    place = next(i for i, verdict in enumerate(verdicts) if verdict.verdict == "proved")
+    verdicts[place] = Verdict(verdicts[place].claim, "not checked", "why", verdicts[place].evidence)
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 1
-    assert "fast.thm2@main: verdict is not checked, published is holds" in done.stderr
+    assert f"{verdicts[place].claim}: verdict is not checked, published is proved" in done.stderr
 
 
 def _setting(**changes):

@@ -9,23 +9,20 @@ from functools import cache
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fedtheory.claims import claim
-from fedtheory.claims.statement import Claim, Term
+from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import search as searching
-from fedtheory.evidence.candidates import FAMILIES, PROCESSES, Candidate, draw, perturb
 from fedtheory.evidence.confirm import judge
 from fedtheory.evidence.instance import parse
-from fedtheory.evidence.search import HORIZONS, ROUNDING, SearchReport, assess, refute, search, settle
+from fedtheory.evidence.points import Points
+from fedtheory.evidence.search import ROUNDING, SearchReport, refute, search
 from fedtheory.evidence.shrink import MARGIN, _quartet, charitable_instance
-from fedtheory.evidence.trajectory import peaks
-from fedtheory.quantities import RUN_QUANTITIES
+from fedtheory.quantities import symbols
+from fedtheory.setting import Setting
 
-SMALL = {"candidates": 150, "climbs": 3, "steps": 10}
-THEOREM_1 = ("fast.thm1@main", "fast.thm1@appendix")
-THEOREM_2 = ("fast.thm2@main", "fast.thm2@appendix")
+SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
+TINY = {"candidates": 50, "climbs": 2, "steps": 6}
 
 
 @cache
@@ -33,221 +30,195 @@ def report_of(ref: str, seed: int = 0) -> SearchReport:
     return search(ref, seed=seed, **SMALL)
 
 
-def search_for(broken: Claim, monkeypatch: pytest.MonkeyPatch, **options: object) -> SearchReport:
-    """The search, on a claim that is in no paper."""
-    monkeypatch.setattr(searching, "find_claim", lambda ref: broken)
-    return search(broken.ref, **(SMALL | options))
-
-
 def scaled(ref: str, **factors: object) -> Claim:
     """The claim with some terms multiplied; those that become 0 are left out."""
     original = claim(ref)
-    terms = tuple(Term(t.name, t.expression * sympy.sympify(factors.get(t.name, 1))) for t in original.terms)
+    assert set(factors) <= {t.name for t in original.terms}
+    terms = tuple(Term(t.name, t.expression * sympy.Rational(factors.get(t.name, 1))) for t in original.terms)
     return replace(original, edition="broken", terms=tuple(t for t in terms if t.expression != 0))
 
 
 # What the papers state.
 
+REFUTED = {"fast.thm1@main": 100, "fast.cor1@main": 10, "fast.cor2@main": 10, "fast.cor3@main": 10,
+           "fast.rem2.a@main": np.inf}  # fmt: skip
+"""With ratios that a small search reaches."""
 
-@pytest.mark.parametrize("ref", THEOREM_1)
-def test_theorem_1_is_violated(ref):
+HARMLESS = (
+    "fast.lemma1", "fast.lemma2", "fast.eq13", "fast.eq17", "fast.eq23", "fast.thm1@corrected", "fast.thm1@sharp",
+    "fast.cor1@corrected", "fast.rem2.b", "fast.eq28", "fast.eq29", "fast.eq30", "fast.eq35", "fast.eq38", "fast.eq39",
+    "fast.thm2@main", "fast.thm2@appendix", "fast.thm2@corrected", "fast.thm2@sharp", "fast.cor3@corrected",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ref", REFUTED)
+def test_what_is_wrong_is_found(ref: str) -> None:
     report = report_of(ref)
     assert report.claim == ref and report.seed == 0
-    assert report.best.ratio > 10 and report.best_late.ratio > 10
-    assert report.candidates == 150 + 2 * 3 * 10 and 50 < report.admissible <= report.candidates
+    assert report.best.ratio >= REFUTED[ref]
+    assert 40 < report.admissible <= report.candidates <= 80 + 2 * 4 * 10
 
 
-@pytest.mark.parametrize("ref", THEOREM_2)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_theorem_2_is_not(ref, seed):
-    """And its first term is tight at the start: the search comes near."""
-    report = report_of(ref, seed)
-    assert 0.99 < report.best.ratio <= 1 + ROUNDING
-    assert 0.2 < report.best_late.ratio <= 1 + ROUNDING
+@pytest.mark.parametrize("ref", HARMLESS)
+def test_what_is_right_survives(ref: str) -> None:
+    report = search(ref, seed=1, **TINY)
+    assert report.admissible > 20 and report.best.ratio <= 1 + ROUNDING
+    assert report.best_late is None or report.best_late.ratio <= report.best.ratio
 
 
-def test_same_seed_same_search():
-    options = SMALL | {"candidates": 40}
-    one, same, other = (search("fast.thm1@main", seed=seed, **options) for seed in (3, 3, 4))
-    assert one == same
-    assert one.best != other.best
+TIGHT = {"fast.lemma1": 0.9999, "fast.lemma2": 0.9999, "fast.eq29": 0.999, "fast.eq30": 0.999, "fast.eq38": 0.999,
+         "fast.thm2@appendix": 0.999, "fast.thm1@sharp": 0.99, "fast.thm2@sharp": 0.99}  # fmt: skip
 
 
-def test_progress_and_counts():
-    calls = []
-    options = {"candidates": 12, "climbs": 2, "steps": 3}
-    report = search("fast.thm2@main", progress=lambda *call: calls.append(call), **options)
-    assert calls == [(i, 24) for i in range(1, len(calls) + 1)]
-    assert report.candidates == len(calls) <= 24 and report.admissible <= report.candidates
+@pytest.mark.parametrize("ref", TIGHT)
+def test_what_is_tight_is_seen_to_be(ref: str) -> None:
+    assert TIGHT[ref] <= report_of(ref).best.ratio <= 1 + ROUNDING
 
 
-@pytest.mark.parametrize("ref", [*THEOREM_1, *THEOREM_2])
-def test_best_is_what_it_says(ref):
-    """Its numbers again, by the package's setting and claim, and every hypothesis on the whole run."""
-    statement = claim(ref)
-    for found in (report_of(ref).best, report_of(ref).best_late):
-        setting = settle(statement, found.candidate)
-        assert float(setting.algorithm.local_lr) == found.local_lr
-        exact = setting.exact([found.rounds]).functional(statement.functional)[0]
-        overrides = peaks(setting, min(found.rounds, 10**5)) if set(RUN_QUANTITIES) & set(statement.quantities) else {}
-        bound = statement.at(setting, rounds=found.rounds, **overrides)
-        assert exact == pytest.approx(found.left, rel=1e-9)
-        assert float(bound.value) == pytest.approx(found.right, rel=1e-9)
-        assert found.ratio == pytest.approx(exact / float(bound.value), rel=1e-9)
-        assert all(slack >= 0 for slack in bound.slack.values())
-        fading = float(bound.terms[statement.terms[0].name]) / float(bound.value)
-        assert found.fading == pytest.approx(fading, rel=1e-9, abs=1e-300)
-        assert setting.deterministic or not overrides
+@pytest.mark.parametrize("ref", ["fast.thm1@sharp", "fast.thm2@sharp"])
+def test_the_exact_floors_are_tight_late(ref: str) -> None:
+    """As the step size goes to 0 and its product with the rounds to infinity."""
+    late = report_of(ref).best_late
+    assert late.ratio > 0.99 and late.rounds > 10**4 and late.quantities["local_lr"] < 0.01
 
 
-def test_best_late_is_late():
-    report = report_of("fast.thm2@appendix")
-    assert report.best_late.fading < 0.1 <= report.best.fading
-    assert report.best_late.ratio <= report.best.ratio
+def test_corollary_3_falls_where_the_smoothness_is_small() -> None:
+    """Its noise term lacks a factor 1/strong_convexity."""
+    found = report_of("fast.cor3@main").best
+    assert found.quantities["strong_convexity"] < 0.1
+    bound = claim("fast.cor3@main").at(found.point, rounds=found.rounds)
+    assert found.left / float(bound.value) > 10 and bound.hypotheses_hold
+
+
+def test_a_second_noise_reading_does_not_refute() -> None:
+    """(29) falls where a client that is drawn twice uses one noise for both draws, up to 1 + (m - 1)/M times, here
+    with five of five: no reason to call it refuted, since cohorts that are sets leave it alone."""
+    report = report_of("fast.eq29")
+    assert report.best.ratio == min(found.ratio for found in report.readings.values())
+    assert 0.99 < report.best.ratio <= report.readings["without replacement"].ratio <= 1 + ROUNDING
+    assert 1.2 < report.readings["with replacement"].ratio <= 1.8 + ROUNDING
+
+
+def test_one_reading_where_a_claim_has_one() -> None:
+    assert set(report_of("fast.thm2@sharp").readings) == {"without replacement"}
+    assert set(report_of("fast.thm2@appendix").readings) == {"without replacement", "with replacement"}
 
 
 # What we broke: the search must notice.
 
-
-@pytest.mark.filterwarnings("ignore:(divide by zero|overflow) encountered:RuntimeWarning")  # a bound of 0 and a left
-@pytest.mark.parametrize("ref", THEOREM_2)
-@pytest.mark.parametrize("dropped", [("heterogeneity", "arbitrary_rounds"), ("heterogeneity",)])
-def test_theorem_2_without_heterogeneity_is_violated(ref, dropped, monkeypatch):
-    broken = scaled(ref, **dict.fromkeys(dropped, 0))
-    assert len(broken.terms) == 4 - len(dropped)
-    assert search_for(broken, monkeypatch).best.ratio > 100
-
-
-@pytest.mark.parametrize("ref", THEOREM_2)
-def test_theorem_2_with_a_tenth_of_the_noise_is_violated(ref, monkeypatch):
-    report = search_for(scaled(ref, noise="1/10"), monkeypatch)
-    assert report.best.ratio > 2 and report.best_late.ratio > 2
-
-
-def test_how_loose_the_noise_term_is(monkeypatch):
-    """Where a violation starts. With small steps and one client a round, E|x - x*|^2 tends to eta sigma^2 / (2 mu),
-    a quarter of the term. A client that is drawn twice uses one noise for both, so that m of M draws with
-    replacement have the variance sigma^2 / m (1 + (m - 1) / M), up to 1.8 times as much with five clients: the term
-    divided by 4 / 1.8 = 2.22 is still enough, divided by 3 it is not."""
-    assert search_for(scaled("fast.thm2@appendix", noise="1/2"), monkeypatch).best.ratio <= 1 + ROUNDING
-    assert search_for(scaled("fast.thm2@appendix", noise="1/3"), monkeypatch).best.ratio > 1.1
-
-
-@pytest.mark.parametrize("ref", THEOREM_2)
-def test_theorem_2_with_half_the_first_term_is_violated(ref, monkeypatch):
-    """The first term is tight, so half of it is not enough."""
-    assert search_for(scaled(ref, initial="1/2"), monkeypatch, candidates=60).best.ratio > 1.9
+BROKEN = [
+    ("fast.lemma1", {"curvature": "99/100"}, 1.01),
+    ("fast.lemma2", {"strong_convexity": "101/100"}, 1.005),
+    ("fast.lemma2", {"perturbation": "99/100"}, 1.005),
+    ("fast.eq13", {"decrease": "7/10"}, 1.05),
+    ("fast.eq17", {"heterogeneity": "49/100"}, 1.02),
+    ("fast.eq23", {"decrease": "1/2"}, 1.3),
+    ("fast.eq28", {"distance": "7/5"}, 1.02),
+    ("fast.eq29", {"distance": "24/100"}, 1.02),
+    ("fast.eq29", {"noise": "99/100"}, 1.005),
+    ("fast.eq30", {"distance": "99/100"}, 1.01),
+    ("fast.eq35", {"distance": "7/5"}, 1.02),
+    ("fast.eq38", {"distance": "99/100"}, 1.01),
+    ("fast.eq39", {"distance": "99/100"}, 1.01),
+    ("fast.thm1@corrected", {"arbitrary_rounds": 0}, 100),
+    ("fast.thm1@sharp", {"arbitrary_rounds": "99/100"}, 1.005),
+    ("fast.thm2@main", {"initial": "99/100"}, 1.01),
+    ("fast.thm2@main", {"heterogeneity": 0, "arbitrary_rounds": 0}, 100),
+    ("fast.thm2@appendix", {"initial": "99/100"}, 1.01),
+    ("fast.thm2@appendix", {"heterogeneity": 0}, 100),
+    ("fast.thm2@appendix", {"noise": "1/10"}, 2),
+    ("fast.thm2@corrected", {"arbitrary_rounds": 0}, 100),
+    ("fast.thm2@sharp", {"initial": "99/100"}, 1.01),
+    ("fast.thm2@sharp", {"arbitrary_rounds": "99/100"}, 1.005),
+    ("fast.cor1@corrected", {"arbitrary_rounds": 0}, 100),
+]
 
 
-def test_theorem_2_without_its_condition_on_q_is_violated(monkeypatch):
+@pytest.mark.parametrize(("ref", "factors", "least"), BROKEN, ids=[f"{ref} {f}" for ref, f, _ in BROKEN])
+def test_what_we_broke_is_found(ref: str, factors: dict, least: float) -> None:
+    assert search(scaled(ref, **factors), **SMALL).best.ratio > least
+
+
+def test_theorem_2_without_its_condition_on_q_is_violated() -> None:
     """The condition keeps snapshots frequent; with any q, an absent client pulls the run away."""
     original = claim("fast.thm2@appendix")
-    always = sympy.Ge(sympy.Symbol("snapshot_probability", nonnegative=True, real=True), -1, evaluate=False)
-    conditions = tuple(replace(h, relation=always) if h.name == "q_condition" else h for h in original.hypotheses)
-    assert search_for(replace(original, hypotheses=conditions), monkeypatch).best.ratio > 5
+    conditions = tuple(h for h in original.hypotheses if h.name != "q_condition")
+    assert search(replace(original, hypotheses=conditions), **SMALL).best.ratio > 5
 
 
-def test_a_generous_bound_is_left_alone(monkeypatch):
+def test_theorem_2_without_its_step_cap_diverges() -> None:
+    """An infinite left side is a lead."""
+    uncapped = replace(claim("fast.thm2@appendix"), hypotheses=())
+    assert search(uncapped, **TINY).best.ratio == np.inf
+
+
+def test_a_generous_bound_is_left_alone() -> None:
     """The other way round: Theorem 1 with terms that are large enough."""
-    generous = scaled("fast.thm1@main", heterogeneity=10**8, optimization=10**4)
-    assert search_for(generous, monkeypatch).best.ratio < 1
+    generous = scaled("fast.thm1@main", heterogeneity=10**12, optimization=10**6)
+    assert search(generous, **TINY).best.ratio < 1
 
 
-# Candidates.
-
-seeds = st.integers(0, 2**32 - 1)
-
-
-@settings(deadline=None, max_examples=80)
-@given(seeds, st.booleans(), st.integers(0, 3))
-def test_candidates_are_valid_settings(seed, deterministic, moves):
-    """Also after some steps of a climb."""
-    rng = np.random.default_rng(seed)
-    candidate = draw(rng, deterministic)
-    for _ in range(moves):
-        candidate = perturb(candidate, rng)
-    setting = candidate.setting(local_lr=0.01)
-    fed, algorithm = setting.federation, setting.algorithm
-    constants = fed.constants()
-    assert constants["smoothness"].value == 1 and np.isfinite(constants["dissimilarity"].value)
-    assert 1 <= fed.clients <= 5 and 1 <= fed.dimension <= 2
-    assert 1 <= algorithm.cohort <= fed.clients and 1 <= setting.participation.cohort <= fed.clients
-    assert candidate.family in FAMILIES and candidate.process in PROCESSES
-    assert 0 < candidate.step_share <= 1 and 0 < candidate.mildness <= 1 and 0 <= candidate.probability <= 1
-    assert setting.deterministic or not deterministic
-    assert np.isfinite(setting.exact([0, 5]).squared_distance).all()
+def test_a_claim_without_dissimilarity_is_searched_with_different_hessians() -> None:
+    """E|x_1 - x*|^2 <= |x_0 - x*|^2 where all take part without noise: true where the Hessians are equal, false at an
+    optimum that is nobody's minimiser where they differ, since two local steps then move away from it."""
+    distance, clients, cohort, noise = symbols("initial_distance", "clients", "cohort", "gradient_noise")
+    source = claim("fast.eq30")
+    everyone = (
+        Hypothesis("everyone", sympy.Le(clients, cohort), "test"),
+        Hypothesis("noise", sympy.Le(noise, 0), "test"),
+    )
+    still = replace(
+        source, terms=(Term("distance", distance**2),), hypotheses=source.hypotheses + everyone,
+        assumptions=tuple(a for a in source.assumptions if a.quantity in ("smoothness", "strong_convexity")),
+    )  # fmt: skip
+    found = search(still, candidates=400, climbs=2, steps=5).best
+    assert found.ratio > 1 + ROUNDING
+    assert not found.point.federation.has_common_hessian and found.point.algorithm.local_steps > 1
+    assert search(replace(still, assumptions=source.assumptions), **TINY).best.ratio <= 1 + ROUNDING
 
 
-@settings(deadline=None, max_examples=40)
-@given(seeds, st.sampled_from([*THEOREM_1, *THEOREM_2]))
-def test_settled_candidates_keep_the_hypotheses_on_constants(seed, ref):
-    """The step size is at its share of the cap, and a random snapshot's probability is enough."""
-    statement, rng = claim(ref), np.random.default_rng(seed)
-    candidate = draw(rng, ref in THEOREM_1)
-    setting = settle(statement, candidate)
-    if setting is None:
-        return
-    slack = statement.at(setting, rounds=1).slack
-    lr = float(setting.algorithm.local_lr)
-    # rounding of the cap, which is formed from three quotients
-    assert slack["step_cap"] >= -1e-15 * lr
-    assert lr == pytest.approx(candidate.step_share * (float(slack["step_cap"]) + lr), rel=1e-9)
-    if not candidate.period and ref in THEOREM_2:
-        assert slack["q_condition"] >= 0
+# The search itself.
 
 
-@settings(deadline=None, max_examples=25)
-@given(seeds, st.sampled_from([*THEOREM_1, *THEOREM_2]))
-def test_what_is_assessed_is_admissible_and_the_worst(seed, ref):
-    statement = claim(ref)
-    candidate = draw(np.random.default_rng(seed), ref in THEOREM_1)
-    result = assess(statement, candidate)
-    if result is None:
-        return
-    best, late = result
-    assert best.rounds in HORIZONS and np.isfinite(best.ratio)
-    assert late is None or (late.fading < 0.1 and late.ratio <= best.ratio)
-    if ref in THEOREM_2:  # every other horizon, with its hypotheses (which do not depend on it)
-        setting = settle(statement, candidate)
-        others = setting.exact(HORIZONS).squared_distance
-        rights = statement.at(setting, rounds=HORIZONS).value
-        with np.errstate(divide="ignore", invalid="ignore"):
-            assert best.ratio == pytest.approx(np.nanmax(others / rights), rel=1e-12)
+def test_same_seed_same_search() -> None:
+    one, same, other = (search("fast.thm1@main", seed=seed, **TINY) for seed in (3, 3, 4))
+    assert one == same
+    assert one.best != other.best
 
 
-def test_inadmissible_candidates_are_not_assessed():
-    """A near start: the maxima over the run stay small, and the condition on q fails at every horizon."""
-    mild = Candidate("quartet", 0.9, 0, 1.0, 1.0, 0.0, "fixed", 1, 0.1, 1, 0.01, 1.0, False, 10, 0.5)
-    assert assess(claim("fast.thm1@main"), mild) is None
-    far = replace(mild, start=50.0)
-    assert assess(claim("fast.thm1@main"), far) is not None
+@pytest.mark.parametrize("ref", ["fast.thm2@main", "fast.lemma2", "fast.rem2.b", "fast.eq29"])
+def test_progress_and_counts(ref: str) -> None:
+    calls = []
+    report = search(ref, candidates=12, climbs=3, steps=3, progress=lambda *call: calls.append(call))
+    assert calls == [(i, 30) for i in range(1, len(calls) + 1)]
+    assert 12 < report.candidates == len(calls) <= 30 and report.admissible <= report.candidates
 
 
-def test_perturbation_moves_only_numbers():
-    rng = np.random.default_rng(0)
-    candidate = draw(rng, deterministic=False)
-    moved = perturb(candidate, rng)
-    fixed = ("family", "federation_seed", "process", "arbitrary_cohort", "local_steps", "cohort_share", "replacement",
-             "period")  # fmt: skip
-    assert all(getattr(moved, name) == getattr(candidate, name) for name in fixed)
-    assert moved != candidate and np.sign(moved.start) == np.sign(candidate.start)
+def test_a_search_of_nothing() -> None:
+    report = search("fast.thm2@main", candidates=0, climbs=2, steps=3)
+    assert report.best is report.best_late is None and report.candidates == 0
 
 
-def test_perturbation_stays_within_bounds():
-    """Shares do not leave (0, 1], and no noise stays no noise."""
-    rng = np.random.default_rng(0)
-    candidate = replace(draw(rng, deterministic=True), step_share=1.0, mildness=1.0, conditioning=1.0, probability=1.0)
-    for moved in (perturb(candidate, rng) for _ in range(50)):
-        for name in ("step_share", "mildness", "conditioning", "probability"):
-            assert 0 < getattr(moved, name) <= 1, name
-        assert moved.noise == 0 and moved.setting(local_lr=0.1).deterministic
+def test_what_is_found_stands_for_a_point() -> None:
+    assert isinstance(report_of("fast.thm2@appendix").best.point, Setting)
+    assert isinstance(report_of("fast.lemma2").best.point, Points)
+    values = report_of("fast.rem2.a@main").best.point
+    assert values["peak_arbitrary_pseudogradient"] > values["peak_full_pseudogradient"] - values["smoothness"] * 2 * (
+        values["local_steps"] * values["local_lr"] * values["peak_cohort_pseudogradient"]
+    )  # the denominator is then negative, like the numerator
+
+
+def test_a_claim_or_its_ref() -> None:
+    assert search(claim("fast.lemma1"), **TINY) == search("fast.lemma1", **TINY)
+    with pytest.raises(ValueError, match=r"unknown claim 'fast\.thm9': did you mean"):
+        search("fast.thm9")
 
 
 # From a lead to an instance.
 
 
 @pytest.mark.slow
-def test_charitable_instance():
+def test_charitable_instance() -> None:
     """Refutes under every reading, by a factor that a reader sees, with short numbers; and judging it afresh agrees."""
     judgement = charitable_instance("fast.thm1@main", seed=1)
     assert judgement.refutes and all(r.left > MARGIN * r.right for r in judgement.readings)
@@ -257,22 +228,22 @@ def test_charitable_instance():
     assert judge(instance).to_json() == judgement.to_json()
 
 
-def test_charitable_instance_gives_up():
+def test_charitable_instance_gives_up() -> None:
     """Theorem 2 has none; nor is one found from no starts."""
     assert charitable_instance("fast.thm2@main", starts=1, steps=2) is None
     assert charitable_instance("fast.thm1@main", starts=0) is None
 
 
-def test_refute_reports_what_was_searched(monkeypatch):
+def test_refute_reports_what_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "search", lambda ref, seed, progress: report_of(ref, seed))
     monkeypatch.setattr(
         "fedtheory.evidence.shrink.charitable_instance", lambda ref, seed: pytest.fail("there was no lead")
     )
-    report = refute("fast.thm2@appendix", seed=1)
-    assert isinstance(report, SearchReport) and report.seed == 1 and report.best.ratio <= 1 + ROUNDING
+    report = refute("fast.thm2@appendix", seed=0)
+    assert isinstance(report, SearchReport) and report.seed == 0 and report.best.ratio <= 1 + ROUNDING
 
 
-def test_refute_goes_on_from_a_lead(monkeypatch):
+def test_refute_goes_on_from_a_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "search", lambda ref, seed, progress: report_of(ref, seed))
     found = []
     monkeypatch.setattr(
@@ -283,21 +254,8 @@ def test_refute_goes_on_from_a_lead(monkeypatch):
     assert isinstance(refute("fast.thm1@main"), SearchReport)
 
 
-def test_unknown_claims_are_named():
-    with pytest.raises(ValueError, match=r"unknown claim 'fast\.thm9': did you mean"):
-        search("fast.thm9")
-
-
-def test_an_instance_found_for_a_claim_without_edition_replays():
+def test_an_instance_found_for_a_claim_without_edition_replays() -> None:
     """The file names the edition, whichever way the claim was asked for."""
     instance = _quartet("fast.thm1", np.random.default_rng(0))
     assert instance.claim == "fast.thm1@main"
     assert parse(json.loads(json.dumps(instance.to_json()))) == instance
-
-
-def test_a_diverging_admissible_setting_is_a_lead(monkeypatch):
-    """Theorem 2 without its step cap: x_{r+1} = -2 x_r overflows, which must count as a ratio above 1."""
-    uncapped = replace(claim("fast.thm2@appendix"), hypotheses=())
-    candidate = replace(draw(np.random.default_rng(0), False), family="pair", start=5.0, local_steps=1, noise=0.0)
-    monkeypatch.setattr(searching, "settle", lambda statement, candidate: candidate.setting(local_lr=3.0))
-    assert assess(uncapped, candidate)[0].ratio == np.inf

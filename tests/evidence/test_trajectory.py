@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.trajectory import peaks, peaks_at, trajectory
+from fedtheory.evidence.rounds import local_maps
+from fedtheory.evidence.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.federations.quadratic import Quadratic
-from fedtheory.participation import Fixed, IndexBeta, Uniform
+from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.setting import Setting
 
@@ -166,6 +168,71 @@ def test_sampled_peaks_are_the_true_ones_on_monotone_runs(period: int, local_ste
         assert {name: values[i] for name, values in found.items()} == pytest.approx(expected, rel=1e-11)
 
 
+# Enclosures of the peaks of a deterministic run.
+
+
+@st.composite
+def diagonal_runs(draw: st.DrawFn) -> Setting:
+    numbers = st.floats(-3, 3)
+    curvatures = draw(st.lists(st.tuples(*[st.floats(0.01, 1)] * 2), min_size=3, max_size=3))
+    centres = draw(st.lists(st.tuples(numbers, numbers), min_size=3, max_size=3))
+    algorithm = fast(cohort=3, local_lr=draw(st.sampled_from([0.003, 0.1, 1.0])), local_steps=draw(st.integers(1, 2)),
+                     **draw(st.sampled_from([*SCHEDULES, {"snapshot_period": 13}])))  # fmt: skip
+    members = sorted(draw(st.sets(st.integers(0, 2), min_size=1)))
+    start = draw(st.tuples(numbers, numbers))
+    return Setting(Quadratic([np.diag(h) for h in curvatures], centres), algorithm, Fixed(members), start)
+
+
+@given(diagonal_runs(), st.lists(st.integers(1, 2000), min_size=1, max_size=4), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_enclosed_peaks(setting: Setting, horizons: list[int], shifted: bool) -> None:
+    ranges = running_peak_ranges(setting, np.array(horizons), shifted)
+    for i, rounds in enumerate(horizons):
+        for name, value in peaks(setting, rounds, shifted).items():
+            low, high = (end[i] for end in ranges[name])
+            assert low * (1 - 1e-11) - 1e-25 <= value <= high * (1 + 1e-11) + 1e-25  # other powers of the operators
+
+
+def test_a_peak_between_the_stages_is_enclosed() -> None:
+    """One coordinate's gradient grows while the other one's shrinks, and their sum of squares peaks on the way."""
+    fed = Quadratic([np.diag([1, 0.001])] * 2, [[0, 1], [0, -1]])
+    algorithm = fast(cohort=2, local_lr=0.001, snapshot_period=10**6)
+    setting = Setting(fed, algorithm, Fixed([0]), [3e-3, 1])
+    horizons = np.array([10, 10**4, 10**6])
+    ranges = running_peak_ranges(replace(setting, algorithm=replace(algorithm, snapshot_period=2)), horizons)
+    low, high = ranges["peak_arbitrary_pseudogradient"]
+    assert (low <= high).all() and (high < 1.2 * low).all()  # narrow enough to decide something
+    assert low[1] < high[1]
+
+
+def test_on_a_line_the_peaks_are_exact() -> None:
+    """Also where they grow until the last round before each horizon."""
+    algorithm, horizons = fast(cohort=2, local_lr=0.001, snapshot_period=3), np.array([1, 7, 332, 777, 1999])
+    setting = Setting(Quadratic.common_hessian([1, -1]), algorithm, Fixed([0]), 0)
+    for i, rounds in enumerate(horizons):
+        for name, value in peaks(setting, int(rounds)).items():
+            low, high = (end[i] for end in running_peak_ranges(setting, horizons)[name])
+            assert low == high == pytest.approx(value, rel=1e-9)  # other powers of the operators
+
+
+def test_runs_whose_peaks_are_not_enclosed() -> None:
+    """A rotated Hessian, a step beyond 1/L, participants that change."""
+    line = Setting(Quadratic.common_hessian([1, -1]), fast(cohort=2, local_lr=0.5, snapshot_period=2), Fixed([0]), 2)
+    rotated = replace(line, federation=Quadratic([[[1, 0.5], [0.5, 1]]] * 2, [[0, 1], [1, 0]]))
+    fast_steps = replace(line, algorithm=replace(line.algorithm, local_lr=Fraction(3, 2)))
+    changing = replace(line, participation=Phases([[0], [1]], [2, 2]))
+    assert running_peak_ranges(line, np.array([5])) is not None
+    for setting in (rotated, fast_steps, changing):
+        assert running_peak_ranges(setting, np.array([5])) is None
+
+
+def test_sums_of_gradients_keep_their_digits_where_steps_are_tiny() -> None:
+    fed = Quadratic.common_hessian(["1/3", "-1/7"], ["3/5"])
+    setting = Setting(fed, fast(cohort=2, local_lr=1e-14, local_steps=3, snapshot_period=2), Fixed([0]), 1)
+    sums, exact = local_maps(setting).gradient_sums(), local_maps(setting, exact=True).gradient_sums()
+    np.testing.assert_allclose(sums, exact.astype(float), rtol=1e-14)
+
+
 # Against the simulation.
 
 
@@ -197,3 +264,77 @@ def test_random_settings_have_no_trajectory(changed: object) -> None:
     for ask in (trajectory, peaks):
         with pytest.raises(ValueError, match="the setting is random: a trajectory needs no noise, a fixed arbitrary"):
             ask(setting, 5)
+
+
+# Ranges where cohorts are random.
+
+
+def on_a_line(centres: list, members: list[int], cohort: int, start: float, **options: object) -> Setting:
+    fed = Quadratic.common_hessian(centres, options.pop("hessian", 1), gradient_noise=options.pop("noise", 0))
+    options = {"local_lr": 0.3, "local_steps": 2, "snapshot_period": 2} | options
+    return Setting(fed, fast(cohort=cohort, **options), Fixed(members), start)
+
+
+LINES = {
+    "far start": on_a_line([2, -1, -1], [0], 1, 30),
+    "start among the minimisers": on_a_line([2, 0.5, -3], [0, 2], 2, 0.5, hessian=2),
+    "period 3": on_a_line([1, -1], [1], 1, -4, snapshot_period=3, local_steps=1),
+    "everyone": on_a_line([2, -1, -1], [0], 3, 5),
+}
+
+
+@pytest.mark.parametrize("setting", LINES.values(), ids=LINES)
+@pytest.mark.parametrize("shifted", [False, True])
+def test_every_run_is_in_the_ranges(setting: Setting, shifted: bool) -> None:
+    """All sequences of cohorts over five rounds, client by client."""
+    fed, algorithm, eta = setting.federation, setting.algorithm, float(setting.algorithm.local_lr)
+    ranges = peak_ranges(setting, shifted)
+    draws = list(combinations(range(fed.clients), algorithm.cohort))
+    rounds = 5
+    snapshots = [r for r in range(rounds) if r % algorithm.snapshot_period == 0]
+    smallest, largest = dict.fromkeys(RUN_QUANTITIES, np.inf), dict.fromkeys(RUN_QUANTITIES, 0.0)
+    for cohorts in product(draws, repeat=len(snapshots)):
+        x, seen, drawn = float(setting.exact_start[0]), dict.fromkeys(RUN_QUANTITIES, 0.0), iter(cohorts)
+        for r in range(rounds):
+            ends, sums = [], []
+            for i in range(fed.clients):
+                path = [x]
+                for _ in range(algorithm.local_steps):
+                    path.append(path[-1] - eta * fed.hessians[i, 0, 0] * (path[-1] - fed.centres[i, 0]))
+                kept = path[1:] if shifted else path[:-1]
+                ends.append(path[-1])
+                sums.append(sum(fed.hessians[i, 0, 0] * (y - fed.centres[i, 0]) for y in kept))
+            who = next(drawn) if r in snapshots else setting.participation.members
+            found = {"peak_cohort_pseudogradient": who, "peak_full_pseudogradient": range(fed.clients)}
+            found = found if r in snapshots else {"peak_arbitrary_pseudogradient": who}
+            for name, members in found.items():
+                seen[name] = max(seen[name], np.mean([sums[i] for i in members]) ** 2)
+            x = np.mean([ends[i] for i in who])
+        for name, value in seen.items():
+            low, high = ranges[name]
+            assert low * (1 - 1e-12) - 1e-15 <= value <= high * (1 + 1e-12), name  # rounding
+            smallest[name], largest[name] = min(smallest[name], value), max(largest[name], value)
+    if setting is LINES["far start"]:  # where the ranges are as narrow as they can be, but for G_3's lower end
+        full, arbitrary, cohort = RUN_QUANTITIES
+        assert ranges[full] == pytest.approx((smallest[full], largest[full]), rel=1e-12)
+        assert ranges[arbitrary][0] == pytest.approx(smallest[arbitrary], rel=1e-12)
+        assert ranges[cohort][1] == pytest.approx(largest[cohort], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"noise": 1}, {"local_lr": 1.5}, {"snapshot_period": 1}, {"snapshot_period": None, "snapshot_probability": 0.5},
+     {"replacement": True}],
+    ids=str,
+)  # fmt: skip
+def test_other_runs_have_no_ranges(options: dict) -> None:
+    assert peak_ranges(on_a_line([2, -1, -1], [0], 1, 30)) is not None
+    assert peak_ranges(on_a_line([2, -1, -1], [0], 1, 30, **options)) is None
+
+
+def test_nor_have_runs_in_the_plane_or_with_other_sets() -> None:
+    setting = on_a_line([2, -1, -1], [0], 1, 30)
+    assert peak_ranges(deterministic([0], snapshot_period=2)) is None
+    assert peak_ranges(replace(setting, participation=Uniform(1))) is None
+    mixed = Quadratic([[1], [2], [1]], [[2], [-1], [-1]])
+    assert peak_ranges(replace(setting, federation=mixed)) is None

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
 from fedtheory.federations import Pairs, Quadratic
+from fedtheory.files import write_beside
 from fedtheory.participation import Fixed, IndexBeta
 from fedtheory.setting import Setting
 from fedtheory.simulation import Run
-from fedtheory.simulation.checkpoint import write_beside
 
 ROUNDS, EVERY = 23, 5
 OPTIONS = {"replicas": 5, "rounds": ROUNDS, "seed": 3, "record_every": 4, "run_quantities": True, "chunk": 2}

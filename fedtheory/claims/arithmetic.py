@@ -1,0 +1,201 @@
+"""The arithmetic of claims: compiled for arrays, or exact in whatever numbers come in.
+
+What divides by zero, by one rule for every route:
+
+- A denominator that cannot be negative (by the vocabulary's bounds, such as dissimilarity^2) vanishes from above. A
+  quotient a/0 over it is its limit, +inf or -inf by the sign of a, and a relation holds there if the limit does.
+- Over a denominator of either sign there is no limit. Then, and for 0/0, 0 * inf and inf - inf, nothing is said: a
+  hypothesis fails (slack -inf), a term does not bound (+inf).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+CHUNK = 8192
+"""Entries that are evaluated at a time: a handful of arrays of so many floats stay in a core's cache."""
+
+Compiled = Callable[[Mapping[str, Any]], np.ndarray]
+"""A numpy function of a mapping from quantity names to arrays that broadcast."""
+
+
+@functools.cache
+def compiled(expression: sympy.Expr) -> Compiled:
+    """The expression as numpy computes it, without the rule for division by zero."""
+    return _by_chunks((expression,), lambda value: value)
+
+
+@functools.cache
+def compiled_term(expression: sympy.Expr) -> Compiled:
+    """The expression; +inf where it is undefined."""
+    denominators = two_sided_denominators(expression)
+    return _by_chunks((expression, *denominators), functools.partial(_where_defined, math.inf))
+
+
+@functools.cache
+def compiled_slack(expression: sympy.Expr) -> Compiled:
+    """The expression; -inf where it is undefined."""
+    denominators = two_sided_denominators(expression)
+    return _by_chunks((expression, *denominators), functools.partial(_where_defined, -math.inf))
+
+
+def _where_defined(otherwise: float, value: np.ndarray, *denominators: np.ndarray) -> np.ndarray:
+    undefined = functools.reduce(np.logical_or, (d == 0 for d in denominators), np.isnan(value))
+    return np.where(undefined, otherwise, value)[()] if np.any(undefined) else value
+
+
+def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.ndarray]) -> Compiled:
+    """finish(*values of the expressions), computed a chunk of the longest axis at a time."""
+    symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=lambda s: s.name)
+    extremes = {
+        "amin": lambda entries, axis: functools.reduce(np.minimum, entries),
+        "amax": lambda entries, axis: functools.reduce(np.maximum, entries),
+    }
+    function = sympy.lambdify(symbols, list(expressions), modules=[extremes, "numpy"], cse=len(expressions) > 1)
+    names = [s.name for s in symbols]
+
+    def at(values: Mapping[str, Any]) -> np.ndarray:
+        entries = [values[name] for name in names]
+        shapes = [np.shape(entry) for entry in entries]
+        if not any(shapes):
+            return finish(*map(np.float64, function(*entries)))
+        shape = np.broadcast_shapes(*shapes)
+        if math.prod(shape) <= 2 * CHUNK:
+            return finish(*function(*entries))
+        axis = int(np.argmax(shape))
+        full = [np.reshape(e, (1,) * (len(shape) - np.ndim(e)) + np.shape(e)) if np.ndim(e) else e for e in entries]
+        result = np.empty(shape)
+        step = max(1, CHUNK * shape[axis] // math.prod(shape))
+        for start in range(0, shape[axis], step):
+            part = (slice(None),) * axis + (slice(start, start + step),)
+            pieces = [e[part] if np.ndim(e) and e.shape[axis] > 1 else e for e in full]
+            result[part] = finish(*function(*pieces))
+        return result
+
+    return at
+
+
+@functools.lru_cache(maxsize=4096)
+def denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """What the expression divides by and may vanish, each once, nested ones too.
+
+    >>> from fedtheory.quantities import symbols
+    >>> x, y, L = symbols("dissimilarity", "objective_decrease", "smoothness")
+    >>> denominators(1 / L + 1 / x**2 + 3 / (1 + 1 / y))
+    (objective_decrease, dissimilarity**2, 1 + 1/objective_decrease)
+    """
+    powers = [node for node in sympy.postorder_traversal(expression) if node.is_Pow and not node.exp.is_nonnegative]
+    found = dict.fromkeys(sympy.Pow(node.base, -node.exp) for node in powers)
+    return tuple(sorted((d for d in found if not d.is_positive), key=lambda d: (d.count_ops(), str(d))))
+
+
+def two_sided_denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """Those ``denominators`` that may have either sign: over them there is no limit."""
+    return tuple(d for d in denominators(expression) if not d.is_nonnegative)
+
+
+def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sympy.Rational], Any]) -> Any:
+    """The expression in the arithmetic of ``values``: Fractions (without ``exp``) or real balls, which have the
+    methods ``exp``, ``log``, ``min``, ``max`` and ``**``; ``number`` converts the rational constants.
+
+    >>> x = sympy.Symbol("x")
+    >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
+    Fraction(4, 3)
+    """
+    if expression.is_Symbol:
+        return values[expression.name]
+    if expression.is_Rational:
+        return number(expression)
+    parts = [fold(part, values, number) for part in expression.args]
+    if expression.is_Add:
+        return functools.reduce(lambda a, b: a + b, parts)
+    if expression.is_Mul:
+        return functools.reduce(lambda a, b: a * b, parts)
+    if expression.is_Pow and expression.exp.is_Integer:
+        exponent = int(expression.exp)
+        return parts[0] ** exponent if exponent >= 0 else number(sympy.Integer(1)) / parts[0] ** -exponent
+    if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):
+        return parts[0] ** parts[1]
+    if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
+        return getattr(parts[0], expression.func.__name__)()
+    if isinstance(expression, sympy.Min):
+        return functools.reduce(lambda a, b: a.min(b) if hasattr(a, "min") else min(a, b), parts)
+    if isinstance(expression, sympy.Max):
+        return functools.reduce(lambda a, b: a.max(b) if hasattr(a, "max") else max(a, b), parts)
+    if isinstance(expression, sympy.Abs):
+        return abs(parts[0])
+    raise ValueError(f"no exact arithmetic for {type(expression).__name__} in {expression}")
+
+
+def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:
+    """A rational expression at Fractions, by the rule above: a Fraction, +inf or -inf; -inf where it is undefined.
+
+    Raises:
+        ValueError: the expression has an exponential, a logarithm or a root.
+
+    >>> from fedtheory.quantities import symbols
+    >>> x, y = symbols("dissimilarity", "objective_decrease")
+    >>> zero = {"dissimilarity": Fraction(0), "objective_decrease": Fraction(0)}
+    >>> exact_slack(1 / x - 5, zero), exact_slack(1 / y - 5, zero), exact_slack((y + 1) / (1 + x), zero)
+    (inf, -inf, Fraction(1, 1))
+    """
+    extended = {name: _Extended(value) for name, value in values.items()}
+
+    def at(part: sympy.Expr) -> _Extended:
+        return fold(part, extended, lambda c: _Extended(Fraction(int(c.p), int(c.q))))
+
+    try:
+        if any(at(denominator).value == 0 for denominator in two_sided_denominators(expression)):
+            return -math.inf
+        return at(expression).value
+    except ZeroDivisionError:
+        return -math.inf
+
+
+@dataclass(frozen=True)
+class _Extended:
+    """A Fraction, or plus or minus infinity; 1/0 is +inf, and what is undefined raises ``ZeroDivisionError``."""
+
+    value: Fraction | float
+
+    @property
+    def infinite(self) -> bool:
+        return isinstance(self.value, float)
+
+    def __add__(self, other: _Extended) -> _Extended:
+        if self.infinite and other.infinite and self.value != other.value:
+            raise ZeroDivisionError
+        infinity = self if self.infinite else other
+        return infinity if infinity.infinite else _Extended(self.value + other.value)
+
+    def __mul__(self, other: _Extended) -> _Extended:
+        if not (self.infinite or other.infinite):
+            return _Extended(self.value * other.value)
+        if self.value == 0 or other.value == 0:
+            raise ZeroDivisionError
+        return _Extended(math.inf if (self.value > 0) == (other.value > 0) else -math.inf)
+
+    def __truediv__(self, other: _Extended) -> _Extended:
+        if other.value == 0:
+            return self * _Extended(math.inf)
+        return self * _Extended(Fraction(0) if other.infinite else 1 / other.value)
+
+    def __pow__(self, exponent: int) -> _Extended:
+        return _Extended(self.value**exponent)
+
+    def __abs__(self) -> _Extended:
+        return _Extended(abs(self.value))
+
+    def min(self, other: _Extended) -> _Extended:
+        return self if self.value <= other.value else other
+
+    def max(self, other: _Extended) -> _Extended:
+        return self if self.value >= other.value else other

@@ -1,0 +1,235 @@
+"""What a bound becomes as the rounds grow: the leading order of every term, the floor, and what an O(.) leaves out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sympy
+
+from ..quantities import QUANTITIES, symbol
+from .statement import Claim
+
+_VOCABULARY = frozenset(map(symbol, QUANTITIES))
+
+Caps = Mapping[sympy.Symbol, sympy.Expr]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """coefficient * rounds^power * log(rounds)^logs: what an expression is asymptotically equal to.
+
+    ``power`` is -oo for what fades exponentially (and oo for what grows so); the coefficient is then 1.
+    """
+
+    coefficient: sympy.Expr
+    power: sympy.Expr = sympy.S.Zero
+    logs: sympy.Expr = sympy.S.Zero
+
+    @property
+    def order(self) -> tuple[sympy.Expr, sympy.Expr]:
+        """Of two expressions the one of the larger order, in this lexicographic sense, outgrows the other."""
+        return self.power, self.logs
+
+    def exponent(self, name: str) -> sympy.Expr:
+        """The power of one quantity as a factor of the whole; 0 where it is none.
+
+        >>> from fedtheory.quantities import symbols
+        >>> mu, q = symbols("strong_convexity", "snapshot_probability")
+        >>> Growth((1 - q) / mu**2, sympy.Integer(-1)).exponent("strong_convexity")
+        -2
+        """
+        if name == "rounds":
+            return self.power
+        return sympy.factor(self.coefficient).as_powers_dict().get(symbol(name), sympy.Integer(0))
+
+    @property
+    def rate(self) -> sympy.Expr:
+        """The same without numerical constants: what an O(.) of it prints."""
+        if not self.power.is_finite:
+            return sympy.Integer(0) if self.power < 0 else sympy.oo
+        rounds = symbol("rounds")
+        factors = sympy.factor(self.coefficient).as_independent(*self.coefficient.free_symbols)[1]
+        return factors * rounds**self.power * sympy.log(rounds) ** self.logs
+
+    def __str__(self) -> str:
+        if not self.power.is_finite:
+            return "exponentially small" if self.power < 0 else "exponentially large"
+        rounds = symbol("rounds")
+        return str(self.coefficient * rounds**self.power * sympy.log(rounds) ** self.logs)
+
+
+@dataclass(frozen=True)
+class Asymptotics:
+    """A claim's right side as rounds -> infinity, all other values fixed (and none where a coefficient vanishes).
+
+    Attributes:
+        claim: its ref.
+        terms: by name, their leading order with the claim's own choices put in.
+        rates: by name, that of the printed O(.)'s.
+        unmatched: what the printed rates do not cover, one sentence a term: see ``rates.unmatched``.
+    """
+
+    claim: str
+    terms: Mapping[str, Growth]
+    rates: Mapping[str, Growth]
+    unmatched: tuple[str, ...] = ()
+
+    @property
+    def fading(self) -> tuple[str, ...]:
+        """The terms that go to 0."""
+        return tuple(name for name, growth in self.terms.items() if growth.order < (0, 0))
+
+    @property
+    def floor(self) -> sympy.Expr:
+        """The limit of the right side: the sum of what stays (oo if a term grows)."""
+        if any(growth.order > (0, 0) for growth in self.terms.values()):
+            return sympy.oo
+        return sympy.Add(*(growth.coefficient for growth in self.terms.values() if growth.order == (0, 0)))
+
+    @property
+    def derived_rates(self) -> dict[str, sympy.Expr]:
+        """By term, the rate that follows, for comparing it with the printed one in every quantity."""
+        return {name: growth.rate for name, growth in self.terms.items()}
+
+    def covered(self, name: str, logarithms: bool = False) -> bool:
+        """Whether the term is O(sum of the printed rates) as rounds -> infinity; with ``logarithms`` up to powers of
+        log(rounds), as a soft O claims."""
+        orders = [(rate.power, sympy.oo if logarithms else rate.logs) for rate in self.rates.values()]
+        return any(self.terms[name].order <= order for order in orders)
+
+    def excess(self, name: str) -> sympy.Expr:
+        """derived rate / printed rate of the same name: what the O(.) leaves out besides constants.
+
+        Raises:
+            ValueError: no rate of that name is printed.
+        """
+        if name not in self.rates:
+            raise ValueError(f"name = {name!r}: allowed is a printed rate's, one of {sorted(self.rates)}")
+        if not self.rates[name].power.is_finite:
+            return sympy.Integer(1) if self.terms[name].order <= self.rates[name].order else sympy.oo
+        return sympy.factor(self.terms[name].rate / self.rates[name].rate)
+
+    def __str__(self) -> str:
+        lines = [f"{self.claim} as rounds -> oo"]
+        lines += [f"  {name} ~ {growth}" for name, growth in self.terms.items()]
+        lines += [f"  printed {name}: O({growth})" for name, growth in self.rates.items()]
+        return "\n".join([*lines, *(f"  {sentence}" for sentence in self.unmatched), f"  floor {self.floor}"])
+
+
+def asymptotics(claim: Claim) -> Asymptotics:
+    """The leading order of every term as rounds -> infinity, after the claim's own choices; exact.
+
+    Raises:
+        ValueError: a leading order cancels, or is no power product of the rounds and their logarithm.
+
+    >>> from fedtheory.claims import claim
+    >>> print(asymptotics(claim("fast.cor1@corrected")).floor)
+    4*dissimilarity**2*(1 - snapshot_probability)**2
+    >>> print(asymptotics(claim("fast.thm2@appendix")).terms["initial"])
+    exponentially small
+    """
+    from .rates import unmatched
+
+    choices = {symbol(name): choice for name, choice in claim.choices.items()}
+    caps = caps_of(claim)
+    terms = {term.name: growth(term.expression.xreplace(choices), caps) for term in claim.terms}
+    rates = {rate.name: growth(rate.expression) for rate in claim.rates}
+    return Asymptotics(claim.ref, terms, rates, unmatched(claim))
+
+
+def caps_of(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
+    """The caps that single hypotheses put on quantities."""
+    upper = [h.relation for h in claim.hypotheses if isinstance(h.relation, sympy.Le)]
+    return {cap.lhs: cap.rhs for cap in upper if cap.lhs.is_Symbol and not cap.rhs.has(sympy.Min)}
+
+
+def growth(expression: sympy.Expr, caps: Caps | None = None) -> Growth:
+    """The leading order of an expression of rounds that is built from +, *, powers, exp, log, Min and Max; every other
+    symbol is a number > 0 such that no coefficient vanishes, and at most its cap where ``caps`` has one.
+
+    >>> from fedtheory.quantities import symbols
+    >>> R, L = symbols("rounds", "smoothness")
+    >>> print(growth(sympy.Min(sympy.log(sympy.Max(L * R, 1)) / R, 1) + 3 / R), growth(L * sympy.exp(-R) + L))
+    log(rounds)/rounds smoothness
+    """
+    return _leading(_resolved(expression, caps or {}), caps or {})
+
+
+def _resolved(expression: sympy.Expr, caps: Caps) -> sympy.Expr:
+    """Without the Min and Max that many rounds decide."""
+    if not expression.args or not expression.has(symbol("rounds")):
+        return expression
+    parts = [_resolved(part, caps) for part in expression.args]
+    if isinstance(expression, (sympy.Min, sympy.Max)):
+        orders = [_leading(part, caps).order for part in parts]
+        best = (min if isinstance(expression, sympy.Min) else max)(orders)
+        parts = [part for part, order in zip(parts, orders, strict=True) if order == best]
+        return parts[0] if len(parts) == 1 else expression.func(*parts, evaluate=False)
+    return expression.func(*parts)
+
+
+def _leading(expression: sympy.Expr, caps: Caps) -> Growth:
+    rounds = symbol("rounds")
+    if not expression.has(rounds):
+        return Growth(expression)
+    if expression == rounds:
+        return Growth(sympy.Integer(1), sympy.Integer(1))
+    if isinstance(expression, sympy.exp):
+        return _exponential(expression.args[0], caps)
+    parts = [_leading(part, caps) for part in expression.args]
+    if any(not part.power.is_finite for part in parts) and not expression.is_Add:
+        return _exponential_product(expression, parts)
+    if expression.is_Mul:
+        return functools.reduce(_product, parts)
+    if expression.is_Pow and not expression.exp.has(rounds):
+        base, exponent = parts[0], expression.exp
+        return Growth(base.coefficient**exponent, base.power * exponent, base.logs * exponent)
+    if expression.is_Add or isinstance(expression, (sympy.Min, sympy.Max)):
+        best = max(part.order for part in parts)
+        leading = [part.coefficient for part in parts if part.order == best]
+        coefficient = sympy.simplify(sympy.Add(*leading)) if expression.is_Add else expression.func(*leading)
+        if coefficient == 0:
+            raise ValueError(f"expression = {expression}: allowed is one whose leading order does not cancel")
+        return Growth(sympy.Integer(1) if not best[0].is_finite else coefficient, *best)
+    if isinstance(expression, sympy.log) and parts[0].power != 0:
+        return Growth(parts[0].power, logs=sympy.Integer(1))
+    if isinstance(expression, sympy.log) and parts[0].logs == 0:
+        return Growth(sympy.log(parts[0].coefficient))
+    raise ValueError(f"expression = {expression}: allowed is one whose order is a power product of rounds and its log")
+
+
+def _product(a: Growth, b: Growth) -> Growth:
+    return Growth(a.coefficient * b.coefficient, a.power + b.power, a.logs + b.logs)
+
+
+def _exponential(exponent: sympy.Expr, caps: Caps) -> Growth:
+    inner = _leading(exponent, caps)
+    if inner.order < (0, 0):
+        return Growth(sympy.Integer(1))
+    if inner.order == (0, 0):
+        return Growth(sympy.exp(inner.coefficient))
+    sign = _sign(inner.coefficient, caps)
+    if inner.power == 0 or sign is None:
+        raise ValueError(f"exponent = {exponent}: allowed is one that grows like a power of rounds, of a known sign")
+    return Growth(sympy.Integer(1), sympy.oo * sign)
+
+
+def _sign(coefficient: sympy.Expr, caps: Caps) -> int | None:
+    """With every symbol > 0, and below its cap."""
+    below = {name: cap / (1 + sympy.Dummy(nonnegative=True)) for name, cap in caps.items()}
+    for one in (coefficient, sympy.factor(coefficient.xreplace(below))):
+        generic = one.xreplace({s: sympy.Dummy(s.name, positive=True) for s in one.free_symbols if s in _VOCABULARY})
+        if generic.is_positive or generic.is_negative:
+            return 1 if generic.is_positive else -1
+    return None
+
+
+def _exponential_product(expression: sympy.Expr, parts: list[Growth]) -> Growth:
+    powers = {part.power for part in parts if not part.power.is_finite}
+    if expression.is_Mul and len(powers) == 1:
+        return Growth(sympy.Integer(1), powers.pop())
+    if expression.is_Pow and expression.exp.is_positive:
+        return parts[0]
+    raise ValueError(f"expression = {expression}: allowed is a product of exponentials that fade, or that grow")

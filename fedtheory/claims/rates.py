@@ -1,0 +1,130 @@
+"""Does a printed rate follow? The leading orders of the terms against the printed O(.)'s, in every quantity that these
+display.
+
+An O(.) hides constants and the quantities that it does not display. A term is covered where, for many rounds, it is at
+most a multiple of the sum of the printed rates, as each displayed quantity goes to an end of its range, the others
+being fixed. Powers of log(rounds) are not held against a rate: a soft O hides them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import sympy
+
+from ..quantities import ORDERED_PAIRS, QUANTITIES, symbol
+from .asymptotics import Growth, caps_of, growth
+from .statement import Claim
+
+
+def unmatched(claim: Claim) -> tuple[str, ...]:
+    """Sentences about what a claim's printed rates do not cover: its own terms, and those of the statement that it
+    specialises (``premise``) with the claim's choices put in; () where it prints no rates.
+
+    Raises:
+        ValueError: as ``asymptotics.growth``.
+
+    >>> from fedtheory.claims import claim
+    >>> unmatched(claim("fast.cor1"))
+    ()
+    >>> print(unmatched(claim("fast.cor3"))[2])    # doctest: +NORMALIZE_WHITESPACE
+    for many rounds, heterogeneity of fast.thm2@main with the local_lr chosen here is
+    8*dissimilarity**2*log(rounds)/(rounds*strong_convexity**2), where
+    O(dissimilarity**2/(rounds*strong_convexity)) is printed: as strong_convexity goes to 0, it exceeds any multiple of
+    all printed rates together
+    """
+    if not claim.rates:
+        return ()
+    rates = [growth(rate.expression) for rate in claim.rates]
+    printed = {rate.name: f"where O({rate.expression}) is printed" for rate in claim.rates}
+    found: dict[str, str] = {}
+    for source in filter(None, (claim, premise(claim))):
+        chosen = f" with the {' and '.join(claim.choices)} chosen here" if source is not claim else ""
+        for name, order in _derived(claim, source).items():
+            way = _escape(order, rates, _displayed(claim))
+            if way is not None:
+                found.setdefault(name, (
+                    f"for many rounds, {name} of {source.ref}{chosen} is {_shortest(order)}, "
+                    f"{printed.get(name, 'which no printed rate covers')}: as {way}, it exceeds any multiple of all "
+                    "printed rates together"
+                ))  # fmt: skip
+    return tuple(found.values())
+
+
+def _shortest(order: Growth) -> str:
+    factored = replace(order, coefficient=sympy.factor(order.coefficient))
+    return min(str(order), str(factored), key=len)
+
+
+def premise(claim: Claim) -> Claim | None:
+    """The first built-in statement of the same paper about the same functional that leaves free what the claim
+    chooses, under no other hypotheses and assumptions than the claim's: its bound holds for every admissible choice.
+
+    >>> from fedtheory.claims import claim
+    >>> premise(claim("fast.cor3")).ref, premise(claim("fast.cor3@corrected")).ref, premise(claim("fast.thm2"))
+    ('fast.thm2@main', 'fast.thm2@appendix', None)
+    """
+    from . import all_claims
+
+    if not claim.choices:
+        return None
+    for other in all_claims():
+        leaves_free = not other.choices and set(claim.choices) <= set(other.quantities)
+        alike = other.paper == claim.paper and other.functional == claim.functional
+        asks_no_more = set(other.hypotheses) <= set(claim.hypotheses)
+        if leaves_free and alike and asks_no_more and set(other.assumptions) <= set(claim.assumptions):
+            return other
+    return None
+
+
+def _derived(claim: Claim, source: Claim) -> dict[str, Growth]:
+    """The leading orders of the source's terms with the claim's choices, under the equalities that the claim supposes,
+    in the letters that the rates display where there is a choice."""
+    choices = {symbol(name): choice for name, choice in claim.choices.items()}
+    equal = _equalities(claim)
+    return {t.name: growth(t.expression.xreplace(choices).xreplace(equal), caps_of(claim)) for t in source.terms}
+
+
+def _equalities(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
+    """From hypotheses (a - b)^2 <= 0: one of the two for the other, the one that the rates display."""
+    shown = set().union(*(rate.expression.free_symbols for rate in claim.rates))
+    equal: dict[sympy.Symbol, sympy.Expr] = {}
+    for relation in (h.relation for h in claim.hypotheses):
+        if isinstance(relation, sympy.Le) and relation.rhs == 0 and relation.lhs.is_Pow and relation.lhs.exp == 2:
+            unknowns = sorted(relation.lhs.base.free_symbols, key=lambda s: (s in shown, s.name))
+            equal[unknowns[0]] = sympy.solve(relation.lhs.base, unknowns[0])[0]
+    return equal
+
+
+def _displayed(claim: Claim) -> list[str]:
+    """The quantities in the printed rates besides the rounds, in the vocabulary's order."""
+    names = {s.name for rate in claim.rates for s in rate.expression.free_symbols} - {"rounds"}
+    return [name for name in QUANTITIES if name in names]
+
+
+def _escape(order: Growth, rates: list[Growth], displayed: list[str]) -> str | None:
+    """The way in which a term outgrows every multiple of the rates' sum; ``None`` if it is covered."""
+    slowest = max(rate.power for rate in rates)
+    if order.power != slowest:
+        return "the rounds grow" if order.power > slowest else None
+    if not slowest.is_finite:
+        return None
+    ratio = order.coefficient / sympy.Add(*(rate.coefficient for rate in rates if rate.power == slowest))
+    present = {s.name for s in ratio.free_symbols}
+    for name in displayed:
+        for way, towards in _ends(name, present):
+            if growth(sympy.factor(ratio.xreplace({symbol(name): towards}))).power > 0:
+                return f"{name} {way}"
+    return None
+
+
+def _ends(name: str, present: set[str]) -> Iterator[tuple[str, sympy.Expr]]:
+    """Where a quantity may go with the others that are present fixed, and how, as a sequence over the rounds."""
+    known, rounds = QUANTITIES[name], symbol("rounds")
+    if known.lower == 0 and not any(name == large and small in present for small, large in ORDERED_PAIRS):
+        yield "goes to 0", 1 / rounds
+    if known.upper == 1:
+        yield "goes to 1", rounds / (1 + rounds)
+    elif not any(name == small and large in present for small, large in ORDERED_PAIRS):
+        yield "grows", rounds

@@ -1,0 +1,229 @@
+"""All evidence on claims: gathered piece by piece, each piece kept by its content, then judged by one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..claims import all_claims
+from ..claims import claim as find_claim
+from ..claims.statement import Claim
+from ..data import fashion_mnist
+from .cache import Cache
+from .confirm import replay
+from .instance import read_json
+from .measured import DIGITS, FASHION_MNIST, RealData, measure
+from .rule import overall
+from .search import SearchReport, search
+from .units import check_units
+from .verdict import Verdict
+from .work import run_all
+
+PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published"
+"""The scorecard and the instances that come with the package."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is under way, steps done, steps in all."""
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How much is looked at.
+
+    Attributes:
+        candidates, climbs, steps: of one search.
+        seeds: one search each.
+        refuted_too: whether claims that an instance refutes are searched all the same.
+    """
+
+    candidates: int
+    climbs: int
+    steps: int
+    seeds: int
+    refuted_too: bool
+
+
+QUICK = Depth(candidates=300, climbs=8, steps=30, seeds=1, refuted_too=False)
+FULL = Depth(candidates=20_000, climbs=100, steps=200, seeds=20, refuted_too=True)
+
+
+def assess(ref: str) -> Verdict:
+    """All evidence on one claim, and its verdict: see ``assess_all``."""
+    return assess_all([find_claim(ref)], workers=1)[0]
+
+
+def assess_all(
+    statements: Sequence[Claim] | None = None,
+    depth: Depth = QUICK,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    cache: Cache | None = None,
+    executor: Executor | None = None,
+) -> list[Verdict]:
+    """All evidence on claims (default: every one), and their verdicts by ``rule.overall``.
+
+    Editions with the same mathematics share their search and their runs. Published instances are replayed every time;
+    all else is taken from ``cache`` where it is there, and put there as soon as it is found.
+
+    Raises:
+        ReplayError: a published instance does not say what its numbers say.
+    """
+    statements = all_claims() if statements is None else statements
+    instances = {s.ref: published_instance(s.ref) for s in statements}
+    twins = {s.ref: next(t.ref for t in statements if same_mathematics(s, t)) for s in statements}
+    tasks = _tasks(statements, instances, set(twins.values()), depth)
+    results = _run(tasks, workers, progress, cache, executor)
+    verdicts = []
+    for statement in statements:
+        evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results)
+        word, why = overall(evidence)
+        verdicts.append(Verdict(statement.ref, word, why, evidence, instances[statement.ref]))
+    return verdicts
+
+
+def _tasks(
+    statements: Sequence[Claim], instances: Mapping[str, Any], twins: set[str], depth: Depth
+) -> dict[str, Callable[[], Any]]:
+    """What has to be found, the longest pieces first."""
+    searched = [s for s in statements if s.ref in twins]
+    tasks: dict[str, Callable[[], Any]] = {}
+    for plan in reversed(plans()):
+        tasks |= {f"{plan.dataset} {s.ref}": partial(measure, s.ref, plan) for s in searched if is_measured(s)}
+    for statement in searched:
+        if instances[statement.ref] is None or depth.refuted_too:
+            for seed in range(depth.seeds):
+                name = f"search {statement.ref} {depth.candidates} {depth.climbs} {depth.steps} seed {seed}"
+                tasks[name] = partial(_search, statement.ref, depth, seed)
+    tasks |= {f"proof {s.ref}": partial(_proof, s.ref) for s in statements}
+    tasks |= {f"consistency {s.ref}": partial(_consistency, s.ref) for s in searched}
+    return tasks
+
+
+def _run(
+    tasks: Mapping[str, Callable[[], Any]], workers: int | None, progress: Progress | None,
+    cache: Cache | None, executor: Executor | None,
+) -> dict[str, Any]:  # fmt: skip
+    known = {name: found for name in tasks if cache and (found := cache.get(name)) is not None}
+    rest = {name: task for name, task in tasks.items() if name not in known}
+    return known | run_all(rest, workers, progress, cache.put if cache else None, executor)
+
+
+def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any]) -> dict[str, Any]:
+    searches = [result for name, result in results.items() if name.startswith(f"search {twin} ")]
+    return {
+        "units": _units(statement),
+        "consistency": results[f"consistency {twin}"],
+        "proof": results[f"proof {statement.ref}"],
+        "exact": {"search": _merged(searches) if searches else None, "instance": _instance_json(instance)},
+        "measured": [results[f"{plan.dataset} {twin}"] for plan in plans() if is_measured(statement)],
+    }
+
+
+def plans() -> tuple[RealData, ...]:
+    """The real data at hand."""
+    return (DIGITS, FASHION_MNIST) if fashion_mnist.available() else (DIGITS,)
+
+
+def is_measured(statement: Claim) -> bool:
+    """Whether a claim is measured on real data: the theorems about runs with a step size of the user's choice."""
+    return statement.functional.scope == "run" and ".thm" in statement.id and not statement.choices
+
+
+def same_mathematics(one: Claim, other: Claim) -> bool:
+    """Whether two editions differ in nothing but where they are printed."""
+    return replace(one, edition="", source="") == replace(other, edition="", source="")
+
+
+def published_instance(ref: str) -> dict[str, Any] | None:
+    """The refuting instance that comes with the package, replayed; ``None`` if there is none.
+
+    Raises:
+        ReplayError: the file does not say what its numbers say.
+    """
+    path = PUBLISHED / "instances" / f"{ref}.json"
+    if not path.exists():
+        return None
+    content = read_json(path)
+    if content.get("claim") != ref:
+        raise ValueError(f"{path.name}: claim = {content.get('claim')!r}, allowed is {ref!r}")
+    replay(content)
+    return content
+
+
+def _search(ref: str, depth: Depth, seed: int) -> dict[str, Any]:
+    return search_json(search(ref, depth.candidates, depth.climbs, depth.steps, seed))
+
+
+def search_json(report: SearchReport) -> dict[str, Any]:
+    """A search as plain data."""
+    return {
+        "candidates": report.candidates,
+        "admissible": report.admissible,
+        "seeds": [report.seed],
+        "largest_ratio": report.best.ratio if report.best else 0.0,
+        "largest_ratio_rounds": report.best.rounds if report.best else 0,
+        "largest_late_ratio": report.best_late.ratio if report.best_late else 0.0,
+        "largest_late_ratio_rounds": report.best_late.rounds if report.best_late else 0,
+    }
+
+
+def _merged(searches: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several searches as one."""
+    merged = dict(max(searches, key=lambda found: found["largest_ratio"]))
+    late = max(searches, key=lambda found: found["largest_late_ratio"])
+    merged |= {key: late[key] for key in ("largest_late_ratio", "largest_late_ratio_rounds")}
+    for key in ("candidates", "admissible"):
+        merged[key] = sum(found[key] for found in searches)
+    return merged | {"seeds": sorted(seed for found in searches for seed in found["seeds"])}
+
+
+def _proof(ref: str) -> dict[str, Any]:
+    from ..proof.chains import prove
+    from ..proof.text import describe
+
+    statement = find_claim(ref)
+    chain = prove(statement)
+    described = describe(chain)
+    first = chain.first_open
+    return {
+        "outcome": described["outcome"],
+        "steps": sum(count["of"] for count in described["decided"].values()),
+        "decided": described["decided"],
+        "repaired": described["repaired"],
+        "first_open": f"{first.step.equation}: {first.step.says}" if first else None,
+        "readings": _narrowed(statement, described["readings"]),
+    }
+
+
+def _narrowed(statement: Claim, proved: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    """The options that a proof covers, of each ambiguity of which it does not cover all."""
+    covered = {a.name: [o for o in a.options if any(r[a.name] == o for r in proved)] for a in statement.ambiguities}
+    options = {a.name: list(a.options) for a in statement.ambiguities}
+    return {name: some for name, some in covered.items() if proved and some != options[name]}
+
+
+def _consistency(ref: str) -> list[dict[str, Any]]:
+    from .consistency import check_consistency
+
+    return [{"name": f.name, "what": f.what, "evidence": f.evidence} for f in check_consistency(find_claim(ref))]
+
+
+def _units(statement: Claim) -> dict[str, Any]:
+    findings = [{"where": finding.where, "what": finding.what} for finding in check_units(statement)]
+    return {"homogeneous": not findings, "findings": findings}
+
+
+def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
+    if instance is None:
+        return None
+    return {
+        "file": f"instances/{instance['claim']}.json",
+        "refutes": instance["refutes"],
+        "ratio": float(instance["ratio"]),
+        "readings": len(instance["readings"]),
+    }

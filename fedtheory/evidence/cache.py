@@ -1,0 +1,60 @@
+"""Results kept by their content: what was asked, of which claim, by which code."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..files import write_beside
+
+LIBRARIES = ("numpy", "scipy", "sympy", "torch", "python-flint", "z3-solver", "scikit-learn")
+"""A result may depend on these; another version of one asks again."""
+
+
+@functools.cache
+def code_fingerprint() -> str:
+    """A hash of this package's source and of the versions of the libraries that results depend on."""
+    content = hashlib.sha256()
+    package = Path(__file__).parent.parent
+    for path in sorted(package.rglob("*.py")):
+        content.update(str(path.relative_to(package)).encode() + path.read_bytes())
+    for name in LIBRARIES:
+        content.update(f"{name} {version(name)}".encode())
+    return content.hexdigest()
+
+
+class Cache:
+    """JSON results in a folder, one file each; a changed line of code makes all of them unknown.
+
+    >>> import tempfile
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache.get("search fast.thm2") is None
+    True
+    >>> cache.put("search fast.thm2", {"largest_ratio": 0.5})
+    >>> cache.get("search fast.thm2")
+    {'largest_ratio': 0.5}
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, key: str) -> Any | None:
+        """What was stored under the key by this code; ``None`` if nothing was, or if the file is damaged."""
+        try:
+            stored = json.loads(self._path(key).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
+        return stored["result"] if isinstance(stored, dict) and stored.get("key") == key else None
+
+    def put(self, key: str, result: Any) -> None:
+        """Store a result, whole or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_beside(self._path(key), json.dumps({"key": key, "result": result}).encode())
+
+    def _path(self, key: str) -> Path:
+        name = hashlib.sha256(f"{code_fingerprint()} {key}".encode()).hexdigest()
+        return self.folder / f"{name[:32]}.json"

@@ -1,0 +1,362 @@
+"""Can a claim's hypotheses be met together? A rational witness says yes; a certificate or an unsatisfiable system of
+polynomial inequalities says no; everything else is unknown.
+
+A witness gives values of quantities. Quantities of a run or of a round are free in it: that some run has these values
+is not shown.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+import sympy
+from flint import arb
+
+from ..claims.arithmetic import compiled, denominators, exact_slack, two_sided_denominators
+from ..claims.statement import Claim, Hypothesis
+from ..proof.positivity import Certificate, prove
+from ..proof.regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
+from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
+from .balls import decimal, evaluate_in_balls, working_precision
+
+SAMPLES = 20_000
+"""Points at which a witness is looked for."""
+
+COMBINATIONS = 64
+"""Regions on which a certificate is looked for, at most."""
+
+SOLVER_STEPS = 20_000_000
+"""z3's resource limit: unlike a time limit, the same answer on every machine."""
+
+_LADDERS = {
+    "count": ("1", "2", "4", "3", "16", "100", "400", "10000", "1000000"),
+    "share": ("1", "0", "1/2", "9/10", "1/10", "99/100", "999/1000", "1/100"),
+    "number": ("1", "1/100", "1/10", "1/2", "1/1000", "2", "1/20", "1/8", "10", "1/100000", "1000"),
+}
+
+
+@dataclass(frozen=True)
+class Compatibility:
+    """Whether the hypotheses can be met together.
+
+    Attributes:
+        state: ``compatible``, ``contradictory`` or ``unknown``.
+        witness: rational values by quantity, as text ("1/20"), where compatible.
+        slack: by hypothesis, its slack at the witness (a lower bound where that is irrational), as text.
+        reading: the reading that the witness is for, or {}.
+        proofs: one a reading where contradictory, each as plain data: the hypothesis that fails, with a ``certificate``
+            that re-verifies without a search, or the solver's ``system`` in SMT-LIB.
+    """
+
+    state: str
+    witness: Mapping[str, str] = field(default_factory=dict)
+    slack: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, str] = field(default_factory=dict)
+    proofs: tuple[Mapping[str, Any], ...] = ()
+
+
+def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
+    """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
+
+    Contradictory means so under every reading. A search that finds nothing decides nothing.
+
+    >>> from fedtheory.claims import claim
+    >>> found = compatibility(claim("fast.thm2"))
+    >>> found.state, float(Fraction(found.slack["q_condition"])) >= 0
+    ('compatible', True)
+    """
+    systems = _systems(claim)
+    for reading, hypotheses in systems:
+        found = _witness(claim, hypotheses, seed)
+        if found:
+            return Compatibility("compatible", *found, reading)
+    proofs = []
+    for _, hypotheses in systems:
+        proof = certificate(claim, hypotheses) or _unsatisfiable(claim, hypotheses)
+        if proof is None:
+            return Compatibility("unknown")
+        proofs.append(proof)
+    return Compatibility("contradictory", proofs=tuple(proofs))
+
+
+def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
+    """The hypotheses under every reading that changes them, the literal reading first."""
+    systems: dict[tuple, tuple[dict[str, str], tuple[Hypothesis, ...]]] = {}
+    for reading in claim.readings():
+        hypotheses = tuple(h.under(reading) for h in claim.hypotheses)
+        options = {o for h in claim.hypotheses for o in h.alternatives}
+        used = {name: option for name, option in reading.items() if option in options}
+        systems.setdefault(tuple(h.relation for h in hypotheses), (used, hypotheses))
+    return list(systems.values())
+
+
+# A witness ------------------------------------------------------------------------------------------------------------
+
+
+def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple[dict[str, str], dict[str, str]] | None:
+    """(values, slacks) of a point that meets the hypotheses, decided exactly; short numbers first."""
+    names = [name for name in claim.quantities if name not in claim.choices]
+    draw = random.Random(seed)
+    ladders = {name: _ladder(name) for name in names}
+    # The first rungs are drawn most often, and every coordinate at once is on its first one in the first point.
+    places = np.array([[0] * len(names)] + [
+        [min(int(draw.expovariate(0.7)), len(ladders[name]) - 1) for name in names] for _ in range(SAMPLES)
+    ])  # fmt: skip
+    places = np.unique(places, axis=0)
+    places = places[np.argsort(places.sum(1), kind="stable")]
+    numbers = {name: np.array([float(v) for v in ladders[name]])[places[:, i]] for i, name in enumerate(names)}
+    for index in np.flatnonzero(_seems_fine(claim, hypotheses, numbers, len(places)))[:50]:
+        point = {name: ladders[name][places[index, i]] for i, name in enumerate(names)}
+        slack = slacks(claim, hypotheses, point)
+        if slack is not None and all(value >= 0 for value in slack.values()):
+            return {n: str(v) for n, v in point.items()}, {
+                n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
+            }
+    return None
+
+
+def _ladder(name: str) -> list[Fraction]:
+    known = QUANTITIES[name]
+    kind = "count" if known.integer else "share" if known.upper == 1 else "number"
+    values = [Fraction(v) for v in _LADDERS[kind]]
+    if not known.positive and known.lower == 0 and kind == "number":
+        values.insert(1, Fraction(0))
+    return [v for v in values if v >= known.lower]
+
+
+def _seems_fine(
+    claim: Claim, hypotheses: Sequence[Hypothesis], numbers: dict[str, np.ndarray], points: int
+) -> np.ndarray:
+    """Where the hypotheses hold up to rounding: a filter before the exact decision."""
+    fine = np.ones(points, dtype=bool)
+    for small, large in ORDERED_PAIRS:
+        if small in numbers and large in numbers:
+            fine &= numbers[small] <= numbers[large]
+    with np.errstate(all="ignore"):
+        numbers = numbers | {name: compiled(choice)(numbers) for name, choice in claim.choices.items()}
+        for hypothesis in hypotheses:
+            fine &= np.broadcast_to(compiled(hypothesis.slack)(numbers) >= -1e-12, fine.shape)
+    return fine
+
+
+def slacks(
+    claim: Claim, hypotheses: Sequence[Hypothesis], point: Mapping[str, Fraction]
+) -> dict[str, Fraction | float | arb] | None:
+    """The slack of each hypothesis at a rational point: exact, by the rule of ``claims.arithmetic`` for what divides by
+    zero, or a lower bound in ball arithmetic where roots or logarithms occur; ``None`` where a value is not allowed or
+    a ball is not defined."""
+    try:
+        check_values({name: float(value) for name, value in point.items()})
+    except ValueError:
+        return None
+    with working_precision():
+        values: dict[str, Any] = dict(point)
+        try:
+            for name, choice in claim.choices.items():
+                values[name] = _value(choice, point)
+                if not values[name] > 0:
+                    return None
+            return {h.name: _value(h.slack, values) for h in hypotheses}
+        except ZeroDivisionError:
+            return None
+
+
+def _value(expression: sympy.Expr, values: Mapping[str, Any]) -> Fraction | float | arb:
+    used = {s.name: values[s.name] for s in expression.free_symbols}
+    if all(isinstance(value, Fraction) for value in used.values()):
+        try:
+            return exact_slack(expression, used)
+        except ValueError:
+            pass
+    return evaluate_in_balls(expression, used).lower()
+
+
+# A contradiction ------------------------------------------------------------------------------------------------------
+
+
+def certificate(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any] | None:
+    """A proof that one hypothesis fails wherever the bounds of the vocabulary and some of the others hold."""
+    for target, expression in _atoms(claim, hypotheses):
+        others = [h for h in hypotheses if h.name != target]
+        for where in itertools.islice(_regions(expression, others), COMBINATIONS):
+            try:
+                proof = prove(-expression, where, samples=0)
+            except ValueError:
+                continue
+            if isinstance(proof, Certificate) and strict(proof):
+                return {"fails": target, "certificate": proof.to_json()}
+    return None
+
+
+def strict(proof: Certificate) -> bool:
+    """Whether a certificate shows more than >= 0, namely > 0 wherever the expression is defined: some monomial has a
+    positive coefficient and only parameters that are never 0."""
+    never_zero = {name for name, kind in proof.region.kinds if kind == "positive"}
+    return any(
+        coefficient > 0 and all(p == 0 or n in never_zero for n, p in zip(proof.numerator.names, powers, strict=True))
+        for (powers, _), coefficient in zip(proof.numerator.terms, proof.numerator.coefficients, strict=True)
+    )
+
+
+def _atoms(claim: Claim, hypotheses: Sequence[Hypothesis]) -> Iterator[tuple[str, sympy.Expr]]:
+    """(hypothesis, expression) with expression >= 0 wherever the hypothesis holds, without minima and maxima; what is
+    not rational is left out, which only makes a contradiction harder to show."""
+    rational = {symbol(name): c for name, c in claim.choices.items() if c.is_rational_function(*c.free_symbols)}
+    for hypothesis in hypotheses:
+        for expression in _branches(hypothesis.slack.xreplace(rational)):
+            if expression.is_rational_function(*expression.free_symbols) and expression.free_symbols:
+                yield hypothesis.name, expression
+
+
+def _branches(slack: sympy.Expr) -> Iterator[sympy.Expr]:
+    """For a minimum as a summand (or minus a maximum), the expression with each of its arguments in its place."""
+    for part in sympy.Add.make_args(slack):
+        if isinstance(part, sympy.Min):
+            for argument in part.args:
+                yield from _branches(slack - part + argument)
+            return
+        if isinstance(-part, sympy.Max):
+            for argument in (-part).args:
+                yield from _branches(slack - part - argument)
+            return
+    yield slack
+
+
+def _regions(expression: sympy.Expr, hypotheses: Sequence[Hypothesis]) -> Iterator[Region]:
+    """Regions that hold every point that the vocabulary and ``hypotheses`` admit: each quantity of the expression
+    within its bounds, or within one that a hypothesis states for it alone."""
+    options: dict[str, list[Part]] = {}
+    for hypothesis in hypotheses:
+        for name, part in _stated_bounds(hypothesis):
+            options.setdefault(name, []).append(part)
+    names = sorted(options)
+    for chosen in itertools.product(*(options[name] for name in names)):
+        parts: dict[str, Part] = {}
+        needed = {s.name for s in expression.free_symbols}
+        while needed:
+            name = needed.pop()
+            parts[name] = dict(zip(names, chosen, strict=True)).get(name) or bounds_part(name, expression)
+            needed |= {s.name for s in _quantities_of(parts[name])} - set(parts)
+        try:
+            # A part may use what comes after it.
+            order = TopologicalSorter({n: {s.name for s in _quantities_of(p)} for n, p in parts.items()})
+            yield region(*(parts[name] for name in reversed(list(order.static_order()))))
+        except CycleError:
+            continue
+
+
+def _quantities_of(part: Part) -> set[sympy.Symbol]:
+    return {s for s in part[1].free_symbols if s.name in QUANTITIES}
+
+
+def bounds_part(name: str, expression: sympy.Expr) -> Part:
+    """What the vocabulary says of a quantity; strong convexity is at most the smoothness where both occur."""
+    known, used = QUANTITIES[name], {s.name for s in expression.free_symbols}
+    if name == "strong_convexity" and "smoothness" in used:
+        return capped(name, symbol("smoothness"))
+    if known.integer:
+        return count(name)
+    if known.upper == 1:
+        return interval(name)
+    if known.lower < 0:
+        above, below = sympy.symbols(f"a_{name} b_{name}")
+        return name, above - below, {above.name: "nonnegative", below.name: "nonnegative"}
+    return positive(name) if known.positive else nonnegative(name)
+
+
+def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
+    """(quantity, part) for relations of the form quantity <= cap or quantity >= floor."""
+    relation = hypothesis.relation
+    if not relation.lhs.is_Symbol or relation.lhs in relation.rhs.free_symbols:
+        return
+    name, upper = relation.lhs.name, isinstance(relation, sympy.Le)
+    known = QUANTITIES[name]
+    several = sympy.Min if upper else sympy.Max
+    for bound in relation.rhs.args if isinstance(relation.rhs, several) else (relation.rhs,):
+        if not bound.is_rational_function(*bound.free_symbols):
+            continue
+        if upper:
+            yield name, (capped(name, bound) if known.positive else interval(name, int(known.lower), bound))
+        else:
+            yield name, (interval(name, bound, 1) if known.upper == 1 else at_least(name, bound))
+
+
+def _unsatisfiable(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any] | None:
+    """The polynomial system of the hypotheses, if z3 shows that no real numbers solve it (whole numbers are taken for
+    real ones); ``None`` if it does not, or cannot be asked."""
+    try:
+        import z3
+    except ImportError:
+        return None
+    atoms = list(_atoms(claim, hypotheses))
+    names = sorted({s.name for _, e in atoms for s in e.free_symbols})
+    numbers = {name: z3.Real(name) for name in names}
+    solver = z3.SolverFor("QF_NRA")
+    solver.set("rlimit", SOLVER_STEPS)
+    for name, x in numbers.items():
+        known = QUANTITIES[name]
+        if known.lower > -np.inf:
+            solver.add(x > 0 if known.positive else x >= int(known.lower))
+        if known.upper < np.inf:
+            solver.add(x <= int(known.upper))
+    for small, large in ORDERED_PAIRS:
+        if small in numbers and large in numbers:
+            solver.add(numbers[small] <= numbers[large])
+    for _, expression in atoms:
+        top, bottom = sympy.fraction(sympy.together(expression))
+        top, bottom = (_to_z3(sympy.expand(part), numbers, z3) for part in (top, bottom))
+        holds = z3.And(bottom != 0, top * bottom >= 0)
+        # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
+        # harder to contradict.
+        infinite = len(denominators(expression)) > len(two_sided_denominators(expression))
+        solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
+    try:
+        outcome = solver.check()
+    except z3.Z3Exception:
+        return None
+    if outcome != z3.unsat:
+        return None
+    return {"fails": " and ".join(h.name for h in hypotheses), "solver": f"z3 {z3.get_version_string()}",
+            "system": solver.to_smt2()}  # fmt: skip
+
+
+def _to_z3(polynomial: sympy.Expr, numbers: Mapping[str, Any], z3: Any) -> Any:
+    names = sorted(s.name for s in polynomial.free_symbols)
+    if not names:
+        return z3.RealVal(str(polynomial))
+    plain = polynomial.xreplace({s: sympy.Symbol(s.name) for s in polynomial.free_symbols})
+    terms = sympy.Poly(plain, *map(sympy.Symbol, names)).terms()
+    total = z3.RealVal(0)
+    for powers, coefficient in terms:
+        product = z3.RealVal(str(coefficient))
+        for name, power in zip(names, powers, strict=True):
+            for _ in range(power):
+                product = product * numbers[name]
+        total = total + product
+    return total
+
+
+def reverify(claim: Claim, proof: Mapping[str, Any]) -> bool:
+    """Whether a certificate from ``Compatibility.proofs`` shows that the claim's hypotheses contradict each other under
+    some reading; searches nothing. A solver's system is not looked into: False.
+
+    Raises:
+        ValueError: the certificate's text is none.
+    """
+    if "certificate" not in proof:
+        return False
+    found = Certificate.from_json(proof["certificate"])
+    return strict(found) and any(
+        found.proves(-expression, where)
+        for _, hypotheses in _systems(claim)
+        for target, expression in _atoms(claim, hypotheses)
+        if target == proof["fails"]
+        for where in _regions(expression, [h for h in hypotheses if h.name != target])
+    )

@@ -1,0 +1,136 @@
+"""What the checks have to say about a claim, one row a finding: the common ground of ``errata`` and ``referee``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..claims import all_claims, editions
+from ..claims.comparison import compare
+from ..claims.statement import Claim
+from .assess import published_instance
+from .consistency import check_consistency
+from .units import check_units
+
+
+@dataclass(frozen=True)
+class Row:
+    """One finding.
+
+    Attributes:
+        claim: the ref of the claim, or the refs of several, separated by commas.
+        where: a term, a hypothesis, an equation of the proof, or the whole statement.
+        what: one sentence.
+        check: what found it: ``units``, ``consistency``, ``proof``, ``instance``, ``rate``, ``edition``, ``reading``,
+            ``search``, ``repair``.
+    """
+
+    claim: str
+    where: str
+    what: str
+    check: str
+
+    def data(self) -> dict[str, str]:
+        return asdict(self)
+
+
+PRINTED = ("main", "appendix", "submission")
+"""Editions that a paper prints; the others are ours."""
+
+
+def errata(paper: str) -> tuple[Row, ...]:
+    """Every finding about what a paper prints, without any search: units, contradictions, gaps of proofs, rates,
+    differences between editions, and the published instances, replayed.
+
+    Raises:
+        ValueError: no claim of that paper is known.
+    """
+    papers = sorted({claim.paper for claim in all_claims()})
+    if paper not in papers:
+        raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
+    printed = [claim for claim in all_claims() if claim.paper == paper and claim.edition in PRINTED]
+    return merged(row for claim in printed for row in findings(claim))
+
+
+def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Rows that differ in nothing but the claim as one, which names all the claims.
+
+    >>> merged([Row("a@main", "(1)", "wrong", "proof"), Row("b@main", "(1)", "wrong", "proof")])[0].claim
+    'a@main, b@main'
+    """
+    claims: dict[tuple[str, str, str], dict[str, None]] = {}
+    for row in rows:
+        claims.setdefault((row.where, row.what, row.check), {})[row.claim] = None
+    return tuple(Row(", ".join(refs), *rest) for rest, refs in claims.items())
+
+
+def findings(claim: Claim) -> Iterator[Row]:
+    """The findings about one built-in claim, the gravest first."""
+    yield from instance_rows(claim)
+    yield from unit_rows(claim)
+    yield from consistency_rows(claim)
+    yield from proof_rows(claim)
+    yield from rate_rows(claim)
+    yield from edition_rows(claim)
+
+
+def instance_rows(claim: Claim) -> Iterator[Row]:
+    """The published instance, replayed."""
+    instance = published_instance(claim.ref)
+    if instance and instance["refutes"]:
+        yield Row(claim.ref, "statement", refutation_text(instance), "instance")
+
+
+def refutation_text(instance: dict[str, Any]) -> str:
+    """An instance in one sentence."""
+    readings = len(instance["readings"])
+    under = f" under all {readings} readings" if readings > 1 else ""
+    return (
+        f"refuted{under}: left {instance['left']} > right {instance['right']} ({instance['ratio']} times) on an exact "
+        "instance that meets every hypothesis"
+    )
+
+
+def unit_rows(claim: Claim) -> Iterator[Row]:
+    """Places that change under F -> cF or x -> cx."""
+    for finding in check_units(claim):
+        yield Row(claim.ref, finding.where, f"units do not match: {finding.what}", "units")
+
+
+def consistency_rows(claim: Claim) -> Iterator[Row]:
+    """Hypotheses that contradict each other, or the conclusion."""
+    for finding in check_consistency(claim):
+        yield Row(claim.ref, finding.name, finding.what, "consistency")
+
+
+def proof_rows(claim: Claim, steps: Sequence[Any] = ()) -> Iterator[Row]:
+    """Printed steps of the proof that do not hold, with what closes them; of ``steps`` where given. Of the steps that
+    compare what was derived with the claim's own terms, the first that fails."""
+    from ..proof.chains import prove
+    from ..proof.steps import decide_all
+    from ..proof.text import sentence
+
+    decisions = decide_all(steps) if steps else prove(claim).decisions
+    failing = [d for d in decisions if not d.closed and d.step.printed]
+    compared = [d for d in failing if d.step.name.startswith("claim.")]
+    for decision in failing:
+        if decision not in compared[1:]:
+            what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
+            yield Row(claim.ref, decision.step.equation, what, "proof")
+
+
+def rate_rows(claim: Claim) -> Iterator[Row]:
+    """Printed rates that do not follow from the terms they summarise."""
+    if claim.rates:
+        for text in claim.asymptotics().unmatched:
+            yield Row(claim.ref, "rate", text, "rate")
+
+
+def edition_rows(claim: Claim) -> Iterator[Row]:
+    """How the main text and another printed edition differ."""
+    main = editions(claim.id)[0]
+    if claim.edition != main.edition:
+        for difference in compare(main, claim):
+            what = f"differs from {main.ref}: {difference.before} there, {difference.after} here"
+            yield Row(claim.ref, difference.name, what, "edition")

@@ -1,0 +1,59 @@
+"""What a search finds: a point, both sides there, and how they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+LATE = 0.1
+"""A horizon is late where the share of the right side that fades with the rounds is below this."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An admissible point of a search, at one horizon.
+
+    Attributes:
+        candidate: the point as the search draws it.
+        point: what it stands for: a ``Setting``, ``Points``, or the values of quantities.
+        quantities: the values that entered the right side.
+        rounds: R; 1 where a claim does not speak of rounds.
+        left, right: the two sides.
+        ratio: see ``ratio``.
+        fading: the share of the right side that fades as rounds grow (its first term).
+    """
+
+    candidate: Any
+    point: Any = field(compare=False, repr=False)
+    quantities: Mapping[str, float]
+    rounds: int
+    left: float
+    right: float
+    ratio: float
+    fading: float = 1.0
+
+
+def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:
+    """By how much a left side exceeds a right side, all of whose terms may be negative:
+
+        (left^+ + sum of |negative terms|) / (sum of positive terms + left^-),
+
+    so that negative parts change sides; left / right where no part is negative. Above 1 exactly where left > right.
+    0/0 is 0, and anything else over 0 is infinite. Scalars or arrays that broadcast.
+
+    >>> float(ratio(1.0, [3.0, -1.0])), float(ratio(-2.0, [-1.0])), float(ratio(1.0, [0.0]))
+    (0.6666666666666666, 0.5, inf)
+    """
+    parts = [np.asarray(part, dtype=float) for part in (*terms, -np.asarray(left, dtype=float))]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # an infinite ratio is the right answer
+        above = sum(np.maximum(-part, 0.0) for part in parts)
+        below = sum(np.maximum(part, 0.0) for part in parts)
+        return np.where(above == 0, 0.0, above / below)[()]
+
+
+def worst(finds: Iterable[Found]) -> Found | None:
+    """The one with the largest ratio."""
+    return max(finds, key=lambda found: found.ratio, default=None)

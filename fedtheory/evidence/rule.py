@@ -1,0 +1,80 @@
+"""The rule that turns evidence into one word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .search import ROUNDING
+
+
+class Contradiction(Exception):
+    """A claim that is both proved and refuted: an error of this program, never a verdict."""
+
+
+def overall(evidence: dict[str, Any]) -> tuple[str, str]:
+    """The verdict and one sentence of why, from a row's evidence (docs/scorecard.md).
+
+    A replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search, a bound
+    exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then come
+    contradictory hypotheses (``vacuous``), a complete proof (``proved``), a proof with an open step (``unproved``), and
+    a survived search (``holds``).
+
+    Raises:
+        Contradiction: a claim is refuted under every reading, and proved under one.
+    """
+    proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]
+    proved = proof is not None and proof["outcome"] == "proved"
+    if instance and instance["refutes"]:
+        if proved:
+            raise Contradiction(f"{instance['file']} refutes a claim whose proof is complete")
+        return "refuted", _refuted(instance)
+    lead = _lead(evidence)
+    if lead:
+        return "not checked", lead
+    impossible = [f for f in evidence["consistency"] if f["name"] == "contradictory"]
+    if impossible:
+        return "vacuous", f"Its hypotheses contradict each other: {impossible[0]['what']}."
+    units = evidence["units"]["findings"]
+    remark = f" Not homogeneous in {' and '.join(f['where'] for f in units)}." if units else ""
+    if proved:
+        return "proved", _proved(proof, found) + remark
+    if proof is not None and proof["first_open"]:
+        return "unproved", f"Its proof is open at {proof['first_open']}. {_survived(found)}{remark}"
+    return ("holds", _survived(found) + remark) if found else ("not checked", "No search covers it.")
+
+
+def _refuted(instance: dict[str, Any]) -> str:
+    times = "" if instance["ratio"] == float("inf") else f" {instance['ratio']:.3g} times"
+    under = f", under all {instance['readings']} readings" if instance["readings"] > 1 else ""
+    return f"An exact instance exceeds the bound{times} with every printed hypothesis met{under}."
+
+
+def _lead(evidence: dict[str, Any]) -> str:
+    exceeded = [row["data"] for row in evidence["measured"] if row["outcome"] == "exceeded"]
+    if exceeded:
+        return f"The bound is exceeded on {exceeded[0]}; no exact instance confirms it."
+    found = evidence["exact"]["search"]
+    if found and found["largest_ratio"] > 1 + ROUNDING:
+        return f"The search found a ratio of {found['largest_ratio']:.3g}; no instance confirms it."
+    return ""
+
+
+def _proved(proof: dict[str, Any], found: dict[str, Any] | None) -> str:
+    broken = proof["repaired"]
+    gaps = f"; {broken} printed one{'s do' if broken > 1 else ' does'} not hold and " if broken else ""
+    gaps += f"{'are' if broken > 1 else 'is'} replaced" if broken else ""
+    readings = "; ".join(f"{name}: {' or '.join(options)}" for name, options in proof["readings"].items())
+    under = f" Read with {readings}." if readings else ""
+    return f"The {proof['steps']} steps of a proof are decided{gaps}.{under} {_survived(found)}".rstrip()
+
+
+def _survived(found: dict[str, Any] | None) -> str:
+    if not found:
+        return ""
+    late = (
+        f", and {found['largest_late_ratio']:.3g} once the first term has faded" if found["largest_late_ratio"] else ""
+    )
+    return (
+        f"No admissible setting among {found['candidates']} exceeds the bound; the largest left / right is "
+        f"{found['largest_ratio']:.3g}{late}."
+    )

@@ -1,0 +1,113 @@
+"""What the command line reads and prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """'name=1', 'name=1/3', 'name=1e-2' or 'name=1,2,3' as a name and numbers; nothing is evaluated."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text!r}: allowed is name=number")
+    try:
+        numbers = [float(Fraction(part)) if "/" in part else float(part) for part in value.split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(
+            f"{name} = {value!r}: allowed is a number such as 0.01, 1e-2 or 1/100, or a list 1,2,3"
+        ) from None
+    return name, numbers if "," in value else numbers[0]
+
+
+def plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def print_json(content: Any) -> None:
+    print(json.dumps(content, indent=1, ensure_ascii=False))
+
+
+def print_tree(content: dict[str, Any], indent: str = "") -> None:
+    for key, value in content.items():
+        if isinstance(value, dict):
+            print(f"{indent}{key}:")
+            print_tree(value, indent + "  ")
+        elif isinstance(value, list):
+            print(f"{indent}{key}: {', '.join(map(str, value))}")
+        else:
+            print(f"{indent}{key}: {value}")
+
+
+def print_table(rows: list[dict[str, Any]]) -> None:
+    widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
+    for row in ({key: key for key in widths}, *rows):
+        print("  ".join(str(row[key]).ljust(width) for key, width in widths.items()).rstrip())
+
+
+def print_judgement(content: dict[str, Any]) -> None:
+    readings = content["readings"]
+    falls = sum(reading["refutes"] for reading in readings)
+    print(f"{content['claim']}: {content['functional']}")
+    print(
+        f"left {content['left']} > right {content['right']}, {content['ratio']} times, after {content['rounds']} rounds"
+    )
+    print_table(
+        [{"hypothesis": h["name"], "slack": h["slack"], "statement": h["statement"]} for h in content["hypotheses"]]
+    )
+    print(f"refuted under {falls} of {len(readings)} readings")
+
+
+def print_scorecard(card: dict[str, Any]) -> None:
+    """The scorecard as a table, one row a claim."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("claim", "verdict", "units", "largest left/right", "measured: left/right", "why")
+    for row in card["rows"]:
+        evidence = row["evidence"]
+        units = "match" if evidence["units"]["homogeneous"] else "do not match"
+        instance, found = evidence["exact"]["instance"], evidence["exact"]["search"]
+        exact = f"{instance['ratio']:.3g} (instance)" if instance else f"{found['largest_ratio']:.4g} (search)"
+        measured = "\n".join(f"{m['data']} {m['ratio']:.2g} {m['outcome']}" for m in evidence["measured"])
+        table.add_row(f"{row['id']}@{row['edition']}", row["verdict"], units, exact, measured, row["why"])
+    console = Console()
+    console.width = max(console.width, 120)
+    console.print(table)
+
+
+def print_findings(rows: Sequence[Any]) -> None:
+    """Findings as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("claim", "where", "finding", "found by")
+    for row in rows:
+        table.add_row(row.claim, row.where, row.what, row.check)
+    console = Console()
+    console.width = max(console.width, 120)
+    console.print(table)
+
+
+class Progress:
+    """A progress bar on standard error, where that is a terminal; called with (label, done, total)."""
+
+    def __enter__(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import Progress as Bars
+
+        console = Console(stderr=True)
+        self.bars = Bars(console=console, transient=True, disable=not console.is_terminal)
+        self.bars.start()
+        self.tasks: dict[str, Any] = {}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bars.stop()
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        if label not in self.tasks:
+            self.tasks[label] = self.bars.add_task(label, total=total)
+        self.bars.update(self.tasks[label], completed=done)

@@ -1,0 +1,125 @@
+"""The chain of a claim's proof: the steps of a derivation, then what ties them to the claim's own data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+
+from ..claims import claim as claim_of
+from ..claims.statement import Claim
+from . import fast
+from .derivations import Derivation
+from .fast.derivations import DERIVATIONS
+from .steps import Decision, Step, decide_all
+from .tie import tie
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A claim's proof, decided.
+
+    Attributes:
+        claim: whose data the last steps compare with.
+        derivation: what the first steps show; ``None`` if there is none for the claim's functional.
+        decisions: in order.
+    """
+
+    claim: Claim
+    derivation: Derivation | None
+    decisions: tuple[Decision, ...]
+
+    @property
+    def outcome(self) -> str:
+        """``proved`` if every step is proved, given by definition, or repaired by such steps; else ``gap`` if some step
+        is a gap, or ``unknown``."""
+        if self.derivation is not None and self.first_open is None:
+            return "proved"
+        return "gap" if any(d.outcome == "gap" for d in self.open) else "unknown"
+
+    @property
+    def open(self) -> tuple[Decision, ...]:
+        """The steps that are neither closed nor repaired."""
+        closed = {d.step.name for d in self.decisions if d.closed}
+        return tuple(
+            d for d in self.decisions
+            if not d.closed and not (d.step.repaired_by and {*d.step.repaired_by} <= closed)
+        )  # fmt: skip
+
+    @property
+    def first_open(self) -> Decision | None:
+        """The first open step."""
+        return self.open[0] if self.open else None
+
+    @property
+    def readings(self) -> tuple[dict[str, str], ...]:
+        """The claim's readings under which the chain proves it: none if it does not."""
+        if self.outcome != "proved":
+            return ()
+        fixed = self.derivation.readings
+        return tuple(
+            reading for reading in self.claim.readings()
+            if all(fixed.get(name, option) == option for name, option in reading.items())
+        )  # fmt: skip
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """By kind of step: how many are decided (proved or gap), of how many. Definitions have nothing to decide."""
+        steps = [d for d in self.decisions if d.step.kind != "definition"]
+        all_of = Counter(d.step.kind for d in steps)
+        decided = Counter(d.step.kind for d in steps if d.outcome in ("proved", "gap"))
+        return {kind: (decided[kind], number) for kind, number in sorted(all_of.items())}
+
+
+def prove(claim: Claim) -> Chain:
+    """The chain that proves the claim, on its own data; if none does, the one that was written for its ref, or else the
+    first for its functional, with what is open.
+
+    >>> from fedtheory.claims import claim
+    >>> prove(claim("fast.lemma2")).outcome
+    'proved'
+    >>> half = {"curvature": claim("fast.lemma1").right_side / 2}
+    >>> prove(claim("fast.lemma1").edited("main", "mutated", terms=half)).first_open.step.name
+    'claim.term.displacement^2'
+    """
+    found = proof_of(claim)
+    fitting = _fitting(claim)
+    if found is not None or not fitting:
+        return found or Chain(claim, None, ())
+    return made_of(claim, fitting[0], decide_all(tie(claim, fitting[0])))
+
+
+def proof_of(claim: Claim) -> Chain | None:
+    """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked."""
+    for derivation in _fitting(claim):
+        steps = tie(claim, derivation)
+        if not all(s.kind == "definition" or (s.checks and _certified(s)) for s in steps):
+            continue
+        made = made_of(claim, derivation, decide_all(steps, certify_only=True))
+        if made.outcome == "proved":
+            return made
+    return None
+
+
+def _fitting(claim: Claim) -> list[Derivation]:
+    """The derivations of its functional, the one that was written for it first."""
+    return sorted((d for d in DERIVATIONS if d.bounds(claim.functional)), key=lambda d: claim.ref not in d.proves)
+
+
+def _certified(step: Step) -> bool:
+    return all(check.certified().outcome == "proved" for check in step.checks)
+
+
+def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...]) -> Chain:
+    """The chain of a derivation's steps, decided, and of those that tie it to the claim."""
+    return Chain(claim, derivation, (*map(fast.decided, fast.needed(derivation.steps)), *tied))
+
+
+@cache
+def chain(ref: str) -> Chain:
+    """The chain of the claim named ``<id>`` or ``<id>@<edition>``.
+
+    >>> chain("fast.eq28").outcome, chain("fast.rem2.a").outcome
+    ('proved', 'gap')
+    """
+    return prove(claim_of(ref))

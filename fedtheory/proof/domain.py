@@ -1,0 +1,308 @@
+"""What a claim's hypotheses and the vocabulary say of its quantities, as regions on which inequalities are decided.
+
+A region encodes one cap of a step size, one way to solve each other hypothesis for one quantity, and the allowed values
+of the rest, so it contains all that the claim speaks of. A certificate on any one of them is a proof; a counterexample
+counts only if it obeys every hypothesis.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import sympy
+
+from ..quantities import QUANTITIES, quantity
+from . import smt
+from .polynomials import Ratio
+from .positivity import Certificate, Counterexample, certify, refute
+from .regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
+from .steps import Evidence, Finding
+
+_SOLVED_FOR = ("local_lr", "strong_convexity", "rounds", "snapshot_probability")
+"""The quantities for which a hypothesis is solved, the first that occurs linearly."""
+
+AUXILIARY = ("log_factor", "excess")
+"""Numbers >= 0 that stand for parts of a chosen step size; every other name has to be a quantity of the vocabulary."""
+
+_POLYA = 1
+"""Here regions have many parameters, and higher powers cost too much."""
+
+
+def bare(expression: sympy.Expr) -> sympy.Expr:
+    """The expression with symbols known by their names alone."""
+    return sympy.sympify(expression).xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
+
+
+@dataclass(frozen=True)
+class Domain:
+    """All values that the vocabulary allows and for which every slack is >= 0.
+
+    Attributes:
+        slacks: (name of the hypothesis, its slack), over bare symbols.
+        replaced: quantities that are written through others, such as the rounds through a chosen step size.
+    """
+
+    slacks: tuple[tuple[str, sympy.Expr], ...] = ()
+    replaced: tuple[tuple[str, sympy.Expr], ...] = ()
+
+    def regions(self, names: Iterable[str]) -> Iterator[Region]:
+        """Regions of these quantities that contain the domain, the most informative first.
+
+        >>> eta, L = sympy.symbols("local_lr smoothness")
+        >>> [part for part, _ in next(Domain((("cap", 1 / L - eta),)).regions(["local_lr"])).substitutions]
+        ['local_lr', 'smoothness']
+        """
+        choices: dict[str, list[Part]] = {}
+        for _, slack in self.slacks:
+            for part in _parts(slack):
+                choices.setdefault(part[0], []).append(part)
+        fixed = {name: [equal(name, value)] for name, value in self.replaced}
+        wanted, seen = sorted(set(names)), []
+        constrained = sorted(choices)
+        for combination in itertools.product(*([*choices[n], _allowed(n)] for n in constrained)):
+            table = dict(zip(constrained, combination, strict=True)) | {n: p[0] for n, p in fixed.items()}
+            made = _region(wanted, table)
+            if made is not None and made not in seen:
+                seen.append(made)
+                yield made
+
+    def admits(self, point: Mapping[str, Fraction]) -> bool:
+        """Whether the vocabulary and every hypothesis allow a point that gives all their quantities."""
+        values = {sympy.Symbol(n): sympy.Rational(x.numerator, x.denominator) for n, x in point.items()}
+        for name, value in point.items():
+            if name in QUANTITIES:
+                try:
+                    QUANTITIES[name].check(value)
+                except ValueError:
+                    return False
+        if point.get("strong_convexity", 0) > point.get("smoothness", math.inf):
+            return False
+        slacks = [slack.xreplace(dict(self._replacements())).xreplace(values) for _, slack in self.slacks]
+        return all(slack.is_extended_nonnegative for slack in slacks)
+
+    def completed(self, point: Mapping[str, Fraction]) -> dict[str, Fraction] | None:
+        """The point with 1 for every quantity that it leaves out, if that is in the domain."""
+        names = {s.name for _, slack in self.slacks for s in slack.free_symbols}
+        full = dict.fromkeys(names - {n for n, _ in self.replaced}, Fraction(1)) | dict(point)
+        return full if self.admits(full) else None
+
+    def _replacements(self) -> Iterator[tuple[sympy.Symbol, sympy.Expr]]:
+        for name, value in self.replaced:
+            yield sympy.Symbol(name), value
+
+
+@dataclass(frozen=True)
+class Follows:
+    """The check that an expression is >= 0 on a domain."""
+
+    expression: sympy.Expr
+    domain: Domain
+
+    def regions(self) -> tuple[Region, ...]:
+        """The regions on which a certificate proves it."""
+        return tuple(self.domain.regions(s.name for s in self.expression.free_symbols))
+
+    def certified(self) -> Finding:
+        """A certificate on one of the regions, or ``unknown``."""
+        return _certified(self)
+
+    def decide(self) -> Finding:
+        finding = self.certified()
+        if finding.outcome == "proved":
+            return finding
+        candidates = self.regions()
+        for where in candidates:
+            found = refute(self.expression, where, samples=200)
+            if found is not None and self.refuted_by(found):
+                return Finding("gap", (found,))
+        for where in candidates[:3]:
+            if smt.decide(self.expression, where) is True:
+                return Finding("proved", ("z3",))
+        return Finding("unknown")
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether this is a counterexample in the domain."""
+        return len(evidence) == 1 and isinstance(evidence[0], Counterexample) and self.refuted_by(evidence[0])
+
+    def refuted_by(self, found: Counterexample) -> bool:
+        """Whether the counterexample obeys every hypothesis, with 1 for the quantities that it leaves out."""
+        point = {name: Fraction(value) for name, value in found.point}
+        return found.refutes(self.expression, found.region) and self.domain.completed(point) is not None
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether this certificate proves it; nothing is searched."""
+        return (
+            len(evidence) == 1
+            and isinstance(evidence[0], Certificate)
+            and evidence[0].region in self.regions()
+            and evidence[0].proves(self.expression, evidence[0].region)
+        )
+
+
+@lru_cache(maxsize=2000)
+def _certified(check: Follows) -> Finding:
+    for where in check.domain.regions(s.name for s in check.expression.free_symbols):
+        found = certify(check.expression, where, _POLYA)
+        if found is not None:
+            return Finding("proved", (found,))
+    return Finding("unknown")
+
+
+def _allowed(name: str) -> Part:
+    """What the vocabulary says of a quantity."""
+    if name == "strong_convexity":
+        return capped(name, sympy.Symbol("smoothness"))
+    if name in AUXILIARY:
+        return nonnegative(name)
+    known = quantity(name)
+    if known.lower == -math.inf:
+        raise ValueError(f"{name}: allowed is a quantity whose sign is known")
+    if known.upper < math.inf:
+        return interval(name, _exactly(known.lower), _exactly(known.upper))
+    if known.integer:
+        return count(name, int(known.lower))
+    if known.lower > 0:
+        return at_least(name, _exactly(known.lower))
+    return positive(name) if known.positive else nonnegative(name)
+
+
+def _exactly(number: float) -> sympy.Rational:
+    exact = Fraction(number)
+    return sympy.Rational(exact.numerator, exact.denominator)
+
+
+def _region(wanted: list[str], table: Mapping[str, Part]) -> Region | None:
+    """The region of the wanted quantities and of those that their parts use, users first; ``None`` for a circle."""
+    parts: dict[str, Part] = {}
+    uses: dict[str, set[str]] = {}
+    queue = list(wanted)
+    while queue:
+        name = queue.pop()
+        if name in parts:
+            continue
+        parts[name] = table[name] if name in table else _allowed(name)
+        new = set(parts[name][2])
+        uses[name] = {s.name for s in parts[name][1].free_symbols} - new
+        queue.extend(sorted(uses[name]))
+    ordered: list[str] = []
+    while len(ordered) < len(parts):
+        free = sorted(n for n in parts if n not in ordered and not any(n in uses[o] for o in parts if o not in ordered))
+        if not free:
+            return None
+        ordered.append(free[0])
+    return region(*(parts[name] for name in ordered))
+
+
+@lru_cache(maxsize=2000)
+def _parts(slack: sympy.Expr) -> tuple[Part, ...]:
+    """What slack >= 0 says, solved for one quantity: nothing where this does not see what, or where a name occurs that
+    may stand for a negative number."""
+    if all(_smallest(symbol.name) >= 0 for symbol in slack.free_symbols):
+        return tuple(_solved(slack))
+    return ()
+
+
+def _smallest(name: str) -> float:
+    """The least value of a quantity; of an unknown name that is any number."""
+    return 0 if name in AUXILIARY else QUANTITIES[name].lower if name in QUANTITIES else -math.inf
+
+
+def _solved(slack: sympy.Expr) -> Iterator[Part]:
+    for smallest in sorted(slack.atoms(sympy.Min), key=str):
+        if slack.coeff(smallest) == 1 and not (slack - smallest).has(smallest):
+            for argument in sorted(smallest.args, key=str):
+                yield from _solved(slack - smallest + argument)
+        return
+    slack = _without_roots(slack)
+    if slack is None or slack.atoms(sympy.Function, sympy.Min, sympy.Max):
+        return
+    top, bottom = sympy.fraction(sympy.cancel(sympy.together(slack)))
+    signs = _signs(bottom)
+    if signs not in ({1}, {-1}):
+        return
+    top = sympy.expand(top * min(signs))
+    yield from _equal_pair(top)
+    for name in _SOLVED_FOR:
+        x = sympy.Symbol(name)
+        if sympy.degree(top, x) != 1 if top.has(x) else True:
+            continue
+        factor = top.coeff(x)
+        signs = _signs(factor)
+        # a factor that may vanish would leave points out
+        if signs in ({1}, {-1}) and not _may_vanish(factor):
+            part = _bound(name, sympy.cancel((factor * x - top) / factor), upper=signs == {-1})
+            if part is not None:
+                yield part
+            return
+
+
+def _bound(name: str, value: sympy.Expr, upper: bool) -> Part | None:
+    """name <= value or name >= value as a part."""
+    known = QUANTITIES[name]
+    if upper:
+        if value == _exactly(known.lower):
+            return equal(name, value)
+        return capped(name, value) if known.positive else None
+    if known.upper < math.inf and value == _exactly(known.upper):
+        return equal(name, value)
+    if known.upper < math.inf:
+        top = _exactly(known.upper)
+        return interval(name, value, top) if value.is_Rational and value < top else None
+    return at_least(name, value)
+
+
+def _equal_pair(top: sympy.Expr) -> Iterator[Part]:
+    """-(a - b)^2 >= 0 says that a = b."""
+    names = sorted(s.name for s in top.free_symbols)
+    if len(names) == 2:
+        a, b = map(sympy.Symbol, names)
+        if sympy.expand(top + (a - b) ** 2) == 0:
+            yield equal(names[0], b)
+
+
+def _signs(polynomial: sympy.Expr) -> set[int]:
+    """The signs of a polynomial's coefficients; its symbols stand for numbers >= 0."""
+    names = sorted(polynomial.free_symbols, key=str)
+    coefficients = sympy.Poly(polynomial, *names).coeffs() if names else [polynomial]
+    return {1 if c > 0 else -1 if c < 0 else 0 for c in coefficients}
+
+
+def _may_vanish(polynomial: sympy.Expr) -> bool:
+    """Whether a polynomial whose coefficients have one sign may be 0: no term has positive quantities alone."""
+    terms = sympy.Add.make_args(polynomial)
+    return not any(all(_is_positive(s.name) for s in term.free_symbols) for term in terms)
+
+
+def _is_positive(name: str) -> bool:
+    return name in QUANTITIES and (QUANTITIES[name].positive or QUANTITIES[name].lower > 0)
+
+
+def _without_roots(slack: sympy.Expr) -> sympy.Expr | None:
+    """The slack with every root of a number replaced by a larger rational, where that makes it larger."""
+    for root in sorted(slack.atoms(sympy.Pow), key=str):
+        if root.exp.is_Integer:
+            continue
+        if root.exp != sympy.Rational(1, 2) or not root.base.is_Rational:
+            return None
+        terms = [t for t in sympy.Add.make_args(sympy.expand(slack)) if t.has(root)]
+        if any(_signs(part) != {1} for t in terms for part in sympy.fraction(sympy.cancel(t / root))):
+            return None
+        square = Fraction(int(root.base.p), int(root.base.q))
+        above = Fraction(math.isqrt(math.floor(square * 10**12)) + 1, 10**6)
+        assert above**2 >= square
+        slack = sympy.expand(slack).xreplace({root: sympy.Rational(above.numerator, above.denominator)})
+    return slack
+
+
+def rational(expression: sympy.Expr) -> bool:
+    """Whether ``Follows`` can take the expression."""
+    try:
+        Ratio.of(expression)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,166 @@
+"""A chain as plain data, as lines of text, and a step that fails as a sentence."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from ..quantities import QUANTITIES
+from .chains import Chain
+from .fast import step as step_of
+from .fast.caps import cap_of
+from .gram import GramCounterexample
+from .positivity import Counterexample
+from .steps import Decision, Evidence, Step
+
+SHORTHANDS = {
+    "z": "z = L K eta_c", "p": "p = 1 - q", "h": "h = q/m + (1 - q)/n",
+    "N": "N and D are the numerator and the denominator of the bound on q", "l": "l is the logarithm in the step size",
+}  # fmt: skip
+"""Letters of ours in what steps say."""
+
+_CAP_DIGITS = 10**4
+
+
+def describe(chain: Chain) -> dict:
+    """A chain as plain data for JSON, without its certificates.
+
+    >>> from fedtheory.proof.chains import chain
+    >>> describe(chain("fast.lemma2"))["outcome"]
+    'proved'
+    """
+    first = chain.first_open
+    return {
+        "claim": chain.claim.ref,
+        "derivation": chain.derivation.name if chain.derivation else None,
+        "outcome": chain.outcome,
+        "first_open": first.step.name if first else None,
+        "open": [d.step.name for d in chain.open],
+        "repaired": sum(d.outcome == "gap" and d.step.printed and d not in chain.open for d in chain.decisions),
+        "readings": list(chain.readings),
+        "decided": {kind: {"decided": done, "of": number} for kind, (done, number) in chain.counts.items()},
+        "steps": [_step(d) for d in chain.decisions],
+    }
+
+
+def lines(chain: Chain) -> list[str]:
+    """A chain as text: one line a step, what refutes it below, and the share decided at the end."""
+    data = describe(chain)
+    text = [f"{data['claim']}: {data['outcome']} ({data['derivation']})"]
+    for step in data["steps"]:
+        text.append(f"  {step['equation']:<24} {step['kind']:<13} {step['outcome']:<8} {step['says']}")
+        if step["counterexample"]:
+            text.append(f"      fails at {step['counterexample']}")
+        if step["weakest_cap"]:
+            proved, refuted = step["weakest_cap"]["proved"], step["weakest_cap"]["refuted"]
+            text.append(f"      {_cap_text(Fraction(proved), Fraction(refuted))}")
+        if step["repaired_by"]:
+            text.append(f"      repaired by {', '.join(step['repaired_by'])}")
+    if data["first_open"]:
+        text.append(f"  first open step: {data['first_open']}")
+    text += [f"  read with {', '.join(f'{k} = {v}' for k, v in r.items())}" for r in data["readings"] if r]
+    shares = [f"{kind} {c['decided']}/{c['of']}" for kind, c in data["decided"].items()]
+    return [*text, f"  decided: {', '.join(shares)}"]
+
+
+def sentence(decision: Decision) -> str:
+    """What an open step claims and where it fails, for how large a step size it holds, and what repairs it.
+
+    >>> from fedtheory.proof.fast import decided
+    >>> print(sentence(decided("a2.22_under_the_cap_1/8")))
+    (21) to (22): it is claimed that 1/2 - 30 z^2 >= 1/4 under the theorem's z <= 1/8 (z = L K eta_c). At L = 1, K = 1,
+    eta_c = 1/8 this is off by 7/32: 30/64 > 1/4. It holds for z <= 0.0912 and fails for z = 0.0914. What follows it
+    holds all the same: 1/2 - 12 z^2 >= 1/4 under z <= 1/8.
+    """
+    step = decision.step
+    says = _in_letters(step.says)
+    words = [text for letter, text in SHORTHANDS.items() if re.search(rf"\b{letter}\b", says)]
+    claims = f"{step.equation}: {'' if step.kind == 'unclear' else 'it is claimed that '}{says}"
+    claims += f" ({', '.join(words)})" if words else ""
+    if decision.outcome != "gap":
+        return f"{claims}. This is neither proved nor refuted."
+    parts = [f"{claims}. {_failure(decision)}{f': {_in_letters(step.why)}' if step.why else ''}."]
+    if step.weakest_cap:
+        cap = _cap_text(*cap_of(step.weakest_cap))
+        parts.append(f"It {cap}.")
+    if step.repaired_by:
+        parts.append(f"What follows it holds all the same: {_repair(step)}.")
+    return " ".join(parts)
+
+
+def _failure(decision: Decision) -> str:
+    step = decision.step
+    index, finding = next((i, f) for i, f in enumerate(decision.findings) if f.outcome == "gap")
+    against = finding.evidence[0] if finding.evidence else None
+    if not isinstance(against, Counterexample):
+        return f"At {_in_letters(str(_point(against) or against))} it fails" if against else "It fails"
+    used = {s.name for s in step.checks[index].expression.free_symbols}
+    values = dict(against.point)
+    shown = [n for n in (*QUANTITIES, *sorted(values.keys() - QUANTITIES.keys())) if n in values and n in used]
+    short = str(-Fraction(against.value))
+    return f"At {', '.join(f'{letter(n)} = {values[n]}' for n in shown)} this is off by {short}"
+
+
+def _repair(step: Step) -> str:
+    first = step_of(step.repaired_by[0])
+    return _in_letters(first.says)
+
+
+def letter(name: str) -> str:
+    """A quantity's letter as plain text, or its name.
+
+    >>> letter("local_lr"), letter("dissimilarity"), letter("initial_distance")
+    ('eta_c', 'sigma_G', '|x_0 - x*|')
+    """
+    if name not in QUANTITIES:
+        return {"log_factor": "l", "excess": "l - mu K R eta_c"}.get(name, name)
+    latex = QUANTITIES[name].letters.get("fast", name)
+    if re.fullmatch(r"\\?\w+", latex):
+        return latex.removeprefix("\\")
+    meaning = QUANTITIES[name].meaning
+    return meaning if re.fullmatch(r"\S+( [-+] \S+)?", meaning) else name.replace("_", " ")
+
+
+def _in_letters(text: str) -> str:
+    """A step's words with the paper's letters; its eta is a client's step size."""
+    text = re.sub(r"\beta\b", "eta_c", re.sub(r"\beps\b", "epsilon", text))
+    for name in (*QUANTITIES, "log_factor"):
+        # a name of one word is also a word: it is a symbol only beside an operator
+        pattern = rf"\b{name}\b" if "_" in name else rf"(?<=[*/(]){name}\b|\b{name}(?=[*/)^])"
+        text = re.sub(pattern, lambda _, name=name: letter(name), text)
+    return text.replace("**", "^")
+
+
+def _cap_text(proved: Fraction, refuted: Fraction) -> str:
+    """Rounded away from what was decided."""
+    below = float(Fraction(proved * _CAP_DIGITS // 1, _CAP_DIGITS))
+    above = float(Fraction(-(-refuted * _CAP_DIGITS // 1), _CAP_DIGITS))
+    return f"holds for z <= {below:g} and fails for z = {above:g}"
+
+
+def _step(decision: Decision) -> dict:
+    step = decision.step
+    against = next((e for e in decision.evidence if isinstance(e, (Counterexample, GramCounterexample))), None)
+    cap = cap_of(step.weakest_cap) if step.weakest_cap and decision.outcome == "gap" else None
+    return {
+        "name": step.name,
+        "equation": step.equation,
+        "kind": step.kind,
+        "says": step.says,
+        "printed": step.printed,
+        "outcome": decision.outcome,
+        "why": step.why,
+        "counterexample": _point(against) if decision.outcome == "gap" else None,
+        "weakest_cap": {"proved": str(cap[0]), "refuted": str(cap[1])} if cap else None,
+        "repaired_by": list(step.repaired_by),
+    }
+
+
+def _point(found: Evidence | None) -> str | None:
+    if isinstance(found, Counterexample):
+        return ", ".join(f"{name} = {x}" for name, x in found.point) + f": {found.value}"
+    if isinstance(found, GramCounterexample):
+        parts = [f"{name} = {x}" for name, x in (*found.parameters, *found.numbers)]
+        parts += [f"{name} = ({', '.join(v)})" for name, v in found.coordinates]
+        return ", ".join(parts) + f": {found.value}"
+    return None

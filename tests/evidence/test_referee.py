@@ -1,0 +1,102 @@
+"""The referee on the documented example, on variations of it, and on files that state nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import sympy
+from typer.testing import CliRunner
+
+from fedtheory.claims import claim
+from fedtheory.claims.statement import Hypothesis
+from fedtheory.cli import app
+from fedtheory.evidence import referee as module
+from fedtheory.evidence.referee import RefereeError, examine, load, referee
+from fedtheory.quantities import symbols
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "referee" / "my_theorem.py"
+CANDIDATES = 150
+
+
+@pytest.fixture(scope="module")
+def example():
+    return load(EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def report(example):
+    return examine(*example, candidates=CANDIDATES)
+
+
+def test_the_example_is_refuted_by_an_exact_instance(report):
+    assert report.state == "refuted"
+    assert report.instance["refutes"] and float(report.instance["ratio"]) > 1
+    assert report.rows[0].check == "instance"
+    assert report.search["largest_ratio"] > 1
+
+
+def test_the_examples_wrong_step_is_named_with_a_counterexample(report):
+    gaps = [row for row in report.rows if row.check == "proof"]
+    assert [row.where for row in gaps] == ["(9)"]
+
+
+def test_the_report_is_written_as_its_suffix_says(report, tmp_path):
+    assert json.loads(report.save(tmp_path / "r.json").read_text())["state"] == "refuted"
+    text = report.save(tmp_path / "r.md").read_text()
+    assert text.startswith("# example.thm1@main: Local SGD") and "| instance |" in text
+    with pytest.raises(ValueError, match=r"allowed is a name that ends in \.json or \.md"):
+        report.save(tmp_path / "r.pdf")
+
+
+def test_units_and_contradictions_are_found(example):
+    L, eta, K = symbols("smoothness", "local_lr", "local_steps")
+    claimed, _ = example
+    wrong = claimed.edited("main", "example", terms={"noise": claimed.term("noise").expression * L})
+    rows = examine(wrong, candidates=20).rows
+    assert any(row.check == "units" and row.where == "noise" for row in rows)
+    impossible = dataclasses.replace(
+        claimed, hypotheses=(*claimed.hypotheses, Hypothesis("large_step", sympy.Ge(eta, 1 / (L * K)), "example"))
+    )
+    assert examine(impossible, candidates=20).state == "contradictory"
+
+
+def test_a_true_theorem_survives():
+    assert examine(claim("fast.eq30"), candidates=60).state == "survived"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import nothing_of_this_name", r"my\.py, line 1: ModuleNotFoundError: .*unknown"),
+        ("x = 1\ny = (", r"my\.py, line 2: SyntaxError: .*unknown"),
+        ("raise SystemExit(3)", r"my\.py, line 1: SystemExit: 3; the theorem's state is unknown"),
+        ("x = 1", r"CLAIM = None: allowed is a fedtheory\.claims\.statement\.Claim"),
+        ("CLAIM = 'x^2'", r"CLAIM = 'x\^2': allowed"),
+    ],
+)
+def test_a_file_that_states_nothing_decides_nothing(tmp_path, text, message):
+    path = tmp_path / "my.py"
+    path.write_text(text)
+    with pytest.raises(RefereeError, match=message):
+        referee(path)
+    done = CliRunner().invoke(app, ["referee", str(path)])
+    assert done.exit_code != 0 and isinstance(done.exception, RefereeError)
+
+
+def test_steps_that_are_none_are_refused(tmp_path, example):
+    path = tmp_path / "my.py"
+    path.write_text(EXAMPLE.read_text() + "\nSTEPS = ['z <= 1']\n")
+    with pytest.raises(RefereeError, match="STEPS: allowed is a list"):
+        load(path)
+    with pytest.raises(RefereeError, match="no such file"):
+        load(tmp_path / "absent.py")
+
+
+def test_a_lead_that_is_not_confirmed_leaves_the_theorem_open(example, monkeypatch):
+    monkeypatch.setattr(module, "refuting_point", lambda *arguments: None)
+    report = examine(example[0], candidates=CANDIDATES)
+    assert report.state == "open"
+    assert report.rows[0].check == "search"

@@ -1,0 +1,125 @@
+"""The published proofs verify without a search and without a solver, say what is decided now, and cannot be altered."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fedtheory.claims import all_claims
+from fedtheory.proof import domain, gram, positivity, smt
+from fedtheory.proof.chains import chain
+from fedtheory.proof.published import FOLDER, SHARED, published, reverify
+from fedtheory.proof.published import __file__ as module
+
+REFS = [c.ref for c in all_claims() if c.paper == "fast"]
+
+
+@pytest.fixture
+def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("a search or a solver was called")
+
+    for place in (positivity, domain, gram):
+        for name in ("certify", "refute", "draws", "prove", "complete_squares"):
+            if hasattr(place, name):
+                monkeypatch.setattr(place, name, forbidden)
+    monkeypatch.setattr(smt, "decide", forbidden)
+    monkeypatch.setattr(smt, "_ask", forbidden)
+
+
+def test_every_claim_is_published() -> None:
+    assert sorted(REFS) == [ref for ref in published() if ref.startswith("fast.")]
+
+
+def test_all_verify_without_a_search(no_search: None) -> None:
+    with pytest.raises(AssertionError, match="search"):
+        positivity.prove(None, None)
+    for ref in REFS:
+        reverify(ref)
+
+
+@pytest.mark.parametrize("ref", REFS)
+def test_what_is_published_is_what_is_decided(ref: str) -> None:
+    said = json.loads((FOLDER / f"{ref}.json").read_text())
+    now = chain(ref)
+    assert said["outcome"] == now.outcome and said["derivation"] == now.derivation.name
+    shared = {s["name"]: s["outcome"] for s in json.loads((FOLDER / SHARED).read_text())["steps"]}
+    shared |= {s["name"]: s["outcome"] for s in said["steps"]}
+    assert {d.step.name: d.outcome for d in now.decisions}.items() <= shared.items()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in (SHARED, "fast.eq17@main.json", "fast.rem2.a@main.json", "fast.thm1@main.json"):
+        shutil.copy(Path(module).parent / name, tmp_path)
+    return tmp_path
+
+
+def altered(folder: Path, name: str, change: Callable[[dict], object]) -> None:
+    data = json.loads((folder / name).read_text())
+    change(data)
+    (folder / name).write_text(json.dumps(data))
+
+
+def _step(data: dict, name: str) -> dict:
+    return next(s for s in data["steps"] if s["name"] == name)
+
+
+def _certificate(data: dict, name: str) -> dict:
+    return _step(data, name)["findings"][0]["evidence"][0]["data"]
+
+
+def _outcome(name: str, outcome: str) -> Callable[[dict], None]:
+    return lambda data: _step(data, name).update(outcome=outcome)
+
+
+def _finding(name: str, outcome: str) -> Callable[[dict], None]:
+    return lambda data: _step(data, name)["findings"][0].update(outcome=outcome)
+
+
+EQ_17, REMARK, THEOREM = "fast.eq17@main", "fast.rem2.a@main", "fast.thm1@main"
+ALTERED = [
+    (EQ_17, f"{EQ_17}.json", lambda d: d.update(outcome="gap"), "outcome"),
+    (EQ_17, f"{EQ_17}.json", lambda d: d.update(claim="fast.eq23@main"), "claim = 'fast.eq23@main'"),
+    (EQ_17, f"{EQ_17}.json", lambda d: d.update(derivation="Lemma 1"), "derivation = 'Lemma 1'"),
+    (EQ_17, f"{EQ_17}.json", lambda d: d["steps"].pop(), "steps of"),
+    (EQ_17, f"{EQ_17}.json", lambda d: d["steps"].reverse(), "step ="),
+    (EQ_17, f"{EQ_17}.json", lambda d: d.update(more=1), "fields"),
+    (EQ_17, f"{EQ_17}.json", _outcome("claim.needs.drift", "gap"), "claim.needs.drift"),
+    (EQ_17, f"{EQ_17}.json", _finding("claim.needs.drift", "unknown"), "claim.needs.drift"),
+    (EQ_17, f"{EQ_17}.json", _finding("claim.needs.drift", "gap"), "claim.needs.drift"),
+    (EQ_17, f"{EQ_17}.json", lambda d: _certificate(d, "claim.needs.drift").update(polya=2), "claim.needs.drift"),
+    (
+        EQ_17,
+        f"{EQ_17}.json",
+        lambda d: _certificate(d, "claim.needs.drift")["numerator"]["terms"][0].__setitem__(1, "7"),
+        "claim.needs.drift",
+    ),
+    # a region of one's own, on which the inequality is easy
+    (
+        EQ_17,
+        f"{EQ_17}.json",
+        lambda d: _certificate(d, "claim.needs.drift")["region"]["substitutions"][0][1]["denominator"]["terms"][0]
+        .__setitem__(1, "100"),
+        "claim.needs.drift",
+    ),
+    (REMARK, f"{REMARK}.json", _finding("claim.value", "proved"), "claim.value"),
+    (REMARK, f"{REMARK}.json", lambda d: _certificate(d, "claim.value").update(value="-7"), "claim.value"),
+    (REMARK, f"{REMARK}.json", lambda d: d.update(outcome="proved"), "outcome"),
+    (THEOREM, SHARED, _finding("a2.24_noise_term_dropped", "proved"), "a2.24_noise_term_dropped"),
+    (THEOREM, SHARED, lambda d: _certificate(d, "young")["squares"].pop(), "young"),
+    (THEOREM, SHARED, lambda d: _certificate(d, "drift.gradient")["given"][0].__setitem__(1, {}), "fields"),
+    (THEOREM, SHARED, lambda d: d["regions"].clear(), "region = "),
+    (THEOREM, SHARED, lambda d: _step(d, "lemma1.path").update(outcome="proved"), "lemma1.path"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ref", "name", "change", "message"), ALTERED)
+def test_an_altered_file_is_refused(copy: Path, ref: str, name: str, change: Callable, message: str) -> None:
+    altered(copy, name, change)
+    with pytest.raises(ValueError, match=message):
+        reverify(ref, copy)

@@ -1,0 +1,221 @@
+"""Nothing false comes out proved: planted false statements, forged certificates, and hypotheses that say less than
+they seem to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import sympy
+from sympy import Ge, Le, Rational
+
+from fedtheory.claims import all_claims, claim
+from fedtheory.claims.statement import Hypothesis
+from fedtheory.proof.chains import proof_of
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.domain import Domain, Follows, bare
+from fedtheory.proof.fast import decided, needed, step
+from fedtheory.proof.fast.derivations import DERIVATIONS
+from fedtheory.proof.gram import Gram, GramCertificate, GramCounterexample, dot, norm2, vectors
+from fedtheory.proof.positivity import certify
+from fedtheory.proof.regions import capped, interval, nonnegative, positive, region
+from fedtheory.proof.steps import Step
+from fedtheory.proof.tie import tie
+from fedtheory.quantities import symbols
+
+s, t, X = sympy.symbols("s t X")
+a, b = vectors("a b")
+L, mu, sigma_G, q = sympy.symbols("smoothness strong_convexity dissimilarity snapshot_probability")
+
+
+def test_a_multiplier_that_is_undefined_somewhere_proves_nothing() -> None:
+    """s X >= 0 gives X >= 0 for s > 0 only: at s = 0 it says nothing of X."""
+    for part, expected in ((positive("s"), True), (nonnegative("s"), False), (interval("s"), False)):
+        statement = Gram(X, region(part), given=((s * X, 1 / s),))
+        assert isinstance(statement.decide(), GramCertificate) is expected
+    forged = replace(Gram(X, region(positive("s")), given=((s * X, 1 / s),)).certify(), where=region(nonnegative("s")))
+    assert not forged.verify()
+
+
+def test_a_hypothesis_that_vanishes_gives_no_factor() -> None:
+    statement = Gram(X, region(nonnegative("s")), zero=((s * X, 1 / s),))
+    assert isinstance(statement.decide(), GramCounterexample)
+
+
+@pytest.mark.parametrize(
+    "false",
+    [
+        2 * norm2(a) + Rational(19, 10) * norm2(b) - norm2(a + b),
+        norm2(a) - dot(a, b),
+        norm2(a) + norm2(b) - 3 * dot(a, b),
+    ],
+)
+def test_false_statements_about_vectors_are_not_proved(false: sympy.Expr) -> None:
+    assert not isinstance(Gram(false, region(positive("t"))).decide(samples=300), GramCertificate)
+
+
+def test_a_statement_that_is_not_linear_in_the_products_is_refused() -> None:
+    with pytest.raises(ValueError, match="dot_b_b"):
+        Gram(norm2(a) * norm2(b) - 2 * dot(a, b), region(positive("t"))).decide()
+
+
+def test_a_forged_certificate_about_vectors_is_refused() -> None:
+    where = region(positive("t"))
+    young = (1 + t) * norm2(a) + (1 + 1 / t) * norm2(b) - norm2(a + b)
+    made = Gram(young, where).certify()
+    assert made.proves(Gram(young, where))
+    assert not made.proves(Gram(young - norm2(b), where))
+    assert not made.proves(Gram(young, region(capped("t", sympy.Integer(1)))))
+    assert not replace(made, squares=()).verify()
+    assert not replace(made, signs=()).verify()
+    # a hypothesis that the statement does not have
+    helped = Gram(young - norm2(b), where, given=((-norm2(b), sympy.Integer(1)),)).certify()
+    assert helped.verify() and not helped.proves(Gram(young - norm2(b), where))
+
+
+def test_a_forged_counterexample_about_vectors_is_refused() -> None:
+    """Numbers that stand for products of vectors, or for scalars of the region, would be free of their meaning."""
+    where = region(positive("t"))
+    statement = Gram(norm2(a) * t, where)
+    for numbers in ((("dot_a_a", "-1"),), (("t", "-1"),), (("p_t", "-1"),)):
+        found = GramCounterexample((("p_t", "1"),), (("a", ("1",)),), numbers, "-1")
+        assert not found.refutes(statement)
+
+
+# Domains ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_factor_that_may_vanish_bounds_nothing() -> None:
+    """sigma_G^2 (q - 1) + c >= 0 bounds q below only where sigma_G > 0, so it is not solved for q."""
+    domain = Domain((("h", sigma_G**2 * (q - Rational(1, 2))),))
+    assert Follows(q - Rational(1, 2), domain).decide().outcome != "proved"
+    assert Follows(q - Rational(1, 2), Domain((("h", L * (q - Rational(1, 2))),))).decide().outcome == "proved"
+
+
+def test_a_quantity_of_any_sign_is_not_taken_as_positive() -> None:
+    decrease = sympy.Symbol("objective_decrease")
+    domain = Domain((("h", (L + decrease) * (1 - mu)),))
+    assert list(domain.regions(["strong_convexity"])) == list(Domain().regions(["strong_convexity"]))
+    with pytest.raises(ValueError, match="objective_decrease"):
+        Follows(decrease, Domain()).certified()
+
+
+def test_a_name_outside_the_vocabulary_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown quantity 'gain'"):
+        Follows(sympy.Symbol("gain"), Domain()).certified()
+
+
+def test_a_counterexample_has_to_obey_every_hypothesis() -> None:
+    """1 - 2 q fails at q = 1, which q <= 1/2, not solved for q, forbids."""
+    check = Follows(1 - 2 * q, Domain((("h", Rational(1, 4) - q**2),)))
+    finding = check.decide()
+    assert finding.outcome != "gap"
+    outside = Follows(1 - 2 * q, Domain()).decide()
+    assert outside.outcome == "gap" and not check.refuted(outside.evidence)
+
+
+def test_a_certificate_on_a_region_of_ones_own_is_not_accepted() -> None:
+    check = Follows(Rational(1, 2) - q, Domain())
+    own = certify(check.expression, region(interval("snapshot_probability", 0, Rational(1, 2))))
+    assert own.verify() and not check.accepts((own,))
+
+
+# Claims -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_contradictory_looking_hypothesis_is_read_as_it_is() -> None:
+    """A lower bound on the step size in place of the cap proves nothing."""
+    this = claim("fast.eq28@main")
+    (eta, K, smoothness) = symbols("local_lr", "local_steps", "smoothness")
+    turned = {"drift_cap": Ge(eta, 1 / (8 * smoothness * K))}
+    assert proof_of(this.edited("main", "", hypotheses=turned)) is None
+
+
+def test_a_hypothesis_with_several_readings_says_nothing() -> None:
+    """Else a claim would be proved by a reading that its words need not have."""
+    this = claim("fast.eq28@main")
+    cap = this.hypothesis("drift_cap")
+    several = replace(cap, alternatives={"looser": Le(cap.relation.lhs, 8 * cap.relation.rhs)})
+    assert proof_of(replace(this, hypotheses=(this.hypothesis("one_round"), several))) is None
+
+
+@pytest.mark.parametrize("ref", ["fast.eq28@main", "fast.thm2@main", "fast.thm1@sharp"])
+def test_more_hypotheses_keep_a_proof(ref: str) -> None:
+    """A smaller domain: nothing is lost."""
+    this = claim(ref)
+    (steps,) = symbols("local_steps")
+    assert proof_of(replace(this, hypotheses=(*this.hypotheses, Hypothesis("one_step", Le(steps, 1), "")))) is not None
+
+
+def test_every_derivation_stands_on_closed_steps() -> None:
+    """What a derivation of a proved claim shows rests on steps that are closed, or broken and repaired by such."""
+    for derivation in DERIVATIONS:
+        names = needed(derivation.steps)
+        closed = {n for n in names if decided(n).closed}
+        open_ = [n for n in names if n not in closed and not {*step(n).repaired_by} & closed]
+        assert bool(open_) == (derivation.name == "(5) to (24)")
+
+
+def _implied(weaker: Derivation, stronger: Derivation) -> tuple[Step, ...]:
+    """The last link, from ``stronger`` to a claim made of ``weaker``."""
+    base = next(c for c in all_claims() if weaker.bounds(c.functional))
+    stated = replace(base.terms[0], expression=weaker.right_side)
+    needs = tuple(Hypothesis(name, Ge(slack, 0), "") for name, slack in weaker.needs)
+    return tie(replace(base, terms=(stated,), hypotheses=needs, choices={}), stronger)
+
+
+@pytest.mark.parametrize("derivation", [d for d in DERIVATIONS if d.right_side is not None], ids=lambda d: d.name)
+def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: Derivation) -> None:
+    """A right side 1% below the derived one, term by term, does not follow from it."""
+    smaller = replace(derivation, right_side=derivation.right_side * Rational(99, 100))
+    steps = [s for s in _implied(smaller, derivation) if s.name.startswith("claim.term")]
+    assert steps
+    assert any(check.certified().outcome != "proved" for s in steps for check in s.checks)
+
+
+def test_the_right_side_of_13_is_what_12_shows() -> None:
+    """(12) as a Gram statement: fall + rest - K eta/4 |g|^2 >= 0; times 4/(K eta) that is the derived right side."""
+    (check,) = step("a2.12").checks
+    shown = check.statement.expression.expand()
+    put_in = {"dot_V_V": "full_pseudogradient", "dot_W_W": "cohort_pseudogradient", "fall": "objective_decrease"}
+    shown = shown.subs({sympy.Symbol(old): sympy.Symbol(new) for old, new in put_in.items()})
+    K, eta = sympy.symbols("local_steps local_lr")
+    gradient = sympy.Symbol("dot_g_g")
+    (derivation,) = [d for d in DERIVATIONS if d.name == "(5) to (13)"]
+    assert sympy.expand(4 / (K * eta) * shown + gradient - derivation.right_side) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "rate"),
+    [("one step of the mean", "thm2.sharp.sum", "18 z^2"), ("Theorem 1, repaired", "thm1.corrected.sum", "")],
+)
+def test_the_right_sides_of_the_repaired_theorems_are_what_their_sums_show(name: str, last: str, rate: str) -> None:
+    """Each coefficient of the derived right side is at least that of the last sum, with equality where none is rounded
+    up."""
+    (derivation,) = [d for d in DERIVATIONS if d.name == name]
+    right = step(last).checks[0].right
+    noise, bias = sympy.symbols("gradient_noise dissimilarity")
+    K, eta = sympy.symbols("local_steps local_lr")
+    z = L * K * eta
+    if rate:
+        shown = derivation.right_side.replace(sympy.exp, lambda _: sympy.Integer(0))
+        contraction = mu * K * eta - 18 * z**2
+        for data in (noise, bias):
+            derived = sympy.cancel(shown.coeff(data, 2) if shown.is_Add else 0)
+            floor = right.expand().coeff(data, 2)
+            difference = sympy.cancel(sympy.expand(shown * contraction).coeff(data, 2) - floor)
+            where = region(capped("local_lr", 1 / (36 * L * sympy.Symbol("local_steps"))), positive("smoothness"),
+                           positive("local_steps"), positive("strong_convexity"), positive("cohort"),
+                           positive("arbitrary_cohort"), interval("snapshot_probability"))  # fmt: skip
+            assert certify(difference, where) is not None, derived
+    else:
+        for data in (noise, bias):
+            derived, shown = (e.expand().coeff(data, 2) for e in (derivation.right_side, -right))
+            where = region(capped("local_lr", 1 / (20 * L * K)), positive("smoothness"), positive("local_steps"),
+                           positive("cohort"), positive("arbitrary_cohort"),
+                           interval("snapshot_probability"))  # fmt: skip
+            assert certify(sympy.cancel(derived - shown), where) is not None
+
+
+def test_bare_symbols_are_the_vocabularys() -> None:
+    assert bare(symbols("smoothness")[0]) == L
