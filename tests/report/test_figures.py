@@ -1,8 +1,9 @@
 """Figures show the numbers they are given, and are written whole."""
 
-import fedtheory as ft
 import numpy as np
 import pytest
+
+import fedtheory as ft
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
 from fedtheory.report.figures import save
 
