@@ -146,6 +146,7 @@ def test_the_premise_asks_no_more_than_its_corollary() -> None:
     assert {ref: found and found.ref for ref, found in refs.items()} == {
         "fast.cor1@main": "fast.thm1@main", "fast.cor1@appendix": "fast.thm1@main",
         "fast.cor1@corrected": "fast.thm1@corrected", "fast.cor2@main": "fast.thm1@main",
+        "fast.cor2@corrected": "fast.thm1@corrected",
         "fast.cor3@main": "fast.thm2@main", "fast.cor3@corrected": "fast.thm2@appendix",
     }  # fmt: skip
     cor3 = claim("fast.cor3")

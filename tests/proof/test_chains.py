@@ -24,6 +24,7 @@ EXPECTED = {
     "fast.cor1@appendix": _Q_CONDITION,
     "fast.cor1@corrected": None,
     "fast.cor2@main": _Q_CONDITION,
+    "fast.cor2@corrected": None,
     # at sigma_G = 0 the bound on q is 1 where G_1 = G_3 = 0
     "fast.rem2.a@main": "claim.value",
     "fast.rem2.b@main": None,

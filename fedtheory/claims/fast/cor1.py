@@ -75,4 +75,23 @@ COROLLARY_2 = COROLLARY_1.edited(
     rates=(Term("only", sqrt(1 / (m * R * K))),),
 )
 
-EDITIONS = (COROLLARY_1, COROLLARY_1_APPENDIX, COROLLARY_1_CORRECTED, COROLLARY_2)
+_one_size = 1 / sqrt(m * R * K)
+
+# Theorem 1 as repaired, with n = m. It needs no many rounds: the faster rate is kept as a term of its own.
+COROLLARY_2_CORRECTED = COROLLARY_1_CORRECTED.edited(
+    "corrected",
+    "FAST, Corollary 2, repaired",
+    id="fast.cor2",
+    title="The rate of FAST on non-convex objectives, cohorts of one size, down to the floor of arbitrary rounds",
+    terms=(
+        Term("optimization", 4 * zeta / c * _one_size),
+        Term("noise", 6 * L * c * sigma**2 * _one_size),
+        Term("arbitrary_rounds", 4 * (1 - q) ** 2 * sigma_G**2),
+        Term("cohorts", 8 * (q + 2 * m * (1 - q)) * L * K * c * sigma_G**2 * _one_size),
+        Term("heterogeneity", 53 * L**2 * c**2 * sigma_G**2 * m * K / R),
+    ),
+    hypotheses=(*COROLLARY_1_CORRECTED.hypotheses, EQUAL_COHORTS),
+    choices={"local_lr": c * sqrt(m) / sqrt(R * K)},
+)
+
+EDITIONS = (COROLLARY_1, COROLLARY_1_APPENDIX, COROLLARY_1_CORRECTED, COROLLARY_2, COROLLARY_2_CORRECTED)

@@ -191,7 +191,8 @@ NONCONVEX = (
                ("thm1.corrected.sum", "thm1.corrected.gradient", "thm1.corrected.noise"),
                4 * _telescoped + (4 * h * L * eta + sympy.Rational(44, 5) * z * L * eta) * sigma**2
                + (4 * p**2 + 8 * (q / m + 2 * p) * z + 48 * z**2 + 96 * z**3) * sigma_G**2,
-               (("cap_20", 1 - 20 * z),), _NONCONVEX, _AVERAGED, ("fast.thm1@corrected", "fast.cor1@corrected")),
+               (("cap_20", 1 - 20 * z),), _NONCONVEX, _AVERAGED,
+                ("fast.thm1@corrected", "fast.cor1@corrected", "fast.cor2@corrected")),
     Derivation("Theorem 1, sharp", "average_squared_gradient",
                ("thm1.sharp.sum", "thm1.sharp.gradient", "thm1.sharp.dissimilarity", "thm1.sharp.noise"),
                (2 * _telescoped + (p**2 + 22 * z) * sigma_G**2
