@@ -13,13 +13,31 @@ from fedtheory.evidence.assess import PUBLISHED
 README = Path(__file__).parents[1] / "README.md"
 
 
+def examples() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def printed(example: str, folder: Path) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", example], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_examples_of_weights_and_selection(tmp_path):
+    weights, selection = examples()[1:]
+    exact, sampled = printed(weights, tmp_path)
+    assert all(0 < float(number) < 0.01 for number in exact.split())
+    assert all(5 < float(number) < 20 for number in sampled.strip("[]").split())
+    totals, objective = printed(selection, tmp_path)[0].split("] ")
+    assert totals == "[5. 5." and float(objective.split()[0]) == pytest.approx(0.3, rel=1e-15)
+
+
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_ten_line_example(tmp_path):
-    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    example = examples()[0]
     assert len([line for line in example.splitlines() if line]) <= 11
-    done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    numbers, why = done.stdout.splitlines()
+    numbers, why = printed(example, tmp_path)
     # 4 zeta/(K R eta) + 90 (L K eta sigma_G)^2 with zeta = 9/2, eta = 1/100, R = 19901.
     assert abs(float(numbers.split()[0]) - (18 * 100 / 19901 + 90e-4)) < 1e-12
     assert "exceeds" in why
