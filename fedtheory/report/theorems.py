@@ -19,6 +19,7 @@ from ..setting import Setting
 from ..simulation import simulate
 from .figures import plot, save
 from .maps import fast_maps
+from .weights import plot_cutoffs
 
 
 def theorem_1() -> tuple[Setting, int, int]:
@@ -75,7 +76,15 @@ def draw_maps(folder: Path) -> Path:
     return path
 
 
+def draw_cutoffs(folder: Path) -> Path:
+    """Draw the exact error of FedAU's weights over their cutoff into ``folder``; the figure's path."""
+    path = folder / "fedau.cutoffs.png"
+    save(plot_cutoffs(), path)
+    return path
+
+
 def figures(folder: Path) -> dict[str, Callable[[], Path]]:
     """What draws every figure, by its file's name."""
     theorems = {f"{id}.png": partial(draw_theorem, id, folder) for id in FIGURES}
-    return theorems | {"fast.q_conditions.png": partial(draw_maps, folder)}
+    others = {"fast.q_conditions.png": draw_maps, "fedau.cutoffs.png": draw_cutoffs}
+    return theorems | {name: partial(draw, folder) for name, draw in others.items()}
