@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .algorithms.base import ServerRound
 from .exact import exact_array
 from .federations.base import Pairs
 from .federations.constants import BOUND, EXACT, Constant
-from .quantities import ROUND_QUANTITIES, RUN_QUANTITIES
+from .quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from .randomness import Axis, normals, words
 
 if TYPE_CHECKING:
-    from .algorithms import Fast
+    from .algorithms import Algorithm
     from .federations import Federation
     from .participation import Participation
     from .simulation.run import Run
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """What runs: ``algorithm`` on ``federation``, with arbitrary rounds from ``participation``.
+    """What runs: ``algorithm`` on ``federation``; ``participation`` says who trains in the rounds whose participants
+    the algorithm does not draw itself.
 
     Args:
         federation, algorithm, participation: see their packages.
@@ -37,13 +39,13 @@ class Setting:
     """
 
     federation: Federation
-    algorithm: Fast
+    algorithm: Algorithm
     participation: Participation
     start: Any = 0.0
 
     def __post_init__(self) -> None:
         self.participation.check(self.federation.clients)
-        self.algorithm.uniform.check(self.federation.clients)
+        self.algorithm.check(self.federation.clients)
         shape = exact_array("start", self.start).shape
         if shape not in ((), (self.federation.dimension,)):
             raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
@@ -60,11 +62,17 @@ class Setting:
 
     @property
     def deterministic(self) -> bool:
-        """Whether every run is the same: no noise, a fixed arbitrary set, full and periodic snapshots."""
-        algorithm = self.algorithm
-        everyone = algorithm.cohort == self.federation.clients and not algorithm.replacement
-        alternates = algorithm.periodic or algorithm.fixed_probability in (0, 1)
-        return self.federation.gradient_noise == 0 and self.participation.deterministic and everyone and alternates
+        """Whether every run is the same: no noise, fixed participants or all clients in rounds of every kind, and
+        kinds of round that come periodically or always."""
+        algorithm, fed = self.algorithm, self.federation
+        everyone = all(own.cohort == fed.clients and not own.replacement for own in algorithm.own_cohorts)
+        noise = max(fed.gradient_noise, fed.server_noise if self._has_server_rounds else 0.0)
+        alternates = algorithm.period is not None or (not algorithm.adaptive and algorithm.share in (0, 1))
+        return noise == 0 and self.participation.deterministic and everyone and alternates
+
+    @property
+    def _has_server_rounds(self) -> bool:
+        return any(isinstance(kind, ServerRound) for kind in self.algorithm.kinds)
 
     def quantities(self, rounds: Any = None, needed: Collection[str] | None = None) -> dict[str, Constant]:
         """The claims' quantities (only those ``needed``, if given) with how each is known.
@@ -77,6 +85,8 @@ class Setting:
         known["clients"] = Constant(self.federation.clients, EXACT, "the federation")
         for name, value in self.algorithm.quantities().items():
             known[name] = Constant(value, EXACT, "the algorithm")
+        if self._has_server_rounds:
+            known["server_noise"] = Constant(self.federation.server_noise, EXACT, "as constructed")
         known["arbitrary_cohort"] = Constant(self.participation.cohort, EXACT, "the participation process")
         if rounds is not None:
             known["rounds"] = Constant(rounds, EXACT, "given")
@@ -84,7 +94,7 @@ class Setting:
             known |= self._initial_quantities()
         if rounds is not None and needed is not None and set(RUN_QUANTITIES) & set(needed):
             known |= self._run_quantities(int(np.max(rounds)))
-        if needed is not None and set(ROUND_QUANTITIES) & set(needed):
+        if needed is not None and {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES} & set(needed):
             known |= self._round_quantities()
         return known if needed is None else {name: known[name] for name in needed if name in known}
 
@@ -95,7 +105,8 @@ class Setting:
         content = hashlib.sha256()
         for point in normals(words(0, Axis.GRADIENT_NOISE, torch.arange(3)), fed.dimension):
             content.update(fed.exact_gradient(point.expand(fed.clients, -1), everyone).numpy().tobytes())
-        for part in (self.algorithm, self.participation, fed.gradient_noise, fed.noise):
+        noise = [fed.gradient_noise, fed.noise] + ([fed.server_noise] if self._has_server_rounds else [])
+        for part in (self.algorithm, self.participation, *noise):
             content.update(repr(part).encode())
         content.update(self.start_vector.numpy().tobytes())
         return content.hexdigest()
@@ -113,10 +124,11 @@ class Setting:
         }
 
     def _run_quantities(self, rounds: int) -> dict[str, Constant]:
+        from .algorithms import Fast
         from .evidence.trajectory import peaks
         from .federations.quadratic import Quadratic
 
-        if not (self.deterministic and isinstance(self.federation, Quadratic)):
+        if not (self.deterministic and isinstance(self.federation, Quadratic) and isinstance(self.algorithm, Fast)):
             return {}
         how = f"maximum over the deterministic run's first {rounds} rounds"
         return {name: Constant(value, EXACT, how) for name, value in peaks(self, rounds).items()}

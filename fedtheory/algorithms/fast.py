@@ -9,20 +9,19 @@ the training accuracy (Algorithm 2).
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import torch
 from torch import Tensor
 
 from ..exact import exact_number
 from ..participation import Keys, Uniform
 from ..quantities import check_values
-from ..randomness import uniforms, words
+from .base import Algorithm, ClientRound
 
 
 @dataclass(frozen=True)
-class Fast:
+class Fast(Algorithm):
     """See ``fast``. Exactly one of ``snapshot_period``, ``fixed_probability`` and ``adaptivity`` is not ``None``;
     numbers keep an exact value where one was given."""
 
@@ -40,8 +39,25 @@ class Fast:
         return Uniform(self.cohort, self.replacement)
 
     @property
+    def kinds(self) -> tuple[ClientRound, ClientRound]:
+        """A snapshot, and an arbitrary round; local training is the same in both."""
+        snapshot = ClientRound(self.local_steps, self.local_lr, self.uniform)
+        return snapshot, ClientRound(self.local_steps, self.local_lr)
+
+    @property
     def periodic(self) -> bool:
         return self.snapshot_period is not None
+
+    @property
+    def period(self) -> int | None:
+        return self.snapshot_period
+
+    @property
+    def share(self) -> Fraction:
+        return self.snapshot_probability
+
+    def with_share(self, share: Fraction) -> Fast:
+        return replace(self, snapshot_period=None, fixed_probability=share, adaptivity=None)
 
     @property
     def adaptive(self) -> bool:
@@ -66,10 +82,7 @@ class Fast:
 
         ``probability`` is q_r of each replica, (replicas,) float64; only adaptive snapshots read it.
         """
-        if self.periodic:
-            return torch.full_like(keys.replica_ids, round % self.snapshot_period == 0, dtype=torch.bool)
-        q = probability if self.adaptive and probability is not None else float(self.snapshot_probability)
-        return uniforms(words(keys.seed, keys.axis, keys.replica_ids, round)) < q
+        return self.is_first(keys, round, probability)
 
     def next_probability(self, probability: Tensor, accuracy_before: Tensor, accuracy: Tensor) -> Tensor:
         """q_{r+1} = min(1, max(0, q_r + adaptivity (acc_{r-1} - acc_r))), all (replicas,) float64.
@@ -80,6 +93,7 @@ class Fast:
         Source: FAST, Algorithm 2, lines 4 to 6.
 
         >>> algorithm = fast(adaptivity=2, cohort=2, local_lr="1/100")
+        >>> import torch
         >>> q, before, now = torch.tensor([[0.25, 0.25, 0.25], [0.5, 0.5, 0.5], [0.75, 0.25, 0.0]]).double()
         >>> algorithm.next_probability(q, before, now).tolist()
         [0.0, 0.75, 1.0]

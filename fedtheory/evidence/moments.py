@@ -1,8 +1,8 @@
-"""Exact expected errors of FAST on quadratic federations, with no sampling.
+"""Exact expected errors of an algorithm on quadratic federations, with no sampling.
 
 For every round r: E|x_r - x*|^2, E|grad F(x_r)|^2 and the running averages of the latter, by the linear recursion of
 second moments (see ``rounds``). Gradient noise enters by its covariance alone, so two-point and Gaussian noise give
-the same numbers; participation enters by its first- and second-order inclusion probabilities.
+the same numbers; participation enters by the first and second moments of the clients' weights.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
 
     Raises:
         ValueError: the federation is not quadratic, the rounds are not whole numbers >= 0, or the participants change
-            in phases that are no multiples of the snapshot period.
+            in phases that are no multiples of the algorithm's period.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])

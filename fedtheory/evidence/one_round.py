@@ -1,4 +1,4 @@
-"""One round of FAST on a quadratic federation: every left side and quantity of the papers' one-round inequalities.
+"""One round on a quadratic federation: every left side and quantity of the papers' one-round inequalities.
 
 With y = x - x* and S_i = I - eta H_i, client i's local iterates from y_0 are affine in y_0 plus noise:
 
@@ -9,7 +9,8 @@ path; since eta H_i (I + S_i + ... + S_i^{l-1}) = I - S_i^l, the noise of step j
 
     Cov G_i = sigma^2/D sum_{l<K} (I - S_i^l)^2.
 
-Clients' noises are independent, so a cohort with counts N_i enters by E[N_i N_j] alone.
+Clients' noises are independent, so the clients' weights w_i enter by E[w_i] and E[w_i w_j] alone. The server's own step
+enters as the pseudogradient (eta_s / eta) grad F(x_0) of a single client: x_1 = x_0 - eta G in rounds of every kind.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..algorithms.base import ClientRound, Kind, ServerRound, Weights
 from ..federations.quadratic import Quadratic
 from ..functionals import (
     FINAL_SQUARED_DISTANCE,
@@ -32,8 +34,7 @@ from ..functionals import (
     SQUARED_MOVEMENT,
     Functional,
 )
-from ..participation import Inclusion
-from .rounds import inclusions, phase_settings
+from .rounds import phase_settings
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -45,7 +46,7 @@ class OneRound:
 
     Attributes:
         lefts: by a functional's name, its value.
-        known: by a quantity's name (``ROUND_QUANTITIES``), its value.
+        known: by a quantity's name (``ROUND_QUANTITIES``, ``CLIENT_ROUND_QUANTITIES``), its value.
     """
 
     lefts: Mapping[str, float | Fraction]
@@ -62,18 +63,20 @@ class OneRound:
         return self.lefts[functional.name]
 
     def quantities(self) -> dict[str, float | Fraction]:
-        """The values of ``ROUND_QUANTITIES``. In Fractions ``gradient_norm`` is there only where it is rational;
-        ``left(SQUARED_GRADIENT)`` is its square."""
+        """The values of ``ROUND_QUANTITIES``, where the algorithm draws no cohort of its own without that cohort's; and
+        those of ``CLIENT_ROUND_QUANTITIES``, where some rounds are the server's. In Fractions ``gradient_norm`` is
+        there only where it is rational; ``left(SQUARED_GRADIENT)`` is its square."""
         return dict(self.known)
 
 
 def one_round(setting: Setting, exact: bool = False) -> OneRound:
     """The round from x_0 = ``setting.start``, in expectation over its noise, its kind and its cohort.
 
-    Its kind: a snapshot with ``snapshot_probability``; round 0 of a periodic schedule is one. What speaks of one kind
-    of round only (``cohort_pseudogradient``, ``arbitrary_pseudogradient``, the arbitrary progress) is of that kind,
-    whatever the probability. ``local_gradient_error`` is the maximum over k = 0..K: the algorithm's gradients are
-    taken at k = 0..K-1, the printed sums run over k = 1..K, and the drift lemma behind (17) covers both.
+    Its kind: the algorithm's first one with its probability; round 0 of a periodic schedule is one. What speaks of one
+    kind of round only (``cohort_pseudogradient``, ``arbitrary_pseudogradient``, ``arbitrary_excess``,
+    ``arbitrary_drift``, the arbitrary progress) is of that kind, whatever the probability. ``local_gradient_error`` is
+    the maximum over k = 0..K: the algorithm's gradients are taken at k = 0..K-1, the printed sums run over k = 1..K,
+    and the drift lemma behind (17) covers both. ``arbitrary_drift`` sums over k = 0..K-1.
 
     Raises:
         ValueError: the federation is not quadratic; or, in Fractions, the participation process knows its inclusion
@@ -86,31 +89,29 @@ def one_round(setting: Setting, exact: bool = False) -> OneRound:
     >>> found.left(FINAL_SQUARED_DISTANCE), found.quantities()["objective_decrease"]  # x_1 = 3 - (3 - 1)/4 = 5/2
     (Fraction(25, 4), Fraction(11, 8))
     """
+    setting = phase_settings(setting)[0]
     paths = _local_paths(setting, exact)
     start, hessian, eta = paths.start, paths.mean_hessian, paths.local_lr
     identity = np.eye(len(start), dtype=int).astype(start.dtype)
-    algorithm, clients = setting.algorithm, setting.federation.clients
-    uniform, arbitrary = inclusions(phase_settings(setting)[0], exact)
-    cohorts = {"uniform": (uniform, algorithm.cohort), "arbitrary": (arbitrary, setting.participation.cohort),
-               "full": (_everyone(clients), clients)}  # fmt: skip
-    q = 1 if algorithm.periodic else algorithm.snapshot_probability if exact else float(algorithm.snapshot_probability)
+    algorithm, gradient = setting.algorithm, hessian @ start
+    moves = [_moves(setting, kind, paths, exact) for kind in algorithm.kinds]
+    share = 1 if algorithm.period is not None else algorithm.share
+    q = share if exact else float(share)
 
     def of_kinds(form: np.ndarray) -> object:
         """E of the form at x_1 - x_0, over the kinds of round."""
-        snapshot, other = (_mean_form(form, -eta * paths.sums, paths.end_noise, *cohorts[kind])
-                           for kind in ("uniform", "arbitrary"))  # fmt: skip
-        return q * snapshot + (1 - q) * other
+        first, second = (_mean_form(form, -eta * vectors, noise, weights) for vectors, noise, weights in moves)
+        return q * first + (1 - q) * second
 
-    means = {kind: _mean(paths.sums, *cohort) for kind, cohort in cohorts.items()}
-    squares = {kind: _mean_form(identity, paths.sums, paths.sum_noise, *cohort) for kind, cohort in cohorts.items()}
-    moved = -eta * (q * means["uniform"] + (1 - q) * means["arbitrary"])  # E[x_1 - x_0]
-    gradient = hessian @ start
+    means = [_mean(vectors, weights) for vectors, _, weights in moves]
+    moved = -eta * (q * means[0] + (1 - q) * means[1])  # E[x_1 - x_0]
     movement = of_kinds(identity)
+    clients = _weights_of_clients(setting, exact)
     lefts = {
         SQUARED_GRADIENT.name: gradient @ gradient,
         LOCAL_GRADIENT_ERROR.name: paths.gradient_error,
-        NEGATED_FULL_PROGRESS.name: -(means["full"] @ start),
-        NEGATED_ARBITRARY_PROGRESS.name: -2 * eta * (means["arbitrary"] @ start),
+        NEGATED_FULL_PROGRESS.name: -(_mean(paths.sums, clients["full"]) @ start),
+        NEGATED_ARBITRARY_PROGRESS.name: -2 * eta * (_mean(paths.sums, clients["arbitrary"]) @ start),
         SQUARED_MOVEMENT.name: movement,
         FINAL_SQUARED_DISTANCE.name: start @ start + 2 * (moved @ start) + movement,
     }
@@ -118,11 +119,35 @@ def one_round(setting: Setting, exact: bool = False) -> OneRound:
         "gradient_norm": _root(gradient @ gradient),
         # From the move, not as a difference of two values of F: for small steps these would cancel.
         "objective_decrease": -(gradient @ moved) - of_kinds(hessian) / 2,
-        "full_pseudogradient": squares["full"],
-        "cohort_pseudogradient": squares["uniform"],
-        "arbitrary_pseudogradient": squares["arbitrary"],
     }
+    for cohort, weights in clients.items():
+        known[f"{cohort}_pseudogradient"] = _mean_form(identity, paths.sums, paths.sum_noise, weights)
+    if any(isinstance(kind, ServerRound) for kind in algorithm.kinds):
+        known["arbitrary_excess"] = _mean(paths.excess, clients["arbitrary"])
+        known["arbitrary_drift"] = _mean(paths.drift, clients["arbitrary"])
     return OneRound(lefts, {name: value for name, value in known.items() if value is not None})
+
+
+def _moves(setting: Setting, kind: Kind, paths: _LocalPaths, exact: bool) -> tuple[np.ndarray, np.ndarray, Weights]:
+    """Who moves in a round of this kind: the means of their pseudogradients, the covariances of where they arrive, and
+    their weights."""
+    if isinstance(kind, ClientRound):
+        return paths.sums, paths.end_noise, kind.weights(setting.participation, setting.federation.clients, exact)
+    fed, gradient = setting.federation, paths.mean_hessian @ paths.start
+    eta_s, variance = (number if exact else float(number)
+                       for number in (kind.server_lr, fed.exact_server_noise**2 / fed.dimension))  # fmt: skip
+    noise = eta_s**2 * variance * np.eye(fed.dimension, dtype=int).astype(gradient.dtype)
+    return gradient[None] * (eta_s / paths.local_lr), noise[None], Weights.equal(1)
+
+
+def _weights_of_clients(setting: Setting, exact: bool) -> dict[str, Weights]:
+    """By cohort: that of all clients, and those of the rounds in which clients train."""
+    found = {"full": Weights.equal(setting.federation.clients)}
+    for kind in setting.algorithm.kinds:
+        if isinstance(kind, ClientRound):
+            name = "arbitrary" if kind.uniform is None else "cohort"
+            found[name] = kind.weights(setting.participation, setting.federation.clients, exact)
+    return found
 
 
 @dataclass(frozen=True)
@@ -134,6 +159,8 @@ class _LocalPaths:
         sums: (M, D), E G_i; sum_noise: (M, D, D), Cov G_i.
         end_noise: (M, D, D), Cov y_{i,K}.
         gradient_error: max over clients and k = 0..K of E|grad F(x_0) - grad F_i(x_{i,k})|^2.
+        excess: (M,), F_i(x_0) - F_i(x*).
+        drift: (M,), the sum over k < K of E|x_{i,k} - x_0|^2.
     """
 
     start: np.ndarray
@@ -143,6 +170,8 @@ class _LocalPaths:
     sum_noise: np.ndarray
     end_noise: np.ndarray
     gradient_error: object
+    excess: np.ndarray
+    drift: np.ndarray
 
 
 def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
@@ -157,50 +186,45 @@ def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
     identity = np.eye(fed.dimension, dtype=int).astype(kind)
     mean_hessian = hessians.sum(0) / fed.clients
     point, noise, power = np.array([start] * fed.clients), 0 * hessians, np.array([identity] * fed.clients)
-    sums, sum_noise, errors = 0 * point, 0 * hessians, []
+    sums, sum_noise, errors, drift = 0 * point, 0 * hessians, [], 0 * point[:, 0]
+    excess = ((point / 2 - centres) * _apply(hessians, point)).sum(1)
     for k in range(algorithm.local_steps + 1):
         gradients = _apply(hessians, point - centres)
         off = gradients - mean_hessian @ start
         errors += [e @ e + np.trace(h @ c @ h) for e, h, c in zip(off, hessians, noise, strict=True)]
         if k < algorithm.local_steps:
+            drift = drift + ((point - start) ** 2).sum(1) + np.trace(noise, axis1=1, axis2=2)
             sums, sum_noise = sums + gradients, sum_noise + variance * (identity - power) @ (identity - power)
             point, power = point - eta * gradients, power - eta * hessians @ power
             step = identity - eta * hessians
             noise = step @ noise @ step + eta**2 * variance * identity
-    return _LocalPaths(start, mean_hessian, eta, sums, sum_noise, noise, max(errors))
+    return _LocalPaths(start, mean_hessian, eta, sums, sum_noise, noise, max(errors), excess, drift)
 
 
 def _apply(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.array([matrix @ vector for matrix, vector in zip(matrices, vectors, strict=True)])
 
 
-def _everyone(clients: int) -> Inclusion:
-    """Each client once."""
-    first = np.full(clients, Fraction(1), dtype=object)
-    return Inclusion(first, np.outer(first, first))
+def _mean(values: np.ndarray, weights: Weights) -> np.ndarray:
+    """E of the weighted mean of ``values`` (M, ...)."""
+    return weights.first.astype(values.dtype) @ values / weights.divisor
 
 
-def _mean(vectors: np.ndarray, inclusion: Inclusion, cohort: int) -> np.ndarray:
-    """E of the cohort's mean vector."""
-    return inclusion.first.astype(vectors.dtype) @ vectors / cohort
+def _mean_form(form: np.ndarray, vectors: np.ndarray, noise: np.ndarray, weights: Weights) -> float | Fraction:
+    """E v^T A v of the mean v = sum_i w_i v_i, A positive semidefinite and the v_i independent with means and
+    covariances given. Around E v = sum_i E[w_i] E v_i, with d_i = E v_i - E v and sum_i w_i = 1:
 
-
-def _mean_form(
-    form: np.ndarray, vectors: np.ndarray, noise: np.ndarray, inclusion: Inclusion, cohort: int
-) -> float | Fraction:
-    """E v^T A v of the cohort's mean v = sum_i N_i v_i / cohort, A positive semidefinite and the v_i independent with
-    means and covariances given. Around E v = sum_i E[N_i]/cohort E v_i, with d_i = E v_i - E v and sum_i N_i = cohort:
-
-        E v^T A v = E v^T A E v + sum_ij Cov(N_i, N_j)/cohort^2 <d_i, A d_j> + sum_i E[N_i^2]/cohort^2 tr(A Cov v_i),
+        E v^T A v = E v^T A E v + sum_ij Cov(w_i, w_j) <d_i, A d_j> + sum_i E[w_i^2] tr(A Cov v_i),
 
     so that numbers which cancel do so before they are multiplied.
     """
-    first, second = inclusion.first.astype(vectors.dtype), inclusion.second.astype(vectors.dtype)
-    centre = _mean(vectors, inclusion, cohort)
+    first, second = weights.first.astype(vectors.dtype), weights.second.astype(vectors.dtype)
+    centre = _mean(vectors, weights)
     off = vectors - centre
     spread = np.sum((second - np.outer(first, first)) * (off @ form @ off.T))
     noisy = sum(second[i, i] * np.trace(form @ c) for i, c in enumerate(noise))
-    return centre @ form @ centre + (max(spread, 0 * spread) + noisy) / cohort**2  # rounding can make spread negative
+    # Rounding can make the spread negative.
+    return centre @ form @ centre + (max(spread, 0 * spread) + noisy) / weights.divisor**2
 
 
 def _root(square: float | Fraction) -> float | Fraction | None:

@@ -1,12 +1,13 @@
-"""One round of FAST on a quadratic federation, as a linear map.
+"""One round on a quadratic federation, as a linear map.
 
 With y = x - x*, client i's local training is the affine map y -> A_i y + b_i + noise, where
 
-    A_i = (I - eta H_i)^K,  b_i = (I - A_i)(c_i - x*),  noise covariance eta^2 sigma^2/D sum_{k<K} (I - eta H_i)^{2k}.
+    A_i = (I - eta H_i)^K,  b_i = (I - A_i)(c_i - x*),  noise covariance eta^2 sigma^2/D sum_{k<K} (I - eta H_i)^{2k},
 
-The server's average over a random cohort is then linear in z = (y, 1) for the first moments, and linear in
-Z = E[z z^T] for the second moments. Everything here works on float arrays and, where numbers are exact, on arrays of
-Fractions (dtype object), by the same formulas.
+and the server's own step is another one, y -> (I - eta_s H) y + noise, as of a single client with the objective F. The
+average of such maps with random weights is then linear in z = (y, 1) for the first moments, and linear in
+Z = E[z z^T] for the second moments; a round whose kind is random mixes the kinds' operators. Everything here works on
+float arrays and, where numbers are exact, on arrays of Fractions (dtype object), by the same formulas.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..algorithms.base import ClientRound, Kind, ServerRound, Weights
 from ..federations.quadratic import Quadratic
-from ..participation import Fixed, Inclusion, Phases
+from ..participation import Fixed, Phases
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LocalMaps:
-    """Local training of every client, in lifted coordinates z = (y, 1) with y = x - x*.
+    """What each client does to the server's model in a round, in lifted coordinates z = (y, 1) with y = x - x*.
 
     Attributes:
         maps: (M, D + 1, D + 1), [[A_i, b_i], [0, 1]].
@@ -47,51 +49,91 @@ class LocalMaps:
 
 
 def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
-    """The local maps of ``setting``, in Fractions if ``exact``.
+    """The clients' maps in rounds in which they train, in Fractions if ``exact``.
 
     Raises:
-        ValueError: the federation is not quadratic.
+        ValueError: the federation is not quadratic, or the algorithm's kinds of round train in different ways.
     """
-    fed, algorithm = setting.federation, setting.algorithm
-    if not isinstance(fed, Quadratic):
-        raise ValueError(f"exact moments need a Quadratic federation, not {type(fed).__name__}")
+    kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
+    if any((kind.local_steps, kind.local_lr) != (kinds[0].local_steps, kinds[0].local_lr) for kind in kinds):
+        raise ValueError(f"algorithm = {setting.algorithm}: allowed is one way of local training")
+    return training_maps(quadratic(setting), kinds[0], exact)
+
+
+def quadratic(setting: Setting) -> Quadratic:
+    """The setting's federation; ``ValueError`` unless it is quadratic."""
+    if not isinstance(setting.federation, Quadratic):
+        raise ValueError(f"exact moments need a Quadratic federation, not {type(setting.federation).__name__}")
+    return setting.federation
+
+
+def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> LocalMaps:
+    """The clients' maps in a round of this kind."""
+    shifted = fed.exact_centres - fed.exact_optimum
+    return _maps(fed.exact_hessians, shifted, fed.exact_gradient_noise, kind.local_lr, kind.local_steps, exact)
+
+
+def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False) -> LocalMaps:
+    """The server's map in a round of its own, as of a single client that minimises F in one step."""
+    hessian = fed.exact_hessians.sum(0)[None] / Fraction(fed.clients)
+    at_optimum = np.full((1, fed.dimension), Fraction(0), dtype=object)
+    return _maps(hessian, at_optimum, fed.exact_server_noise, kind.server_lr, 1, exact)
+
+
+def _maps(
+    hessians: np.ndarray, minimisers: np.ndarray, noise: Fraction, lr: object, steps: int, exact: bool
+) -> LocalMaps:
+    """Gradient steps on (y - m_i)^T H_i (y - m_i) / 2; hessians (M, D, D) and minimisers (M, D) in Fractions."""
+    clients, dimension = minimisers.shape
     kind = object if exact else float
-    eta = algorithm.local_lr if exact else float(algorithm.local_lr)
-    identity = np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)])
+    eta = lr if exact else float(lr)
+    identity = np.array([[Fraction(int(i == j)) for j in range(dimension)] for i in range(dimension)])
     identity = identity.astype(kind)
-    step = identity - eta * fed.exact_hessians.astype(kind)
-    noise_level = fed.exact_gradient_noise**2 / fed.dimension
+    step = identity - eta * hessians.astype(kind)
+    noise_level = noise**2 / dimension
     noise_level = eta**2 * (noise_level if exact else float(noise_level))
-    power, shares, noise = np.broadcast_to(identity, step.shape), 0 * step, 0 * step
-    for _ in range(algorithm.local_steps):
-        noise = noise + noise_level * (power @ power)
-        shares = shares + power @ (eta * fed.exact_hessians.astype(kind))
+    power, shares, added = np.broadcast_to(identity, step.shape), 0 * step, 0 * step
+    for _ in range(steps):
+        added = added + noise_level * (power @ power)
+        shares = shares + power @ (eta * hessians.astype(kind))
         power = power @ step
-    shifted = (fed.exact_centres - fed.exact_optimum).astype(kind)
-    drift = np.stack([share @ c for share, c in zip(shares, shifted, strict=True)])
-    maps = np.zeros((fed.clients, fed.dimension + 1, fed.dimension + 1), dtype=int).astype(kind)
+    drift = np.stack([share @ m for share, m in zip(shares, minimisers.astype(kind), strict=True)])
+    maps = np.zeros((clients, dimension + 1, dimension + 1), dtype=int).astype(kind)
     maps[:, :-1, :-1], maps[:, :-1, -1] = power, drift
     maps[:, -1, -1] = Fraction(1) if exact else 1.0
-    return LocalMaps(maps, shares, noise, eta)
+    return LocalMaps(maps, shares, added, eta)
 
 
-def mean_map(local: LocalMaps, inclusion: Inclusion, cohort: int) -> np.ndarray:
-    """E[z] -> E[z'] of one round, (D + 1, D + 1): sum_i E[N_i]/cohort T_i."""
-    weights = inclusion.first.astype(local.maps.dtype) / _number(local, cohort)
-    return _keeping_one(np.tensordot(weights, local.maps, axes=1))
+def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> tuple[LocalMaps, Weights]:
+    """The maps that a round of this kind averages, and the moments of their weights, in Fractions if ``exact``.
+
+    Raises:
+        ValueError: the federation is not quadratic; the participants' moments are not the same in every round; or
+            Fractions are asked for and the participation process knows floats only.
+    """
+    fed = quadratic(setting)
+    if isinstance(kind, ServerRound):
+        return server_map(fed, kind, exact), Weights.equal(1)
+    return training_maps(fed, kind, exact), kind.weights(setting.participation, fed.clients, exact)
 
 
-def second_moment_map(local: LocalMaps, inclusion: Inclusion, cohort: int) -> np.ndarray:
+def mean_map(local: LocalMaps, weights: Weights) -> np.ndarray:
+    """E[z] -> E[z'] of one round, (D + 1, D + 1): sum_i E[w_i] T_i."""
+    first = weights.first.astype(local.maps.dtype) / _number(local, weights.divisor)
+    return _keeping_one(np.tensordot(first, local.maps, axes=1))
+
+
+def second_moment_map(local: LocalMaps, weights: Weights) -> np.ndarray:
     """vec(Z) -> vec(Z') of one round, ((D + 1)^2, (D + 1)^2), row-major:
 
-    Z' = sum_ij w_ij T_i Z T_j^T + sum_i w_ii noise_i,   w_ij = E[N_i N_j] / cohort^2.
+    Z' = sum_ij E[w_i w_j] T_i Z T_j^T + sum_i E[w_i^2] noise_i.
     """
     size = local.maps.shape[1]
-    weights = inclusion.second.astype(local.maps.dtype) / _number(local, cohort) ** 2
-    partners = np.tensordot(weights, local.maps, axes=1)
+    second = weights.second.astype(local.maps.dtype) / _number(local, weights.divisor) ** 2
+    partners = np.tensordot(second, local.maps, axes=1)
     operator = sum(np.kron(own, partner) for own, partner in zip(local.maps, partners, strict=True))
     added = np.zeros((size, size), dtype=int).astype(local.maps.dtype)
-    added[:-1, :-1] = np.tensordot(np.diagonal(weights), local.noise, axes=1)
+    added[:-1, :-1] = np.tensordot(np.diagonal(second), local.noise, axes=1)
     operator[:, -1] = operator[:, -1] + added.ravel()  # the last entry of vec(Z) is 1
     return _keeping_one(operator)
 
@@ -120,21 +162,6 @@ def observable_weights(fed: Quadratic, exact: bool = False) -> dict[str, np.ndar
     return weights
 
 
-def inclusions(setting: Setting, exact: bool = False) -> tuple[Inclusion, Inclusion]:
-    """The moments of the cohorts of snapshot and of arbitrary rounds, in Fractions if ``exact``.
-
-    Raises:
-        ValueError: Fractions are asked for and the process knows floats only.
-    """
-    clients, process = setting.federation.clients, setting.participation
-    both = setting.algorithm.uniform.inclusion(clients), process.inclusion(clients)
-    if not exact:
-        return both[0].as_floats(), both[1].as_floats()
-    if any(inclusion.first.dtype != object for inclusion in both):
-        raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
-    return both
-
-
 @dataclass(frozen=True)
 class Schedule:
     """The operators of the rounds 0, 1, 2, ...: ``first`` in round 0, ``rest`` in rounds 1 to period - 1, repeated."""
@@ -144,19 +171,17 @@ class Schedule:
     period: int
 
 
-def schedule(setting: Setting, one_round: object, exact: bool = False) -> Schedule:
+def schedule(setting: Setting, one_round: Callable, exact: bool = False) -> Schedule:
     """The schedule of ``one_round`` (``mean_map`` or ``second_moment_map``) operators of ``setting``.
 
-    A snapshot with probability q mixes the two kinds of round: a draw, then one of the two maps.
+    A kind of round that comes with probability q mixes the two kinds: a draw, then one of the two maps.
     """
-    local, algorithm = local_maps(setting, exact), setting.algorithm
-    uniform, own = inclusions(setting, exact)
-    snapshot = one_round(local, uniform, algorithm.cohort)
-    arbitrary = one_round(local, own, setting.participation.cohort)
-    if algorithm.periodic:
-        return Schedule(snapshot, arbitrary, algorithm.snapshot_period)
-    q = algorithm.snapshot_probability if exact else float(algorithm.snapshot_probability)
-    mixed = q * snapshot + (1 - q) * arbitrary
+    algorithm = setting.algorithm
+    first, second = (one_round(*kind_of_round(setting, kind, exact)) for kind in algorithm.kinds)
+    if algorithm.period is not None:
+        return Schedule(first, second, algorithm.period)
+    q = algorithm.share if exact else float(algorithm.share)
+    mixed = q * first + (1 - q) * second
     return Schedule(mixed, mixed, 1)
 
 
@@ -173,9 +198,9 @@ def timeline(setting: Setting, one_round: Callable) -> Timeline:
     """The operators of ``one_round`` of all rounds, also where the participants change between phases (floats).
 
     Raises:
-        ValueError: a phase's length is not a multiple of the snapshot period.
+        ValueError: a phase's length is not a multiple of the algorithm's period.
     """
-    process, period = setting.participation, setting.algorithm.snapshot_period or 1
+    process, period = setting.participation, setting.algorithm.period or 1
     if not isinstance(process, Phases):
         return Timeline((schedule(setting, one_round),), (1,), False)
     ended = process.lengths if process.cyclic else process.lengths[:-1]

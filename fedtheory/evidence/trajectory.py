@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..algorithms import Fast
 from ..participation import Fixed, Phases
 from ..quantities import RUN_QUANTITIES
 from .rounds import advance, local_maps, mean_map, phase_settings, timeline
@@ -135,6 +136,8 @@ def _running_peaks(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[
 def _pseudogradients(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[str, np.ndarray]:
     """The mean sums of local gradients whose squares the run quantities are maxima of, each (len(rounds), D); 0 in
     rounds of the other kind."""
+    if not isinstance(setting.algorithm, Fast):
+        raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
     states = _states(setting, rounds)
     sums = local_maps(setting).gradient_sums()
     if shifted:

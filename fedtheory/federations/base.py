@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..randomness import Axis, normals, signs, words
-from .constants import Constants, Region
+from .constants import EXACT, Constant, Constants, Region
 
 NOISES = ("two-point", "gaussian")
 
@@ -62,12 +62,14 @@ class Federation(ABC):
     Parameters are flat: a batch of them has shape (P, D) when it goes with ``Pairs`` and (replicas, D) otherwise.
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
     +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default) or Gaussian of the same covariance.
+    The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.
     """
 
     clients: int
     dimension: int
     gradient_noise: float
     noise: str
+    server_noise: float = 0.0
     optimum_error: float = 0.0
     """A proven bound on the distance from ``optimum`` to the true minimiser."""
     optimal_value_error: float = 0.0
@@ -116,8 +118,9 @@ class Federation(ABC):
 
     @abstractmethod
     def constants(self, region: Region | None = None) -> Constants:
-        """smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, on all of R^D
-        or on ``region``; each with whether it is exact, a bound in the safe direction, or an estimate."""
+        """smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, and server_noise
+        where there is any, on all of R^D or on ``region``; each with whether it is exact, a bound in the safe
+        direction, or an estimate."""
 
     @abstractmethod
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Federation:
@@ -132,13 +135,31 @@ class Federation(ABC):
     def draw_noise(self, pairs: Pairs) -> Tensor:
         """The additive noise of ``gradient``, shape (P, D), float64."""
         key = words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, pairs.client, pairs.round, pairs.step)
+        return self._noise(key, self.gradient_noise)
+
+    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
+        """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, its noise drawn afresh
+        for every (replica, round)."""
+        gradient = self.global_gradient(x)
+        if self.server_noise == 0:
+            return gradient
+        # The server draws as one more client, with the number after the last one's.
+        key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, 0)
+        return gradient + self._noise(key, self.server_noise).to(gradient)
+
+    def _known_server_noise(self) -> dict[str, Constant]:
+        """``server_noise`` as an entry of ``constants``, where there is any."""
+        return {"server_noise": Constant(self.server_noise, EXACT, "as constructed")} if self.server_noise else {}
+
+    def _noise(self, key: Tensor, level: float) -> Tensor:
         draw = signs if self.noise == "two-point" else normals
-        return draw(key, self.dimension).to(torch.float64) * (self.gradient_noise / self.dimension**0.5)
+        return draw(key, self.dimension).to(torch.float64) * (level / self.dimension**0.5)
 
 
-def check_noise(gradient_noise: float, noise: str) -> None:
+def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
     """Refuse what is no noise."""
-    if not 0 <= gradient_noise < float("inf"):
-        raise ValueError(f"gradient_noise = {gradient_noise}: allowed is a finite number >= 0")
+    for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
+        if not 0 <= level < float("inf"):
+            raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")
     if noise not in NOISES:
         raise ValueError(f"noise = {noise!r}: allowed is one of {', '.join(NOISES)}")

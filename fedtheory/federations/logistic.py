@@ -38,7 +38,7 @@ class Logistic(Federation):
         labels: for each client an integer array (n_i,) with entries in 0 to C - 1.
         l2: the regularisation, in units of F / x^2; finite and > 0.
         classes: C, at least 2; by default one more than the largest label.
-        gradient_noise, noise: the additive noise of stochastic gradients, see ``Federation``.
+        gradient_noise, noise, server_noise: the additive noise of stochastic gradients, see ``Federation``.
 
     Raises:
         ValueError: for an argument outside its range, naming it and what is allowed.
@@ -62,11 +62,13 @@ class Logistic(Federation):
         classes: int | None = None,
         gradient_noise: float = 0.0,
         noise: str = "two-point",
+        server_noise: float = 0.0,
     ) -> None:
-        check_noise(gradient_noise, noise)
+        check_noise(gradient_noise, noise, server_noise)
         if not 0 < l2 < float("inf"):
             raise ValueError(f"l2 = {l2}: allowed is a finite number > 0")
         self.l2, self.gradient_noise, self.noise = float(l2), float(gradient_noise), noise
+        self.server_noise = float(server_noise)
         blocks, targets = _checked(features, labels)
         largest = max(int(target.max()) for target in targets)
         self.classes = max(2, largest + 1) if classes is None else classes
@@ -94,6 +96,7 @@ class Logistic(Federation):
         seed: int,
         gradient_noise: float = 0.0,
         noise: str = "two-point",
+        server_noise: float = 0.0,
     ) -> Logistic:
         """The rows of ``dataset`` split by ``data.dirichlet(labels, clients, alpha, seed)``: each client gets
         floor(N / clients) of them, its labels distributed as Dirichlet(alpha) draws.
@@ -106,7 +109,8 @@ class Logistic(Federation):
         """
         parts = dirichlet(dataset.labels, clients, alpha, seed)
         features, labels = [dataset.features[part] for part in parts], [dataset.labels[part] for part in parts]
-        return cls(features, labels, l2, classes=dataset.classes, gradient_noise=gradient_noise, noise=noise)
+        return cls(features, labels, l2, classes=dataset.classes, gradient_noise=gradient_noise, noise=noise,
+                   server_noise=server_noise)  # fmt: skip
 
     # Local objectives: each client's rows are read once, for all pairs of that client together.
 
@@ -209,7 +213,8 @@ class Logistic(Federation):
             blocks = [source._rows[i:j] for i, j in pairwise(self._starts)]
             targets = [source._labels[i:j] for i, j in pairwise(self._starts)]
             self._known["constants"] = LogisticConstants(blocks, targets, self.classes, self.l2)
-        return self._known["constants"].at(self._optimum, self.gradient_noise, region)
+        found = self._known["constants"].at(self._optimum, self.gradient_noise, region)
+        return Constants({**found.entries, **self._known_server_noise()})
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Logistic:
         moved = copy.copy(self)

@@ -27,7 +27,7 @@ class Quadratic(Federation):
     Args:
         hessians: (clients, D, D), or (clients, D) for diagonals.
         centres: (clients, D), the clients' minimisers c_i, in units of x.
-        gradient_noise, noise: see ``Federation``.
+        gradient_noise, noise, server_noise: see ``Federation``.
 
     Raises:
         ValueError: shapes that do not match, entries that are not finite, a Hessian that is not symmetric positive
@@ -44,9 +44,11 @@ class Quadratic(Federation):
         centres: Sequence,
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
+        server_noise: float | str | Fraction = 0.0,
     ) -> None:
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
-        check_noise(float(self.exact_gradient_noise), noise)
+        self.exact_server_noise = exact_number("server_noise", server_noise)
+        check_noise(float(self.exact_gradient_noise), noise, float(self.exact_server_noise))
         self.exact_centres = exact_array("centres", centres)
         hessians = exact_array("hessians", hessians)
         allowed = (self.exact_centres.shape, (*self.exact_centres.shape, *self.exact_centres.shape[1:]))
@@ -58,6 +60,7 @@ class Quadratic(Federation):
         self.centres = self.exact_centres.astype(float)
         self.clients, self.dimension = self.centres.shape
         self.gradient_noise, self.noise = float(self.exact_gradient_noise), noise
+        self.server_noise = float(self.exact_server_noise)
         self._check_convex()
         self._place("cpu", torch.float64)
 
@@ -68,6 +71,7 @@ class Quadratic(Federation):
         hessian: object = 1,
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
+        server_noise: float | str | Fraction = 0.0,
     ) -> Quadratic:
         """The family with one Hessian for all clients.
 
@@ -80,7 +84,7 @@ class Quadratic(Federation):
         hessian = exact_array("hessian", hessian)
         if hessian.ndim == 0:
             hessian = np.full(centres.shape[1], hessian[()], dtype=object)
-        return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise)
+        return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise, server_noise)
 
     def _check_convex(self) -> None:
         if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
@@ -124,7 +128,7 @@ class Quadratic(Federation):
     def exact_optimum(self) -> np.ndarray:
         """x* in Fractions, shape (D,): the solution of (sum_i H_i) x = sum_i H_i c_i."""
         pulls = [h @ c for h, c in zip(self.exact_hessians, self.exact_centres, strict=True)]
-        return _solve(self.exact_hessians.sum(0), sum(pulls[1:], pulls[0]))
+        return solve_exactly(self.exact_hessians.sum(0), sum(pulls[1:], pulls[0]))
 
     @property
     def optimum(self) -> Tensor:
@@ -168,6 +172,7 @@ class Quadratic(Federation):
             "dissimilarity": self._dissimilarity(residuals, region),
             "dissimilarity_at_optimum": Constant(at_optimum, EXACT, "largest client gradient at x*"),
             "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
+            **self._known_server_noise(),
         })  # fmt: skip
 
     def _gradients_at_optimum(self) -> np.ndarray:
@@ -200,7 +205,7 @@ def _full_matrices(hessians: np.ndarray) -> np.ndarray:
     return full
 
 
-def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The solution of a regular linear system in Fractions, by elimination (simulations must not need python-flint)."""
     rows = np.column_stack([matrix, right])
     size = len(right)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..algorithms import ClientRound, Fast, ServerRound
 from ..federations.base import Federation, Pairs
 from ..participation import Keys
 from ..quantities import RUN_QUANTITIES
@@ -48,16 +49,17 @@ def simulate(
             recorded, and sums, minima and maxima are accumulated in every round.
         observables: what to record, of ``squared_distance`` and ``squared_gradient``; the latter costs a full
             gradient a round. Adaptive snapshots add theirs, see ``Run``.
-        run_quantities: also track G_1 to G_3 of FAST (the sums run over the local steps k = 0..K-1). With several
-            local steps this trains all clients in snapshot rounds.
+        run_quantities: also track G_1 to G_3 of FAST (the sums run over the local steps k = 0..K-1); for FAST only.
+            With several local steps this trains all clients in snapshot rounds.
         chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
         directory: where to keep checkpoints; an interrupted run continues from the last one.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all).
 
     Raises:
-        ValueError: a count below 1, a directory that holds another run, or adaptive snapshots on a federation that
-            has no training accuracy.
+        ValueError: a count below 1, a directory that holds another run, run quantities of another algorithm than
+            FAST, participants whose number differs between rounds, or adaptive snapshots on a federation that has no
+            training accuracy.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
               "checkpoint_every": checkpoint_every}  # fmt: skip
@@ -67,13 +69,16 @@ def simulate(
     unknown = sorted(set(observables) - set(OBSERVABLES))
     if unknown or not observables:
         raise ValueError(f"observables = {list(observables)}: allowed are {', '.join(OBSERVABLES)}")
+    if run_quantities and not isinstance(setting.algorithm, Fast):
+        raise ValueError(f"run_quantities = True: allowed with Fast only, not {type(setting.algorithm).__name__}")
+    fitting = _default_chunk(setting, replicas, dtype)
+    size = fitting if chunk is None else chunk
     plan = _Plan(
         setting, rounds, seed, record_every or max(1, rounds // 100), tuple(dict.fromkeys(observables)), run_quantities,
         setting.federation.to(device, dtype), setting.start_vector.to(device, dtype),
     )  # fmt: skip
     if plan.adaptive:
         plan.federation.training_accuracy(plan.start[None])  # refused here, before anything is written
-    size = chunk or _default_chunk(setting, replicas, dtype)
     parts = []
     for start in range(0, replicas, size):
         ids = torch.arange(start, min(start + size, replicas), device=device)
@@ -115,7 +120,7 @@ class _Plan:
 
 
 def _default_chunk(setting: Setting, replicas: int, dtype: torch.dtype) -> int:
-    cohort = max(setting.algorithm.cohort, setting.participation.cohort)
+    cohort = max(process.cohort for process in (setting.participation, *setting.algorithm.own_cohorts))
     per_replica = cohort * setting.federation.dimension * (torch.finfo(dtype).bits // 8)
     return max(1, min(replicas, CHUNK_BYTES // per_replica))
 
@@ -198,38 +203,56 @@ class _State:
         """q_r, whether round r is a snapshot, and the training accuracy of x_r."""
         return {
             "snapshot_probability": self.probability,
-            "snapshot": self._is_snapshot(plan, round).to(torch.float64),
+            "snapshot": self._is_first(plan, round).to(torch.float64),
             "training_accuracy": plan.federation.training_accuracy(self.x),
         }
 
-    def _is_snapshot(self, plan: _Plan, round: int) -> Tensor:
+    def _is_first(self, plan: _Plan, round: int) -> Tensor:
+        """In which replicas this round is of the algorithm's first kind."""
         keys = Keys(plan.seed, Axis.SNAPSHOT, self.ids, plan.federation.clients)
-        return plan.setting.algorithm.is_snapshot(keys, round, self.probability)
+        return plan.setting.algorithm.is_first(keys, round, self.probability)
 
     def advance(self, plan: _Plan, round: int, participation: Any) -> Any:
-        """One round of FAST for every replica; returns the participation process's next state."""
-        algorithm, fed = plan.setting.algorithm, plan.federation
-        solver = LocalSGD(algorithm.local_steps, float(algorithm.local_lr))
-        snapshot = self._is_snapshot(plan, round)
-        arbitrary, participation = plan.setting.participation.step(participation, round)
-        counts = arbitrary
-        if snapshot.any():
-            draws = algorithm.uniform.init(Keys(plan.seed, Axis.COHORT, self.ids, fed.clients))
-            uniform, _ = algorithm.uniform.step(draws, round)
-            counts = torch.where(snapshot[:, None], uniform, arbitrary)
-        pairs = Pairs.of(counts > 0, self.ids, plan.seed, round)
-        weights = counts[pairs.replica, pairs.client].to(self.x) / counts.sum(1)[pairs.replica]
-        before = self.x
-        models, gradients = local_update(fed, before[pairs.replica], pairs, solver)
-        if plan.run_quantities:
-            mean_gradient = average(gradients, weights, pairs, len(self.ids))
-            self._track_peaks(plan, round, snapshot, mean_gradient, solver)
-        self.x = average(models, weights, pairs, len(self.ids))
+        """One round for every replica; returns the participation process's next state."""
+        algorithm, first = plan.setting.algorithm, self._is_first(plan, round)
+        counts, participation = plan.setting.participation.step(participation, round)
+        before, after = self.x, self.x
+        trainings: dict[LocalSGD, Tensor] = {}
+        for kind, chosen in zip(algorithm.kinds, (first, ~first), strict=True):
+            if isinstance(kind, ServerRound):
+                step = float(kind.server_lr) * self._server_gradient(plan, round, before, chosen)
+                after = torch.where(chosen[:, None], before - step, after)
+            else:
+                counts = self._with_own_cohort(plan, round, kind, chosen, counts)
+                solver = LocalSGD(kind.local_steps, float(kind.local_lr))
+                trainings[solver] = trainings.get(solver, torch.zeros_like(chosen)) | chosen
+        for solver, chosen in trainings.items():  # kinds of round that train alike train together
+            pairs = Pairs.of((counts > 0) & chosen[:, None], self.ids, plan.seed, round)
+            weights = counts[pairs.replica, pairs.client].to(before) / counts.sum(1)[pairs.replica]
+            models, gradients = local_update(plan.federation, before[pairs.replica], pairs, solver)
+            if plan.run_quantities:
+                self._track_peaks(plan, round, first, average(gradients, weights, pairs, len(self.ids)), solver)
+            after = torch.where(chosen[:, None], average(models, weights, pairs, len(self.ids)), after)
+        self.x = after
         if plan.adaptive:
             accuracy = self.current["training_accuracy"]
             self.probability = algorithm.next_probability(self.probability, self.accuracy, accuracy)
             self.accuracy = accuracy
         return participation
+
+    def _with_own_cohort(self, plan: _Plan, round: int, kind: ClientRound, chosen: Tensor, counts: Tensor) -> Tensor:
+        """``counts``, in the chosen replicas those of the cohort that this kind of round draws, if it draws one."""
+        if kind.uniform is None or not chosen.any():
+            return counts
+        draws = kind.uniform.init(Keys(plan.seed, Axis.COHORT, self.ids, plan.federation.clients))
+        return torch.where(chosen[:, None], kind.uniform.step(draws, round)[0], counts)
+
+    def _server_gradient(self, plan: _Plan, round: int, x: Tensor, chosen: Tensor) -> Tensor:
+        """The server's stochastic gradient at x in the chosen replicas, 0 in others, (replicas, D)."""
+        gradient = torch.zeros_like(x)
+        if chosen.any():
+            gradient[chosen] = plan.federation.server_gradient(x[chosen], self.ids[chosen], plan.seed, round)
+        return gradient
 
     def _track_peaks(self, plan: _Plan, round: int, snapshot: Tensor, mean_gradient: Tensor, solver: LocalSGD) -> None:
         cohort = mean_gradient.square().sum(1).to(torch.float64)

@@ -32,6 +32,10 @@ logistic = ft.federations.Logistic(list(rows), [np.arange(6) % 2] * 4, 0.1)
 for federation in (quadratic, logistic):
     run = ft.Setting(federation, algorithm, process).simulate(replicas=2, rounds=3)
     assert np.isfinite(run.rows["squared_distance"]).all()
+assisted = ft.algorithms.safari(client_round_probability=0.5, local_lr=0.1, server_lr=0.1)
+for federation in (quadratic, logistic):
+    run = ft.Setting(federation, assisted, process).simulate(replicas=2, rounds=3)
+    assert np.isfinite(run.rows["squared_distance"]).all()
 adaptive = ft.algorithms.fast(adaptivity=1, cohort=2, local_lr=0.1)
 run = ft.Setting(logistic, adaptive, process).simulate(replicas=2, rounds=3)
 assert np.isfinite(run.rows["snapshot_probability"]).all()

@@ -1,0 +1,85 @@
+"""SAFARI: federated averaging assisted by the server's own data (SAFARI, Algorithm 1).
+
+A round is the clients' with a fixed probability: whoever the participation process brings takes ``local_steps``
+gradient steps of size ``local_lr`` from the server's model, and the server averages the results. Every other round is
+the server's: one step of size ``server_lr`` along its own stochastic gradient of F.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ..exact import exact_number
+from ..quantities import check_values
+from .base import Algorithm, ClientRound, ServerRound
+
+
+@dataclass(frozen=True)
+class Safari(Algorithm):
+    """See ``safari``; numbers keep an exact value where one was given."""
+
+    client_round_probability: Fraction
+    local_lr: Fraction
+    server_lr: Fraction
+    local_steps: int = 1
+
+    @property
+    def kinds(self) -> tuple[ClientRound, ServerRound]:
+        """A client round, and a server round."""
+        return ClientRound(self.local_steps, self.local_lr), ServerRound(self.server_lr)
+
+    @property
+    def share(self) -> Fraction:
+        return self.client_round_probability
+
+    def with_share(self, share: Fraction) -> Safari:
+        return replace(self, client_round_probability=share)
+
+    def quantities(self) -> dict[str, float]:
+        """The claims' quantities that the algorithm fixes. The m clients of a client round are the participation
+        process's ``arbitrary_cohort``."""
+        return {
+            "client_round_probability": float(self.client_round_probability),
+            "local_lr": float(self.local_lr),
+            "local_steps": self.local_steps,
+            "server_lr": float(self.server_lr),
+        }
+
+
+def safari(
+    *,
+    client_round_probability: float | str | Fraction,
+    local_lr: float | str | Fraction,
+    server_lr: float | str | Fraction,
+    local_steps: int = 1,
+) -> Safari:
+    """SAFARI: with probability q a client round, otherwise a server round,
+
+        x_{r+1} = (1/|S_r|) sum_{i in S_r} x_{i,K},    x_{i,k+1} = x_{i,k} - eta_c (grad F_i(x_{i,k}) + noise),
+        x_{r+1} = x_r - eta_s (grad F(x_r) + noise).
+
+    The noise of the server's gradient is the federation's ``server_noise``. Any two step sizes run; the ties that the
+    paper's theorems ask for are in ``linked_steps``.
+
+    Args:
+        client_round_probability: q, in [0, 1].
+        local_lr, server_lr: the clients' and the server's step size (eta_c, eta_s), in units of x^2/F.
+        local_steps: gradient steps of a client in a round (K).
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: SAFARI, Algorithm 1.
+
+    >>> safari(client_round_probability="1/4", local_lr="1/100", server_lr="1/200").share
+    Fraction(1, 4)
+    """
+    given = {
+        "client_round_probability": exact_number("client_round_probability", client_round_probability),
+        "local_lr": exact_number("local_lr", local_lr),
+        "server_lr": exact_number("server_lr", server_lr),
+        "local_steps": local_steps,
+    }
+    check_values(given)
+    return Safari(**given | {"local_steps": int(local_steps)})
