@@ -84,11 +84,14 @@ def _on_q(claim: Claim) -> Iterator[Hypothesis]:
 
 
 def _at_small_steps(claim: Claim) -> Iterator[Finding]:
-    """Conditions that ask q -> 1 as the step size goes to 0, in claims whose bound needs that."""
+    """Conditions that ask q -> 1 as the step size goes to 0, in claims whose bound needs that. A claim that is about
+    q = 1 alone, whatever the step size, says so and excludes nothing."""
     why = needs_small_steps(claim)
     if why is None:
         return
     for hypothesis in _on_q(claim):
+        if symbol(STEP) not in hypothesis.slack.free_symbols:
+            continue
         limit = limiting_slack(hypothesis, {STEP: 0})
         if limit is None or not _only_one(limit):
             continue

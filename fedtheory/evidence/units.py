@@ -80,7 +80,7 @@ def _findings(claim: Claim) -> Iterator[Finding]:
         except UnitsError as error:
             yield Finding(name, str(error))
         else:
-            if units != needed:
+            if units != needed and expression != 0:
                 yield Finding(name, f"{expression} has units {units} where {needed} is needed")
     for hypothesis in claim.hypotheses:
         for relation in (hypothesis.relation, *hypothesis.alternatives.values()):
@@ -100,7 +100,8 @@ def _expressions(claim: Claim) -> Iterator[tuple[str, sympy.Expr, Units]]:
 
 
 def _common(parts: tuple[sympy.Expr, ...]) -> Units:
-    """The units that all ``parts`` share."""
+    """The units that all ``parts`` share; 0 has whatever units are needed."""
+    parts = tuple(part for part in parts if part != 0) or parts
     units = [units_of(part) for part in parts]
     if len(set(units)) > 1:
         listed = (f"{part} with units {found}" for part, found in zip(parts, units, strict=True))
@@ -133,9 +134,7 @@ def scaling_defect(claim: Claim, seed: int = 0, points: int = 60) -> dict[str, f
 
 def _defects_at_a_point(claim: Claim, draw: random.Random) -> Iterator[tuple[str, float]]:
     c, s = draw.uniform(1.5, 3), draw.uniform(1.5, 3)
-    # Spread over three decades, so that each branch of a minimum is the smaller one somewhere.
-    point = {name: draw.uniform(0.1, 0.9) if QUANTITIES[name].upper == 1 else 10 ** draw.uniform(-1.5, 1.5)
-             for name in claim.quantities}  # fmt: skip
+    point = {name: _drawn(name, draw) for name in claim.quantities}
     units = {name: QUANTITIES[name].units for name in point}
     scaled = {name: v * c ** units[name].objective * s ** units[name].parameter for name, v in point.items()}
     for name, expression, needed in _expressions(claim):
@@ -151,6 +150,16 @@ def _defects_at_a_point(claim: Claim, draw: random.Random) -> Iterator[tuple[str
             )
             # low'/low = high'/high, multiplied out: a side may be 0.
             yield hypothesis.name, _relative(scaled_low * high, low * scaled_high)
+
+
+def _drawn(name: str, draw: random.Random) -> float:
+    """A value spread over three decades, so that each branch of a minimum is the smaller one somewhere; a whole number
+    where only such are allowed, which may be exponents."""
+    known = QUANTITIES[name]
+    if known.upper == 1:
+        return draw.uniform(0.1, 0.9)
+    value = 10 ** draw.uniform(-1.5, 1.5)
+    return max(known.lower, float(round(value))) if known.integer else value
 
 
 def _relative(one: float, other: float) -> float:

@@ -38,6 +38,10 @@ def test_the_example_is_refuted_by_an_exact_instance(report):
     assert report.search["largest_ratio"] > 1
 
 
+def test_a_theorem_about_snapshots_in_every_round_excludes_nothing(report):
+    assert not [row for row in report.rows if row.check == "consistency"]
+
+
 def test_the_examples_wrong_step_is_named_with_a_counterexample(report):
     gaps = [row for row in report.rows if row.check == "proof"]
     assert [row.where for row in gaps] == ["(9)"]

@@ -25,7 +25,15 @@ CLASHES = {
     "fast.thm2@main": {"arbitrary_rounds", "q_condition"},
     # The floor that clashes in Theorem 2 is in the chosen step size and in every logarithm; R is compared with m L.
     "fast.cor3@main": {"arbitrary_rounds", "heterogeneity", "noise", "q_condition", "many_rounds", "local_lr"},
-}
+    # SAFARI's root covers L K, its G_4/mu clashes with 4 eta G_3, and Corollary 1 chooses steps that are numbers.
+    **{f"safari.thm4@{edition}": {"step_cap", "q_condition"} for edition in ("main", "appendix", "submission")},
+    **{f"safari.cor1.{part}": {"optimization", "server_noise", "drift", "noise", "server_lr", "local_lr", "step_cap",
+                               "q_condition"} for part in ("a@main", "b@main", "c@main", "c@submission")},
+    **{f"safari.{name}": {"q_condition", "q_condition_at_peak"} for name in ("thm5@main", "thm5@appendix",
+                                                                             "cor2@main")},
+    "safari.eq50@main": {"step_cap"},
+    "safari.rem5.a@main": {"client_rounds_refused_identical"},
+}  # fmt: skip
 
 DEFECT = 1e-6
 """A defect is rounding below this (some 1e-13) and real above: it is |c^a s^b - 1| with c, s in [1.5, 3] and small
@@ -216,3 +224,12 @@ dimensional = st.sampled_from([name for name in QUANTITIES if QUANTITIES[name].u
 def test_units_of_monomials_are_those_of_the_vocabulary(first: str, a: int, second: str, b: int) -> None:
     expected = QUANTITIES[first].units ** a * QUANTITIES[second].units ** b
     assert units_of(sympy.Rational(2, 7) * symbol(first) ** a * symbol(second) ** b) == expected
+
+
+def test_zero_has_whatever_units_are_needed() -> None:
+    bound = next(each for each in all_claims() if each.ref == "fast.thm2@appendix")
+    nothing = bound.edited("main", "0 for the noise", terms={"noise": sympy.Integer(0)})
+    assert check_units(nothing) == ()
+    L, R = symbols("smoothness", "rounds")
+    assert units_of(sympy.Max(0, L)) == CURVATURE
+    assert [f.where for f in check_units(bound.edited("main", "R for the noise", terms={"noise": R}))] == ["noise"]
