@@ -1,18 +1,20 @@
-"""What claims bound: functionals of a run x_0, x_1, ..., x_R, of one round, of a function at points, of quantities."""
+"""What claims bound: functionals of a run x_0, x_1, ..., x_R, of one round, of a function at points, of estimated
+weights, of a server's selection, of quantities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .quantities import DIMENSIONLESS, OBJECTIVE, SQUARED_LENGTH, SQUARED_SLOPE, Units
+from .quantities import DIMENSIONLESS, LENGTH, OBJECTIVE, SQUARED_LENGTH, SQUARED_SLOPE, Units
 
 if TYPE_CHECKING:
     import sympy
 
-SCOPES = ("run", "round", "function", "values")
-"""What a functional is evaluated on: the runs of a setting, one round from x_0, a smooth function at some points, or
-the values of quantities alone."""
+SCOPES = ("run", "round", "function", "weights", "selection", "values")
+"""What a functional is evaluated on: the runs of a setting, one round from x_0, a smooth function at some points, the
+weights that clients estimate from when they took part, whom a server asks and what it makes of the answers, or the
+values of quantities alone."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Functional:
         scope: one of ``SCOPES``.
         observable: of a run: what is recorded in every round to compute it, ``squared_distance`` |x_r - x*|^2 or
             ``squared_gradient`` |grad F(x_r)|^2.
-        average: of a run: whether the observable is averaged over rounds, instead of taken at round R.
+        average: of a run or of weights: whether it is averaged over rounds, instead of taken at the last one.
         expression: of values: the left side itself.
     """
 
@@ -93,6 +95,105 @@ LINEARIZATION_ERROR = Functional(
 PERTURBED_LINEARIZATION_ERROR = Functional(
     "perturbed_linearization_error", "g(z) - g(y) - <grad g(x), z - y>", OBJECTIVE,
     r"g(\mathbf{z})-g(\mathbf{y})-\langle\nabla g(\mathbf{x}),\mathbf{z}-\mathbf{y}\rangle", scope="function",
+)  # fmt: skip
+
+# Of FedAU's Algorithm 1, in which a round adds (global_lr/N) * (sum over participants n of weight * update) to x. The
+# objective f~ = sum_n phi_n F_n is any with phi_n >= 0 that sum to 1; for h they are in proportion to p_n omega_n.
+AVERAGE_SQUARED_WEIGHTED_GRADIENT = Functional(
+    "average_squared_weighted_gradient",
+    "mean over the rounds t = 0..T-1 of E|grad h(x_t)|^2, h = sum of p_n omega_n F_n / sum of p_n omega_n",
+    SQUARED_SLOPE, r"\frac{1}{T}\sum_{t=0}^{T-1}\mathbb{E}\|\nabla h(\mathbf{x}_t)\|^2",
+    observable="squared_weighted_gradient", average=True,
+)  # fmt: skip
+WEIGHTED_DIVERGENCE = Functional(
+    "weighted_divergence", "max over clients of |grad F_n(x_0) - grad f~(x_0)|^2", SQUARED_SLOPE,
+    r"\|\nabla F_n(\mathbf{x})-\nabla\tilde{f}(\mathbf{x})\|^2", scope="round",
+)  # fmt: skip
+LOCAL_DRIFT = Functional(
+    "local_drift", "max over clients n and steps i of E|y_i - x_0|^2", SQUARED_LENGTH,
+    r"\mathbb{E}_t\|\mathbf{y}_{t,i}^n-\mathbf{x}_t\|^2", scope="round",
+)  # fmt: skip
+WEIGHTED_INCREASE = Functional(
+    "weighted_increase", "E f~(x_1) - f~(x_0)", OBJECTIVE,
+    r"\mathbb{E}_t[\tilde{f}(\mathbf{x}_{t+1})]-\tilde{f}(\mathbf{x}_t)", scope="round",
+)  # fmt: skip
+
+# Of the weights omega_t of FedAU's Algorithm 2, rounds t = 0..T-1, for clients n that take part independently, each
+# round with probability p_n; S is the interval between participations, cut off at K.
+AVERAGE_WEIGHT_ERROR = Functional(
+    "average_weight_error", "mean over clients and rounds of E[(p_n omega_t - 1)^2]", DIMENSIONLESS,
+    r"\frac{1}{NT}\sum_{t=0}^{T-1}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights", average=True,
+)  # fmt: skip
+ROUND_WEIGHT_ERROR = Functional(
+    "round_weight_error", "mean over clients of E[(p_n omega_t - 1)^2] in the last round", DIMENSIONLESS,
+    r"\frac{1}{N}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights",
+)  # fmt: skip
+INTERVAL_MEAN = Functional(
+    "interval_mean", "mean over clients of E[S]", DIMENSIONLESS, r"\mathbb{E}[S_n]", scope="weights"
+)
+NEGATED_INTERVAL_MEAN = Functional(
+    "negated_interval_mean", "-(mean over clients of E[S])", DIMENSIONLESS, r"-\mathbb{E}[S_n]", scope="weights"
+)
+INTERVAL_VARIANCE = Functional(
+    "interval_variance", "mean over clients of Var[S]", DIMENSIONLESS, r"\mathrm{Var}[S_n]", scope="weights"
+)
+NEGATED_INTERVAL_VARIANCE = Functional(
+    "negated_interval_variance", "-(mean over clients of Var[S])", DIMENSIONLESS, r"-\mathrm{Var}[S_n]",
+    scope="weights",
+)  # fmt: skip
+LONG_RUN_BIAS = Functional(
+    "long_run_bias", "mean over clients of (p_n E[S] - 1)^2", DIMENSIONLESS,
+    r"\frac{1}{N}\sum_{n=1}^N(1-p_n)^{2K}", scope="weights",
+)  # fmt: skip
+
+
+# Of FLICS-OPT: a server asks clients by groups and divides what group j sends by an estimate s^_j of its long-term
+# participation. Delta is the aggregated update of a round, vbar = sum_j p_j v_j the mean one, S_j how many answer.
+AGGREGATE_ERROR = Functional(
+    "aggregate_error", "|E Delta - factor vbar|, factor as Lemma 4 has it", LENGTH,
+    r"\big\|\mathbb{E}[\Delta^t]-(1+\hat\epsilon)\bar{\mathbf{v}}^{t+1}\big\|", scope="selection",
+)  # fmt: skip
+AGGREGATE_BIAS = Functional(
+    "aggregate_bias", "|E Delta - vbar|", LENGTH, r"\big\|\mathbb{E}[\Delta^t]-\bar{\mathbf{v}}^{t+1}\big\|",
+    scope="selection",
+)  # fmt: skip
+SCALED_INNER_PRODUCT = Functional(
+    "scaled_inner_product", "<grad F(x_0), E Delta + epsilon^ local_lr local_steps grad F(x_0)>", OBJECTIVE,
+    r"\big\langle\nabla f(\bar{\mathbf{w}}^t),\mathbb{E}_t[\Delta^{t+1}]"
+    r"+\hat\epsilon\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection",
+)  # fmt: skip
+INNER_PRODUCT = Functional(
+    "inner_product", "<grad F(x_0), E Delta + local_lr local_steps grad F(x_0)>", OBJECTIVE,
+    r"\big\langle\nabla f(\bar{\mathbf{w}}^t),\mathbb{E}_t[\Delta^{t+1}]"
+    r"+\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection",
+)  # fmt: skip
+SQUARED_SELECTED_VECTOR = Functional(
+    "squared_selected_vector", "E|sum over groups of p_j/s^_j S_j x_j|^2", SQUARED_SLOPE,
+    r"\mathbb{E}\Big[\Big\|\sum_{i=1}^m\frac{p_i}{\hat s_i(t)}S_i\mathbf{x}_i\Big\|^2\Big]", scope="selection",
+)  # fmt: skip
+SQUARED_AGGREGATE = Functional(
+    "squared_aggregate", "E|Delta|^2", SQUARED_LENGTH, r"\mathbb{E}_t\big[\|\Delta^{t+1}\|^2\big]", scope="selection"
+)
+LEAST_SQUARED_GRADIENT = Functional(
+    "least_squared_gradient", "min over the rounds of E|grad F(w_t)|^2", SQUARED_SLOPE,
+    r"\min_{t\in[T]}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection",
+)  # fmt: skip
+MEAN_SQUARED_GRADIENT = Functional(
+    "mean_squared_gradient", "mean over the rounds t = 0..T-1 of E|grad F(w_t)|^2", SQUARED_SLOPE,
+    r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection",
+)  # fmt: skip
+RATIO_FAILURE = Functional(
+    "ratio_failure", "P(s/s^ is not in [1 - relative_error, 1 + relative_error])", DIMENSIONLESS,
+    r"\Pr\Big[\frac{s_i}{\hat s_i(t)}\notin[1-\epsilon,1+\epsilon]\Big]", scope="selection",
+)  # fmt: skip
+POLICY_LIMIT = Functional(
+    "policy_limit", "|lim (sigma_T of the policy - sigma_T of the best in hindsight)|", DIMENSIONLESS,
+    r"\Big|\lim_{T\to\infty}\big(\sigma_T(\mathbf{r}^{\mathrm{F}}(1:T))-"
+    r"\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))\big)\Big|", scope="selection",
+)  # fmt: skip
+POLICY_GAP = Functional(
+    "policy_gap", "sum over groups of p_j^2/s^_j(T) - the same of the best participation in hindsight", DIMENSIONLESS,
+    r"\sum_j\frac{p_j^2}{\hat s_j(T)}-\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))", scope="selection",
 )  # fmt: skip
 
 

@@ -32,9 +32,19 @@ from fedtheory.quantities import (
 )
 
 EVERY = sorted(QUANTITIES)
-COUNTS = ["clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"]
-POSITIVE = ["smoothness", "strong_convexity", "local_lr", "server_lr", "young_parameter", "step_constant"]
-SIGNED = ["objective_decrease", "least_client_progress", "peak_client_progress", "arbitrary_excess"]
+COUNTS = ["clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period", "cutoff", "history",
+          "guaranteed_intervals", "groups", "group_clients"]  # fmt: skip
+POSITIVE = ["smoothness", "strong_convexity", "local_lr", "server_lr", "young_parameter", "step_constant",
+            "global_lr", "weight_scale", "expected_weight_scale", "update_weight",
+            "least_participation", "descent_constant", "participation_estimate", "failure_probability",
+            "hidden_constant"]  # fmt: skip
+SIGNED = [
+    "vector_covariance",
+    "objective_decrease",
+    "least_client_progress",
+    "peak_client_progress",
+    "arbitrary_excess",
+]
 FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *POSITIVE, *SIGNED})
 
 
@@ -175,7 +185,7 @@ def test_the_table_is_consistent(name: str) -> None:
     assert known.lower < known.upper
 
 
-@pytest.mark.parametrize("paper", ["fast", "safari"])
+@pytest.mark.parametrize("paper", ["fast", "safari", "fedau", "flics"])
 def test_within_a_paper_no_letter_means_two_things(paper: str) -> None:
     letters = [q.letters[paper] for q in QUANTITIES.values() if paper in q.letters]
     assert len(letters) == len(set(letters))
@@ -186,19 +196,45 @@ def test_within_a_paper_no_letter_means_two_things(paper: str) -> None:
 # From what each quantity is: a gradient is F/x, a step times a gradient is x, smoothness is a gradient over a length.
 EXPECTED_UNITS = {
     CURVATURE: ["smoothness", "strong_convexity", "young_parameter"],
-    SLOPE: ["gradient_noise", "dissimilarity", "dissimilarity_at_optimum", "gradient_norm", "server_noise"],
+    SLOPE: [
+        "gradient_noise",
+        "dissimilarity",
+        "dissimilarity_at_optimum",
+        "gradient_norm",
+        "server_noise",
+        "gradient_bound",
+        "local_gradient_bound",
+    ],
     OBJECTIVE: ["initial_gap", "objective_decrease", "arbitrary_excess"],
-    LENGTH: ["initial_distance", "displacement", "perturbation"],
+    LENGTH: ["initial_distance", "displacement", "perturbation", "mean_update_length"],
     STEP: ["local_lr", "server_lr", "step_constant", *SERVER_RUN_QUANTITIES[3:]],
-    SQUARED_LENGTH: ["arbitrary_drift"],
+    SQUARED_LENGTH: ["arbitrary_drift", "squared_mean_update", "squared_state_update"],
     SQUARED_SLOPE: [
         *RUN_QUANTITIES,
         *SERVER_RUN_QUANTITIES[:3],
         "full_pseudogradient",
         "cohort_pseudogradient",
         "arbitrary_pseudogradient",
+        *["weighted_pseudogradient", "squared_mean_vector", "mean_squared_vector", "vector_covariance"],
     ],
-    DIMENSIONLESS: [*COUNTS, "snapshot_probability", "client_round_probability", "adaptivity"],
+    DIMENSIONLESS: [
+        *COUNTS,
+        *["snapshot_probability", "client_round_probability", "adaptivity", "participation_probability"],
+        *["least_participation_probability", "absence", "aggregation_weight", "cutoff_bias", "weight_spread"],
+        *[
+            "weight_error",
+            "peak_weight_error",
+            "weight_scale",
+            "expected_weight_scale",
+            "update_weight",
+            "objective_error",
+            "global_lr",
+        ],
+        *["weight_concentration", "estimate_error", "largest_estimate_error", "least_participation"],
+        *["least_group_participation", "selection_variance", "selection_proxy", "weight_mismatch"],
+        *["descent_constant", "group_weight", "group_participation", "participation_estimate"],
+        *["response_probability", "relative_error", "failure_probability", "hidden_constant", "price_drift"],
+    ],
 }
 
 

@@ -106,6 +106,10 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
     """The expression in the arithmetic of ``values``: Fractions (without ``exp``) or real balls, which have the
     methods ``exp``, ``log``, ``min``, ``max`` and ``**``; ``number`` converts the rational constants.
 
+    Raises:
+        ValueError: no exact arithmetic for a function in it, or a power with a symbolic exponent whose base is not
+            seen to be in [0, 1], where powers enclose well and do not grow.
+
     >>> x = sympy.Symbol("x")
     >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
     Fraction(4, 3)
@@ -124,6 +128,8 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
         return parts[0] ** exponent if exponent >= 0 else number(sympy.Integer(1)) / parts[0] ** -exponent
     if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):
         return parts[0] ** parts[1]
+    if expression.is_Pow and expression.exp.is_Symbol and expression.exp.is_integer:
+        return _whole_power(expression, *parts)
     if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
         return getattr(parts[0], expression.func.__name__)()
     if isinstance(expression, sympy.Min):
@@ -133,6 +139,22 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
     if isinstance(expression, sympy.Abs):
         return abs(parts[0])
     raise ValueError(f"no exact arithmetic for {type(expression).__name__} in {expression}")
+
+
+def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
+    """base^exponent for a whole exponent, given as a Fraction or a ball."""
+    plain, times = getattr(base, "value", base), getattr(exponent, "value", exponent)
+    try:
+        inside = bool(plain >= 0) and bool(plain <= 1)
+    except TypeError:
+        inside = False
+    if not inside:
+        raise ValueError(f"{power.base} = {plain}: allowed is a number in [0, 1], to be raised to {power.exp}")
+    if isinstance(times, Fraction):
+        times = int(times)
+    elif hasattr(times, "unique_fmpz") and times.unique_fmpz() is not None and times.is_exact():
+        times = int(times.unique_fmpz())
+    return type(base)(plain**times)
 
 
 def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:

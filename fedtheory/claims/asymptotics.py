@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import sympy
 
-from ..quantities import QUANTITIES, symbol
+from ..quantities import ORDERED_PAIRS, QUANTITIES, symbol
 from .statement import Claim
-
-_VOCABULARY = frozenset(map(symbol, QUANTITIES))
 
 Caps = Mapping[sympy.Symbol, sympy.Expr]
 
@@ -142,7 +140,19 @@ def asymptotics(claim: Claim) -> Asymptotics:
 def caps_of(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:
     """The caps that single hypotheses put on quantities."""
     upper = [h.relation for h in claim.hypotheses if isinstance(h.relation, sympy.Le)]
-    return {cap.lhs: cap.rhs for cap in upper if cap.lhs.is_Symbol and not cap.rhs.has(sympy.Min)}
+    caps = {cap.lhs: cap.rhs for cap in upper if cap.lhs.is_Symbol and not cap.rhs.has(sympy.Min)}
+    return caps | _caps_of_choices(claim, caps)
+
+
+def _caps_of_choices(claim: Claim, caps: Caps) -> dict[sympy.Symbol, sympy.Expr]:
+    """What the cap on a chosen step size says of the step size that it is proportional to."""
+    steps, found = {symbol("local_lr"), symbol("server_lr")}, {}
+    for name, choice in claim.choices.items():
+        for step in choice.free_symbols & steps - {symbol(name)}:
+            factor = sympy.cancel(choice / step)
+            if symbol(name) in caps and not factor.has(step):
+                found[step] = sympy.cancel(caps[symbol(name)] / factor)
+    return found
 
 
 def growth(expression: sympy.Expr, caps: Caps | None = None) -> Growth:
@@ -178,6 +188,8 @@ def _leading(expression: sympy.Expr, caps: Caps) -> Growth:
         return Growth(sympy.Integer(1), sympy.Integer(1))
     if isinstance(expression, sympy.exp):
         return _exponential(expression.args[0], caps)
+    if expression.is_Pow and expression.exp == rounds:
+        return _power_of_rounds(expression.base, caps)
     parts = [_leading(part, caps) for part in expression.args]
     if any(not part.power.is_finite for part in parts) and not expression.is_Add:
         return _exponential_product(expression, parts)
@@ -216,14 +228,41 @@ def _exponential(exponent: sympy.Expr, caps: Caps) -> Growth:
     return Growth(sympy.Integer(1), sympy.oo * sign)
 
 
-def _sign(coefficient: sympy.Expr, caps: Caps) -> int | None:
-    """With every symbol > 0, and below its cap."""
-    below = {name: cap / (1 + sympy.Dummy(nonnegative=True)) for name, cap in caps.items()}
-    for one in (coefficient, sympy.factor(coefficient.xreplace(below))):
-        generic = one.xreplace({s: sympy.Dummy(s.name, positive=True) for s in one.free_symbols if s in _VOCABULARY})
-        if generic.is_positive or generic.is_negative:
-            return 1 if generic.is_positive else -1
+def _power_of_rounds(base: sympy.Expr, caps: Caps) -> Growth:
+    """base^rounds: exponentially small for a fixed base in [0, 1); where 1 - base = u fades faster than 1/sqrt(rounds),
+    asymptotically exp(-rounds u), as rounds u^2 -> 0."""
+    rounds, distance = symbol("rounds"), sympy.expand(1 - base)
+    if not distance.has(rounds) and _sign(distance, caps) == 1 and _sign(base, caps, weakly=True) == 1:
+        return Growth(sympy.Integer(1), -sympy.oo)
+    if distance.has(rounds) and 2 * _leading(distance, caps).power + 1 < 0:
+        return _leading(sympy.exp(-sympy.expand(rounds * distance)), caps)
+    raise ValueError(
+        f"base = {base}: allowed is a number in [0, 1), or one that approaches 1 fast, to be raised to rounds"
+    )
+
+
+def _sign(coefficient: sympy.Expr, caps: Caps, weakly: bool = False) -> int | None:
+    """The sign with every symbol > 0, at most its cap, and in the order that the vocabulary knows; ``weakly`` if it may
+    vanish where a symbol is at its end."""
+    room = functools.partial(sympy.Dummy, nonnegative=True)
+    below = {name: cap / (1 + room()) for name, cap in caps.items()}
+    below |= {symbol(small): symbol(large) / (1 + room()) for small, large in ORDERED_PAIRS}
+    below |= {symbol(name): 1 / (1 + sympy.Dummy()) for name, known in QUANTITIES.items() if known.upper == 1}
+    for one in (coefficient, coefficient.xreplace(below), coefficient.xreplace(below).xreplace(below)):
+        signs = [_one_sign(sympy.expand(part), weakly) for part in sympy.fraction(sympy.together(one))]
+        if None not in signs:
+            return signs[0] * signs[1]
     return None
+
+
+def _one_sign(expression: sympy.Expr, weakly: bool) -> int | None:
+    """The sign that all products of a sum have."""
+    terms = sympy.Add.make_args(expression)
+    signs = {term.as_coeff_Mul()[0].is_positive for term in terms}
+    rooms = [any(isinstance(s, sympy.Dummy) and s.is_nonnegative for s in term.free_symbols) for term in terms]
+    if len(signs) > 1 or (all(rooms) and not weakly):
+        return None
+    return 1 if signs == {True} else -1
 
 
 def _exponential_product(expression: sympy.Expr, parts: list[Growth]) -> Growth:

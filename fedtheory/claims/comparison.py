@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
 import sympy
@@ -85,4 +86,26 @@ def _same(a: object, b: object) -> bool:
         return a == b
     if isinstance(a, sympy.core.relational.Relational):
         a, b = slack_of(a), slack_of(b)
-    return sympy.simplify(a - b) == 0
+    return _vanishes(a - b)
+
+
+_POINTS = 3
+
+
+def _vanishes(difference: sympy.Expr) -> bool:
+    """Whether an expression is 0. One that is not 0 at a point is not; that costs little where simplifying costs much.
+    A rational function is 0 where its numerator over a common denominator is."""
+    symbols = sorted(difference.free_symbols, key=lambda s: s.name)
+    draw = random.Random(0)
+    for _ in range(_POINTS):
+        point = {s: sympy.Integer(draw.randint(2, 9)) if s.is_integer else sympy.Rational(draw.randint(1, 99), 100)
+                 for s in symbols}  # fmt: skip
+        value = difference.xreplace(point)
+        if value.is_Rational and value != 0:
+            return False
+        if not value.is_Rational and value.is_finite and abs(value.evalf(50)) > sympy.Float(10) ** -30:
+            return False
+    if difference.is_rational_function(*symbols):
+        numerator, _ = sympy.fraction(sympy.together(difference))
+        return sympy.expand(numerator) == 0
+    return sympy.simplify(difference) == 0

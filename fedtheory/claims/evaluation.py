@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, Quantity, check_values
+from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, Quantity, check_values
 from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
 
 if TYPE_CHECKING:
@@ -65,8 +65,9 @@ class _Program:
 @functools.lru_cache(maxsize=256)
 def _program(claim: Claim) -> _Program:
     slacks = {h.name: h.slack for h in claim.hypotheses}
+    of_a_run = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES}
     return _Program(
-        tuple(name for name in claim.quantities if name not in RUN_QUANTITIES and name not in claim.choices),
+        tuple(name for name in claim.quantities if name not in of_a_run and name not in claim.choices),
         {name: compiled(choice) for name, choice in claim.choices.items()},
         {term.name: compiled_term(term.expression) for term in claim.terms},
         {name: (frozenset(s.name for s in slack.free_symbols), compiled_slack(slack))

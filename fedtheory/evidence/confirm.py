@@ -14,9 +14,10 @@ from flint import arb
 
 from .. import __version__
 from ..claims import claim
-from ..claims.statement import Claim, slack_of
+from ..claims.statement import Claim, Term, slack_of
 from ..functionals import AVERAGES, SQUARED_GRADIENT
-from ..quantities import RUN_QUANTITIES
+from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
+from ..setting import Setting
 from .balls import (
     Ball,
     Number,
@@ -33,6 +34,11 @@ from .entries import shown
 from .exact_values import exact_quantities, known, true_constants
 from .instance import SCHEMA, AnyInstance, FunctionInstance, Instance, ValuesInstance, is_about_one_round, parse
 from .one_round import one_round
+from .safari_exact import DRAWN, safari_box, safari_left, safari_quantities, with_chosen_steps
+from .safari_instance import SafariInstance
+from .selection_instance import SelectionInstance, finite
+from .weights_exact import CONDITION, exact_left, exact_spread
+from .weights_instance import WeightsInstance
 
 Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
@@ -122,7 +128,14 @@ class Judgement:
 
     def _chosen(self) -> list[dict[str, str]]:
         with working_precision():
-            values = exact_quantities(self.instance, self.statement)
+            if isinstance(self.instance, WeightsInstance):
+                values: Mapping[str, Any] = self.instance.settled(self.statement).quantities()
+            elif isinstance(self.instance, SelectionInstance):
+                values = self.instance.steps(self.statement)
+            elif isinstance(self.instance, SafariInstance):
+                values = safari_quantities(self.instance, self.statement)
+            else:
+                values = exact_quantities(self.instance, self.statement)
         return [{"name": name, "statement": str(choice), "value": decimal(values[name])}
                 for name, choice in self.statement.choices.items()]  # fmt: skip
 
@@ -148,12 +161,18 @@ def judge(instance: AnyInstance, follow: bool = True, statement: Claim | None = 
             readings = _judge_function(instance, statement)
         elif isinstance(instance, ValuesInstance):
             readings = _judge_values(instance, statement)
+        elif isinstance(instance, WeightsInstance):
+            readings = _judge_weights(instance, statement)
+        elif isinstance(instance, SelectionInstance):
+            readings = _judge_selection(instance, statement)
+        elif isinstance(instance, SafariInstance):
+            readings = _judge_safari(instance, statement)
         else:
             readings = _judge_run(instance, statement, follow)
         return Judgement(instance, tuple(readings), statement)
 
 
-# Functions and values -------------------------------------------------------------------------------------------------
+# Functions, weights, selections and values ----------------------------------------------------------------------------
 
 
 def _judge_function(instance: FunctionInstance, statement: Claim) -> Iterator[ReadingJudgement]:
@@ -163,6 +182,39 @@ def _judge_function(instance: FunctionInstance, statement: Claim) -> Iterator[Re
     values = true | dict(instance.constants) | distances
     slack = _assumption_slack(statement, instance.constants, true)
     yield from _judge_fixed(statement, values, slack, points.left(functional))
+
+
+def _judge_weights(instance: WeightsInstance, statement: Claim) -> Iterator[ReadingJudgement]:
+    weights = instance.settled(statement)
+    values: dict[str, Number] = {name: Fraction(value) for name, value in weights.quantities().items()}
+    # Counts stand in exponents, which have to be numbers there.
+    counts = {symbol(name): sympy.Integer(int(v)) for name, v in values.items() if QUANTITIES[name].integer}
+    terms = tuple(Term(term.name, term.expression.xreplace(counts)) for term in statement.terms)
+    for reading in statement.readings():
+        condition = reading.get(CONDITION, "")
+        left = exact_left(weights, statement.functional, condition)
+        if "weight_spread" in statement.quantities:
+            values["weight_spread"] = exact_spread(weights, condition)
+        conditions = {h.name: slack_of(h.under(reading).relation).xreplace(counts) for h in statement.hypotheses}
+        slack = {name: _non_negative(evaluate_or_limit(known(e, values), values)) for name, e in conditions.items()}
+        yield ReadingJudgement(
+            reading, slack, ball(left), *_right_and_ratio(replace(statement, terms=terms), values, left)
+        )
+
+
+def _judge_selection(instance: SelectionInstance, statement: Claim) -> Iterator[ReadingJudgement]:
+    for reading in statement.readings():
+        left, values = instance.sides(statement, reading)
+        slack: dict[str, Slack] = {a.name: Fraction(0) for a in statement.assumptions}  # the point's own constants
+        for hypothesis in statement.hypotheses:
+            expression = known(slack_of(hypothesis.under(reading).relation), values)
+            slack[hypothesis.name] = _non_negative(evaluate_or_limit(expression, values))
+        left = ball(left) if finite(left) else arb("inf")
+        used = {s.name for term in statement.terms for s in term.expression.free_symbols}
+        if all(finite(values[name]) for name in used):
+            yield ReadingJudgement(reading, slack, left, *_right_and_ratio(statement, values, left))
+        else:
+            yield ReadingJudgement(reading, slack, left, arb("inf"), arb("nan"), "the right side is infinite")
 
 
 def _judge_values(instance: ValuesInstance, statement: Claim) -> Iterator[ReadingJudgement]:
@@ -230,6 +282,41 @@ def _judge_run(instance: Instance, statement: Claim, follow: bool) -> Iterator[R
         yield ReadingJudgement(reading, slack, ball(left), right, ratio, undecided, note)
 
 
+def _judge_safari(instance: SafariInstance, statement: Claim) -> Iterator[ReadingJudgement]:
+    values = safari_quantities(instance, statement)
+    stepped = with_chosen_steps(instance, values)
+    true = true_constants(instance, squared=True) | {"server_noise": instance.federation.exact_server_noise}
+    fixed_slack = _assumption_slack(statement, instance.constants, true)
+    ways = functools.cache(lambda kinds: _safari_way(stepped, statement, values, kinds))
+    boxes = functools.cache(lambda *how: [safari_box(stepped, statement, *how)])
+    slacks = functools.cache(
+        lambda relation, *how: _hypothesis_slack(slack_of(relation), ways(how[0]).values, lambda: boxes(*how))
+    )
+    for reading in statement.readings():
+        how = reading.get("kinds of rounds", DRAWN), reading.get("local gradients", "k = 0..K-1")
+        try:
+            way = ways(how[0])
+        except Undecided as reason:
+            none = dict.fromkeys([h.name for h in statement.hypotheses])
+            yield ReadingJudgement(reading, fixed_slack | none, arb("nan"), arb("nan"), arb("nan"), str(reason))
+            continue
+        slack, undecided = dict(fixed_slack), ""
+        for hypothesis in statement.hypotheses:
+            try:
+                slack[hypothesis.name] = slacks(hypothesis.under(reading).relation, *how)
+            except Undecided as reason:
+                slack[hypothesis.name], undecided = None, str(reason)
+        left = way.left(reading.get("average", AVERAGES[0]))
+        yield ReadingJudgement(reading, slack, ball(left), *_right_and_ratio(statement, way.values, left), undecided)
+
+
+def _safari_way(instance: SafariInstance, statement: Claim, values: Mapping[str, Number], kinds: str) -> _Way:
+    if not is_about_one_round(statement):
+        side = safari_left(instance, kinds)
+        return _Way(values, lambda average: side.of(statement.functional, average))
+    return _one_round(instance.setting(), instance, statement, values)
+
+
 def _how(instance: Instance, statement: Claim, reading: Reading) -> tuple[str, str]:
     """How the algorithm runs under a reading. A claim about one round speaks of the probability of its kind; where a
     claim does not say which, snapshots come as the instance has them."""
@@ -242,11 +329,18 @@ def _way(instance: Instance, statement: Claim, values: Mapping[str, Number], sna
     if not is_about_one_round(statement):
         side = left_side(instance, snapshots, cohort_draw)
         return _Way(values, lambda average: side.of(statement.functional, average))
-    if not isinstance(instance.local_lr, Fraction):
-        raise ValueError(
-            "local_lr: the claim chooses no rational one; allowed in a claim about one round is a rational"
-        )
-    found = one_round(instance.setting(snapshots, cohort_draw), exact=True)
+    return _one_round(instance.setting(snapshots, cohort_draw), instance, statement, values)
+
+
+def _one_round(
+    setting: Setting, instance: Instance | SafariInstance, statement: Claim, values: Mapping[str, Number]
+) -> _Way:
+    for name in ("local_lr", *statement.choices):
+        if not isinstance(values[name], Fraction):
+            raise ValueError(
+                f"{name}: the claim chooses no rational one; allowed in a claim about one round is a rational"
+            )
+    found = one_round(setting, exact=True)
     norm = {"gradient_norm": ball(found.left(SQUARED_GRADIENT)).sqrt()}
     left = found.left(statement.functional) if instance.rounds == 1 else arb("nan")
     return _Way({**values, **norm, **found.quantities()}, lambda average: left)
@@ -296,7 +390,8 @@ def _right_and_ratio(statement: Claim, values: Mapping[str, Number], left: Numbe
 
 def _hypothesis_slack(expression: sympy.Expr, values: Mapping[str, Number], boxes: Callable[[], list[Box]]) -> Slack:
     """A proven lower bound >= 0 of the slack; ``None`` if there is none."""
-    names = [name for name in RUN_QUANTITIES if name in {s.name for s in expression.free_symbols}]
+    of_a_run = (*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES)
+    names = [name for name in of_a_run if name in {s.name for s in expression.free_symbols}]
     if not names:
         return _non_negative(evaluate_or_limit(known(expression, values), values))
     # Numbers that are known combine before balls blur them.

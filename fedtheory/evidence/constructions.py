@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from ..algorithms import fast
+from ..algorithms import Safari, fast
 from ..claims import claim
 from ..claims.statement import Claim
 from ..federations import Quadratic
@@ -20,8 +21,14 @@ from ..quantities import QUANTITIES
 from ..setting import Setting
 from .confirm import Judgement, judge
 from .found import Found
-from .instance import FREE, AnyInstance, FunctionInstance, Instance, ValuesInstance, from_setting, stated_constants
+from .instance import AnyInstance, FunctionInstance, Instance, ValuesInstance, from_setting
 from .points import Points
+from .safari_constructions import CONSTRUCTIONS as SAFARI
+from .safari_constructions import rounded_safari
+from .selection_instance import SelectionInstance
+from .stated import FREE, stated_constants
+from .weights_constructions import rounded_weights
+from .weights_exact import Weights
 
 ONE = Fraction(1)
 
@@ -33,7 +40,7 @@ def construct(ref: str) -> Judgement | None:
     (True, None)
     """
     statement = claim(ref)
-    build = CONSTRUCTIONS.get(statement.ref)
+    build = (CONSTRUCTIONS | SAFARI).get(statement.ref)
     return None if build is None else judge(build(statement.ref))
 
 
@@ -157,9 +164,20 @@ def _rounded(statement: Claim, found: Found, digits: int) -> Iterator[AnyInstanc
         shares = STEP_SHARES[: 1 if statement.choices else None]
         for members, share in itertools.product(_fixed_sets(found.point), shares):
             try:
-                yield _rounded_run(statement, found, digits, members, share)
+                if isinstance(found.point.algorithm, Safari):
+                    yield rounded_safari(
+                        statement, found.point, found.rounds, members, share, partial(short, digits=digits)
+                    )
+                else:
+                    yield _rounded_run(statement, found, digits, members, share)
             except ValueError:  # no instance can hold it
                 return
+    elif isinstance(found.point, SelectionInstance):  # drawn with short numbers
+        yield found.point
+    elif isinstance(found.point, Weights):
+        yield rounded_weights(
+            statement, found.point, partial(short, digits=digits), partial(short, digits=digits, whole=True)
+        )
     else:
         values = {name: short(v, digits, whole=QUANTITIES[name].integer) for name, v in found.point.items()}
         yield ValuesInstance(statement.ref, {name: values[name] for name in statement.quantities})

@@ -10,6 +10,9 @@ from typing import Any
 
 Rationals = tuple[Fraction, ...]
 
+CHOSEN = "chosen"
+"""What a file has for a step size or a cutoff that the claim chooses."""
+
 
 class _Short(reprlib.Repr):
     def repr_int(self, x: int, level: int) -> str:

@@ -33,14 +33,21 @@ def exact_quantities(instance: Instance, statement: Claim) -> dict[str, Number]:
     }
     if instance.period is not None:
         values["snapshot_period"] = Fraction(instance.period)
-    return values if instance.local_lr is not None else values | {"local_lr": _chosen_step(statement, values)}
+    if instance.local_lr is None:
+        values["local_lr"] = chosen_step(statement, "local_lr", values)
+    return values
 
 
-def _chosen_step(statement: Claim, values: Mapping[str, Number]) -> Number:
-    choice = known(statement.choices["local_lr"], values)
+def chosen_step(statement: Claim, name: str, values: Mapping[str, Number]) -> Number:
+    """The step size of this name that the claim chooses; exact where it is rational.
+
+    Raises:
+        ValueError: it is not a number > 0.
+    """
+    choice = known(statement.choices[name], values)
     enclosure = evaluate_in_balls(choice, values)
     if not enclosure > 0:
-        raise ValueError(f"local_lr: {statement.ref} chooses {decimal(enclosure)} here, allowed is a number > 0")
+        raise ValueError(f"{name}: {statement.ref} chooses {decimal(enclosure)} here, allowed is a number > 0")
     exact = rational_value(choice, values)
     return enclosure if exact is None or not enclosure.overlaps(ball(exact)) else exact
 

@@ -1,14 +1,13 @@
 """Instances: small, exact examples of what a claim speaks about, in files that anyone can replay.
 
-Three kinds, by what the claim bounds: runs of an algorithm on a federation (one round is a run of one round), a
-function at points, values of quantities. All numbers are integers or strings of rationals ("1/100"); they are parsed,
-never evaluated.
+Five kinds, by what the claim bounds: runs of an algorithm on a federation (one round is a run of one round), a
+function at points, weights that clients estimate, a server's selection, values of quantities. All numbers are integers
+or strings of rationals ("1/100"); they are parsed, never evaluated.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,53 +15,46 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sympy import Le
 
 from ..algorithms import fast
 from ..claims import claim
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..participation import Fixed
-from ..quantities import QUANTITIES, check_values, symbol
 from ..setting import Setting
 from .balls import Ball
-from .entries import Rationals, check_kind, entry, indices, matrix, rational, rational_entry, rationals, shown, vector
+from .entries import (
+    CHOSEN,
+    Rationals,
+    check_kind,
+    entry,
+    indices,
+    matrix,
+    rational,
+    rational_entry,
+    rationals,
+    shown,
+    vector,
+)
 from .points import Points
+from .safari_instance import SafariInstance, from_safari, parse_safari, speaks_of_servers
+from .selection_instance import SelectionInstance, parse_selection
+from .stated import (
+    LARGEST,
+    by_vocabulary,
+    check_constants,
+    check_names,
+    check_one_round,
+    check_scope,
+    check_size,
+    constants_of,
+    is_about_one_round,
+    stated_constants,
+    texts,
+)
+from .weights_instance import WeightsInstance, parse_weights
 
 SCHEMA = 1
-
-CHOSEN = "chosen"
-"""What a file has for a step size that the claim chooses."""
-
-FREE = ("young_parameter", "step_constant")
-"""Quantities that neither a federation nor an algorithm has: where a claim speaks of one, the instance states it."""
-
-LARGEST = {
-    "clients": 100, "dimension": 4, "cohort": 10**15, "local_steps": 100, "snapshot_period": 10**15, "rounds": 10**15,
-}  # fmt: skip
-"""What an instance may have: exact arithmetic takes too long beyond."""
-
-LARGEST_ROUND = 300_000
-"""What one round, which is exact throughout, may have of clients * dimension * local_steps * bits: so many bits its
-longest numbers can reach, where the longest number of the instance has ``bits``."""
-
-
-def stated_constants(statement: Claim | str) -> tuple[str, ...]:
-    """The quantities that an instance of the claim states: those that its assumptions speak of, which its federation
-    must respect, and those in ``FREE`` that it uses.
-
-    >>> stated_constants("fast.eq38")
-    ('smoothness', 'gradient_noise', 'dissimilarity', 'strong_convexity', 'young_parameter')
-    """
-    statement = claim(statement) if isinstance(statement, str) else statement
-    free = (name for name in FREE if name in statement.quantities)
-    return (*(assumption.quantity for assumption in statement.assumptions), *free)
-
-
-def is_about_one_round(statement: Claim) -> bool:
-    """Whether the claim speaks of one round from x_0, by its functional or by the hypothesis rounds <= 1."""
-    one_round = Le(symbol("rounds"), 1)
-    return statement.functional.scope == "round" or any(h.relation == one_round for h in statement.hypotheses)
 
 
 @dataclass(frozen=True)
@@ -131,8 +123,8 @@ class Instance:
 
     def check(self, statement: Claim) -> None:
         """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
-        _check_scope(statement, "run", "round")
-        _check_constants(statement, self.constants)
+        check_scope(statement, "run", "round")
+        check_constants(statement, self.constants)
         unknown = sorted(set(statement.choices) - {"local_lr"})
         if unknown:
             raise ValueError(f"{statement.ref} chooses {unknown[0]}: allowed is local_lr")
@@ -148,8 +140,8 @@ class Instance:
         if statement.functional.scope == "round" and self.rounds != 1:
             raise ValueError(f"rounds = {self.rounds}: allowed is 1, the claim is about one round")
         step = Fraction(1) if self.local_lr is None else self.local_lr
-        _check_size("clients", len(self.centres))
-        _check_size("dimension", len(self.start))
+        check_size("clients", len(self.centres))
+        check_size("dimension", len(self.start))
         replace(self, local_lr=step).setting()  # checks shapes, bounds and members
         if is_about_one_round(statement):
             self._check_one_round()
@@ -157,11 +149,7 @@ class Instance:
     def _check_one_round(self) -> None:
         numbers = [v for row in (*self.hessians, *self.centres, self.start) for v in row]
         numbers += [self.local_lr] if isinstance(self.local_lr, Fraction) else []
-        bits = max(v.numerator.bit_length() + v.denominator.bit_length() for v in numbers)
-        size = len(self.centres) * len(self.start) * self.local_steps * bits
-        if size > LARGEST_ROUND:
-            raise ValueError(f"clients * dimension * local_steps * bits = {size}: allowed in one round is at most "
-                             f"{LARGEST_ROUND}")  # fmt: skip
+        check_one_round(numbers, len(self.centres) * len(self.start) * self.local_steps)
 
     def to_json(self) -> dict[str, Any]:
         """The instance as plain data; ``parse`` reads it back."""
@@ -172,8 +160,8 @@ class Instance:
             "claim": self.claim,
             "federation": {
                 "kind": "quadratic",
-                "hessians": [_texts(row) for row in self.hessians],
-                "centres": [_texts(row) for row in self.centres],
+                "hessians": [texts(row) for row in self.hessians],
+                "centres": [texts(row) for row in self.centres],
             },
             "algorithm": {
                 "kind": "fast",
@@ -183,9 +171,9 @@ class Instance:
                 **snapshots,
             },
             "participation": {"kind": "fixed", "members": list(self.members)},
-            "start": _texts(self.start),
+            "start": texts(self.start),
             "rounds": self.rounds,
-            "constants": _by_vocabulary(self.constants),
+            "constants": by_vocabulary(self.constants),
         }
 
 
@@ -199,18 +187,18 @@ class FunctionInstance:
 
     def check(self, statement: Claim) -> None:
         """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
-        _check_scope(statement, "function")
-        _check_constants(statement, self.constants)
-        _check_size("dimension", len(self.points.x))
+        check_scope(statement, "function")
+        check_constants(statement, self.constants)
+        check_size("dimension", len(self.points.x))
 
     def to_json(self) -> dict[str, Any]:
         """The instance as plain data; ``parse`` reads it back."""
         points = self.points
         return {
             "claim": self.claim,
-            "function": {"kind": "quadratic", "curvatures": _texts(points.curvatures), "slope": _texts(points.slope)},
-            "points": {name: _texts(getattr(points, name)) for name in "xyz"},
-            "constants": _by_vocabulary(self.constants),
+            "function": {"kind": "quadratic", "curvatures": texts(points.curvatures), "slope": texts(points.slope)},
+            "points": {name: texts(getattr(points, name)) for name in "xyz"},
+            "constants": by_vocabulary(self.constants),
         }
 
 
@@ -223,15 +211,15 @@ class ValuesInstance:
 
     def check(self, statement: Claim) -> None:
         """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
-        _check_scope(statement, "values")
-        _check_names("values", self.values, statement.quantities, statement)
+        check_scope(statement, "values")
+        check_names("values", self.values, statement.quantities, statement)
 
     def to_json(self) -> dict[str, Any]:
         """The instance as plain data; ``parse`` reads it back."""
-        return {"claim": self.claim, "values": _by_vocabulary(self.values)}
+        return {"claim": self.claim, "values": by_vocabulary(self.values)}
 
 
-AnyInstance = Instance | FunctionInstance | ValuesInstance
+AnyInstance = Instance | SafariInstance | FunctionInstance | WeightsInstance | SelectionInstance | ValuesInstance
 
 
 def parse(data: Mapping[str, Any], statement: Claim | None = None) -> AnyInstance:
@@ -249,13 +237,16 @@ def parse(data: Mapping[str, Any], statement: Claim | None = None) -> AnyInstanc
         statement = claim(ref)
     elif ref != statement.ref:
         raise ValueError(f"claim = {shown(ref)}: allowed is {statement.ref!r}")
-    kinds = {"function": _parse_function, "values": _parse_values}
+    kinds = {"function": _parse_function, "weights": parse_weights, "selection": parse_selection,
+             "values": _parse_values}  # fmt: skip
     instance = kinds.get(statement.functional.scope, _parse_run)(data, statement)
     instance.check(statement)
     return instance
 
 
-def _parse_run(data: Mapping[str, Any], statement: Claim) -> Instance:
+def _parse_run(data: Mapping[str, Any], statement: Claim) -> Instance | SafariInstance:
+    if speaks_of_servers(statement):
+        return parse_safari(data, statement)
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
@@ -293,37 +284,6 @@ def _parse_values(data: Mapping[str, Any], statement: Claim) -> ValuesInstance:
     return ValuesInstance(statement.ref, rationals(data, "values"))
 
 
-def _check_scope(statement: Claim, *scopes: str) -> None:
-    if statement.functional.scope not in scopes:
-        raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
-                         f"allowed with such an instance is one about a {' or '.join(scopes)}")  # fmt: skip
-
-
-def _check_constants(statement: Claim, constants: Mapping[str, Fraction]) -> None:
-    _check_names("constants", constants, stated_constants(statement), statement)
-
-
-def _check_names(what: str, values: Mapping[str, Fraction], names: tuple[str, ...], statement: Claim) -> None:
-    for name in sorted(set(values) - set(names)):
-        raise ValueError(f"{what}: {name} is none of {statement.ref}, allowed are {', '.join(names)}")
-    for name in (name for name in names if name not in values):
-        raise ValueError(f"{name} = None: allowed is {QUANTITIES[name].allowed}")
-    check_values(values)
-
-
-def _check_size(name: str, size: int) -> None:
-    if size > LARGEST[name]:
-        raise ValueError(f"{name} = {size}: allowed in an instance is at most {LARGEST[name]}")
-
-
-def _by_vocabulary(values: Mapping[str, Fraction]) -> dict[str, str]:
-    return {name: str(values[name]) for name in QUANTITIES if name in values}
-
-
-def _texts(values: Rationals) -> list[str]:
-    return [str(value) for value in values]
-
-
 def read_json(path: str | Path) -> dict[str, Any]:
     """The object in a JSON file.
 
@@ -339,14 +299,17 @@ def read_json(path: str | Path) -> dict[str, Any]:
     return data
 
 
-def from_setting(statement: Claim | str, setting: Setting, rounds: int, **given: Fraction) -> Instance:
+def from_setting(statement: Claim | str, setting: Setting, rounds: int, **given: Fraction) -> Instance | SafariInstance:
     """The instance of a setting whose numbers an instance can hold; ``given`` are values of ``FREE``.
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not FAST with a fixed
-            arbitrary set and without replacement; it is said which.
+            arbitrary set and without replacement (SAFARI with fixed participants, where the claim speaks of server
+            rounds); it is said which.
     """
     statement = claim(statement) if isinstance(statement, str) else statement
+    if speaks_of_servers(statement):
+        return from_safari(statement, setting, rounds, given)
     fed, algorithm, participation = setting.federation, setting.algorithm, setting.participation
     if not isinstance(fed, Quadratic):
         raise ValueError(f"federation is {type(fed).__name__}: allowed is Quadratic")
@@ -368,32 +331,6 @@ def from_setting(statement: Claim | str, setting: Setting, rounds: int, **given:
         snapshot_period=algorithm.snapshot_period,
         members=participation.members,
         rounds=rounds,
-        constants=_constants_of(fed, stated_constants(statement), given),
+        constants=constants_of(fed, stated_constants(statement), given),
         snapshot_probability=None if algorithm.periodic else algorithm.snapshot_probability,
     )
-
-
-def _constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    known = {
-        "smoothness": lambda: fed.exact_hessians.max(),
-        "strong_convexity": lambda: min(min(h.diagonal()) for h in fed.exact_hessians),
-        "gradient_noise": lambda: fed.exact_gradient_noise,
-        "dissimilarity": lambda: _root_above(fed.exact_squared_dissimilarity),
-    }
-    missing = [name for name in names if name not in known and name not in given]
-    if missing:
-        raise ValueError(f"{missing[0]} is not in a setting: give it")
-    return {name: given[name] if name in given else known[name]() for name in names}
-
-
-def _root_above(square: Fraction) -> Fraction:
-    """The square root where it is rational, else a rational just above it.
-
-    >>> _root_above(Fraction(9, 4)), float(_root_above(Fraction(2)))
-    (Fraction(3, 2), 1.414213562374)
-    """
-    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
-    if root**2 == square:
-        return root
-    scale = 10**12
-    return Fraction(math.isqrt(square.numerator * scale**2 // square.denominator) + 1, scale)

@@ -9,9 +9,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sympy import Le
 
 from .. import data
-from ..algorithms import fast
+from ..algorithms import fast, safari
 from ..claims import claim as find_claim
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
@@ -21,8 +22,13 @@ from ..participation import IndexBeta
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
+from .runs import limit_of
+from .safari_instance import STEPS, speaks_of_servers
 
 CONFIDENCE = 0.99
+
+SHOWN = ("snapshot_probability", "client_round_probability", "local_lr", "server_lr")
+"""What is said of the algorithm."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ def measure(
         does not) or ``not applicable`` (a hypothesis fails on some replica), with the numbers behind it.
     """
     statement = find_claim(ref)
-    setting = admissible_setting(statement, plan)
+    setting = (tied_setting if speaks_of_servers(statement) else admissible_setting)(statement, plan)
     run = setting.simulate(
         replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress,
         observables=[statement.functional.observable],
@@ -88,8 +94,7 @@ def measure(
         "clients": plan.clients,
         "rounds": plan.rounds,
         "replicas": plan.replicas,
-        "snapshot_probability": float(setting.algorithm.snapshot_probability),
-        "local_lr": float(setting.algorithm.local_lr),
+        **{name: float(value) for name, value in setting.algorithm.quantities().items() if name in SHOWN},
         "slack": {name: float(np.min(slack)) for name, slack in bound.slack.items()},
         "hypotheses_hold": bool(bound.hypotheses_hold),
         "left": mean,
@@ -105,6 +110,28 @@ def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> B
     """The claim with the run quantities that each replica really had."""
     overrides = {name: run.peaks[name] for name in RUN_QUANTITIES if name in statement.quantities}
     return statement.at(setting, rounds=rounds, **overrides)
+
+
+def tied_setting(statement: Claim, plan: RealData) -> Setting:
+    """SAFARI on the plan's federation with q = 1/2 and both step sizes at half of the claim's caps; client rounds
+    follow the plan's law.
+
+    Raises:
+        ValueError: the claim caps a step size not at all.
+    """
+
+    def setting(**steps: float) -> Setting:
+        algorithm = safari(client_round_probability="1/2", local_steps=plan.local_steps, **steps)
+        return Setting(federation(plan), algorithm, IndexBeta(plan.arbitrary_cohort))
+
+    needed = [name for name in statement.quantities if name not in (*STEPS, "rounds")]
+    known = setting(local_lr=1.0, server_lr=1.0).quantities(needed=needed)
+    values = {name: constant.value for name, constant in known.items()}
+    caps = {name: limit_of(statement, name, Le, values) for name in STEPS}
+    for name, cap in caps.items():
+        if cap is None:
+            raise ValueError(f"{name}: {statement.ref} has no cap on it; allowed is a claim that caps both step sizes")
+    return setting(**{name: cap / 2 for name, cap in caps.items()})
 
 
 def admissible_setting(statement: Claim, plan: RealData) -> Setting:

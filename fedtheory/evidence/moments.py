@@ -79,7 +79,7 @@ def exact_errors(setting: Setting, rounds: Any = None) -> ExactErrors:
     with np.errstate(over="ignore", invalid="ignore"):
         states = advance(plan, np.append(start, 0.0), rounds)
     states[~np.isfinite(states).all(1)] = np.inf
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         observed = {name: states[:, :-1] @ weight for name, weight in weights.items()}
     observed = {name: np.where(np.isnan(values), np.inf, values) for name, values in observed.items()}
     initial = float(start @ weights["squared_gradient"])

@@ -151,7 +151,8 @@ class Runs:
         if of_round:
             left = np.array([of_round.left(self.statement.functional)])
         else:
-            left = exact_errors(setting, horizons).functional(self.statement.functional, self.average)
+            with np.errstate(over="ignore"):  # infinite, as it has to be
+                left = exact_errors(setting, horizons).functional(self.statement.functional, self.average)
         terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
                  for value in bound.terms.values()]  # fmt: skip
         seen = np.where((left > 0) & (left < RESOLUTION * self._unit(setting)), 0.0, left)

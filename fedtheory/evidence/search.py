@@ -14,7 +14,11 @@ from ..claims.statement import Claim
 from .confirm import Judgement
 from .found import Found, worst
 from .runs import Runs
+from .safari_instance import speaks_of_servers
+from .safari_runs import SafariRuns
 from .samples import Functions, Values
+from .selection_samples import Selections
+from .weights_samples import EstimatedWeights
 
 ROUNDING = 1e-6
 """A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps
@@ -53,9 +57,9 @@ def search(
 
     What is drawn depends on what the claim speaks of (``functionals.SCOPES``): runs and single rounds of small
     quadratic federations, whose left sides are exact (moment recursions) with horizons up to 10^8 rounds; quadratic
-    functions at some points; values of quantities. A claim whose hypotheses speak about maxima over the run is
-    searched over runs where these are known: deterministic ones, and such random ones as ``trajectory.peak_ranges``
-    encloses. The same seed gives the same search.
+    functions at some points; estimated weights; selections; values of quantities. A claim whose hypotheses speak about
+    maxima over the run is searched over runs where these are known: deterministic ones, and such random ones as
+    ``trajectory.peak_ranges`` encloses. The same seed gives the same search.
 
     Args:
         statement: a claim, which need not be a registered one, or its ref.
@@ -68,7 +72,7 @@ def search(
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     rng = np.random.default_rng(seed)
-    space = SPACES[statement.functional.scope](statement)
+    space = (SafariRuns if speaks_of_servers(statement) else SPACES[statement.functional.scope])(statement)
     tracker = _Tracker(space, candidates + 2 * climbs * steps, progress)
     pool = islice(chain(space.structured(), (space.draw(rng) for _ in range(candidates))), candidates)
     finds: dict[str, list[tuple[Found, Found | None]]] = {}
@@ -86,8 +90,11 @@ def search(
     return SearchReport(statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall)
 
 
-SPACES = {"run": Runs, "round": Runs, "function": Functions, "values": Values}
-"""Where a claim is searched, by its functional's scope."""
+SPACES = {
+    "run": Runs, "round": Runs, "function": Functions, "weights": EstimatedWeights, "selection": Selections,
+    "values": Values,
+}  # fmt: skip
+"""Where a claim is searched, by its functional's scope; one that speaks of server rounds in ``SafariRuns``."""
 
 
 def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
@@ -106,7 +113,10 @@ class _Tracker:
     """Assesses candidates and keeps count."""
 
     def __init__(
-        self, space: Runs | Functions | Values, total: int, progress: Callable[[int, int], None] | None
+        self,
+        space: Runs | Functions | EstimatedWeights | Selections | Values,
+        total: int,
+        progress: Callable[[int, int], None] | None,
     ) -> None:
         self.space, self.total, self.progress = space, total, progress
         self.looked = self.admissible = 0
@@ -151,9 +161,12 @@ def refute(
     >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
     True
     """
+    from .constructions import refuting_point
     from .shrink import charitable_instance
 
     report = search(statement, seed=seed, progress=progress)
     if report.best is None or report.best.ratio <= 1 + ROUNDING:
         return report
+    if speaks_of_servers(find_claim(statement)):
+        return refuting_point(find_claim(statement), report.best) or report
     return charitable_instance(statement, seed=seed) or report

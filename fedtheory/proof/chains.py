@@ -8,9 +8,8 @@ from functools import cache
 
 from ..claims import claim as claim_of
 from ..claims.statement import Claim
-from . import fast
+from . import registry
 from .derivations import Derivation
-from .fast.derivations import DERIVATIONS
 from .steps import Decision, Step, decide_all
 from .tie import tie
 
@@ -56,10 +55,10 @@ class Chain:
         """The claim's readings under which the chain proves it: none if it does not."""
         if self.outcome != "proved":
             return ()
-        fixed = self.derivation.readings
+        covers = self.derivation.options
         return tuple(
             reading for reading in self.claim.readings()
-            if all(fixed.get(name, option) == option for name, option in reading.items())
+            if all(option in (covers(name) or (option,)) for name, option in reading.items())
         )  # fmt: skip
 
     @property
@@ -103,7 +102,8 @@ def proof_of(claim: Claim) -> Chain | None:
 
 def _fitting(claim: Claim) -> list[Derivation]:
     """The derivations of its functional, the one that was written for it first."""
-    return sorted((d for d in DERIVATIONS if d.bounds(claim.functional)), key=lambda d: claim.ref not in d.proves)
+    fitting = (d for d in registry.DERIVATIONS if d.fits(claim))
+    return sorted(fitting, key=lambda d: claim.ref not in d.proves)
 
 
 def _certified(step: Step) -> bool:
@@ -112,7 +112,7 @@ def _certified(step: Step) -> bool:
 
 def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...]) -> Chain:
     """The chain of a derivation's steps, decided, and of those that tie it to the claim."""
-    return Chain(claim, derivation, (*map(fast.decided, fast.needed(derivation.steps)), *tied))
+    return Chain(claim, derivation, (*map(registry.decided, registry.needed(derivation.steps)), *tied))
 
 
 @cache

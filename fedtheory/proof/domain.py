@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import sympy
 
+from ..claims.arithmetic import denominators
 from ..quantities import QUANTITIES, quantity
 from . import smt
 from .polynomials import Ratio
@@ -23,7 +24,9 @@ from .positivity import Certificate, Counterexample, certify, refute
 from .regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from .steps import Evidence, Finding
 
-_SOLVED_FOR = ("local_lr", "strong_convexity", "rounds", "snapshot_probability")
+_SOLVED_FOR = (
+    "local_lr", "server_lr", "strong_convexity", "rounds", "snapshot_probability", "client_round_probability",
+)  # fmt: skip
 """The quantities for which a hypothesis is solved, the first that occurs linearly."""
 
 AUXILIARY = ("log_factor", "excess")
@@ -117,8 +120,8 @@ class Follows:
             return finding
         candidates = self.regions()
         for where in candidates:
-            found = refute(self.expression, where, samples=200)
-            if found is not None and self.refuted_by(found):
+            found = refute(self.expression, where, samples=200, allowed=self.refuted_by)
+            if found is not None:
                 return Finding("gap", (found,))
         for where in candidates[:3]:
             if smt.decide(self.expression, where) is True:
@@ -130,8 +133,12 @@ class Follows:
         return len(evidence) == 1 and isinstance(evidence[0], Counterexample) and self.refuted_by(evidence[0])
 
     def refuted_by(self, found: Counterexample) -> bool:
-        """Whether the counterexample obeys every hypothesis, with 1 for the quantities that it leaves out."""
+        """Whether the counterexample obeys every hypothesis, with 1 for the quantities that it leaves out, and divides
+        by zero nowhere."""
         point = {name: Fraction(value) for name, value in found.point}
+        values = {sympy.Symbol(n): sympy.Rational(x.numerator, x.denominator) for n, x in point.items()}
+        if any(d.xreplace(values) == 0 for d in denominators(self.expression)):
+            return False
         return found.refutes(self.expression, found.region) and self.domain.completed(point) is not None
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
@@ -252,7 +259,8 @@ def _bound(name: str, value: sympy.Expr, upper: bool) -> Part | None:
         return equal(name, value)
     if known.upper < math.inf:
         top = _exactly(known.upper)
-        return interval(name, value, top) if value.is_Rational and value < top else None
+        # where value > top nothing is allowed, and where value < 0 more than is allowed is covered
+        return interval(name, value, top) if value != top else None
     return at_least(name, value)
 
 

@@ -182,13 +182,20 @@ def certify(expression: sympy.Expr, where: Region, polya: int = POLYA) -> Certif
     return None
 
 
-def refute(expression: sympy.Expr, where: Region, samples: int = 1000, seed: int = 0) -> Counterexample | None:
-    """A point of the region at which the expression is negative, or ``None``."""
+def refute(
+    expression: sympy.Expr,
+    where: Region,
+    samples: int = 1000,
+    seed: int = 0,
+    allowed: Callable[[Counterexample], bool] = lambda _: True,
+) -> Counterexample | None:
+    """A point of the region at which the expression is negative, the first that is ``allowed``, or ``None``."""
     inequality = Ratio.of(expression)
     pulled = Ratio.of(where.pull_back(inequality.expression()))
     for parameters in draws(where, samples, seed):
         try:
-            if pulled.at(parameters) < 0 and (found := counterexample_at(inequality, where, parameters)):
+            negative = pulled.at(parameters) < 0
+            if negative and (found := counterexample_at(inequality, where, parameters)) and allowed(found):
                 return found
         except ZeroDivisionError:
             continue

@@ -11,8 +11,8 @@ class Unsupported(ValueError):
     """A form that the comparison with a claim's data does not take."""
 
 
-def solve_choice(chosen: sympy.Expr, name: str) -> tuple[sympy.Expr, list[sympy.Expr]]:
-    """The quantity ``name`` through local_lr, from local_lr = chosen with chosen^2 = A / quantity, and what has to be
+def solve_choice(chosen: sympy.Expr, name: str, step: str = "local_lr") -> tuple[sympy.Expr, list[sympy.Expr]]:
+    """The quantity ``name`` through a step size, from step = chosen with chosen^2 = A / quantity, and what has to be
     >= 0 so that ``chosen`` is.
 
     >>> c, R, K = sympy.symbols("step_constant rounds local_steps")
@@ -23,8 +23,8 @@ def solve_choice(chosen: sympy.Expr, name: str) -> tuple[sympy.Expr, list[sympy.
     rational_part, radicand = _split(chosen)
     scaled = sympy.cancel(rational_part**2 * radicand * x)
     if scaled.has(x):
-        raise Unsupported(f"local_lr = {chosen}: its square is not inversely proportional to {name}")
-    return sympy.cancel(scaled / sympy.Symbol("local_lr") ** 2), [rational_part]
+        raise Unsupported(f"{step} = {chosen}: its square is not inversely proportional to {name}")
+    return sympy.cancel(scaled / sympy.Symbol(step) ** 2), [rational_part]
 
 
 def rooted(summands: Iterable[sympy.Expr], replaced: Mapping[str, sympy.Expr]) -> tuple[sympy.Expr, list[sympy.Expr]]:
@@ -80,6 +80,6 @@ def _draw_root(radicand: sympy.Expr) -> tuple[sympy.Expr, list[sympy.Expr]]:
 def _positive_somewhere(factor: sympy.Expr) -> sympy.Expr:
     """The factor or its negative, whichever is positive at a point where quantities have usual sizes."""
     point = {
-        s: sympy.Rational(1, 2) if s.name == "snapshot_probability" else sympy.Integer(2) for s in factor.free_symbols
+        s: sympy.Rational(1, 2) if s.name.endswith("probability") else sympy.Integer(2) for s in factor.free_symbols
     }
     return factor if factor.subs(point) > 0 else sympy.expand(-factor)

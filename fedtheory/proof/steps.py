@@ -18,6 +18,7 @@ from .regions import Region
 
 if TYPE_CHECKING:
     from .domain import Follows
+    from .needs import Needed
 
 KINDS = (
     "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "definition", "unclear",
@@ -154,7 +155,7 @@ class Ball:
         return self.statement.counterexample() is not None
 
 
-Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows"]
+Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed"]
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ def decide(step: Step, earlier: Mapping[str, Decision] | None = None, certify_on
     """Decide a step: every check, and whether all that it rests on is closed. With ``certify_only`` no counterexample
     is looked for and no solver asked.
 
-    >>> from fedtheory.proof.fast import step
+    >>> from fedtheory.proof.registry import step
     >>> decide(step("a2.22_under_the_cap_1/8")).evidence[0].value
     '-7/32'
     """

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from ..quantities import QUANTITIES
 from .chains import Chain
-from .fast import step as step_of
 from .fast.caps import cap_of
 from .gram import GramCounterexample
 from .positivity import Counterexample
+from .registry import step as step_of
 from .steps import Decision, Evidence, Step
 
 SHORTHANDS = {
@@ -66,7 +66,7 @@ def lines(chain: Chain) -> list[str]:
 def sentence(decision: Decision) -> str:
     """What an open step claims and where it fails, for how large a step size it holds, and what repairs it.
 
-    >>> from fedtheory.proof.fast import decided
+    >>> from fedtheory.proof.registry import decided
     >>> print(sentence(decided("a2.22_under_the_cap_1/8")))
     (21) to (22): it is claimed that 1/2 - 30 z^2 >= 1/4 under the theorem's z <= 1/8 (z = L K eta_c). At L = 1, K = 1,
     eta_c = 1/8 this is off by 7/32: 30/64 > 1/4. It holds for z <= 0.0912 and fails for z = 0.0914. What follows it

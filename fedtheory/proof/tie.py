@@ -6,25 +6,28 @@ x*|^2, ...) the claim's coefficient has to be at least the derived one on the cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 
 import sympy
 
-from ..claims.statement import Claim
+from ..claims.statement import Ambiguity, Claim, Hypothesis, slack_of
 from .derivations import Derivation
 from .domain import Domain, Follows, bare, rational
+from .needs import Needed
 from .roots import Unsupported, rooted, solve_choice
 from .steps import Check, Identity, Step
 
 DATA = (
     "gradient_noise", "dissimilarity", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease",
     "full_pseudogradient", "cohort_pseudogradient", "arbitrary_pseudogradient", "displacement", "perturbation",
+    "server_noise", "arbitrary_excess", "arbitrary_drift",
 )  # fmt: skip
 """The quantities that measure a federation or a run; the coefficients of their products are compared one by one."""
 
-_OF_ANY_SIGN = ("objective_decrease",)
+_OF_ANY_SIGN = ("objective_decrease", "arbitrary_excess")
 _SYMBOLS = tuple(map(sympy.Symbol, DATA))
-_ETA, _LOG = sympy.Symbol("local_lr"), sympy.Symbol("log_factor")
+_ETA, _LOG, _ROUNDS = map(sympy.Symbol, ("local_lr", "log_factor", "rounds"))
 
 
 def tie(claim: Claim, derivation: Derivation) -> tuple[Step, ...]:
@@ -38,9 +41,33 @@ def tie(claim: Claim, derivation: Derivation) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def domain_of(claim: Claim) -> Domain:
-    """The claim's hypotheses; one that has several readings says nothing here."""
-    return Domain(tuple((h.name, bare(h.slack)) for h in claim.hypotheses if not h.alternatives))
+def domains_of(claim: Claim, derivation: Derivation) -> Iterator[tuple[str, Domain]]:
+    """A suffix for names and the claim's hypotheses, for each combination of the options that the derivation covers. A
+    hypothesis with several readings of which the derivation does not speak says nothing."""
+    options = {}
+    for ambiguity in claim.ambiguities:
+        covered = [o for o in derivation.options(ambiguity.name) or () if o in ambiguity.options]
+        if covered and any(_decides(ambiguity, h) for h in claim.hypotheses):
+            options[ambiguity] = covered
+    for chosen in itertools.product(*options.values()):
+        reading = dict(zip(options, chosen, strict=True))
+        slacks = [(h.name, bare(_read(h, reading))) for h in claim.hypotheses if _read(h, reading) is not None]
+        several = [o for a, o in reading.items() if len(options[a]) > 1]
+        yield "".join(f".{o}" for o in several).replace(" ", "_"), Domain(tuple(slacks))
+
+
+def _decides(ambiguity: Ambiguity, hypothesis: Hypothesis) -> bool:
+    """Whether the ambiguity says which of the hypothesis' readings is meant."""
+    return bool(hypothesis.alternatives) and set(hypothesis.alternatives) < set(ambiguity.options)
+
+
+def _read(hypothesis: Hypothesis, reading: dict[Ambiguity, str]) -> sympy.Expr | None:
+    if not hypothesis.alternatives:
+        return hypothesis.slack
+    for ambiguity, option in reading.items():
+        if _decides(ambiguity, hypothesis):
+            return slack_of(hypothesis.alternatives.get(option, hypothesis.relation))
+    return None
 
 
 def _words(claim: Claim, derivation: Derivation) -> Iterator[Step]:
@@ -51,8 +78,10 @@ def _words(claim: Claim, derivation: Derivation) -> Iterator[Step]:
         says = f"assumes a bound on {quantity}" if quantity in made else f"does not assume a bound on {quantity}"
         yield _word(f"claim.assumes.{quantity}", claim, says, kind)
     options = {a.name: a.options for a in claim.ambiguities}
-    for name, option in derivation.readings.items():
-        known = option in options.get(name, ())
+    for name in derivation.readings:
+        covered = derivation.options(name)
+        known = bool({*covered} & {*options.get(name, ())})
+        option = " or ".join(o for o in covered if o in options[name] or not known) if name in options else covered[0]
         says = f"read with {name} = {option}" if known else f"cannot be read with {name} = {option}"
         yield _word(f"claim.reading.{name}", claim, says, "definition" if known else "unclear")
     for name in sorted(options.keys() - derivation.readings.keys()):
@@ -66,30 +95,64 @@ def _word(name: str, claim: Claim, says: str, kind: str) -> Step:
 
 
 def _from_data(claim: Claim, derivation: Derivation) -> Iterator[Step]:
-    domain = domain_of(claim)
+    for suffix, domain in domains_of(claim, derivation):
+        yield from _under_hypotheses(claim, derivation, domain, suffix)
+
+
+def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suffix: str) -> Iterator[Step]:
     if derivation.right_side is None:
         right = bare(claim.right_side)
         difference = right - bare(claim.functional.expression)
         yield _step("claim.value", claim, f"{claim.functional.meaning} is at most {right}", difference, domain)
         return
-    chosen = bare(claim.choices["local_lr"]) if "local_lr" in claim.choices else None
-    if chosen is not None and chosen.has(sympy.log):
-        yield from _minimum_of_steps(claim, derivation, domain, chosen)
+    choices = {name: bare(choice) for name, choice in claim.choices.items()}
+    if any(choice.has(sympy.log) for choice in choices.values()):
+        if set(choices) != {"local_lr"}:
+            raise Unsupported(f"the claim chooses {' and '.join(choices)}, with a logarithm")
+        yield from _minimum_of_steps(claim, derivation, domain, choices["local_lr"])
         return
-    right = bare(claim.right_side)
-    if chosen is not None:
-        rounds, conditions = solve_choice(chosen, "rounds")
-        domain = Domain(domain.slacks, (("rounds", rounds),))
-        for i, condition in enumerate(conditions, 1):
-            yield _step(f"claim.choice.{i}", claim, f"{condition} >= 0, for the step size chosen", condition, domain)
-    yield from _needs(claim, derivation, domain)
-    yield from compare(claim, right, derivation.right_side, domain)
+    put_in, rounds, conditions = _chosen(choices)
+    domain = Domain(tuple((name, slack.xreplace(put_in)) for name, slack in domain.slacks), rounds)
+    for i, condition in enumerate(conditions, 1):
+        says = f"{condition} >= 0, for the step size chosen"
+        yield _step(f"claim.choice.{i}{suffix}", claim, says, condition, domain)
+    yield from _needs(claim, derivation, domain, put_in, suffix)
+    right = bare(claim.right_side).xreplace(put_in)
+    yield from compare(claim, right, derivation.right_side.xreplace(put_in), domain, suffix)
 
 
-def _needs(claim: Claim, derivation: Derivation, domain: Domain, suffix: str = "") -> Iterator[Step]:
-    for name, slack in derivation.needs:
+Replacements = tuple[tuple[str, sympy.Expr], ...]
+
+
+def _chosen(
+    choices: Mapping[str, sympy.Expr],
+) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
+    """What stands for the chosen quantities; for the rounds, if a step size is chosen through their root; and what has
+    to be >= 0 for that."""
+    names = {sympy.Symbol(name) for name in choices}
+    if any(choice.free_symbols & names for choice in choices.values()):
+        raise Unsupported("a chosen quantity is chosen through another one")
+    if all(rational(choice) for choice in choices.values()):
+        return {sympy.Symbol(name): choice for name, choice in choices.items()}, (), list(choices.values())
+    first = next(name for name in ("server_lr", "local_lr") if name in choices)
+    rounds, conditions = solve_choice(choices[first], "rounds", first)
+    put_in = {}
+    for name, choice in choices.items():
+        if name != first:
+            put_in[sympy.Symbol(name)], more = rooted([choice], {"rounds": rounds})
+            conditions = [*conditions, *more]
+    return put_in, (("rounds", rounds),), conditions
+
+
+def _needs(
+    claim: Claim, derivation: Derivation, domain: Domain, put_in: Mapping[sympy.Symbol, sympy.Expr], suffix: str = ""
+) -> Iterator[Step]:
+    for name, need in derivation.needs:
+        slack = sympy.cancel(need.xreplace(put_in)) if put_in else need
+        if not rational(slack):
+            raise Unsupported(f"claim.needs.{name}: not rational: {slack}")
         says = f"the claim's hypotheses give {sympy.factor(slack)} >= 0"
-        yield _step(f"claim.needs.{name}{suffix}", claim, says, slack, domain)
+        yield Step(f"claim.needs.{name}{suffix}", claim.source, says, "polynomial", (Needed(slack, domain),))
 
 
 def compare(
@@ -152,13 +215,25 @@ def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
 
 
 def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Expr]]:
-    """c exp(E) >= c' exp(E') from c >= c' and E >= E': the c, the c', and the differences of exponents."""
-    if not any(t.has(sympy.exp) for t in (*claimed, *shown)):
+    """c exp(E) >= c' exp(E') from c >= c' and E >= E', and c B^rounds >= c' B'^rounds from c >= c' and B >= B' >= 0:
+    the c, the c', and what has to be >= 0."""
+    if not any(t.has(sympy.exp) or _powers(t) for t in (*claimed, *shown)):
         return claimed, shown, []
-    if not (len(claimed) == len(shown) == 1 and _is_exponential(claimed[0]) and _is_exponential(shown[0])):
-        raise Unsupported(f"exponentials that are not compared one to one: {claimed} and {shown}")
-    (factor, exponent), (other_factor, other) = _split_exponential(claimed[0]), _split_exponential(shown[0])
-    return [factor], [other_factor], [sympy.together(exponent - other)]
+    if len(claimed) == len(shown) == 1 and all(map(_is_exponential, (*claimed, *shown))):
+        (factor, exponent), (other_factor, other) = _split_exponential(claimed[0]), _split_exponential(shown[0])
+        return [factor], [other_factor], [sympy.together(exponent - other)]
+    if len(claimed) == len(shown) == 1 and len(_powers(claimed[0])) == len(_powers(shown[0])) == 1:
+        (power,), (other_power,) = _powers(claimed[0]), _powers(shown[0])
+        factor, other_factor = claimed[0] / power, shown[0] / other_power
+        if factor.is_nonnegative and other_factor.is_nonnegative:
+            base, other_base = power.base, other_power.base
+            return [factor], [other_factor], [sympy.together(base - other_base), sympy.together(other_base)]
+    raise Unsupported(f"exponentials that are not compared one to one: {claimed} and {shown}")
+
+
+def _powers(term: sympy.Expr) -> list[sympy.Pow]:
+    """The factors B^rounds."""
+    return [f for f in sympy.Mul.make_args(term) if f.is_Pow and f.exp == _ROUNDS]
 
 
 def _is_exponential(term: sympy.Expr) -> bool:
@@ -214,10 +289,7 @@ def _minimum_of_steps(claim: Claim, derivation: Derivation, domain: Domain, chos
             where = Domain(slacks, (("log_factor", sympy.Symbol("excess") + step / factor),))
             derived = derivation.right_side.xreplace(put_in)
             yield from compare(claim, right, derived, where, suffix, case)
-    for name, slack in derivation.needs:
-        yield _step(
-            f"claim.needs.{name}", claim, f"the claim's hypotheses give {sympy.factor(slack)} >= 0", slack, domain
-        )
+    yield from _needs(claim, derivation, domain, {})
 
 
 def _step(name: str, claim: Claim, says: str, expression: sympy.Expr, domain: Domain) -> Step:

@@ -44,9 +44,10 @@ def test_slopes(each: Claim) -> None:
         leading = (
             compiled(g.coefficient)(GENERIC) * far["rounds"] ** float(g.power) * np.log(far["rounds"]) ** float(g.logs)
         )
-        # log(c R) / log(R) - 1 = log(c) / log(R), at most 0.1 and halved by squaring R; all else is exact.
+        # log(c R) / log(R) - 1 = log(c) / log(R), at most 0.1 and halved by squaring R; all else is exact, or off by
+        # powers of R that are below rounding.
         off = np.abs(value - leading) / np.where(leading == 0, 1, np.abs(leading))
-        assert (off[0] < 0.1 and off[1] <= 0.51 * off[0]) if g.logs else (off < 1e-12).all()
+        assert (off < 1e-12).all() or (g.logs and off[0] < 0.1 and off[1] <= 0.51 * off[0])
     limit = sum(compiled(t.expression)(far) * np.ones(2) for t in each.terms)[1]
     if found.floor != sympy.oo:
         assert limit == pytest.approx(float(compiled(found.floor)(GENERIC)), rel=1e-12, abs=1e-15)
@@ -142,7 +143,7 @@ def test_each_way_out_of_printed_rates() -> None:
 
 
 def test_the_premise_asks_no_more_than_its_corollary() -> None:
-    refs = {each.ref: premise(each) for each in all_claims() if each.choices}
+    refs = {each.ref: premise(each) for each in all_claims() if each.choices and each.paper == "fast"}
     assert {ref: found and found.ref for ref, found in refs.items()} == {
         "fast.cor1@main": "fast.thm1@main", "fast.cor1@appendix": "fast.thm1@main",
         "fast.cor1@corrected": "fast.thm1@corrected", "fast.cor2@main": "fast.thm1@main",

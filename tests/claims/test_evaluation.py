@@ -17,10 +17,12 @@ import fedtheory
 from fedtheory.claims import all_claims, claim
 from fedtheory.claims.arithmetic import CHUNK, compiled_slack, compiled_term, exact_slack, fold, two_sided_denominators
 from fedtheory.claims.statement import Claim, Hypothesis, slack_of
-from fedtheory.quantities import QUANTITIES, RUN_QUANTITIES, check_values, symbol, symbols
+from fedtheory.quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, check_values, symbol, symbols
 
 CLAIMS = {c.ref: c for c in all_claims()}
 every_claim = pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
+
+OF_A_RUN = (*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES)
 
 TYPICAL = {
     "smoothness": 2.0, "strong_convexity": 0.5, "gradient_noise": 3.0, "dissimilarity": 2.0,
@@ -29,7 +31,9 @@ TYPICAL = {
     "snapshot_period": 4, "peak_full_pseudogradient": 30.0, "peak_arbitrary_pseudogradient": 50.0,
     "peak_cohort_pseudogradient": 25.0, "gradient_norm": 2.0, "objective_decrease": -1.0, "full_pseudogradient": 3.0,
     "cohort_pseudogradient": 5.0, "arbitrary_pseudogradient": 7.0, "young_parameter": 0.5, "step_constant": 0.75,
-    "displacement": 3.0, "perturbation": 2.0,
+    "displacement": 3.0, "perturbation": 2.0, "server_noise": 1.5, "server_lr": 0.02, "client_round_probability": 0.25,
+    "peak_server_gradient": 30.0, "least_server_gradient": 20.0, "least_arbitrary_pseudogradient": 10.0,
+    "least_client_progress": 0.01, "peak_client_progress": 0.02, "arbitrary_excess": 2.0, "arbitrary_drift": 0.1,
 }  # fmt: skip
 
 
@@ -145,13 +149,13 @@ def test_whole_numbers_and_floats_are_the_same(each: Claim) -> None:
 @every_claim
 def test_each_missing_quantity_is_named(each: Claim) -> None:
     values = typical(each)
-    for name in set(values) - set(RUN_QUANTITIES):
+    for name in set(values) - set(OF_A_RUN):
         with pytest.raises(ValueError) as caught:
             each.evaluate(**{other: value for other, value in values.items() if other != name})
         assert str(caught.value) == f"{each.ref} needs {name}"
     with pytest.raises(ValueError) as caught:
         each.evaluate()
-    assert str(caught.value) == f"{each.ref} needs " + ", ".join(n for n in inputs(each) if n not in RUN_QUANTITIES)
+    assert str(caught.value) == f"{each.ref} needs " + ", ".join(n for n in inputs(each) if n not in OF_A_RUN)
 
 
 @every_claim
@@ -173,9 +177,9 @@ def test_known_but_unused_names_are_accepted_and_change_nothing(each: Claim) -> 
 
 @every_claim
 def test_hypotheses_about_the_run_are_undecided_without_it(each: Claim) -> None:
-    values = {name: value for name, value in typical(each).items() if name not in RUN_QUANTITIES}
+    values = {name: value for name, value in typical(each).items() if name not in OF_A_RUN}
     bound = each.evaluate(**values)
-    about_the_run = [h.name for h in each.hypotheses if {s.name for s in h.slack.free_symbols} & set(RUN_QUANTITIES)]
+    about_the_run = [h.name for h in each.hypotheses if {s.name for s in h.slack.free_symbols} & set(OF_A_RUN)]
     assert [name for name, slack in bound.slack.items() if slack is None] == about_the_run
     if all(slack >= 0 for slack in bound.slack.values() if slack is not None):
         assert bound.hypotheses_hold is (None if about_the_run else True)
@@ -285,6 +289,19 @@ def test_folding_a_minimum_and_what_it_refuses() -> None:
     for beyond in (sympy.sqrt(x), sympy.log(x)):
         with pytest.raises(ValueError, match="no exact arithmetic for"):
             fold(beyond, values, to_fraction)
+
+
+def test_a_whole_power_is_exact_and_its_base_in_the_unit_interval() -> None:
+    rate, R = symbols("local_lr", "rounds")
+    power, values = (1 - rate) ** R, {"local_lr": Fraction(1, 3), "rounds": Fraction(5)}
+    assert fold(power, values, to_fraction) == Fraction(32, 243)
+    balls = {name: arb(fmpq(v.numerator, v.denominator)) for name, v in values.items()}
+    ball = fold(power, balls, lambda c: arb(int(c.p)) / int(c.q))
+    assert ball.contains(arb(fmpq(32, 243))) and float(ball.rad()) < 1e-15
+    assert fold(power, values | {"local_lr": Fraction(1)}, to_fraction) == 0
+    for outside in (Fraction(5, 4), Fraction(3)):
+        with pytest.raises(ValueError, match=r"1 - local_lr = -.*: allowed is a number in \[0, 1\]"):
+            fold(power, values | {"local_lr": outside}, to_fraction)
 
 
 # Division by zero: one rule, for floats and for exact numbers.

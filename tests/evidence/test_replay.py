@@ -22,6 +22,7 @@ from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
 from fedtheory.evidence.constructions import CONSTRUCTIONS, biased_quartet, construct
 from fedtheory.evidence.instance import FunctionInstance, Instance, parse, read_json
 from fedtheory.evidence.points import Points
+from fedtheory.evidence.safari_constructions import CONSTRUCTIONS as SAFARI
 
 QUARTET = biased_quartet("fast.thm1@main", rounds=10**5, cohort=4, local_lr=Fraction(1, 200))
 
@@ -378,4 +379,4 @@ def test_published_instances(ref):
 
 
 def test_every_published_file_has_a_construction():
-    assert {path.stem for path in PUBLISHED.iterdir()} == set(CONSTRUCTIONS)
+    assert {path.stem for path in PUBLISHED.iterdir()} == set(CONSTRUCTIONS | SAFARI)

@@ -10,12 +10,13 @@ import sympy
 
 from fedtheory.claims import claim
 from fedtheory.claims.statement import slack_of
-from fedtheory.proof.fast import STEPS, decided, needed, step
+from fedtheory.proof.fast import STEPS
 from fedtheory.proof.fast.caps import CAPS, cap_of
 from fedtheory.proof.fast.coefficients_a2 import squared_cap, squared_z
 from fedtheory.proof.fast.coefficients_a3 import CONTRACTION, all_hypotheses_hold
 from fedtheory.proof.fast.tables import K, L, eta, h, m, mu, q, z
 from fedtheory.proof.positivity import Certificate, Counterexample, prove
+from fedtheory.proof.registry import decided, needed, step
 from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_all, evidence_data, evidence_from
 from fedtheory.quantities import QUANTITIES
 

@@ -9,9 +9,9 @@ import pytest
 import sympy
 
 from fedtheory.proof import smt
-from fedtheory.proof.fast import STEPS, decided
 from fedtheory.proof.positivity import Certificate, Counterexample
 from fedtheory.proof.regions import nonnegative, region
+from fedtheory.proof.registry import STEPS, decided
 from fedtheory.proof.steps import Nonnegative
 
 x = sympy.Symbol("x")

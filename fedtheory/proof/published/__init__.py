@@ -13,9 +13,8 @@ from pathlib import Path
 from ...claims import all_claims
 from ...claims import claim as claim_of
 from ...files import write_beside
-from .. import fast
+from .. import registry
 from ..chains import Chain, prove
-from ..fast.derivations import DERIVATIONS
 from ..polynomials import fields, list_of, parse_text
 from ..steps import Decision, Finding, Step, conclude, evidence_data, evidence_from
 from ..tie import tie
@@ -38,12 +37,12 @@ def chain_data(chain: Chain) -> dict:
 def publish(folder: Path = FOLDER) -> list[Path]:
     """Decide every claim that has a derivation and write the folder's files; others of its JSON files are removed."""
     chains = [c for c in map(prove, all_claims()) if c.derivation is not None]
-    shared = [_decision_data(fast.decided(name)) for name in fast.needed(s.name for s in fast.STEPS)]
+    shared = [_decision_data(registry.decided(name)) for name in registry.needed(s.name for s in registry.STEPS)]
     regions: list[object] = []
     steps = _with_numbers(shared, regions)
     contents: dict[str, object] = {SHARED: {"regions": regions, "steps": steps}}
     for chain in chains:
-        own = len(fast.needed(chain.derivation.steps))
+        own = len(registry.needed(chain.derivation.steps))
         contents[f"{chain.claim.ref}.json"] = chain_data(chain) | {
             "steps": [_decision_data(d) for d in chain.decisions[own:]]
         }
@@ -75,12 +74,12 @@ def reverify(ref: str, folder: Path = FOLDER) -> Chain:
     if named != ref:
         raise ValueError(f"claim = {named!r}: allowed is {ref!r} in {path.name}")
     claim = claim_of(ref)
-    derivation = next((d for d in DERIVATIONS if d.name == name and d.bounds(claim.functional)), None)
+    derivation = next((d for d in registry.DERIVATIONS if d.name == name and d.fits(claim)), None)
     if derivation is None:
         raise ValueError(f"derivation = {name!r}: none of that name bounds the functional of {ref}")
     text = (Path(folder) / SHARED).read_text()
     shared = _verified_shared(text)
-    decisions = {n: shared[n] for n in fast.needed(derivation.steps)}
+    decisions = {n: shared[n] for n in registry.needed(derivation.steps)}
     chain = Chain(claim, derivation, tuple((decisions | _verified(tie(claim, derivation), steps, ref)).values()))
     if chain.outcome != outcome:
         raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
@@ -90,7 +89,7 @@ def reverify(ref: str, folder: Path = FOLDER) -> Chain:
 @lru_cache(maxsize=4)
 def _verified_shared(text: str) -> Mapping[str, Decision]:
     regions, steps = fields(parse_text(text), "regions", "steps")
-    expected = [fast.step(n) for n in fast.needed(s.name for s in fast.STEPS)]
+    expected = [registry.step(n) for n in registry.needed(s.name for s in registry.STEPS)]
     return _verified(expected, _without_numbers(steps, list_of(regions)), SHARED)
 
 

@@ -1,0 +1,161 @@
+"""Instances of claims about selection: files, and what they refuse."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from fractions import Fraction as F
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from fedtheory.evidence.confirm import ReplayError, judge, replay
+from fedtheory.evidence.constructions import refuting_point
+from fedtheory.evidence.instance import parse
+from fedtheory.evidence.search import search
+from fedtheory.evidence.selection_constructions import CONSTRUCTIONS
+from fedtheory.evidence.selection_instance import SelectionInstance, stated
+from fedtheory.evidence.selection_rounds import SelectionRound, State
+from fedtheory.evidence.selection_runs import SelectionRun
+from fedtheory.evidence.selection_samples import Selections
+from fedtheory.evidence.selection_traces import Trace
+
+CLAIMS = {
+    c.ref: c
+    for m in ("lemmas", "thm1", "eq7", "thm2")
+    for c in import_module(f"fedtheory.claims.flics.{m}").EDITIONS
+    if c.functional.scope == "selection"
+}
+FALLING = list(CONSTRUCTIONS)
+QUICK = [ref for ref in FALLING if ref != "flics.cor1_1@main"]
+
+
+def content(ref: str) -> dict:
+    return json.loads(json.dumps(judge(CONSTRUCTIONS[ref](ref), statement=CLAIMS[ref]).to_json()))
+
+
+@pytest.mark.parametrize("ref", FALLING)
+def test_a_file_holds_the_instance(ref: str) -> None:
+    instance = CONSTRUCTIONS[ref](ref)
+    assert parse(json.loads(json.dumps(instance.to_json())), CLAIMS[ref]) == instance
+
+
+@pytest.mark.parametrize("ref", CLAIMS)
+def test_what_a_search_draws_is_an_instance(ref: str) -> None:
+    space, rng = Selections(CLAIMS[ref]), np.random.default_rng(0)
+    drawn = [c for c in (space.draw(rng) for _ in range(10)) if c is not None]
+    moved = [space.perturb(c, rng, 0.3) for c in drawn]
+    for candidate in filter(None, [*drawn, *moved]):
+        candidate.check(CLAIMS[ref])
+        assert parse(json.loads(json.dumps(candidate.to_json())), CLAIMS[ref]) == candidate
+    assert len(drawn) >= 5
+
+
+@pytest.mark.parametrize("ref", QUICK)
+def test_a_file_replays(ref: str) -> None:
+    assert replay(content(ref), CLAIMS[ref]).instance == CONSTRUCTIONS[ref](ref)
+
+
+def test_the_corollary_replays_and_tells_the_steps() -> None:
+    ref = "flics.cor1_1@main"
+    data = content(ref)
+    chosen = {entry["name"]: float(entry["value"]) for entry in data["chosen"]}
+    assert chosen == {"local_lr": 1 / 8, "global_lr": 1}
+    assert data["selection"]["local_lr"] == "chosen"
+    assert parse(data, CLAIMS[ref]).point.local_lr is None
+
+
+@pytest.mark.parametrize(("ref", "path", "value", "error"), [
+    ("flics.thm1@main", ("selection", "budget", 1), "1/50", ReplayError),
+    ("flics.thm1@main", ("selection", "start"), "2", ReplayError),
+    ("flics.thm1@main", ("constants", "estimate_error"), "1/2", ReplayError),
+    ("flics.thm1@main", ("constants", "descent_constant"), "1/2", ReplayError),
+    ("flics.thm1@main", ("selection", "rounds"), 3, ReplayError),
+    ("flics.thm1@main", ("left",), "0.9", ReplayError),
+    ("flics.thm1@main", ("selection", "local_steps"), 0, ValueError),
+    ("flics.thm1@main", ("selection", "local_lr"), "chosen", ValueError),
+    ("flics.thm1@main", ("selection", "global_lr"), "-1", ValueError),
+    ("flics.thm1@main", ("selection", "availability"), [[7], [1]], ValueError),
+    ("flics.thm1@main", ("selection", "federation", "centres"), ["0", "1"], ValueError),
+    ("flics.thm1@main", ("selection", "group_weight"), ["1/2"], ValueError),
+    ("flics.lemma6@main", ("selection", "estimate"), ["1", "1"], ReplayError),
+    ("flics.lemma6@main", ("selection", "estimate"), ["1", "0"], ValueError),
+    ("flics.lemma6@main", ("selection", "states", 0, "rates"), ["1", "2"], ValueError),
+    ("flics.lemma6@main", ("selection", "states", 0, "probability"), "1/2", ValueError),
+    ("flics.lemma6@main", ("constants", "least_participation"), "0", ValueError),
+    ("flics.lemma6@main", ("constants", "relative_error"), "1", ValueError),
+    ("flics.eq7.e@main", ("selection", "probability"), "1/10", ReplayError),
+    ("flics.eq7.e@main", ("selection", "probability"), "2", ValueError),
+    ("flics.eq7.e@main", ("selection", "clients"), 100, ValueError),
+    ("flics.thm2@main", ("selection", "budget"), ["1", "1"], ValueError),
+    ("flics.thm2@main", ("constants", "least_participation"), "2/3", ValueError),
+])  # fmt: skip
+def test_a_changed_file_is_refused(ref: str, path: tuple, value: object, error: type) -> None:
+    data = copy.deepcopy(content(ref))
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(error):
+        replay(data, CLAIMS[ref])
+
+
+def test_a_point_of_another_kind_is_refused() -> None:
+    one, other = "flics.lemma6@main", "flics.thm1@main"
+    instance = replace(CONSTRUCTIONS[one](one), claim=other)
+    with pytest.raises(ValueError, match="allowed is a SelectionRun, not a SelectionRound"):
+        instance.check(CLAIMS[other])
+
+
+def test_what_an_instance_states() -> None:
+    assert {ref: stated(claim) for ref, claim in CLAIMS.items() if "corrected" in ref and stated(claim)} == {
+        "flics.lemma4@corrected": ("estimate_error", "least_participation"),
+        "flics.eq7.e@corrected": ("relative_error",),
+    }
+    assert stated(CLAIMS["flics.thm1@main"]) == ("estimate_error", "least_participation", "descent_constant")
+
+
+@pytest.mark.parametrize("changes", [
+    {"weight": (F(1, 2),)}, {"estimate": (F(0),)}, {"centres": ()}, {"curvature": F(0)}, {"local_lr": F(0)},
+    {"states": ()}, {"states": (State(F(1), (1,), (F(2),)),)}, {"states": (State(F(1), (6000,), (F(1),)),)},
+])  # fmt: skip
+def test_a_round_with_numbers_out_of_bounds(changes: dict) -> None:
+    point = CONSTRUCTIONS["flics.lemma5@main"]("flics.lemma5@main").point
+    assert isinstance(point, SelectionRound)
+    with pytest.raises(ValueError, match="allowed"):
+        replace(point, **changes)
+
+
+@pytest.mark.parametrize("changes", [
+    {"centres": ()}, {"curvature": F(-1)}, {"local_lr": F(2)}, {"gradient_noise": F(-1)},
+])  # fmt: skip
+def test_a_run_with_numbers_out_of_bounds(changes: dict) -> None:
+    point = CONSTRUCTIONS["flics.thm1@main"]("flics.thm1@main").point
+    assert isinstance(point, SelectionRun)
+    with pytest.raises(ValueError, match="allowed"):
+        replace(point, **changes)
+
+
+def test_a_trace_with_numbers_out_of_bounds() -> None:
+    for parts in (((F(1),), (), ()), ((F(1),), ((1,),), (F(-1),)), ((F(1),), ((-1,),), (F(1),)),
+                  ((F(1),), ((1, 1),), (F(1),))):  # fmt: skip
+        with pytest.raises(ValueError, match="allowed"):
+            Trace(*parts)
+
+
+def test_a_find_is_an_instance_with_short_numbers() -> None:
+    claim = CLAIMS["flics.lemma6@main"]
+    found = search(claim, candidates=40, climbs=1, steps=5).best
+    judgement = refuting_point(claim, found)
+    assert judgement.refutes
+    assert isinstance(judgement.instance, SelectionInstance)
+    assert judgement.instance == found.candidate
+
+
+def test_the_same_seed_gives_the_same_search() -> None:
+    claim = CLAIMS["flics.thm2@corrected"]
+    one, two = (search(claim, candidates=20, climbs=1, steps=5, seed=3) for _ in range(2))
+    assert one.best.candidate == two.best.candidate
+    assert one.best.ratio == two.best.ratio

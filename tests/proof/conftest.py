@@ -1,0 +1,48 @@
+"""Changed claims, for the tests that a proof is lost with what it proves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+import sympy
+from sympy import Le, Rational
+
+from fedtheory.claims.statement import Claim
+
+
+def lowered(expression: sympy.Expr, share: Rational) -> sympy.Expr:
+    """A term times ``share``, or times 2 - ``share`` where it is negative for small values of all quantities."""
+    small = expression.subs(dict.fromkeys(expression.free_symbols, Rational(1, 100)))
+    return expression * (2 - share if small < 0 else share)
+
+
+def changed(this: Claim) -> Iterator[tuple[str, Claim]]:
+    for term in this.terms:
+        others = tuple(t for t in this.terms if t is not term)
+        for name, share in (("half", Rational(1, 2)), ("99%", Rational(99, 100))):
+            yield f"{name} of {term.name}", this.edited("main", "", terms={term.name: lowered(term.expression, share)})
+        if others:
+            yield f"without {term.name}", replace(this, terms=others)
+    for hypothesis in this.hypotheses:
+        name, relation = hypothesis.name, hypothesis.relation
+        yield f"no {name}", replace(this, hypotheses=tuple(h for h in this.hypotheses if h is not hypothesis))
+        if relation.has(sympy.Min):
+            swapped = relation.replace(sympy.Min, lambda *caps: sympy.Max(*caps, evaluate=False))
+            yield f"max for min in {name}", this.edited("main", "", hypotheses={name: swapped})
+        if name.endswith("_cap"):
+            for word, factor in (("1% looser", Rational(101, 100)), ("twice", 2)):
+                looser = Le(relation.lhs, factor * relation.rhs)
+                yield f"{word} {name}", this.edited("main", "", hypotheses={name: looser})
+    for assumption in this.assumptions:
+        yield (
+            f"not assuming {assumption.name}",
+            replace(this, assumptions=tuple(a for a in this.assumptions if a is not assumption)),
+        )
+
+
+@pytest.fixture
+def mutants() -> Callable[[Claim], Iterator[tuple[str, Claim]]]:
+    """(what is changed, the changed claim): every term, hypothesis and assumption of a claim, one at a time."""
+    return changed

@@ -1,0 +1,320 @@
+"""The proofs of SAFARI: every display as expected, every chain with its first open step, and no proof kept that a
+changed claim should lose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import pytest
+import sympy
+from sympy import Le, Rational
+
+from fedtheory.claims import claim as registered
+from fedtheory.claims.safari import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
+from fedtheory.proof import registry, safari
+from fedtheory.proof.chains import Chain, proof_of, prove
+from fedtheory.proof.derivations import algorithm_of
+from fedtheory.proof.domain import Domain
+from fedtheory.proof.needs import Needed
+from fedtheory.proof.safari.derivations import DERIVATIONS
+from fedtheory.proof.text import describe, lines, sentence
+from fedtheory.quantities import symbols
+
+CLAIMS = {c.ref: c for module in (thm4, thm5, corollaries, rounds, rem5) for c in module.EDITIONS}
+K, L, R, eta_c, eta_s, q, G1 = symbols(
+    "local_steps", "smoothness", "rounds", "local_lr", "server_lr", "client_round_probability", "peak_server_gradient"
+)
+_MAXIMA, _GAIN = "s4.54_squares_replaced_by_their_maximum", "s5.83_gain"
+OPEN = {
+    "safari.thm4@main": (_MAXIMA,),
+    "safari.thm4@appendix": (_MAXIMA,),
+    "safari.thm4@submission": (),
+    "safari.thm4@corrected": (),
+    "safari.thm4@sharp": (),
+    # 1/(L + mu) is printed where 1/(L mu) follows; then the condition on q is not the one needed
+    "safari.thm5@main": (_GAIN, "claim.needs.q_condition"),
+    "safari.thm5@appendix": (_GAIN, "claim.needs.q_condition"),
+    "safari.thm5@derived": (),
+    "safari.thm5@corrected": (),
+    "safari.thm5@sharp": (),
+    "safari.cor1.b@main": (_MAXIMA, "claim.form"),
+    "safari.cor1.c@main": (_MAXIMA, "claim.form"),
+    "safari.cor1.a@main": (_MAXIMA,),
+    "safari.cor1.c@submission": (),
+    "safari.cor2@main": (_GAIN, "claim.form"),
+    "safari.eq28@main": (),
+    "safari.eq50@main": (),
+    "safari.eq58@main": (),
+    # (61) needs eta_c <= 2/L
+    "safari.eq65@main": ("claim.needs.convex_step",),
+    "safari.eq77@main": (),
+    "safari.eq83@main": (),
+    "safari.rem5.a@main": ("claim.value",),
+    "safari.rem5.b@main": (),
+}
+"""The open steps of each claim; none for what is proved."""
+REPAIRED = {
+    "safari.eq28@main": ["s4.26"],
+    "safari.eq50@main": ["s4.46_root_of_30LK"],
+    "safari.thm4@submission": ["s4.26", "s4.46_root_of_30LK", "s4.55_squared_step"],
+    "safari.eq77@main": ["s5.61_step", "s5.61_three_steps", "s5.75_cap"],
+    "safari.eq83@main": ["s5.61_step", "s5.61_three_steps", "s5.75_cap", "s5.81"],
+    "safari.thm5@derived": ["s5.61_step", "s5.61_three_steps", "s5.75_cap", "s5.81", "s5.84_sum_of_delta"],
+}
+"""The printed steps that fail and are repaired."""
+
+
+@cache
+def chain(ref: str) -> Chain:
+    return prove(CLAIMS[ref])
+
+
+# Steps -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_step_comes_out_as_derived_by_hand() -> None:
+    found = {s.name: registry.decided(s.name).outcome for s in safari.STEPS}
+    assert found == {s.name: s.expected for s in safari.STEPS}
+
+
+def test_names_are_unique_and_every_step_is_used() -> None:
+    names = [s.name for s in registry.STEPS]
+    assert len(set(names)) == len(names)
+    used = {name for d in registry.DERIVATIONS for name in registry.needed(d.steps)}
+    assert {s.name for s in safari.STEPS} <= used
+
+
+def test_the_displays_are_all_there() -> None:
+    """(25) to (85), but for (66) and (71), which are empty lines: a step's equation names the displays it covers."""
+    covered: set[int] = set()
+    for each in safari.STEPS:
+        if each.printed:
+            numbers = [int(n) for n in "".join(c if c.isdigit() else " " for c in each.equation).split()]
+            ends = "to" in each.equation or "," in each.equation
+            covered |= set(range(min(numbers), max(numbers) + 1)) if numbers and ends else set(numbers)
+    assert set(range(25, 86)) - covered <= {66, 71}
+
+
+def test_three_large_steps_by_hand() -> None:
+    """Noise of size 1 in the first of three steps, F_i = L x^2/2, x_r = x*: exact against what (61) says."""
+    eta_L, gradients, x = Fraction(8, 3), Fraction(0), Fraction(0)
+    for noise in (1, 0, 0):
+        gradients, x = gradients + x, x - eta_L * (x + noise)  # of L = 1, in units of 1/L
+    assert (gradients + 1) ** 2 == Fraction(5, 3) ** 4 > gradients**2 + 3
+    found = registry.decided("s5.61_three_steps").evidence[0]
+    step = Fraction(dict(found.point)["step"])
+    assert step**2 * (2 - step) ** 2 + 3 - (1 - step) ** 4 == Fraction(found.value) < 0
+
+
+# Chains ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ref", CLAIMS)
+def test_the_open_steps(ref: str) -> None:
+    made = chain(ref)
+    assert tuple(d.step.name for d in made.open) == OPEN[ref]
+    assert made.outcome == ("gap" if OPEN[ref] else "proved")
+    repaired = [d.step.name for d in made.decisions if d.outcome == "gap" and d not in made.open]
+    assert repaired == REPAIRED.get(ref, repaired)
+    assert describe(made)["outcome"] == made.outcome and lines(made)[0].startswith(f"{ref}: {made.outcome}")
+    for decision in made.decisions:
+        if not decision.closed and decision.step.printed:
+            assert sentence(decision).startswith(decision.step.equation)
+
+
+def test_every_claim_has_an_expectation_and_its_own_derivation() -> None:
+    assert set(OPEN) == set(CLAIMS) == {ref for d in DERIVATIONS for ref in d.proves}
+    for ref in CLAIMS:
+        assert ref in chain(ref).derivation.proves
+
+
+_PROOFS = {"average": "r = 0..R-1"}
+_SUBMISSION = _PROOFS | {"local gradients": "k = 0..K-1", "root": "root of 30"}
+
+
+@pytest.mark.parametrize(
+    ("ref", "fixed", "free"),
+    [
+        ("thm4@submission", _SUBMISSION, ["q-condition", "kinds of rounds"]),
+        ("thm4@corrected", _PROOFS, ["kinds of rounds"]),
+        ("thm4@sharp", _PROOFS | {"kinds of rounds": "probability"}, []),
+        ("thm5@derived", {"kinds of rounds": "probability"}, []),
+        ("eq50@main", {"root": "root of 30"}, []),
+    ],
+)
+def test_the_readings_under_which_it_is_proved(ref: str, fixed: dict[str, str], free: list[str]) -> None:
+    this = CLAIMS[f"safari.{ref}"]
+    expected = [r for r in this.readings() if all(r[name] == option for name, option in fixed.items())]
+    assert list(chain(this.ref).readings) == expected
+    assert {name for r in expected for name in r} == {*fixed, *free}
+
+
+def test_what_is_said_of_the_sign_and_of_the_root() -> None:
+    said = {d.step.name: sentence(d) for d in chain("safari.eq50@main").decisions if d.outcome == "gap"}
+    assert "1/(4 sqrt(30 L K))" in said["s4.46_root_of_30LK"]
+    assert "z <= 1/(4 sqrt 30) < 1/21" in said["s4.46_root_of_30LK"]
+    (sign,) = [d for d in chain("safari.eq28@main").decisions if d.outcome == "gap"]
+    assert sentence(sign).startswith("(26): it is claimed that the movement is eta_s times")
+
+
+def test_65_holds_for_steps_of_at_most_two_over_L() -> None:
+    this = CLAIMS["safari.eq65@main"]
+    small = Hypothesis("convex_step", Le(eta_c, 2 / L), "")
+    assert proof_of(replace(this, hypotheses=(*this.hypotheses, small))) is not None
+    assert proof_of(replace(this, hypotheses=(*this.hypotheses, replace(small, relation=Le(eta_c, 3 / L))))) is None
+
+
+# Changed claims ------------------------------------------------------------------------------------------------
+
+_ROOT = "the printed root is not the one that the proof reads"
+_NEGATIVE = "a negative term dropped makes the right side larger"
+_TIED = "it follows from the other cap and the tie of the steps"
+_LIMIT = "the limit is 0 for every step size, and 0 times anything is 0"
+IMPLIED = {
+    "eq28@main": {},
+    "eq50@main": {"without pseudogradient": _NEGATIVE, "1% looser step_cap": _ROOT, "twice step_cap": _ROOT},
+    "eq58@main": {"without gradient": _NEGATIVE, **dict.fromkeys(
+        ("no server_cap", "1% looser server_cap", "twice server_cap"), "(58) does not use the cap")},
+    "eq77@main": dict.fromkeys(("half of gradient", "99% of gradient"), "a fourth of it suffices"),
+    "eq83@main": {},
+    "rem5.b@main": dict.fromkeys(
+        ("half of zero", "99% of zero", "no server_cap", "1% looser server_cap", "twice server_cap"), _LIMIT),
+    "thm4@corrected": {"1% looser step_cap": "1/21 suffices"},
+    "thm4@submission": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT},
+    "cor1.c@submission": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT},
+    "thm4@sharp": {},
+    "thm5@derived": {},
+    "thm5@corrected": dict.fromkeys(("no server_cap", "1% looser server_cap", "twice server_cap"), _TIED),
+    "thm5@sharp": {},
+}  # fmt: skip
+FAST_ENOUGH = ("eq28@main", "eq50@main", "eq58@main", "rem5.b@main", "thm4@corrected")
+
+
+@cache
+def proved(this: Claim) -> bool:
+    return proof_of(this) is not None
+
+
+def changed_choices(this: Claim) -> Iterator[tuple[str, Claim]]:
+    for name, choice in this.choices.items():
+        for word, factor in (("twice", 2), ("99% of", Rational(99, 100)), ("minus", -1)):
+            yield f"{word} {name}", replace(this, choices={**this.choices, name: factor * choice})
+        yield f"free {name}", replace(this, choices={n: c for n, c in this.choices.items() if n != name})
+
+
+@pytest.mark.parametrize("name", [n if n in FAST_ENOUGH else pytest.param(n, marks=pytest.mark.slow) for n in IMPLIED])
+def test_only_implied_changes_keep_a_proof(name: str, mutants: Callable) -> None:
+    this = CLAIMS[f"safari.{name}"]
+    assert proved(this)
+    assert {change for change, mutant in mutants(this) if proved(mutant)} == set(IMPLIED[name])
+
+
+@pytest.mark.parametrize("name", ["eq50@main", "eq83@main", "thm4@corrected", "thm5@corrected", "cor1.c@submission"])
+def test_a_changed_choice_loses_the_proof(name: str) -> None:
+    this = CLAIMS[f"safari.{name}"]
+    assert [change for change, mutant in changed_choices(this) if proved(mutant)] == []
+
+
+def test_a_changed_power_loses_the_proof() -> None:
+    this = CLAIMS["safari.thm5@corrected"]
+    rate = thm5.rate
+    distance = symbols("initial_distance")[0] ** 2
+    for power in ((1 - Rational(101, 100) * rate) ** R, (1 - rate) ** (R + 1), sympy.exp(-rate * R), rate**R):
+        assert not proved(this.edited("mine", "", terms={"initial": power * distance})), power
+    assert proved(this.edited("mine", "", terms={"initial": 2 * (1 - rate / 2) ** R * distance}))
+
+
+def with_q_condition(this: Claim, relation: sympy.Rel) -> Claim:
+    condition = Hypothesis("q_condition", relation, "")
+    ambiguities = tuple(a for a in this.ambiguities if a.name != "q-condition")
+    others = tuple(h for h in this.hypotheses if h.name != "q_condition")
+    return replace(this, hypotheses=(*others, condition), ambiguities=(*ambiguities, Q_FIXED))
+
+
+Q_FIXED = Ambiguity("q-condition", ("quotient",), "")
+
+
+def test_minima_are_needed() -> None:
+    """The submitted theorem with the final version's maxima is not proved, and the final one with minima is."""
+    this = CLAIMS["safari.thm4@submission"]
+    maxima = thm4.q_condition(thm4.G1, thm4.G2)
+    assert not proved(replace(this, hypotheses=(maxima, *(h for h in this.hypotheses if h.name != "q_condition"))))
+    g1, g2 = thm4.least_G1, thm4.least_G2
+    assert proved(with_q_condition(this, Le(q, thm4.bound_on_q(g1, g2, eta_s))))
+    # a quarter of the dissimilarity in it, or half a minimum more, is not enough
+    lower = thm4.excess(g2, eta_s) - symbols("dissimilarity")[0] ** 2
+    assert not proved(with_q_condition(this, Le(q, 1 / (lower / ((1 - L * eta_s) * g1) + 1))))
+    assert not proved(with_q_condition(this, Le(q, thm4.bound_on_q(2 * g1, g2, eta_s))))
+    assert not proved(with_q_condition(this, Le(q, thm4.bound_on_q(g1, 2 * g2, eta_s))))
+
+
+def test_the_condition_of_theorem_5_is_needed_as_derived() -> None:
+    this, at_peak = CLAIMS["safari.thm5@derived"], symbols("peak_client_progress")[0]
+    condition = this.hypothesis("q_condition").relation
+    least = thm5.least
+    assert not proved(with_q_condition(this, condition.subs(least, at_peak)))
+    assert not proved(with_q_condition(this, condition.subs(least, 2 * least)))
+    assert not proved(replace(this, hypotheses=this.hypotheses[:1]))
+
+
+@pytest.mark.parametrize("name", ["thm4@corrected", "thm4@sharp", "thm5@sharp"])
+def test_readings_that_the_proof_does_not_cover_lose_it(name: str) -> None:
+    this = CLAIMS[f"safari.{name}"]
+    for ambiguity in this.ambiguities:
+        other = replace(ambiguity, options=("another",))
+        assert not proved(replace(this, ambiguities=tuple(other if a is ambiguity else a for a in this.ambiguities)))
+    assert not proved(replace(this, ambiguities=(*this.ambiguities, Ambiguity("which norm", ("1", "2"), ""))))
+    if name != "thm4@corrected":
+        shares = Ambiguity("kinds of rounds", ("exact shares",), "")
+        others = tuple(a for a in this.ambiguities if a.name != "kinds of rounds")
+        assert not proved(replace(this, ambiguities=(*others, shares)))
+
+
+def test_one_algorithms_proof_is_not_anothers() -> None:
+    """The left sides have the same names: FAST's derivations say nothing of SAFARI's runs."""
+    this, fast = CLAIMS["safari.thm5@corrected"], registered("fast.thm2@corrected")
+    assert (algorithm_of(this), algorithm_of(fast)) == ("safari", "fast")
+    assert not proved(replace(fast, id="safari.thm2")) and not proved(replace(this, id="fast.thm5"))
+    assert proved(replace(this, id="mine.thm5")) and proved(replace(fast, id="mine.thm2"))
+    assert algorithm_of(replace(this, id="mine.thm5", terms=(*this.terms, *fast.terms))) is None
+    # a quantity that neither algorithm knows
+    unknown = Term("more", symbols("snapshot_period")[0])
+    assert algorithm_of(replace(this, id="mine.thm5", terms=(*this.terms, unknown))) is None
+
+
+# Hypotheses almost word for word ------------------------------------------------------------------------------
+
+_q, _x, _y, _T = sympy.symbols("client_round_probability smoothness objective_decrease dissimilarity")
+
+
+def needed(expression: sympy.Expr, slack: sympy.Expr) -> str:
+    check = Needed(expression, Domain((("given", slack),)))
+    found = check.certified()
+    assert (found.outcome == "proved") == check.accepts(found.evidence)
+    assert not check.accepts(("another", *found.evidence))
+    return found.outcome
+
+
+def test_what_one_hypothesis_gives() -> None:
+    assert needed(_y + _x, _y) == needed(3 * _y, 3 * _y) == "proved"
+    assert needed(_y - _x, _y) == needed(-_y, _y) == needed(_y, -_y) == needed(2 * _y + 1, _y) == "unknown"
+
+
+def test_a_quotient_multiplied_out() -> None:
+    """q <= N/D with N >= 0 gives q D <= N, whatever the sign of D; with N of any sign it does not."""
+    assert needed(_x - _q * (_x + _y), _x / (_x + _y) - _q) == "proved"
+    assert needed(_y - _q * (_x + _y), _y / (_x + _y) - _q) == "unknown"
+    assert needed(_x - 2 * _q * (_x + _y), _x / (_x + _y) - _q) == "unknown"
+    assert needed(_q * (_x + _y) - _x, _x / (_x + _y) - _q) == "unknown"
+
+
+def test_a_forged_way_is_refused() -> None:
+    check = Needed(_y + _x, Domain((("given", _y), ("other", _y - _x))))
+    evidence = check.certified().evidence
+    assert evidence[0] == "given" and check.accepts(evidence)
+    assert not check.accepts(evidence[1:]) and not check.accepts(("given",)) and not check.accepts(())
+    assert not Needed(_y + _x, Domain((("given", -_y),))).accepts(evidence)
