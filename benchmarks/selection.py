@@ -2,6 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/selection.py [--json]
     OMP_NUM_THREADS=1 python benchmarks/selection.py --full     # Clarabel on 10^5 rounds too: minutes, and some GB
+    OMP_NUM_THREADS=1 python benchmarks/selection.py --figure figures    # flics.cost.png: cost over rounds and groups
 
 Times are process time, so that other work on the machine counts little. Both sides are warm: every call is made once
 before it is timed, except Clarabel's on 10^5 rounds. Times of cvxpy include its compilation where the model changes
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 import resource
 import statistics
@@ -89,6 +91,62 @@ def offvar_beside_clarabel(rounds: int, label: str, warm: bool) -> dict[str, flo
     }
 
 
+def cost_of_offvar(sizes: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """Seconds for OffVar with its plan, by (rounds, groups)."""
+    problems = {size: trace(*size, 4.0 * size[1]) for size in sizes}
+    return {size: seconds(lambda p=problem: offvar(*p).plan(), repeats=5 if size[0] * size[1] < 1e6 else 1)
+            for size, problem in problems.items()}  # fmt: skip
+
+
+def cost_of_clarabel(sizes: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """The same for the general solver; its objective has to be ours.
+
+    Raises:
+        ValueError: the two objectives differ by more than the solver's tolerance.
+    """
+    from fedtheory.selection.oracle import solve_offvar
+
+    solve_offvar(*trace(10, 2, 8.0))  # the first call imports
+    costs, objectives = {}, []
+    for size in sizes:
+        problem = trace(*size, 4.0 * size[1])
+        costs[size] = seconds(lambda p=problem: objectives.append(solve_offvar(*p)[1]), repeats=1, warm=False)
+        if not math.isclose(objectives[-1], offvar(*problem).objective, rel_tol=1e-5):
+            raise ValueError(f"rounds, groups = {size}: Clarabel's objective {objectives[-1]} is not OffVar's")
+    return costs
+
+
+def plot_cost(folder: Path) -> Path:
+    """``flics.cost.png``: seconds against rounds for 10 groups, and against groups for 1000 rounds."""
+    from matplotlib.figure import Figure
+
+    from fedtheory.report.figures import EXACT, MEASURED, save
+
+    panels = {
+        "rounds T, 10 groups": (0, [(rounds, 10) for rounds in (10**2, 10**3, 10**4, 10**5, 10**6)],
+                                [(rounds, 10) for rounds in (100, 300, 1000, 3000, 10_000)]),
+        "groups M, 1000 rounds": (1, [(1000, groups) for groups in (2, 5, 10, 20, 50, 100, 200)],
+                                  [(1000, groups) for groups in (2, 5, 10, 20, 50)]),
+    }  # fmt: skip
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for panel, (label, (axis, ours, theirs)) in zip(axes, panels.items(), strict=True):
+        lines = (("OffVar with its plan", cost_of_offvar(ours), MEASURED, "o"),
+                 ("cvxpy with Clarabel", cost_of_clarabel(theirs), EXACT, "s"))  # fmt: skip
+        for name, costs, colour, marker in lines:
+            at = [size[axis] for size in costs]
+            panel.loglog(at, list(costs.values()), color=colour, marker=marker, ms=4, lw=1.6, label=name)
+            for size, cost in costs.items():
+                print(f"{name:25} T = {size[0]:>7}, M = {size[1]:>4}: {cost:.3g} s")
+        panel.set_xlabel(label)
+        panel.grid(which="major", color="0.9")
+        panel.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("seconds on one core")
+    axes[0].legend(frameon=False, fontsize=9)
+    save(figure, folder / "flics.cost.png")
+    return folder / "flics.cost.png"
+
+
 def var_beside_clarabel() -> dict[str, float]:
     from fedtheory.selection.oracle import solve_var
 
@@ -122,7 +180,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--full", action="store_true", help="Clarabel on 10^5 rounds too")
+    parser.add_argument("--figure", type=Path, metavar="FOLDER", help="draw the cost over rounds and groups instead")
     options = parser.parse_args()
+    if options.figure:
+        print(plot_cost(options.figure))
+        return
     # The largest problem comes first: peak memory is the process's, and the general solver needs more.
     results = offvar_at_scale() | online_at_scale() | var_beside_clarabel()
     results |= offvar_beside_clarabel(10_000, "10^4", warm=True)

@@ -228,6 +228,8 @@ QUANTITIES: Mapping[str, Quantity] = _table(
     Quantity("objective_error",
              "sum over clients of (participation_probability * weight / clients - the objective's weight)^2, one round",
              DIMENSIONLESS, {"fedau": r"\sum_{n=1}^N\Big(\frac{p_n\omega_t^n}{N}-\varphi_n\Big)^2"}),
+    Quantity("least_objective_weight", "the least weight of a client in the objective", DIMENSIONLESS,
+             {"fedau": r"\min_n\varphi_n"}, upper=1.0),
     Quantity("gradient_bound", "max over x of |grad F(x)|", SLOPE, {"fedau": "G"}),
     Quantity("global_lr", "multiplies the aggregated update", DIMENSIONLESS,
              {"fedau": r"\eta", "flics": r"\eta"}, positive=True),
@@ -247,6 +249,9 @@ QUANTITIES: Mapping[str, Quantity] = _table(
              DIMENSIONLESS, {"flics": r"\sigma_T"}),
     Quantity("selection_proxy", "mean over rounds of sum_j p_j^2 r_j/s^_j^2, r the expected numbers of answers",
              DIMENSIONLESS, {"flics": r"\bar V_T"}),
+    Quantity("rate_spread",
+             "mean over rounds of E[(sum over groups of group_weight * rate / estimate)^2], over the availability",
+             DIMENSIONLESS, {"flics": r"\bar S_T"}),
     Quantity("weight_mismatch",
              "max over groups of |expected answers / estimate - 1|; of a run, its root mean square over rounds",
              DIMENSIONLESS, {"flics": r"\bar\delta_T"}),
@@ -331,14 +336,19 @@ def quantity(name: str) -> Quantity:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """'did you mean ...?' or the list of what is known.
+    """'did you mean ...?' or the list of what is known, cut where it is long.
 
     >>> nearest("cohrt", ["cohort", "rounds"])
     "did you mean 'cohort'?"
+    >>> nearest("x", map(str, range(100)))
+    'known are 0, 1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, ... (100 in all)'
     """
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    more = [f"... ({len(known)} in all)"] if len(known) > 24 else []
+    return f"known are {', '.join((known[:12] if more else known) + more)}"
 
 
 @cache

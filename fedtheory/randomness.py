@@ -25,6 +25,7 @@ class Axis(IntEnum):
     COHORT = 2
     ARBITRARY = 3
     GRADIENT_NOISE = 4
+    SELECTION = 5
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:

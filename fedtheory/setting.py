@@ -35,7 +35,8 @@ class Setting:
         start: x_0, a number (the same in every coordinate) or (D,), in units of x.
 
     Raises:
-        ValueError: a start of the wrong shape or not finite, or a cohort that the federation cannot supply.
+        ValueError: a start of the wrong shape or not finite, a cohort that the federation cannot supply, or an
+            algorithm that needs to know something of the process that it does not know.
     """
 
     federation: Federation
@@ -45,7 +46,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         self.participation.check(self.federation.clients)
-        self.algorithm.check(self.federation.clients)
+        self.algorithm.check(self.federation.clients, self.participation)
         shape = exact_array("start", self.start).shape
         if shape not in ((), (self.federation.dimension,)):
             raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
@@ -62,9 +63,11 @@ class Setting:
 
     @property
     def deterministic(self) -> bool:
-        """Whether every run is the same: no noise, fixed participants or all clients in rounds of every kind, and
-        kinds of round that come periodically or always."""
+        """Whether every run is the same: no noise, fixed participants or all clients in rounds of every kind, none of
+        them selected, and kinds of round that come periodically or always."""
         algorithm, fed = self.algorithm, self.federation
+        if any(kind.selection is not None for kind in algorithm.client_rounds):
+            return False
         everyone = all(own.cohort == fed.clients and not own.replacement for own in algorithm.own_cohorts)
         noise = max(fed.gradient_noise, fed.server_noise if self._has_server_rounds else 0.0)
         alternates = algorithm.period is not None or (not algorithm.adaptive and algorithm.share in (0, 1))
@@ -87,7 +90,9 @@ class Setting:
             known[name] = Constant(value, EXACT, "the algorithm")
         if self._has_server_rounds:
             known["server_noise"] = Constant(self.federation.server_noise, EXACT, "as constructed")
-        known["arbitrary_cohort"] = Constant(self.participation.cohort, EXACT, "the participation process")
+        fewest, most = self.participation.sizes(self.federation.clients)
+        if fewest == most > 0 and all(kind.selection is None for kind in self.algorithm.client_rounds):
+            known["arbitrary_cohort"] = Constant(most, EXACT, "the participation process")
         if rounds is not None:
             known["rounds"] = Constant(rounds, EXACT, "given")
         if needed is None or {"initial_gap", "initial_distance"} & set(needed):
@@ -125,26 +130,27 @@ class Setting:
 
     def _run_quantities(self, rounds: int) -> dict[str, Constant]:
         from .algorithms import Fast
-        from .evidence.trajectory import peaks
+        from .evidence.exact.trajectory import peaks
         from .federations.quadratic import Quadratic
 
-        if not (self.deterministic and isinstance(self.federation, Quadratic) and isinstance(self.algorithm, Fast)):
+        stepwise = isinstance(self.algorithm, Fast) and self.algorithm.plain
+        if not (self.deterministic and isinstance(self.federation, Quadratic) and stepwise):
             return {}
         how = f"maximum over the deterministic run's first {rounds} rounds"
         return {name: Constant(value, EXACT, how) for name, value in peaks(self, rounds).items()}
 
     def _round_quantities(self) -> dict[str, Constant]:
-        from .evidence.one_round import one_round
+        from .evidence.exact.one_round import one_round
         from .federations.quadratic import Quadratic
 
-        if not isinstance(self.federation, Quadratic):
+        if not (isinstance(self.federation, Quadratic) and self.algorithm.plain):
             return {}
         found = one_round(self).quantities()
         return {name: Constant(value, EXACT, "the moments of one round") for name, value in found.items()}
 
     def exact(self, rounds: Any = None) -> Any:
-        """Exact expected errors, for quadratic federations: see ``fedtheory.evidence.moments``."""
-        from .evidence.moments import exact_errors
+        """Exact expected errors, for quadratic federations: see ``fedtheory.evidence.exact.moments``."""
+        from .evidence.exact.moments import exact_errors
 
         return exact_errors(self, rounds)
 

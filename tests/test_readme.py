@@ -25,12 +25,22 @@ def printed(example: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_examples_of_weights_and_selection(tmp_path):
-    weights, selection = examples()[1:]
+    weights, selection = examples()[2:]
     exact, sampled = printed(weights, tmp_path)
     assert all(0 < float(number) < 0.01 for number in exact.split())
     assert all(5 < float(number) < 20 for number in sampled.strip("[]").split())
     totals, objective = printed(selection, tmp_path)[0].split("] ")
     assert totals == "[5. 5." and float(objective.split()[0]) == pytest.approx(0.3, rel=1e-15)
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_example_of_algorithms(tmp_path):
+    biased, *others = printed(examples()[1], tmp_path)
+    # Participants at 1 or -1 or both: the mean settles at (0.01 - 0.81) / 0.91 = -80/91.
+    assert float(biased.split("[")[1].rstrip("]")) == pytest.approx(-80 / 91, rel=1e-8)
+    assert {line.split()[0]: float(line.split()[1]) < 0.3 for line in others} == {
+        "Known": True, "MIFA": True, "FedAUWeights": True,
+    }  # fmt: skip
 
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")

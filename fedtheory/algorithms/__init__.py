@@ -1,20 +1,81 @@
-"""Federated algorithms: a few kinds of round, and a rule that says which kind a round is."""
+"""Federated algorithms: a few kinds of round, and a rule that says which kind a round is.
 
+- `fast`, `safari`: kinds of round that alternate.
+- `fedavg`, `fedprox`, `fedavgm`, `fedadam`, `fedamplify`: one kind of round; local training, or the server, differ.
+- `fedau`, `known_statistics`, `constant_weights`: weights for clients that take part at different rates.
+- `fedvarp`, `mifa`, `afl`: the server remembers every client's latest update.
+- `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients.
+
+A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
+"""
+
+from .aggregation import (
+    MIFA,
+    Aggregation,
+    AverageAll,
+    AverageParticipating,
+    Constant,
+    FedAUWeights,
+    FedVarp,
+    GroupWeights,
+    Known,
+    Updates,
+)
 from .base import Algorithm, ClientRound, ServerRound, Weights
+from .every_round import EveryRound, fedadam, fedamplify, fedavg, fedavgm, fedprox
 from .fast import Fast, fast
+from .flics import flics_adam, flics_avg, naive
 from .linked_steps import check_theorem_4_tie, check_theorem_5_tie, theorem_4_server_lr, theorem_5_server_lr
 from .safari import Safari, safari
+from .selection import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
+from .server import Adam, Amplified, Momentum, Plain, Server
+from .unknown_participation import afl, constant_weights, fedau, fedvarp, known_statistics, mifa
 
 __all__ = [
+    "MIFA",
+    "Adam",
+    "Aggregation",
     "Algorithm",
+    "Amplified",
+    "AverageAll",
+    "AverageParticipating",
     "ClientRound",
+    "Constant",
+    "EveryRound",
     "Fast",
+    "FedAUWeights",
+    "FedVarp",
+    "GroupSelection",
+    "GroupWeights",
+    "Known",
+    "Momentum",
+    "NaiveSelection",
+    "Plain",
     "Safari",
+    "Selection",
+    "Server",
     "ServerRound",
+    "UniformSelection",
+    "Updates",
+    "VarSelection",
     "Weights",
+    "afl",
     "check_theorem_4_tie",
     "check_theorem_5_tie",
+    "constant_weights",
     "fast",
+    "fedadam",
+    "fedamplify",
+    "fedau",
+    "fedavg",
+    "fedavgm",
+    "fedprox",
+    "fedvarp",
+    "flics_adam",
+    "flics_avg",
+    "known_statistics",
+    "mifa",
+    "naive",
     "safari",
     "theorem_4_server_lr",
     "theorem_5_server_lr",

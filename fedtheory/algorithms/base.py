@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +12,9 @@ from torch import Tensor
 
 from ..participation import Keys, Participation, Uniform
 from ..randomness import uniforms, words
+from .aggregation import Aggregation, AverageParticipating, GroupWeights, Known, Memory
+from .selection import Selection, VarSelection
+from .server import Plain, Server
 
 
 @dataclass(frozen=True)
@@ -44,34 +47,82 @@ class Weights:
         return cls(first, np.outer(first, first), clients)
 
 
+PARTICIPANTS_MEAN = AverageParticipating()
+PLAIN = Plain()
+
+
 @dataclass(frozen=True)
 class ClientRound:
-    """Clients train, the server averages: x_{r+1} = sum_i w_i x_{i,K}, with w_i = N_i / sum_j N_j and
+    """Clients train, the server aggregates. For every participant i, with k = 0..local_steps - 1,
 
-        x_{i,0} = x_r,    x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise),    k = 0..local_steps - 1.
+        x_{i,0} = x_r,    x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise + proximal (x_{i,k} - x_r)),
+        delta_i = x_{i,K} - x_r;
+
+    ``aggregation`` makes one update Delta of the delta_i, and ``server`` makes x_{r+1} of x_r and Delta. By default
+    x_{r+1} = sum_i w_i x_{i,K} with w_i = N_i / sum_j N_j. In a round without participants x and what the server
+    remembers stay as they are; what the aggregation and the selection remember goes on.
 
     Attributes:
         local_steps: K.
         local_lr: in units of x^2/F.
         uniform: the cohort that this kind of round draws for itself; ``None``: whoever the setting's participation
             process brings.
+        proximal: in units of F/x^2; 0 is SGD.
+        selection: whom the server takes of them; ``None``: all.
+        aggregation, server: see their modules.
     """
 
     local_steps: int
     local_lr: Fraction
     uniform: Uniform | None = None
+    proximal: Fraction = Fraction(0)
+    selection: Selection | None = None
+    aggregation: Aggregation = PARTICIPANTS_MEAN
+    server: Server = PLAIN
+
+    @property
+    def parts(self) -> tuple[Selection | None, Aggregation, Server]:
+        """All that may remember something."""
+        return self.selection, self.aggregation, self.server
+
+    @property
+    def plain(self) -> bool:
+        """Whether clients run SGD and the server takes the mean of the participants' models."""
+        return self.proximal == 0 and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+
+    def bound(self, participation: Participation, clients: int) -> ClientRound:
+        """The same kind of round, with what its parts take from the process that brings its participants.
+
+        Raises:
+            ValueError: a part does not fit so many clients, or the process lacks what it needs.
+        """
+        process = participation if self.uniform is None else self.uniform
+        if self.selection is not None:
+            self.selection.check(clients)
+            if isinstance(self.aggregation, Known):
+                raise ValueError("aggregation = Known: allowed without a selection only, which changes who takes part")
+        if isinstance(self.aggregation, GroupWeights) and not isinstance(self.selection, VarSelection):
+            raise ValueError(f"selection = {self.selection}: allowed with GroupWeights is a VarSelection")
+        return replace(self, aggregation=self.aggregation.bound(process, clients))
+
+    def initial(self, x: Tensor, clients: int) -> Memory:
+        """What the parts remember before round 0, for the iterates x (replicas, D)."""
+        selected = {} if self.selection is None else self.selection.initial(x)
+        return selected | self.aggregation.initial(x, clients) | self.server.initial(x)
 
     def weights(self, participation: Participation, clients: int, exact: bool = False) -> Weights:
         """The moments of N_i / cohort, in Fractions if ``exact``.
 
         Raises:
-            ValueError: Fractions are asked for and the process knows floats only; or the process has no cohort, or no
-                moments that are the same in every round.
+            ValueError: Fractions are asked for and the process knows floats only; the process has no cohort, or no
+                moments that are the same in every round; or the round is not ``plain``.
 
         >>> found = ClientRound(1, Fraction(1, 2), Uniform(2)).weights(Uniform(1), clients=4, exact=True)
         >>> found.first[0] / found.divisor, found.second[0, 1] / found.divisor**2
         (Fraction(1, 4), Fraction(1, 24))
         """
+        if not self.plain:
+            raise ValueError(f"{self}: allowed is a round of SGD whose models are averaged")
         process = participation if self.uniform is None else self.uniform
         inclusion = process.inclusion(clients)
         if not exact:
@@ -138,10 +189,26 @@ class Algorithm(ABC):
         q = probability if self.adaptive and probability is not None else float(self.share)
         return uniforms(words(keys.seed, keys.axis, keys.replica_ids, round)) < q
 
-    def check(self, clients: int) -> None:
-        """Raise ``ValueError`` if a kind of round cannot draw its cohort from so many clients."""
+    @property
+    def client_rounds(self) -> list[ClientRound]:
+        """The kinds of round in which clients train."""
+        return [kind for kind in self.kinds if isinstance(kind, ClientRound)]
+
+    @property
+    def plain(self) -> bool:
+        """Whether clients run SGD and the server takes the mean of the participants' models, in all client rounds."""
+        return all(kind.plain for kind in self.client_rounds)
+
+    def check(self, clients: int, participation: Participation) -> None:
+        """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process; or if kinds
+        of round differ in parts that remember something: whose would the memory be?"""
         for uniform in self.own_cohorts:
             uniform.check(clients)
+        for kind in self.client_rounds:
+            kind.bound(participation, clients)
+        used = {kind.parts for kind in self.client_rounds}
+        if len(used) > 1 and any(part is not None and part.remembers for parts in used for part in parts):
+            raise ValueError(f"kinds = {self.kinds}: allowed are the same parts in all of them, where parts remember")
 
     @abstractmethod
     def quantities(self) -> dict[str, float]:

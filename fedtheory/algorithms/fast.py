@@ -8,7 +8,6 @@ the training accuracy (Algorithm 2).
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -18,6 +17,8 @@ from ..exact import exact_number
 from ..participation import Keys, Uniform
 from ..quantities import check_values
 from .base import Algorithm, ClientRound
+from .checks import at_least_zero, below_one
+from .server import Momentum, Plain
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Fast(Algorithm):
     fixed_probability: Fraction | None = None
     adaptivity: Fraction | None = None
     replacement: bool = False
+    proximal: Fraction = Fraction(0)
+    momentum: Fraction = Fraction(0)
 
     @property
     def uniform(self) -> Uniform:
@@ -41,8 +44,9 @@ class Fast(Algorithm):
     @property
     def kinds(self) -> tuple[ClientRound, ClientRound]:
         """A snapshot, and an arbitrary round; local training is the same in both."""
-        snapshot = ClientRound(self.local_steps, self.local_lr, self.uniform)
-        return snapshot, ClientRound(self.local_steps, self.local_lr)
+        server = Momentum(Fraction(1), self.momentum) if self.momentum else Plain()
+        arbitrary = ClientRound(self.local_steps, self.local_lr, proximal=self.proximal, server=server)
+        return replace(arbitrary, uniform=self.uniform), arbitrary
 
     @property
     def periodic(self) -> bool:
@@ -101,11 +105,14 @@ class Fast(Algorithm):
         return (probability + float(self.adaptivity) * (accuracy_before - accuracy)).clamp(0, 1)
 
     def quantities(self) -> dict[str, float]:
-        """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I.
+        """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I. None with a
+        proximal term or momentum, of which no claim speaks.
 
         Raises:
             ValueError: the snapshots are adaptive: claims speak of one q, which depends on the run here.
         """
+        if not self.plain:
+            return {}
         known = {
             "cohort": self.cohort,
             "local_lr": float(self.local_lr),
@@ -124,6 +131,8 @@ def fast(
     snapshot_probability: float | str | Fraction | None = None,
     adaptivity: float | str | Fraction | None = None,
     replacement: bool = False,
+    proximal: float | str | Fraction = 0,
+    momentum: float | str | Fraction = 0,
 ) -> Fast:
     """FAST with snapshots in the rounds 0, I, 2I, ..., or with probability q in every round, or with a probability
     that follows the training accuracy:
@@ -141,11 +150,14 @@ def fast(
         snapshot_period, snapshot_probability, adaptivity: exactly one of them (I, q, lambda). Adaptivity is a number
             >= 0, without units; 0 means no snapshots, the paper's default is 1.
         replacement: whether a snapshot's cohort is drawn with replacement.
+        proximal: >= 0, pulls local training back to the server's model (FAST on FedProx), in units of F/x^2.
+        momentum: in [0, 1), of the server's update (FAST on FedAvgM); see ``Momentum``.
 
     Raises:
         ValueError: a value out of bounds, or not exactly one of period, probability and adaptivity.
 
-    Source: FAST, Algorithm 1, and Algorithm 2 for the adaptive probability.
+    Source: FAST, Algorithm 1, and Algorithm 2 for the adaptive probability; section 6 and appendix B.2 for FAST on
+    FedProx and FedAvgM, of which the paper gives the names only.
 
     >>> fast(snapshot_period=2, cohort=2, local_lr="1/100").snapshot_probability
     Fraction(1, 2)
@@ -165,14 +177,9 @@ def fast(
     return Fast(
         local_lr=given["local_lr"],
         fixed_probability=given.get("snapshot_probability"),
-        adaptivity=None if adaptivity is None else _checked_adaptivity(adaptivity),
+        adaptivity=None if adaptivity is None else at_least_zero("adaptivity", adaptivity),
         replacement=replacement,
+        proximal=at_least_zero("proximal", proximal),
+        momentum=below_one("momentum", momentum),
         **counts,
     )
-
-
-def _checked_adaptivity(value: float | str | Fraction) -> Fraction:
-    exact = exact_number("adaptivity", value)
-    if not 0 <= exact <= sys.float_info.max:
-        raise ValueError(f"adaptivity = {value}: allowed is a finite number >= 0")
-    return exact

@@ -104,11 +104,11 @@ def two_sided_denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
 
 def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sympy.Rational], Any]) -> Any:
     """The expression in the arithmetic of ``values``: Fractions (without ``exp``) or real balls, which have the
-    methods ``exp``, ``log``, ``min``, ``max`` and ``**``; ``number`` converts the rational constants.
+    methods ``exp``, ``log``, ``ceil``, ``min``, ``max`` and ``**``; ``number`` converts the rational constants.
 
     Raises:
         ValueError: no exact arithmetic for a function in it, or a power with a symbolic exponent whose base is not
-            seen to be in [0, 1], where powers enclose well and do not grow.
+            seen to be in [-1, 1], where powers enclose well and do not grow.
 
     >>> x = sympy.Symbol("x")
     >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
@@ -128,7 +128,7 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
         return parts[0] ** exponent if exponent >= 0 else number(sympy.Integer(1)) / parts[0] ** -exponent
     if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):
         return parts[0] ** parts[1]
-    if expression.is_Pow and expression.exp.is_Symbol and expression.exp.is_integer:
+    if expression.is_Pow and expression.exp.is_integer:
         return _whole_power(expression, *parts)
     if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
         return getattr(parts[0], expression.func.__name__)()
@@ -138,6 +138,8 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
         return functools.reduce(lambda a, b: a.max(b) if hasattr(a, "max") else max(a, b), parts)
     if isinstance(expression, sympy.Abs):
         return abs(parts[0])
+    if isinstance(expression, sympy.ceiling) and hasattr(parts[0], "ceil"):
+        return parts[0].ceil()
     raise ValueError(f"no exact arithmetic for {type(expression).__name__} in {expression}")
 
 
@@ -145,11 +147,11 @@ def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
     """base^exponent for a whole exponent, given as a Fraction or a ball."""
     plain, times = getattr(base, "value", base), getattr(exponent, "value", exponent)
     try:
-        inside = bool(plain >= 0) and bool(plain <= 1)
+        inside = bool(abs(plain) <= 1)
     except TypeError:
         inside = False
     if not inside:
-        raise ValueError(f"{power.base} = {plain}: allowed is a number in [0, 1], to be raised to {power.exp}")
+        raise ValueError(f"{power.base} = {plain}: allowed is a number in [-1, 1], to be raised to {power.exp}")
     if isinstance(times, Fraction):
         times = int(times)
     elif hasattr(times, "unique_fmpz") and times.unique_fmpz() is not None and times.is_exact():

@@ -98,10 +98,14 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
 
 def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[str, Any]) -> Bound:
     """See ``Claim.at``."""
+    from ..federations.constants import Constant
+
     known = setting.quantities(rounds, needed=[name for name in claim.quantities if name not in overrides])
-    values = {name: constant.value for name, constant in known.items()} | dict(overrides)
+    plain = {name: value for name, value in overrides.items() if not isinstance(value, Constant)}
+    known |= {name: value for name, value in overrides.items() if name not in plain}
+    values = {name: constant.value for name, constant in known.items()} | plain
     provenance = {name: f"{constant.kind}: {constant.how}" for name, constant in known.items()}
-    provenance |= dict.fromkeys(overrides, "given")
+    provenance |= dict.fromkeys(plain, "given")
     own = {name: values.pop(name) for name in claim.choices if name in values}
     checked(own)
     bound = evaluate(claim, values)

@@ -171,7 +171,8 @@ class Claim:
         return evaluate(self, values)
 
     def at(self, setting: Setting, rounds: object = None, **overrides: float) -> Bound:
-        """The claim with every quantity taken from ``setting``, with its provenance; ``overrides`` replace some."""
+        """The claim with every quantity taken from ``setting``, with its provenance; ``overrides`` replace some: by
+        numbers, or by the federation's ``Constant``s, which have a provenance of their own."""
         from .evaluation import at_setting
 
         return at_setting(self, setting, rounds, overrides)

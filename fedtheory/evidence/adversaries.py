@@ -21,10 +21,10 @@ from ..functionals import AVERAGES
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
+from .exact.moments import exact_errors
+from .exact.rounds import local_maps
+from .exact.trajectory import peaks_at, trajectory
 from .instance import parse, read_json
-from .moments import exact_errors
-from .rounds import local_maps
-from .trajectory import peaks_at, trajectory
 
 Q, STEP = "snapshot_probability", "local_lr"
 

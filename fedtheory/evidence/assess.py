@@ -16,6 +16,7 @@ from ..claims.statement import Claim
 from ..data import fashion_mnist
 from .cache import Cache
 from .confirm import replay
+from .fedau.quantities import speaks_of_weights
 from .instance import read_json
 from .measured import DIGITS, FASHION_MNIST, RealData, measure
 from .rule import overall
@@ -95,7 +96,8 @@ def _tasks(
     for plan in reversed(plans()):
         tasks |= {f"{plan.dataset} {s.ref}": partial(measure, s.ref, plan) for s in searched if is_measured(s)}
     for statement in searched:
-        if instances[statement.ref] is None or depth.refuted_too:
+        refuted = instances[statement.ref] is not None and instances[statement.ref]["refutes"]
+        if not refuted or depth.refuted_too:
             for seed in range(depth.seeds):
                 name = f"search {statement.ref} {depth.candidates} {depth.climbs} {depth.steps} seed {seed}"
                 tasks[name] = partial(_search, statement.ref, depth, seed)
@@ -130,8 +132,10 @@ def plans() -> tuple[RealData, ...]:
 
 
 def is_measured(statement: Claim) -> bool:
-    """Whether a claim is measured on real data: the theorems about runs with a step size of the user's choice."""
-    return statement.functional.scope == "run" and ".thm" in statement.id and not statement.choices
+    """Whether a claim is measured on real data: FAST's and SAFARI's theorems about runs with a step size of the user's
+    choice."""
+    of_a_run = statement.functional.scope == "run" and not speaks_of_weights(statement)
+    return of_a_run and ".thm" in statement.id and not statement.choices
 
 
 def same_mathematics(one: Claim, other: Claim) -> bool:
@@ -221,9 +225,11 @@ def _units(statement: Claim) -> dict[str, Any]:
 def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
     if instance is None:
         return None
+    refuting = [reading["reading"] for reading in instance["readings"] if reading["refutes"]]
     return {
         "file": f"instances/{instance['claim']}.json",
         "refutes": instance["refutes"],
         "ratio": float(instance["ratio"]),
         "readings": len(instance["readings"]),
+        "only_under": [] if instance["refutes"] else refuting,
     }

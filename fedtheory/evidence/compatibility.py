@@ -141,6 +141,8 @@ def _seems_fine(
             fine &= numbers[small] <= numbers[large]
     with np.errstate(all="ignore"):
         numbers = numbers | {name: compiled(choice)(numbers) for name, choice in claim.choices.items()}
+        for name in claim.choices:
+            fine &= np.isfinite(numbers[name]) & (numbers[name] > 0)
         for hypothesis in hypotheses:
             fine &= np.broadcast_to(compiled(hypothesis.slack)(numbers) >= -1e-12, fine.shape)
     return fine

@@ -31,14 +31,16 @@ from .balls import (
 )
 from .enclosure import FOLLOWED, Box, Undecided, left_side, run_boxes
 from .entries import shown
+from .exact.one_round import one_round
 from .exact_values import exact_quantities, known, true_constants
+from .fedau.instance import FedauInstance
+from .fedau.sides import settled, sides
 from .instance import SCHEMA, AnyInstance, FunctionInstance, Instance, ValuesInstance, is_about_one_round, parse
-from .one_round import one_round
-from .safari_exact import DRAWN, safari_box, safari_left, safari_quantities, with_chosen_steps
-from .safari_instance import SafariInstance
-from .selection_instance import SelectionInstance, finite
-from .weights_exact import CONDITION, exact_left, exact_spread
-from .weights_instance import WeightsInstance
+from .safari.exact import DRAWN, safari_box, safari_left, safari_quantities, with_chosen_steps
+from .safari.instance import SafariInstance
+from .selection.instance import SelectionInstance, finite
+from .weights.exact import CONDITION, exact_left, exact_spread
+from .weights.instance import WeightsInstance
 
 Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
@@ -134,6 +136,8 @@ class Judgement:
                 values = self.instance.steps(self.statement)
             elif isinstance(self.instance, SafariInstance):
                 values = safari_quantities(self.instance, self.statement)
+            elif isinstance(self.instance, FedauInstance):
+                values = settled(self.instance, self.statement)[1]
             else:
                 values = exact_quantities(self.instance, self.statement)
         return [{"name": name, "statement": str(choice), "value": decimal(values[name])}
@@ -167,6 +171,8 @@ def judge(instance: AnyInstance, follow: bool = True, statement: Claim | None = 
             readings = _judge_selection(instance, statement)
         elif isinstance(instance, SafariInstance):
             readings = _judge_safari(instance, statement)
+        elif isinstance(instance, FedauInstance):
+            readings = _judge_fedau(instance, statement)
         else:
             readings = _judge_run(instance, statement, follow)
         return Judgement(instance, tuple(readings), statement)
@@ -308,6 +314,20 @@ def _judge_safari(instance: SafariInstance, statement: Claim) -> Iterator[Readin
                 slack[hypothesis.name], undecided = None, str(reason)
         left = way.left(reading.get("average", AVERAGES[0]))
         yield ReadingJudgement(reading, slack, ball(left), *_right_and_ratio(statement, way.values, left), undecided)
+
+
+def _judge_fedau(instance: FedauInstance, statement: Claim) -> Iterator[ReadingJudgement]:
+    fixed: dict[str, Slack] = {a.name: Fraction(0) for a in statement.assumptions}  # the run's own constants
+    for reading in statement.readings():
+        try:
+            left, values = sides(instance, statement, reading)
+        except Undecided as reason:
+            none = dict.fromkeys([h.name for h in statement.hypotheses])
+            yield ReadingJudgement(reading, fixed | none, arb("nan"), arb("nan"), arb("nan"), str(reason))
+            continue
+        relations = {h.name: known(slack_of(h.under(reading).relation), values) for h in statement.hypotheses}
+        slack = {name: _non_negative(evaluate_or_limit(relation, values)) for name, relation in relations.items()}
+        yield ReadingJudgement(reading, fixed | slack, ball(left), *_right_and_ratio(statement, values, left))
 
 
 def _safari_way(instance: SafariInstance, statement: Claim, values: Mapping[str, Number], kinds: str) -> _Way:

@@ -22,6 +22,7 @@ from ..proof.positivity import Certificate, prove
 from ..proof.regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
 from .compatibility import bounds_part, compatibility
+from .fedau.consistency import estimated_weights_findings
 
 Q, STEP, ROUNDS = "snapshot_probability", "local_lr", "rounds"
 
@@ -38,8 +39,8 @@ class Finding:
     """Something that a claim's hypotheses do.
 
     Attributes:
-        name: ``contradictory``, ``undecided``, ``excludes_convergence``, ``asks_for_every_round_at_the_optimum`` or
-            ``least_snapshot_probability``.
+        name: ``contradictory``, ``undecided``, ``excludes_convergence``, ``asks_for_every_round_at_the_optimum``,
+            ``least_snapshot_probability`` or ``excludes_estimated_weights``.
         what: one sentence, without the full stop.
         evidence: plain data to check it by.
     """
@@ -57,6 +58,7 @@ def check_consistency(claim: Claim) -> tuple[Finding, ...]:
     - ``asks_for_every_round_at_the_optimum``: a hypothesis on maxima over the run asks q >= 1 where they are what
       they are after convergence, so it says something only because the maxima remember the start.
     - ``least_snapshot_probability``: no admissible setting has a q below this number > 0.
+    - ``excludes_estimated_weights``: FedAU's own weights do not meet a hypothesis on weights.
 
     >>> from fedtheory.claims import claim
     >>> for finding in check_consistency(claim("fast.thm2@appendix")):
@@ -72,6 +74,7 @@ def check_consistency(claim: Claim) -> tuple[Finding, ...]:
         what = f"no values of the quantities meet all hypotheses: {fails} fails wherever the others hold"
         return (Finding("contradictory", what, {"proofs": list(found.proofs)}),)
     findings = [*_at_small_steps(claim), *_at_the_optimum(claim), *_least_probability(claim)]
+    findings += [Finding(*found) for found in estimated_weights_findings(claim)]
     if found.state == "unknown":
         what = "it is not known whether any values of the quantities meet all hypotheses"
         return (Finding("undecided", what, {}), *findings)

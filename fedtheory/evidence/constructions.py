@@ -20,15 +20,20 @@ from ..participation import Fixed
 from ..quantities import QUANTITIES
 from ..setting import Setting
 from .confirm import Judgement, judge
+from .exact.points import Points
+from .fedau.constructions import CONSTRUCTIONS as FEDAU_RUNS
+from .fedau.constructions import rounded_fedau
+from .fedau.exact import FedauRun
 from .found import Found
 from .instance import AnyInstance, FunctionInstance, Instance, ValuesInstance, from_setting
-from .points import Points
-from .safari_constructions import CONSTRUCTIONS as SAFARI
-from .safari_constructions import rounded_safari
-from .selection_instance import SelectionInstance
+from .safari.constructions import CONSTRUCTIONS as SAFARI
+from .safari.constructions import rounded_safari
+from .selection.constructions import CONSTRUCTIONS as FLICS
+from .selection.instance import SelectionInstance
 from .stated import FREE, stated_constants
-from .weights_constructions import rounded_weights
-from .weights_exact import Weights
+from .weights.constructions import CONSTRUCTIONS as FEDAU_WEIGHTS
+from .weights.constructions import rounded_weights
+from .weights.exact import Weights
 
 ONE = Fraction(1)
 
@@ -40,7 +45,7 @@ def construct(ref: str) -> Judgement | None:
     (True, None)
     """
     statement = claim(ref)
-    build = (CONSTRUCTIONS | SAFARI).get(statement.ref)
+    build = ALL.get(statement.ref)
     return None if build is None else judge(build(statement.ref))
 
 
@@ -127,6 +132,10 @@ CONSTRUCTIONS: dict[str, Callable[[str], AnyInstance]] = {
 }
 
 
+ALL: dict[str, Callable[[str], AnyInstance]] = CONSTRUCTIONS | SAFARI | FEDAU_RUNS | FEDAU_WEIGHTS | FLICS
+"""Every paper's."""
+
+
 # From a search -------------------------------------------------------------------------------------------------------
 
 DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
@@ -172,6 +181,9 @@ def _rounded(statement: Claim, found: Found, digits: int) -> Iterator[AnyInstanc
                     yield _rounded_run(statement, found, digits, members, share)
             except ValueError:  # no instance can hold it
                 return
+    elif isinstance(found.point, FedauRun):
+        for share in STEP_SHARES:
+            yield rounded_fedau(statement, found.point, share, partial(short, digits=digits))
     elif isinstance(found.point, SelectionInstance):  # drawn with short numbers
         yield found.point
     elif isinstance(found.point, Weights):

@@ -20,9 +20,12 @@ from ..functionals import Functional
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from .balls import Ball, ball, ball_matrix, interval
+from .exact.linear_rounds import mean_map, second_moment_map
+from .exact.moments import accumulating, initial_moments
+from .exact.rounds import local_maps, observable_weights
+from .exact.timeline import schedule
 from .instance import Instance
-from .moments import accumulating, initial_moments
-from .rounds import local_maps, mean_map, observable_weights, schedule, second_moment_map
+from .undecided import Undecided
 
 FOLLOWED = 10**6
 """Deterministic runs are followed round by round over at most so many rounds; longer ones are enclosed like random
@@ -30,10 +33,6 @@ ones, by an invariant interval."""
 
 Box = dict[str, arb]
 """An interval for each run quantity."""
-
-
-class Undecided(Exception):
-    """The enclosure cannot be given; the reason is the message."""
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,16 @@ def findings(claim: Claim) -> Iterator[Row]:
 
 
 def instance_rows(claim: Claim) -> Iterator[Row]:
-    """The published instance, replayed."""
+    """The published instance, replayed; where it refutes some readings only, a row for each of these."""
     instance = published_instance(claim.ref)
     if instance and instance["refutes"]:
         yield Row(claim.ref, "statement", refutation_text(instance), "instance")
+    for reading in instance["readings"] if instance and not instance["refutes"] else ():
+        if reading["refutes"]:
+            read = ", ".join(f"{name}: {option}" for name, option in reading["reading"].items())
+            sides = f"left {reading['left']} > right {reading['right']}"
+            what = f"refuted when read with {read}: {sides} on an exact instance"
+            yield Row(claim.ref, "statement", what, "instance")
 
 
 def refutation_text(instance: dict[str, Any]) -> str:

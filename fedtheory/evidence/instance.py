@@ -36,9 +36,11 @@ from .entries import (
     shown,
     vector,
 )
-from .points import Points
-from .safari_instance import SafariInstance, from_safari, parse_safari, speaks_of_servers
-from .selection_instance import SelectionInstance, parse_selection
+from .exact.points import Points
+from .fedau.instance import FedauInstance, parse_fedau
+from .fedau.quantities import speaks_of_weights
+from .safari.instance import SafariInstance, from_safari, parse_safari, speaks_of_servers
+from .selection.instance import SelectionInstance, parse_selection
 from .stated import (
     LARGEST,
     by_vocabulary,
@@ -52,7 +54,7 @@ from .stated import (
     stated_constants,
     texts,
 )
-from .weights_instance import WeightsInstance, parse_weights
+from .weights.instance import WeightsInstance, parse_weights
 
 SCHEMA = 1
 
@@ -219,7 +221,9 @@ class ValuesInstance:
         return {"claim": self.claim, "values": by_vocabulary(self.values)}
 
 
-AnyInstance = Instance | SafariInstance | FunctionInstance | WeightsInstance | SelectionInstance | ValuesInstance
+AnyInstance = (
+    Instance | SafariInstance | FedauInstance | FunctionInstance | WeightsInstance | SelectionInstance | ValuesInstance
+)
 
 
 def parse(data: Mapping[str, Any], statement: Claim | None = None) -> AnyInstance:
@@ -244,7 +248,9 @@ def parse(data: Mapping[str, Any], statement: Claim | None = None) -> AnyInstanc
     return instance
 
 
-def _parse_run(data: Mapping[str, Any], statement: Claim) -> Instance | SafariInstance:
+def _parse_run(data: Mapping[str, Any], statement: Claim) -> Instance | SafariInstance | FedauInstance:
+    if speaks_of_weights(statement):
+        return parse_fedau(data, statement)
     if speaks_of_servers(statement):
         return parse_safari(data, statement)
     federation, algorithm, participation = (

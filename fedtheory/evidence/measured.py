@@ -23,7 +23,7 @@ from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
 from .runs import limit_of
-from .safari_instance import STEPS, speaks_of_servers
+from .safari.instance import STEPS, speaks_of_servers
 
 CONFIDENCE = 0.99
 

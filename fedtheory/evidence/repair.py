@@ -39,6 +39,8 @@ from .adversaries import (
     speaks_of_the_run,
     structured_settings,
 )
+from .fedau.quantities import speaks_of_weights
+from .safari.instance import speaks_of_servers
 from .units import check_units
 
 DECADES = 2
@@ -156,7 +158,7 @@ def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None =
     and at least 0. Below 1 it says how loose the term is, above 1 that the claim falls.
 
     Raises:
-        ValueError: no term has that name, or the claim is not about runs with a step size of the user's choice.
+        ValueError: no term has that name, or the claim is not about FAST's runs with a step size of the user's choice.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -167,12 +169,14 @@ def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None =
     """
     claim.term(term)
     if not _is_covered(claim):
-        raise ValueError(f"claim = {claim.ref}: allowed is one about runs that does not choose its step size")
+        raise ValueError(f"claim = {claim.ref}: allowed is one about FAST's runs that does not choose its step size")
     return _Pool(claim, settings, seed).repair(*_factor(claim, term))
 
 
 def _is_covered(claim: Claim) -> bool:
-    return claim.functional.scope == "run" and not claim.choices and not set(_NOT_OF_SETTINGS) & set(claim.quantities)
+    elsewhere = speaks_of_servers(claim) or speaks_of_weights(claim)
+    free = not claim.choices and not set(_NOT_OF_SETTINGS) & set(claim.quantities)
+    return claim.functional.scope == "run" and free and not elsewhere
 
 
 _NOT_OF_SETTINGS = (*ROUND_QUANTITIES, *POINT_QUANTITIES, "young_parameter", "step_constant")

@@ -20,7 +20,7 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     a survived search (``holds``).
 
     Raises:
-        Contradiction: a claim is refuted under every reading, and proved under one.
+        Contradiction: a claim is refuted under every reading, and proved under one; or under one that its proof covers.
     """
     proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]
     proved = proof is not None and proof["outcome"] == "proved"
@@ -28,6 +28,9 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
         if proved:
             raise Contradiction(f"{instance['file']} refutes a claim whose proof is complete")
         return "refuted", _refuted(instance)
+    only_under = instance["only_under"] if instance else []
+    if proved and any(_covered(proof["readings"], reading) for reading in only_under):
+        raise Contradiction(f"{instance['file']} refutes a claim under a reading under which its proof is complete")
     lead = _lead(evidence)
     if lead:
         return "not checked", lead
@@ -36,6 +39,7 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
         return "vacuous", f"Its hypotheses contradict each other: {impossible[0]['what']}."
     units = evidence["units"]["findings"]
     remark = f" Not homogeneous in {' and '.join(f['where'] for f in units)}." if units else ""
+    remark += _refuted_only(only_under)
     if proved:
         return "proved", _proved(proof, found) + remark
     if proof is not None and proof["first_open"]:
@@ -47,6 +51,18 @@ def _refuted(instance: dict[str, Any]) -> str:
     times = "" if instance["ratio"] == float("inf") else f" {instance['ratio']:.3g} times"
     under = f", under all {instance['readings']} readings" if instance["readings"] > 1 else ""
     return f"An exact instance exceeds the bound{times} with every printed hypothesis met{under}."
+
+
+def _refuted_only(readings: list[dict[str, str]]) -> str:
+    if not readings:
+        return ""
+    under = " or ".join(", ".join(f"{name}: {option}" for name, option in reading.items()) for reading in readings)
+    return f" An exact instance refutes it read with {under}."
+
+
+def _covered(covered: dict[str, list[str]], reading: dict[str, str]) -> bool:
+    """Whether a proof that covers these options of some ambiguities, and all of the others, covers the reading."""
+    return all(reading.get(name) in options for name, options in covered.items())
 
 
 def _lead(evidence: dict[str, Any]) -> str:

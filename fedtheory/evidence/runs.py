@@ -19,10 +19,10 @@ from ..functionals import AVERAGES
 from ..quantities import RUN_QUANTITIES, symbol
 from ..setting import Setting
 from .candidates import Candidate, demands, draw, perturb, structured
+from .exact.moments import exact_errors
+from .exact.one_round import one_round
+from .exact.trajectory import peak_ranges, running_peak_ranges
 from .found import LATE, Found, ratio, worst
-from .moments import exact_errors
-from .one_round import one_round
-from .trajectory import peak_ranges, running_peak_ranges
 
 HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every candidate is looked at."""
@@ -43,6 +43,10 @@ hold. Both ends are among them."""
 RESOLUTION = 1e-26
 """Of a left side, in units of smoothness and the squared distance of start and minimisers from x*: less is rounding
 (of numbers by 2^-53 of that distance, squared), which counts as 0."""
+
+ONE_ROUND_RESOLUTION = 1e-14
+"""The same after one round, in units of smoothness and the squared distance of the start from x*: some ten operations
+are rounded by 2^-53 each, of that or of the left side itself."""
 
 DIVERGING_STEP = 4.0
 """Times 1/smoothness: what a step share of 1 means where a claim caps no step size. Gradient descent diverges there."""
@@ -155,7 +159,7 @@ class Runs:
                 left = exact_errors(setting, horizons).functional(self.statement.functional, self.average)
         terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
                  for value in bound.terms.values()]  # fmt: skip
-        seen = np.where((left > 0) & (left < RESOLUTION * self._unit(setting)), 0.0, left)
+        seen = self._surely(left, setting)
         right, ratios = sum(terms), ratio(seen, terms)
         fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
         usable = admissible & np.isfinite(right)  # an infinite left side is a lead, not to be skipped
@@ -180,10 +184,20 @@ class Runs:
         places = np.indices((GRID,) * len(axes)).reshape(len(axes), -1)
         return {name: axis[place] for name, axis, place in zip(ranges, axes, places, strict=True)}
 
-    def _unit(self, setting: Setting) -> float:
-        """What the left side is measured in: smoothness and the extent of the setting, to the powers of its units."""
+    def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
+        """A left side, less what it may be off; 0 where it is nothing but that."""
+        start = (setting.exact_start - setting.federation.exact_optimum)[None]
+        points = np.vstack([setting.federation.exact_centres - setting.federation.exact_optimum, start])
+        seen = np.where((left > 0) & (left < RESOLUTION * self._unit(setting, points)), 0.0, left)
+        if not self.demands.one_round:
+            return seen
+        off = ONE_ROUND_RESOLUTION * self._unit(setting, start)
+        return np.where(seen > 0, np.maximum(seen - off, 0.0), seen)
+
+    def _unit(self, setting: Setting, points: np.ndarray) -> float:
+        """What the left side is measured in: smoothness and the extent of ``points`` around x*, to the powers of its
+        units."""
         fed, units = setting.federation, self.statement.functional.units
-        points = np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum
         extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
         return float(fed.constants()["smoothness"].value) ** units.objective * extent
 

@@ -11,8 +11,8 @@ from sympy import Le
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, RUN_QUANTITIES, Quantity
+from .exact.points import Points
 from .found import Found, ratio
-from .points import Points
 from .runs import limit_of
 
 

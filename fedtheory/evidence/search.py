@@ -12,13 +12,15 @@ import numpy as np
 from ..claims import claim as find_claim
 from ..claims.statement import Claim
 from .confirm import Judgement
+from .fedau.quantities import speaks_of_weights
+from .fedau.runs import FedauRuns
 from .found import Found, worst
 from .runs import Runs
-from .safari_instance import speaks_of_servers
-from .safari_runs import SafariRuns
+from .safari.instance import speaks_of_servers
+from .safari.runs import SafariRuns
 from .samples import Functions, Values
-from .selection_samples import Selections
-from .weights_samples import EstimatedWeights
+from .selection.samples import Selections
+from .weights.samples import EstimatedWeights
 
 ROUNDING = 1e-6
 """A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps
@@ -72,7 +74,7 @@ def search(
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     rng = np.random.default_rng(seed)
-    space = (SafariRuns if speaks_of_servers(statement) else SPACES[statement.functional.scope])(statement)
+    space = space_of(statement)(statement)
     tracker = _Tracker(space, candidates + 2 * climbs * steps, progress)
     pool = islice(chain(space.structured(), (space.draw(rng) for _ in range(candidates))), candidates)
     finds: dict[str, list[tuple[Found, Found | None]]] = {}
@@ -94,7 +96,15 @@ SPACES = {
     "run": Runs, "round": Runs, "function": Functions, "weights": EstimatedWeights, "selection": Selections,
     "values": Values,
 }  # fmt: skip
-"""Where a claim is searched, by its functional's scope; one that speaks of server rounds in ``SafariRuns``."""
+"""Where a claim is searched, by its functional's scope; see ``space_of`` for those that are searched elsewhere."""
+
+
+def space_of(statement: Claim) -> Callable:
+    """Where a claim is searched: one that speaks of server rounds in ``SafariRuns``, of weighted updates in
+    ``FedauRuns``."""
+    if speaks_of_weights(statement):
+        return FedauRuns
+    return SafariRuns if speaks_of_servers(statement) else SPACES[statement.functional.scope]
 
 
 def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
@@ -167,6 +177,6 @@ def refute(
     report = search(statement, seed=seed, progress=progress)
     if report.best is None or report.best.ratio <= 1 + ROUNDING:
         return report
-    if speaks_of_servers(find_claim(statement)):
+    if speaks_of_servers(find_claim(statement)) or speaks_of_weights(find_claim(statement)):
         return refuting_point(find_claim(statement), report.best) or report
     return charitable_instance(statement, seed=seed) or report

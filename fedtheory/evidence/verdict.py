@@ -12,8 +12,8 @@ from ..claims import claim as find_claim
 from ..claims.statement import Claim
 from ..setting import Setting
 from .confirm import Judgement, judge, replay
+from .exact.moments import exact_errors
 from .instance import from_setting
-from .moments import exact_errors
 from .search import ROUNDING
 
 VERDICTS = ("proved", "holds", "unproved", "needs", "refuted", "vacuous", "not applicable", "not checked")

@@ -10,6 +10,7 @@ _HOMES = {
     "Pairs": "base",
     "Quadratic": "quadratic",
     "Region": "constants",
+    "estimated_constants": "estimated",
     "random_quadratic": "generators",
 }
 __all__ = sorted(_HOMES)

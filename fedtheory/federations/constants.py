@@ -19,15 +19,19 @@ class Constant:
         kind: ``exact``; ``bound``, in the direction that is safe to plug into a theorem (from above, but from below
             for strong convexity); or ``estimate``, which guarantees nothing.
         how: one line on where the number comes from.
+        interval: of an estimate, where what it estimates lies, if that is known; see `estimated_constants`.
     """
 
     value: float
     kind: str
     how: str
+    interval: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in (EXACT, BOUND, ESTIMATE):
             raise ValueError(f"kind = {self.kind!r}: allowed is {EXACT}, {BOUND} or {ESTIMATE}")
+        if self.interval is not None and not self.interval[0] <= self.value <= self.interval[1]:
+            raise ValueError(f"interval = {self.interval}: allowed is one that holds value = {self.value}")
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,16 @@ class Constants(Mapping[str, Constant]):
 
     def values_only(self) -> dict[str, float]:
         return {name: constant.value for name, constant in self.entries.items()}
+
+    def cautious(self) -> dict[str, float]:
+        """The values, of those with an interval its end that is safe to plug into a theorem: the upper one, but of
+        strong convexity the lower one.
+
+        >>> Constants({"gradient_noise": Constant(1.0, "estimate", "draws", interval=(0.9, 1.1))}).cautious()
+        {'gradient_noise': 1.1}
+        """
+        ends = {name: c.interval or (c.value, c.value) for name, c in self.entries.items()}
+        return {name: low if name == "strong_convexity" else high for name, (low, high) in ends.items()}
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,14 @@ class Participation(ABC):
         """E[N_i] in this round, (clients,): the first moments of `marginal`, without the work for the second."""
         return self.marginal(clients, round).first
 
+    def stationary(self, clients: int) -> np.ndarray:
+        """E[N_i], the same in every round, (clients,): also where rounds depend on each other.
+
+        Raises:
+            ValueError: it is not the same in every round; see `expected`.
+        """
+        return self.inclusion(clients).first
+
     def sizes(self, clients: int) -> tuple[int, int]:
         """The fewest and the most draws that a round can have; 0 means that nobody may show up."""
         self.check(clients)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.stats import poisson
 from torch import Tensor
 
 from ..randomness import uniforms, words
+from ..selection.availability import PoissonAvailability, UniformAvailability
 from .base import AnySize, Inclusion, Keys
 from .checks import check_clients, check_count, check_option
 
@@ -155,9 +155,7 @@ class UniformGroups(GroupAvailability):
                 )
 
     def chances(self, phase: int) -> np.ndarray:
-        number = np.arange(self.group_sizes.max() + 1)
-        low, high = np.array(self.lowest)[:, None], np.array(self.highest)[:, None]
-        return ((low <= number) & (number <= high)) / (high - low + 1)
+        return UniformAvailability(self.lowest, self.highest).chances(self.group_sizes)
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class PoissonGroups(GroupAvailability):
         object.__setattr__(self, "rates", _rates("rates", self.rates, self.group_sizes))
 
     def chances(self, phase: int) -> np.ndarray:
-        return _capped_poisson(self.rates, self.group_sizes)
+        return PoissonAvailability(self.rates).chances(self.group_sizes)
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ class DayNightGroups(GroupAvailability):
         return (round + PHASES.index(self.first)) % 2
 
     def chances(self, phase: int) -> np.ndarray:
-        return _capped_poisson(getattr(self, PHASES[phase]), self.group_sizes)
+        return PoissonAvailability(getattr(self, PHASES[phase])).chances(self.group_sizes)
 
 
 def _smallest_of_groups(scores: Tensor, groups: Tensor, available: Tensor) -> Tensor:
@@ -242,12 +240,6 @@ def _cumulated(chances: np.ndarray) -> np.ndarray:
     """P(A_k <= a), a = 0, ..., largest size - 1; exactly 1 from the last possible a on, whatever rounding does."""
     possible_later = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1][:, 1:] > 0
     return np.where(possible_later, np.cumsum(chances, axis=1)[:, :-1], 1.0)
-
-
-def _capped_poisson(rates: Sequence[float], sizes: np.ndarray) -> np.ndarray:
-    number, rates, sizes = np.arange(sizes.max() + 1), np.array(rates)[:, None], sizes[:, None]
-    below = np.where(number < sizes, poisson.pmf(number, rates), 0.0)
-    return np.where(number == sizes, poisson.sf(sizes - 1, rates), below)
 
 
 def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:

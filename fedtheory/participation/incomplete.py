@@ -98,6 +98,10 @@ class Incomplete(Participation):
         self.check(clients)
         return self._spread(self.process.expected(clients - len(self.absent), round))
 
+    def stationary(self, clients: int) -> np.ndarray:
+        self.check(clients)
+        return self._spread(self.process.stationary(clients - len(self.absent)))
+
     def marginal(self, clients: int, round: int) -> Inclusion:
         self.check(clients)
         return self._embedded(self.process.marginal(clients - len(self.absent), round))

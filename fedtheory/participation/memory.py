@@ -52,6 +52,9 @@ class _WithMemory(AnySize):
         self.check(clients)
         return np.array(self.law, dtype=object)
 
+    def stationary(self, clients: int) -> np.ndarray:
+        return self.expected(clients, 0)
+
     def marginal(self, clients: int, round: int) -> Inclusion:
         self.check(clients)
         return independent_inclusion(self.law)

@@ -12,6 +12,8 @@ from ..claims import MODULES
 from ..claims.statement import Claim
 from ..functionals import Functional
 from ..quantities import SERVER_RUN_QUANTITIES
+from .domain import bare
+from .identity import is_identity
 
 OF_ONE_ALGORITHM = {
     "fast": (
@@ -19,6 +21,11 @@ OF_ONE_ALGORITHM = {
         "peak_cohort_pseudogradient", "full_pseudogradient", "cohort_pseudogradient",
     ),
     "safari": ("server_lr", "server_noise", "client_round_probability", *SERVER_RUN_QUANTITIES),
+    "fedau": (
+        "participation_probability", "least_participation_probability", "aggregation_weight", "weight_error",
+        "peak_weight_error", "weight_scale", "expected_weight_scale", "update_weight", "objective_error",
+        "least_objective_weight", "gradient_bound", "global_lr", "cutoff", "history",
+    ),
 }  # fmt: skip
 """Quantities of which only one paper's algorithm knows."""
 
@@ -62,6 +69,8 @@ class Derivation:
         readings: the option that it needs of an ambiguity, or several that all do.
         proves: refs of the claims that it was written for; it is tried on every claim with the same functional.
         algorithm: whose runs and rounds it is about.
+        left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
+        choices: the quantities that it chooses, and how; the claim has to choose the same.
     """
 
     name: str
@@ -73,6 +82,8 @@ class Derivation:
     readings: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     proves: tuple[str, ...] = ()
     algorithm: str = "fast"
+    left_side: sympy.Expr | None = None
+    choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
 
     def options(self, name: str) -> tuple[str, ...] | None:
         """The options of an ambiguity under which it holds; ``None`` if it says nothing of it."""
@@ -88,5 +99,7 @@ class Derivation:
         """Whether it is about this functional, and not only about one of the same name."""
         if functional.name != self.functional:
             return False
+        if self.left_side is not None:
+            return functional.expression is not None and is_identity(bare(functional.expression), self.left_side)
         known = [f for f in vars(functionals).values() if isinstance(f, Functional) and f.name == functional.name]
         return functional in known if self.right_side is not None else functional.expression is not None

@@ -29,7 +29,10 @@ _SOLVED_FOR = (
 )  # fmt: skip
 """The quantities for which a hypothesis is solved, the first that occurs linearly."""
 
-AUXILIARY = ("log_factor", "excess")
+ATOMS = tuple(f"atom_{i}" for i in range(8))
+"""Numbers >= 0 that stand for logarithms, roots and powers."""
+
+AUXILIARY = ("log_factor", "excess", *ATOMS)
 """Numbers >= 0 that stand for parts of a chosen step size; every other name has to be a quantity of the vocabulary."""
 
 _POLYA = 1

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from . import fast, safari
+from . import fast, fedau, flics, safari
 from .fast import derivations as of_fast
+from .fedau import derivations as of_fedau
+from .flics import derivations as of_flics
 from .safari import derivations as of_safari
 from .steps import Decision, Step, decide
 
-STEPS: tuple[Step, ...] = (*fast.STEPS, *safari.STEPS)
+STEPS: tuple[Step, ...] = (*fast.STEPS, *safari.STEPS, *fedau.STEPS, *flics.STEPS)
 """Every step, paper by paper; SAFARI's proofs use FAST's lemmas."""
 
-DERIVATIONS = (*of_fast.DERIVATIONS, *of_safari.DERIVATIONS)
+DERIVATIONS = (*of_fast.DERIVATIONS, *of_safari.DERIVATIONS, *of_fedau.DERIVATIONS, *of_flics.DERIVATIONS)
 
 _BY_NAME = {step.name: step for step in STEPS}
 

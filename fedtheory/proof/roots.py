@@ -12,19 +12,24 @@ class Unsupported(ValueError):
 
 
 def solve_choice(chosen: sympy.Expr, name: str, step: str = "local_lr") -> tuple[sympy.Expr, list[sympy.Expr]]:
-    """The quantity ``name`` through a step size, from step = chosen with chosen^2 = A / quantity, and what has to be
-    >= 0 so that ``chosen`` is.
+    """The quantity ``name`` through a step size, from step = chosen with chosen^2 = A / quantity or A quantity, and
+    what has to be >= 0 so that ``chosen`` is.
 
     >>> c, R, K = sympy.symbols("step_constant rounds local_steps")
     >>> solve_choice(c / sympy.sqrt(R * K), "rounds")
     (step_constant**2/(local_lr**2*local_steps), [step_constant])
+    >>> solve_choice(sympy.sqrt(R * K), "rounds", "global_lr")
+    (global_lr**2/local_steps, [1])
     """
     x = sympy.Symbol(name)
     rational_part, radicand = _split(chosen)
-    scaled = sympy.cancel(rational_part**2 * radicand * x)
-    if scaled.has(x):
-        raise Unsupported(f"{step} = {chosen}: its square is not inversely proportional to {name}")
-    return sympy.cancel(scaled / sympy.Symbol(step) ** 2), [rational_part]
+    square = sympy.cancel(rational_part**2 * radicand)
+    inverse, direct = sympy.cancel(square * x), sympy.cancel(square / x)
+    if not inverse.has(x):
+        return sympy.cancel(inverse / sympy.Symbol(step) ** 2), [rational_part]
+    if not direct.has(x):
+        return sympy.cancel(sympy.Symbol(step) ** 2 / direct), [rational_part]
+    raise Unsupported(f"{step} = {chosen}: its square is not proportional to {name} or to 1/{name}")
 
 
 def rooted(summands: Iterable[sympy.Expr], replaced: Mapping[str, sympy.Expr]) -> tuple[sympy.Expr, list[sympy.Expr]]:
@@ -35,7 +40,7 @@ def rooted(summands: Iterable[sympy.Expr], replaced: Mapping[str, sympy.Expr]) -
         if not _has_roots(summand):
             total += summand.xreplace(put_in)
             continue
-        rational_part, radicand = _split(summand)
+        rational_part, radicand = _split(sympy.factor_terms(summand))
         root, factors = _draw_root(radicand.xreplace(put_in))
         total += rational_part.xreplace(put_in) * root
         conditions += factors

@@ -19,6 +19,9 @@ SHORTHANDS = {
 }  # fmt: skip
 """Letters of ours in what steps say."""
 
+_SHORTHANDS_OF = {"fedau": {"z": "z = L I gamma", "q": "q = 1 - p"}}
+"""The same, of papers with letters of their own."""
+
 _CAP_DIGITS = 10**4
 
 
@@ -72,14 +75,16 @@ def sentence(decision: Decision) -> str:
     eta_c = 1/8 this is off by 7/32: 30/64 > 1/4. It holds for z <= 0.0912 and fails for z = 0.0914. What follows it
     holds all the same: 1/2 - 12 z^2 >= 1/4 under z <= 1/8.
     """
-    step = decision.step
-    says = _in_letters(step.says)
-    words = [text for letter, text in SHORTHANDS.items() if re.search(rf"\b{letter}\b", says)]
+    step, paper = decision.step, _paper(decision.step)
+    says = _in_letters(step.says, paper)
+    words = [
+        text for letter, text in _SHORTHANDS_OF.get(paper, SHORTHANDS).items() if re.search(rf"\b{letter}\b", says)
+    ]
     claims = f"{step.equation}: {'' if step.kind == 'unclear' else 'it is claimed that '}{says}"
     claims += f" ({', '.join(words)})" if words else ""
     if decision.outcome != "gap":
         return f"{claims}. This is neither proved nor refuted."
-    parts = [f"{claims}. {_failure(decision)}{f': {_in_letters(step.why)}' if step.why else ''}."]
+    parts = [f"{claims}. {_failure(decision)}{f': {_in_letters(step.why, paper)}' if step.why else ''}."]
     if step.weakest_cap:
         cap = _cap_text(*cap_of(step.weakest_cap))
         parts.append(f"It {cap}.")
@@ -89,45 +94,54 @@ def sentence(decision: Decision) -> str:
 
 
 def _failure(decision: Decision) -> str:
-    step = decision.step
+    step, paper = decision.step, _paper(decision.step)
     index, finding = next((i, f) for i, f in enumerate(decision.findings) if f.outcome == "gap")
     against = finding.evidence[0] if finding.evidence else None
     if not isinstance(against, Counterexample):
-        return f"At {_in_letters(str(_point(against) or against))} it fails" if against else "It fails"
+        return f"At {_in_letters(str(_point(against) or against), paper)} it fails" if against else "It fails"
     used = {s.name for s in step.checks[index].expression.free_symbols}
     values = dict(against.point)
     shown = [n for n in (*QUANTITIES, *sorted(values.keys() - QUANTITIES.keys())) if n in values and n in used]
     short = str(-Fraction(against.value))
-    return f"At {', '.join(f'{letter(n)} = {values[n]}' for n in shown)} this is off by {short}"
+    return f"At {', '.join(f'{letter(n, paper)} = {values[n]}' for n in shown)} this is off by {short}"
 
 
 def _repair(step: Step) -> str:
     first = step_of(step.repaired_by[0])
-    return _in_letters(first.says)
+    return _in_letters(first.says, _paper(first))
 
 
-def letter(name: str) -> str:
+def _paper(step: Step) -> str:
+    """The paper whose letters a step uses."""
+    words = (step.name.lower(), step.equation.lower())
+    if any(w.startswith(("s4.", "s5.", "safari")) for w in words):
+        return "safari"
+    return next((p for p in ("fedau", "flics") if any(w.startswith((f"{p}.", f"{p},")) for w in words)), "fast")
+
+
+def letter(name: str, paper: str = "fast") -> str:
     """A quantity's letter as plain text, or its name.
 
-    >>> letter("local_lr"), letter("dissimilarity"), letter("initial_distance")
-    ('eta_c', 'sigma_G', '|x_0 - x*|')
+    >>> letter("local_lr"), letter("dissimilarity"), letter("initial_distance"), letter("local_lr", "flics")
+    ('eta_c', 'sigma_G', '|x_0 - x*|', 'eta_L')
     """
     if name not in QUANTITIES:
         return {"log_factor": "l", "excess": "l - mu K R eta_c"}.get(name, name)
-    latex = QUANTITIES[name].letters.get("fast", name)
+    latex = QUANTITIES[name].letters.get(paper, name)
     if re.fullmatch(r"\\?\w+", latex):
         return latex.removeprefix("\\")
     meaning = QUANTITIES[name].meaning
     return meaning if re.fullmatch(r"\S+( [-+] \S+)?", meaning) else name.replace("_", " ")
 
 
-def _in_letters(text: str) -> str:
-    """A step's words with the paper's letters; its eta is a client's step size."""
-    text = re.sub(r"\beta\b", "eta_c", re.sub(r"\beps\b", "epsilon", text))
+def _in_letters(text: str, paper: str) -> str:
+    """A step's words with the paper's letters; FAST's and SAFARI's eta is a client's step size."""
+    text = re.sub(r"\beps\b", "epsilon", text)
+    text = re.sub(r"\beta\b", "eta_c", text) if paper in ("fast", "safari") else text
     for name in (*QUANTITIES, "log_factor"):
         # a name of one word is also a word: it is a symbol only beside an operator
         pattern = rf"\b{name}\b" if "_" in name else rf"(?<=[*/(]){name}\b|\b{name}(?=[*/)^])"
-        text = re.sub(pattern, lambda _, name=name: letter(name), text)
+        text = re.sub(pattern, lambda _, name=name: letter(name, paper), text)
     return text.replace("**", "^")
 
 

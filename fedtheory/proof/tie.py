@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import sympy
 
 from ..claims.statement import Ambiguity, Claim, Hypothesis, slack_of
+from .atoms import Atoms, has_atoms
 from .derivations import Derivation
 from .domain import Domain, Follows, bare, rational
 from .needs import Needed
@@ -21,11 +22,12 @@ from .steps import Check, Identity, Step
 DATA = (
     "gradient_noise", "dissimilarity", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease",
     "full_pseudogradient", "cohort_pseudogradient", "arbitrary_pseudogradient", "displacement", "perturbation",
-    "server_noise", "arbitrary_excess", "arbitrary_drift",
+    "server_noise", "arbitrary_excess", "arbitrary_drift", "vector_covariance", "gradient_bound", "weight_error",
+    "objective_error",
 )  # fmt: skip
 """The quantities that measure a federation or a run; the coefficients of their products are compared one by one."""
 
-_OF_ANY_SIGN = ("objective_decrease", "arbitrary_excess")
+_OF_ANY_SIGN = ("objective_decrease", "arbitrary_excess", "vector_covariance")
 _SYMBOLS = tuple(map(sympy.Symbol, DATA))
 _ETA, _LOG, _ROUNDS = map(sympy.Symbol, ("local_lr", "log_factor", "rounds"))
 
@@ -106,6 +108,9 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
         yield _step("claim.value", claim, f"{claim.functional.meaning} is at most {right}", difference, domain)
         return
     choices = {name: bare(choice) for name, choice in claim.choices.items()}
+    if derivation.choices:
+        yield from _same_choices(claim, derivation, choices, suffix)
+        choices = {}
     if any(choice.has(sympy.log) for choice in choices.values()):
         if set(choices) != {"local_lr"}:
             raise Unsupported(f"the claim chooses {' and '.join(choices)}, with a logarithm")
@@ -117,8 +122,23 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
         says = f"{condition} >= 0, for the step size chosen"
         yield _step(f"claim.choice.{i}{suffix}", claim, says, condition, domain)
     yield from _needs(claim, derivation, domain, put_in, suffix)
-    right = bare(claim.right_side).xreplace(put_in)
-    yield from compare(claim, right, derivation.right_side.xreplace(put_in), domain, suffix)
+    right, derived = bare(claim.right_side).xreplace(put_in), derivation.right_side.xreplace(put_in)
+    if has_atoms(right) or has_atoms(derived):
+        atoms = Atoms(domain)
+        right, derived = atoms.put(right), atoms.put(derived)
+        says = "logarithms, roots and powers are of the signs with which they are compared"
+        if atoms.checks:
+            yield Step(f"claim.signs{suffix}", claim.source, says, "polynomial", tuple(atoms.checks))
+    yield from compare(claim, right, derived, domain, suffix)
+
+
+def _same_choices(
+    claim: Claim, derivation: Derivation, choices: Mapping[str, sympy.Expr], suffix: str
+) -> Iterator[Step]:
+    for name in sorted({*choices, *derivation.choices}):
+        same = name in choices and choices[name] == derivation.choices.get(name)
+        says = f"chooses {name} {'as' if same else 'otherwise than'} the derivation does"
+        yield _word(f"claim.choice.{name}{suffix}", claim, says, "definition" if same else "unclear")
 
 
 Replacements = tuple[tuple[str, sympy.Expr], ...]
@@ -127,21 +147,26 @@ Replacements = tuple[tuple[str, sympy.Expr], ...]
 def _chosen(
     choices: Mapping[str, sympy.Expr],
 ) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
-    """What stands for the chosen quantities; for the rounds, if a step size is chosen through their root; and what has
-    to be >= 0 for that."""
+    """What stands for the chosen quantities; for the rounds or groups, if a step size is chosen through their root; and
+    what has to be >= 0 for that."""
     names = {sympy.Symbol(name) for name in choices}
     if any(choice.free_symbols & names for choice in choices.values()):
         raise Unsupported("a chosen quantity is chosen through another one")
     if all(rational(choice) for choice in choices.values()):
         return {sympy.Symbol(name): choice for name, choice in choices.items()}, (), list(choices.values())
-    first = next(name for name in ("server_lr", "local_lr") if name in choices)
-    rounds, conditions = solve_choice(choices[first], "rounds", first)
-    put_in = {}
+    put_in, replaced, conditions = {}, {}, []
+    first = next((name for name in ("server_lr", "local_lr") if name in choices), None)
+    if first is not None:
+        replaced["rounds"], conditions = solve_choice(choices[first], "rounds", first)
     for name, choice in choices.items():
-        if name != first:
-            put_in[sympy.Symbol(name)], more = rooted([choice], {"rounds": rounds})
-            conditions = [*conditions, *more]
-    return put_in, (("rounds", rounds),), conditions
+        if name == first:
+            continue
+        if name == "global_lr" and not rational(choice):  # a root of the number of groups stays a step size
+            replaced["groups"], more = solve_choice(choice, "groups", name)
+        else:
+            put_in[sympy.Symbol(name)], more = rooted([choice], replaced)
+        conditions = [*conditions, *more]
+    return put_in, tuple(replaced.items()), conditions
 
 
 def _needs(

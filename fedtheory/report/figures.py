@@ -18,7 +18,7 @@ from ..files import write_beside
 
 if TYPE_CHECKING:
     from ..claims.evaluation import Bound
-    from ..evidence.moments import ExactErrors
+    from ..evidence.exact.moments import ExactErrors
     from ..simulation import Run
 
 BOUND, EXACT, MEASURED = "#b2182b", "#1a1a1a", "#2166ac"

@@ -22,8 +22,8 @@ from ..algorithms import safari, theorem_4_server_lr
 from ..claims.arithmetic import compiled
 from ..claims.safari import thm4, thm5
 from ..claims.statement import Claim
-from ..evidence.moments import exact_errors
-from ..evidence.stationary import stationary
+from ..evidence.exact.moments import exact_errors
+from ..evidence.exact.stationary import stationary
 from ..federations import Quadratic
 from ..participation import Fixed
 from ..setting import Setting

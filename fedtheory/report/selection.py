@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import matplotlib
 
@@ -16,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from ..selection import CyclicAvailability, PoissonAvailability, UniformAvailability, genie_gap, offvar, online, proxy
-from .figures import BOUND, EXACT, MEASURED, save
+from .figures import BOUND, EXACT, MEASURED
 
 STYLES = {"FLICS": (MEASURED, "o", 5.0), "naive": ("#e08214", "s", 4.5), "uniform": (BOUND, "^", 5.0)}
 """Colour, marker and size of each policy."""
@@ -113,17 +112,21 @@ def example_traces(rounds: int, seed: int = 0) -> dict[str, np.ndarray]:
     return {name: process.trace(rounds, seed) for name, process in processes.items()}
 
 
-def save_example(folder: Path, rounds: int = 5000, replicas: int = 10) -> list[Path]:
-    """Both figures for ``example_traces``, a budget of 20 and equal weights: ``flics.participation.png`` and
-    ``flics.gap.png``, the latter over so many replicas."""
-    traces, weight, budget = example_traces(rounds), np.full(10, 0.1), 20.0
+EXAMPLE_BUDGET, EXAMPLE_WEIGHT = 20.0, np.full(10, 0.1)
+
+
+def plot_example_participation(rounds: int = 5000) -> Figure:
+    """``plot_long_term`` of ``example_traces``, a budget of 20 and equal weights."""
+    return plot_long_term(example_traces(rounds), EXAMPLE_BUDGET, EXAMPLE_WEIGHT)
+
+
+def plot_example_gap(rounds: int = 5000, replicas: int = 10) -> Figure:
+    """``plot_gap`` of ``example_traces`` over so many replicas, a budget of 20 and equal weights."""
     prefixes = np.unique(np.geomspace(min(20, rounds), rounds, 16).astype(int)).tolist()
-    drawn = [traces, *(example_traces(rounds, seed) for seed in range(1, replicas))]
-    several = {name: [each[name] for each in drawn] for name in traces}
-    figures = {
-        "flics.participation.png": plot_long_term(traces, budget, weight),
-        "flics.gap.png": plot_gap(several, budget, weight, prefixes),
-    }
-    for name, figure in figures.items():
-        save(figure, folder / name)
-    return [folder / name for name in figures]
+    drawn = [example_traces(rounds, seed) for seed in range(replicas)]
+    several = {name: [each[name] for each in drawn] for name in drawn[0]}
+    return plot_gap(several, EXAMPLE_BUDGET, EXAMPLE_WEIGHT, prefixes)
+
+
+FIGURES = {"flics.participation.png": plot_example_participation, "flics.gap.png": plot_example_gap}
+"""What draws each figure, by its file's name."""

@@ -8,18 +8,21 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from ..algorithms import fast
 from ..claims import claim as find_claim
+from ..evidence.exact.moments import exact_errors
 from ..evidence.measured import bound_on_run
-from ..evidence.moments import exact_errors
 from ..federations import Quadratic, random_quadratic
 from ..participation import Fixed, IndexBeta
 from ..setting import Setting
 from ..simulation import simulate
+from . import safari, selection
+from .algorithms import plot_algorithms
 from .figures import plot, save
 from .maps import fast_maps
-from .weights import plot_cutoffs
+from .weights import plot_cutoffs, plot_inconsistency
 
 
 def theorem_1() -> tuple[Setting, int, int]:
@@ -69,22 +72,24 @@ def draw_theorem(id: str, folder: Path, progress: Callable[[int, int], None] | N
     return path
 
 
-def draw_maps(folder: Path) -> Path:
-    """Draw what FAST's conditions on the snapshot probability allow into ``folder``; the figure's path."""
-    path = folder / "fast.q_conditions.png"
-    save(fast_maps(), path)
-    return path
+PLOTS: dict[str, Callable[[], Figure]] = {
+    "fast.q_conditions.png": fast_maps,
+    **safari.FIGURES,
+    "fedau.cutoffs.png": plot_cutoffs,
+    "fedau.inconsistency.png": plot_inconsistency,
+    **selection.FIGURES,
+    "algorithms.errors.png": plot_algorithms,
+}
+"""The other figures, by their files' names."""
 
 
-def draw_cutoffs(folder: Path) -> Path:
-    """Draw the exact error of FedAU's weights over their cutoff into ``folder``; the figure's path."""
-    path = folder / "fedau.cutoffs.png"
-    save(plot_cutoffs(), path)
-    return path
+def draw(name: str, folder: Path) -> Path:
+    """Draw one of ``PLOTS`` into ``folder``; its path."""
+    save(PLOTS[name](), folder / name)
+    return folder / name
 
 
 def figures(folder: Path) -> dict[str, Callable[[], Path]]:
     """What draws every figure, by its file's name."""
     theorems = {f"{id}.png": partial(draw_theorem, id, folder) for id in FIGURES}
-    others = {"fast.q_conditions.png": draw_maps, "fedau.cutoffs.png": draw_cutoffs}
-    return theorems | {name: partial(draw, folder) for name, draw in others.items()}
+    return theorems | {name: partial(draw, name, folder) for name in PLOTS}

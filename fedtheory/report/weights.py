@@ -1,4 +1,5 @@
-"""How good FedAU's weights are for each cutoff, exactly, and how far the printed bound is from that."""
+"""How good FedAU's weights are for each cutoff, exactly, and how far the printed bound is from that; and how far from
+the objective's minimiser runs with several local steps settle."""
 
 from __future__ import annotations
 
@@ -12,7 +13,16 @@ matplotlib.use("Agg")
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..weights import RULE_OF_THUMB, best_cutoff, logarithmic_cutoff, weight_error_bound, weight_moments
+from ..weights import (
+    RULE_OF_THUMB,
+    best_cutoff,
+    fixed_point,
+    inconsistency_rate,
+    logarithmic_cutoff,
+    objective_minimiser,
+    weight_error_bound,
+    weight_moments,
+)
 
 COLOURS = ("#b2182b", "#4d4d4d", "#2166ac", "#1b7837", "#762a83")
 
@@ -65,4 +75,35 @@ def plot_cutoffs(probabilities: Sequence[float] = (0.02, 0.1, 0.5), rounds: int 
         axes.grid(which="major", color="0.92")
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False, fontsize=9)
+    return figure
+
+
+def plot_inconsistency(local_steps: Sequence[int] = (2, 5, 20), curvatures: Sequence[float] = (1, 10)) -> Figure:
+    """How far E x_t of Algorithm 1 settles from the minimiser of h, over the step size (solid), and to first order
+    (dotted): clients with these curvatures and minimisers 0, 1, ..., equal weights p_n omega_n.
+
+    Raises:
+        ValueError: more numbers of steps than colours, or a curvature that is not positive.
+
+    >>> len(plot_inconsistency([2]).axes[0].lines)
+    2
+    """
+    if not 1 <= len(local_steps) <= len(COLOURS):
+        raise ValueError(f"local_steps = {list(local_steps)}: allowed are 1 to {len(COLOURS)}")
+    clients = [1] * len(curvatures), [[h] for h in curvatures], [[n] for n in range(len(curvatures))]
+    best = objective_minimiser(*clients)[0]
+    steps = np.geomspace(1e-4, 1, 60) / max(curvatures)
+    figure = Figure(figsize=(6, 4.2), dpi=100, layout="constrained")
+    axes = figure.subplots()
+    for count, colour in zip(local_steps, COLOURS, strict=False):
+        there = [abs(float(fixed_point(*clients, count, step)[0] - best)) for step in steps * (1 - 1e-12)]
+        axes.loglog(steps, there, color=colour, lw=1.8, label=f"I = {count}")
+        rate = abs(float(inconsistency_rate(*clients, count)[0]))
+        axes.loglog(steps, rate * steps, color=colour, lw=0.9, ls=":")
+    axes.set_xlabel(r"local step size $\gamma$")
+    axes.set_ylabel("distance from the minimiser of h")
+    axes.set_title("Where runs settle with several local steps", loc="left", fontsize=11)
+    axes.grid(which="major", color="0.92")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
     return figure

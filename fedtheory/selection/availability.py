@@ -1,4 +1,7 @@
-"""The availability processes of FLICS-OPT, Section IV-B: how many clients of each group are there in a round."""
+"""The availability processes of FLICS-OPT, Section IV-B: how many clients of each group are there in a round.
+
+Each gives traces, and its law for groups of known sizes, with which `fedtheory.participation` chooses clients.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammainc, gammaln, xlogy
 
 
 def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
@@ -44,6 +48,16 @@ class UniformAvailability:
         draws = np.random.default_rng(seed).random((rounds, len(low)))
         return np.minimum(low + np.floor(draws * (high - low + 1)), high).astype(np.int64)
 
+    def chances(self, sizes: Sequence[int]) -> np.ndarray:
+        """P(A_j = a), (groups, largest size + 1), for groups of these sizes, size_j >= highest_j.
+
+        >>> UniformAvailability([0, 1], [1, 1]).chances([2, 1]).tolist()
+        [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]
+        """
+        number = np.arange(max(sizes) + 1)
+        low, high = np.array(self.lowest)[:, None], np.array(self.highest)[:, None]
+        return ((low <= number) & (number <= high)) / (high - low + 1)
+
 
 @dataclass(frozen=True)
 class PoissonAvailability:
@@ -60,6 +74,16 @@ class PoissonAvailability:
         _check_rounds(rounds)
         mean = _numbers("mean", self.mean)
         return np.random.default_rng(seed).poisson(mean, (rounds, len(mean)))
+
+    def chances(self, sizes: Sequence[int]) -> np.ndarray:
+        """P(min(A_j, size_j) = a), (groups, largest size + 1), for sizes >= 1: a group of known size caps the law.
+
+        >>> PoissonAvailability([1]).chances([2]).round(6).tolist()  # e^-1, e^-1, 1 - 2 e^-1
+        [[0.367879, 0.367879, 0.264241]]
+        """
+        number, mean, size = np.arange(max(sizes) + 1), np.array(self.mean)[:, None], np.array(sizes)[:, None]
+        below = np.where(number < size, np.exp(xlogy(number, mean) - gammaln(number + 1) - mean), 0.0)
+        return np.where(number == size, gammainc(size, mean), below)  # P(Poisson >= size)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ..quantities import RUN_QUANTITIES
 from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES, STATISTICS, Run, row_names
 
 if TYPE_CHECKING:
-    from .engine import _State
+    from .state import State
 
 _STATE_DICTS = ("sums", "least", "most", "current")
 _STATE_TENSORS = ("x", "peaks", "diverged_at", "probability", "accuracy")
@@ -64,7 +64,7 @@ class Checkpoints:
             store.segments.append(segment)
         return store
 
-    def restore(self, state: _State) -> int:
+    def restore(self, state: State) -> int:
         """Put the last segment's state back; the round to go on with (0 for a new run)."""
         if not self.segments:
             return 0
@@ -75,9 +75,11 @@ class Checkpoints:
         for kind in _STATE_DICTS:
             for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
+        for name in state.memory:
+            state.memory[name] = torch.as_tensor(last[f"memory.{name}"], device=device)
         return int(last["next_round"])
 
-    def record(self, round: int, state: _State) -> None:
+    def record(self, round: int, state: State) -> None:
         """Keep a row of every statistic."""
         row = {}
         for name in state.sums:
@@ -85,22 +87,23 @@ class Checkpoints:
                 row[name + statistic] = getattr(state, kind)[name].cpu().numpy()
         self.pending.append((round, row))
 
-    def maybe_save(self, next_round: int, state: _State) -> None:
+    def maybe_save(self, next_round: int, state: State) -> None:
         if self.directory is not None and next_round % self.every == 0:
             self._save(next_round, state)
 
-    def finish(self, rounds: int, state: _State) -> None:
+    def finish(self, rounds: int, state: State) -> None:
         """Write what is left, unless a finished run was only loaded."""
         if self.pending:
             self._save(rounds + 1, state)
 
-    def _save(self, next_round: int, state: _State) -> None:
+    def _save(self, next_round: int, state: State) -> None:
         arrays = {
             "first_round": self.segments[-1]["next_round"] if self.segments else np.array(0),
             "next_round": np.array(next_round),
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
         }
         arrays |= {name: getattr(state, name).cpu().numpy() for name in _STATE_TENSORS}
+        arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.memory.items()}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             arrays[name] = np.stack(columns, axis=1) if columns else np.zeros((len(state.ids), 0))

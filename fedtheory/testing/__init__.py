@@ -1,8 +1,8 @@
 """For authors of participation processes and weight rules: test what you plug in.
 
 `check_weight_estimator` needs nothing but numpy and scipy. The hypothesis strategies (`participation_arrays`,
-`participation_processes`, `federations`, `weight_rules`) need hypothesis, which comes with the extra ``test``. Members
-load on first use.
+`participation_processes`, `federations`, `weight_rules`, `quantity_values`, `claim_values`) need hypothesis, which
+comes with the extra ``test``. Members load on first use.
 """
 
 from importlib import import_module
@@ -10,9 +10,11 @@ from importlib import import_module
 _HOMES = {
     "PropertyError": "errors",
     "check_weight_estimator": "checks",
+    "claim_values": "strategies",
     "federations": "strategies",
     "participation_arrays": "strategies",
     "participation_processes": "strategies",
+    "quantity_values": "strategies",
     "weight_rules": "strategies",
 }
 _ERRORS = (

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..participation import Fixed, IndexBeta, Participation, Phases, Uniform, Weighted
+from ..quantities import QUANTITIES
 from ..weights import ExponentialAverage, FedAU, KnownStatistics, WeightRule
+
+_STEP_SIZES = ("local_lr", "server_lr")
 
 
 @st.composite
@@ -84,3 +89,45 @@ def weight_rules(*, max_cutoff: int = 6) -> st.SearchStrategy[WeightRule]:
         st.builds(ExponentialAverage, st.floats(0.05, 1.0), cutoffs),
         st.builds(KnownStatistics, st.floats(0.01, 1.0)),
     )
+
+
+def quantity_values(name: str) -> st.SearchStrategy[Fraction]:
+    """Allowed values of a quantity, exact and of the order of 1 (step sizes: of 1/100); 0 where it is allowed.
+
+    Raises:
+        KeyError: the vocabulary has no such quantity.
+
+    >>> from hypothesis import find
+    >>> find(quantity_values("client_round_probability"), lambda q: q > Fraction(1, 2))
+    Fraction(1, 1)
+    """
+    known = QUANTITIES[name]
+    if known.integer:
+        return st.integers(1, 8).map(Fraction)
+    if name in _STEP_SIZES:
+        return st.fractions(Fraction(1, 300), Fraction(1, 3), max_denominator=300)
+    if known.upper == 1:
+        return st.fractions(0, 1, max_denominator=12)
+    if known.lower < 0:
+        return st.fractions(-2, 2, max_denominator=30)
+    positive = st.fractions(Fraction(1, 30), 2, max_denominator=30)
+    return positive if known.positive else st.one_of(st.just(Fraction(0)), positive)
+
+
+@st.composite
+def claim_values(draw: st.DrawFn, claim: Claim, *, without: Collection[str] = ()) -> dict[str, Fraction]:
+    """Allowed values of all quantities that a claim takes, but for those named in ``without``; whether its hypotheses
+    hold is left open.
+
+    >>> from hypothesis import find
+    >>> from fedtheory.claims import claim
+    >>> sorted(find(claim_values(claim("fast.lemma1")), lambda values: True))
+    ['displacement', 'smoothness']
+    """
+    taken = [name for name in claim.quantities if name not in claim.choices and name not in without]
+    values = {name: draw(quantity_values(name), label=name) for name in taken}
+    if "strong_convexity" in values and "smoothness" in values:
+        values["smoothness"] += values["strong_convexity"]
+    if "clients" in values:
+        values["clients"] += 8  # no cohort has more
+    return values

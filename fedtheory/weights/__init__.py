@@ -16,8 +16,11 @@ from .moments import WeightMoments, largest_scale, long_run_weight, weight_momen
 from .objective import (
     average_participating_objective,
     fedau_objective,
+    fixed_point,
     implied_objective,
+    inconsistency_rate,
     known_statistics_objective,
+    objective_minimiser,
 )
 from .rules import ExponentialAverage, Intervals, KnownStatistics, LongRun, Shared, WeightRule
 
@@ -37,13 +40,16 @@ __all__ = [
     "cyclic_long_run_weight",
     "cyclic_weight_moments",
     "fedau_objective",
+    "fixed_point",
     "implied_objective",
+    "inconsistency_rate",
     "known_statistics_objective",
     "largest_scale",
     "logarithmic_cutoff",
     "long_run_weight",
     "markov_long_run_weight",
     "markov_weight_moments",
+    "objective_minimiser",
     "weight_error_bound",
     "weight_moments",
 ]

@@ -22,8 +22,9 @@ log, exp, sqrt = sympy.log, sympy.exp, sympy.sqrt
 # Theorem 2 with the step size of Corollary 3, and its printed rates.
 DERIVED = replace(claim("fast.thm2"), choices=claim("fast.cor3").choices, rates=claim("fast.cor3").rates)
 CLAIMS = {each.ref: each for each in all_claims()} | {"derived": DERIVED}
-GENERIC = {name: 0.3 + 0.1 * i for i, name in enumerate(QUANTITIES)} | {
-    "snapshot_probability": 0.3, "strong_convexity": 0.5, "smoothness": 0.9, "local_lr": 0.01,
+GENERIC = {name: 0.3 + (0.1 if known.upper > 1 else 0.005) * i for i, (name, known) in enumerate(QUANTITIES.items())}
+GENERIC |= {
+    "snapshot_probability": 0.3, "strong_convexity": 0.5, "smoothness": 0.9, "local_lr": 0.01, "server_lr": 0.01,
     "cohort": 2.0, "arbitrary_cohort": 3.0, "local_steps": 2.0,
 }  # fmt: skip
 

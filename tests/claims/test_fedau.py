@@ -29,7 +29,8 @@ gradient, objective_error, w = symbols("gradient_norm", "objective_error", "upda
 
 def test_the_claims_are_these() -> None:
     assert list(CLAIMS) == [
-        "fedau.lemmaB_3_1@main", "fedau.lemmaB_3_2@main", "fedau.lemmaB_3_3@main", "fedau.lemmaB_5_1@main",
+        "fedau.lemmaB_3_1@main", "fedau.lemmaB_3_1@sharp", "fedau.lemmaB_3_2@main", "fedau.lemmaB_3_2@sharp",
+        "fedau.lemmaB_3_3@main", "fedau.lemmaB_5_1@main",
         "fedau.thm1@main", "fedau.thm2@main", "fedau.thm2@corrected", "fedau.thm2.nearly_optimal@main",
         "fedau.lemmaB_6_1.mean@main", "fedau.lemmaB_6_1.mean_below@main", "fedau.lemmaB_6_1.variance@main",
         "fedau.lemmaB_6_1.variance_below@main", "fedau.eqB_6_7@main", "fedau.eqB_6_7@sharp",

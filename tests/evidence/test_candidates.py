@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from fedtheory.claims import all_claims, claim
 from fedtheory.evidence.candidates import FAMILIES, PROCESSES, Candidate, demands, draw, perturb, structured
+from fedtheory.evidence.exact.one_round import one_round
+from fedtheory.evidence.exact.trajectory import peaks
 from fedtheory.evidence.found import LATE
-from fedtheory.evidence.one_round import one_round
 from fedtheory.evidence.runs import HORIZONS, Runs, limit_of, settle
-from fedtheory.evidence.trajectory import peaks
+from fedtheory.evidence.search import space_of
 from fedtheory.quantities import RUN_QUANTITIES, symbol
 
-SEARCHED = [c.ref for c in all_claims() if c.functional.scope in ("run", "round")]
+SEARCHED = [c.ref for c in all_claims() if space_of(c) is Runs]
 THEOREM_1, THEOREM_2 = claim("fast.thm1@main"), claim("fast.thm2@appendix")
 seeds = st.integers(0, 2**32 - 1)
 refs = st.sampled_from(SEARCHED)
@@ -155,7 +156,8 @@ def test_settled_candidates_keep_the_limits(seed: int, ref: str) -> None:
     assert lr == pytest.approx(candidate.step_share * (min(slacks) + lr), rel=1e-6)
     kinds = ("snapshot_round", "arbitrary_round") + ("q_condition",) * (ref.startswith(("fast.thm2", "fast.eq39")))
     if not candidate.period:
-        assert all(bound.slack[name] >= 0 for name in kinds if name in bound.slack)
+        # Rounding of the limit; what then lies beyond it is not admissible.
+        assert all(bound.slack[name] >= -1e-12 for name in kinds if name in bound.slack)
 
 
 def test_probability_at_its_share_of_what_is_allowed() -> None:

@@ -21,8 +21,8 @@ from fedtheory.evidence.balls import ball, working_precision
 from fedtheory.evidence.confirm import judge
 from fedtheory.evidence.constructions import biased_quartet, construct, flat_and_noisy
 from fedtheory.evidence.enclosure import FOLLOWED, Undecided, left_side, run_boxes
+from fedtheory.evidence.exact.points import Points
 from fedtheory.evidence.instance import FunctionInstance, Instance, ValuesInstance, parse, stated_constants
-from fedtheory.evidence.points import Points
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.quantities import RUN_QUANTITIES, symbol
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.one_round import one_round
+from fedtheory.evidence.exact.one_round import one_round
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.functionals import (
     AVERAGE_SQUARED_GRADIENT,

@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.moments import initial_moments
-from fedtheory.evidence.one_round import one_round
-from fedtheory.evidence.rounds import observable_weights, schedule, second_moment_map
-from fedtheory.evidence.trajectory import peaks, trajectory
+from fedtheory.evidence.exact.linear_rounds import second_moment_map
+from fedtheory.evidence.exact.moments import initial_moments
+from fedtheory.evidence.exact.one_round import one_round
+from fedtheory.evidence.exact.rounds import observable_weights
+from fedtheory.evidence.exact.timeline import schedule
+from fedtheory.evidence.exact.trajectory import peaks, trajectory
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.participation import Fixed, Keys, Phases

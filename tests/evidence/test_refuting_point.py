@@ -15,9 +15,9 @@ from fedtheory.claims import claim
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.confirm import judge, replay
 from fedtheory.evidence.constructions import refuting_point
+from fedtheory.evidence.exact.points import Points
 from fedtheory.evidence.found import Found
 from fedtheory.evidence.instance import FunctionInstance, Instance, ValuesInstance, stated_constants
-from fedtheory.evidence.points import Points
 from fedtheory.evidence.referee import load
 from fedtheory.evidence.search import search
 from fedtheory.quantities import symbol

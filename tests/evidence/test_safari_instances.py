@@ -18,8 +18,8 @@ from fedtheory.evidence.balls import working_precision
 from fedtheory.evidence.confirm import ReplayError, judge, replay
 from fedtheory.evidence.enclosure import Undecided
 from fedtheory.evidence.instance import from_setting, parse, read_json
-from fedtheory.evidence.safari_constructions import CONSTRUCTIONS, far_pair, steep_pair
-from fedtheory.evidence.safari_exact import (
+from fedtheory.evidence.safari.constructions import CONSTRUCTIONS, far_pair, steep_pair
+from fedtheory.evidence.safari.exact import (
     DRAWN,
     progress_interval,
     safari_box,
@@ -27,7 +27,7 @@ from fedtheory.evidence.safari_exact import (
     safari_quantities,
     with_chosen_steps,
 )
-from fedtheory.evidence.safari_instance import CLIENT, SERVER, SafariInstance
+from fedtheory.evidence.safari.instance import CLIENT, SERVER, SafariInstance
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
 
 F = Fraction

@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from fedtheory.algorithms import fast, safari
 from fedtheory.claims.safari import rounds as one_round_claims
 from fedtheory.claims.safari import thm5
-from fedtheory.evidence.moments import initial_moments
-from fedtheory.evidence.one_round import one_round
-from fedtheory.evidence.rounds import mean_map, observable_weights, schedule, second_moment_map
-from fedtheory.evidence.trajectory import peaks, trajectory
+from fedtheory.evidence.exact.linear_rounds import mean_map, second_moment_map
+from fedtheory.evidence.exact.moments import initial_moments
+from fedtheory.evidence.exact.one_round import one_round
+from fedtheory.evidence.exact.rounds import observable_weights
+from fedtheory.evidence.exact.timeline import schedule
+from fedtheory.evidence.exact.trajectory import peaks, trajectory
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE, SQUARED_MOVEMENT
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform

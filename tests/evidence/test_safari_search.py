@@ -14,7 +14,7 @@ from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
 from fedtheory.evidence import search as searching
 from fedtheory.evidence.constructions import refuting_point
-from fedtheory.evidence.safari_runs import SafariRuns, extremes_at, progress_at
+from fedtheory.evidence.safari.runs import SafariRuns, extremes_at, progress_at
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.quantities import symbols
 
@@ -179,7 +179,7 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
     from fedtheory.evidence.balls import working_precision
     from fedtheory.evidence.instance import from_setting
-    from fedtheory.evidence.safari_exact import progress_interval
+    from fedtheory.evidence.safari.exact import progress_interval
 
     space, rng, seen = SafariRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:

@@ -46,7 +46,7 @@ def test_no_refuted_claim_is_proved_and_every_refuted_one_has_an_instance():
 
 def test_every_measured_row_meets_every_hypothesis():
     measured = [row for row in PUBLISHED["rows"] if row["evidence"]["measured"]]
-    assert {row["id"] for row in measured} == {"fast.thm1", "fast.thm2"}
+    assert {row["id"] for row in measured} == {"fast.thm1", "fast.thm2", "safari.thm4", "safari.thm5"}
     for row in measured:
         digits = [m for m in row["evidence"]["measured"] if m["data"] == "digits"]
         assert digits and digits[0]["clients"] == 50
@@ -69,8 +69,9 @@ def _evidence(**changes):
 SEARCHED = {"candidates": 9, "admissible": 5, "seeds": [0], "largest_ratio": 0.5, "largest_ratio_rounds": 1,
             "largest_late_ratio": 0.0, "largest_late_ratio_rounds": 0}  # fmt: skip
 LEAD = {"search": SEARCHED | {"largest_ratio": 1.5}, "instance": None}
-FALLS = {"search": None, "instance": {"file": "f", "refutes": True, "ratio": 2.0, "readings": 4}}
-FALLS_SOMETIMES = {"search": LEAD["search"], "instance": FALLS["instance"] | {"refutes": False}}
+FALLS = {"search": None, "instance": {"file": "f", "refutes": True, "ratio": 2.0, "readings": 4, "only_under": []}}
+SOMETIMES = FALLS["instance"] | {"refutes": False, "only_under": [{"cohort": "with replacement"}]}
+FALLS_SOMETIMES = {"search": LEAD["search"], "instance": SOMETIMES}
 PROVED = {"outcome": "proved", "steps": 3, "decided": {"polynomial": {"decided": 3, "of": 3}}, "repaired": 1,
           "first_open": None, "readings": {"cohort": ["without replacement"]}}  # fmt: skip
 OPEN = PROVED | {"outcome": "unknown", "first_open": "(7): nobody knows", "readings": {}}
@@ -92,6 +93,12 @@ EXCEEDED = [{"data": "digits", "outcome": "exceeded"}]
         ({"proof": PROVED}, "proved", "1 printed one does not hold and is replaced. Read with cohort: without repl"),
         ({"proof": OPEN}, "unproved", "open at (7): nobody knows"),
         ({"exact": {"search": None, "instance": None}}, "not checked", "No search covers it"),
+        (
+            {"exact": {"search": SEARCHED, "instance": SOMETIMES}},
+            "holds",
+            "refutes it read with cohort: with replacement",
+        ),
+        ({"exact": {"search": SEARCHED, "instance": SOMETIMES}, "proof": PROVED}, "proved", "cohort: with replacement"),
     ],
 )
 def test_the_rule(changes, verdict, why):
@@ -102,6 +109,12 @@ def test_the_rule(changes, verdict, why):
 def test_proved_and_refuted_is_an_error_and_no_verdict():
     with pytest.raises(Contradiction, match="f refutes a claim whose proof is complete"):
         overall(_evidence(exact=FALLS, proof=PROVED))
+
+
+@pytest.mark.parametrize("covered", [{}, {"cohort": ["with replacement"]}])
+def test_refuted_under_a_reading_that_the_proof_covers_is_an_error(covered):
+    with pytest.raises(Contradiction, match="under a reading under which its proof is complete"):
+        overall(_evidence(exact=FALLS_SOMETIMES, proof=PROVED | {"readings": covered}))
 
 
 def test_a_refuted_verdict_needs_an_instance_and_a_known_word():

@@ -14,8 +14,8 @@ from fedtheory.claims import claim
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import search as searching
 from fedtheory.evidence.confirm import judge
+from fedtheory.evidence.exact.points import Points
 from fedtheory.evidence.instance import parse
-from fedtheory.evidence.points import Points
 from fedtheory.evidence.search import ROUNDING, SearchReport, refute, search
 from fedtheory.evidence.shrink import MARGIN, _quartet, charitable_instance
 from fedtheory.quantities import symbols

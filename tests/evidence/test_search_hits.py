@@ -20,12 +20,14 @@ from fedtheory.claims import claim
 from fedtheory.claims.fast.rem2 import denominator, numerator
 from fedtheory.evidence import runs
 from fedtheory.evidence.candidates import Candidate, demands, draw
+from fedtheory.evidence.exact.linear_rounds import second_moment_map
+from fedtheory.evidence.exact.moments import initial_moments
+from fedtheory.evidence.exact.one_round import one_round
+from fedtheory.evidence.exact.rounds import observable_weights
+from fedtheory.evidence.exact.timeline import schedule
+from fedtheory.evidence.exact.trajectory import peak_ranges, peaks
 from fedtheory.evidence.found import Found
-from fedtheory.evidence.moments import initial_moments
-from fedtheory.evidence.one_round import one_round
-from fedtheory.evidence.rounds import observable_weights, schedule, second_moment_map
 from fedtheory.evidence.search import search
-from fedtheory.evidence.trajectory import peak_ranges, peaks
 from fedtheory.functionals import SQUARED_MOVEMENT
 from fedtheory.participation import Fixed, Phases, Uniform
 from fedtheory.setting import Setting

@@ -8,10 +8,10 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from fedtheory.evidence.selection_exact import best_participation, proxy, var_rates
-from fedtheory.evidence.selection_rounds import SelectionRound, State
-from fedtheory.evidence.selection_runs import SelectionRun
-from fedtheory.evidence.selection_traces import Answers, PolicyTrace, Trace
+from fedtheory.evidence.selection.exact import best_participation, proxy, var_rates
+from fedtheory.evidence.selection.rounds import SelectionRound, State
+from fedtheory.evidence.selection.runs import SelectionRun
+from fedtheory.evidence.selection.traces import Answers, PolicyTrace, Trace
 from fedtheory.functionals import (
     AGGREGATE_BIAS,
     AGGREGATE_ERROR,

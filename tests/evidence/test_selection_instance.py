@@ -15,12 +15,12 @@ from fedtheory.evidence.confirm import ReplayError, judge, replay
 from fedtheory.evidence.constructions import refuting_point
 from fedtheory.evidence.instance import parse
 from fedtheory.evidence.search import search
-from fedtheory.evidence.selection_constructions import CONSTRUCTIONS
-from fedtheory.evidence.selection_instance import SelectionInstance, stated
-from fedtheory.evidence.selection_rounds import SelectionRound, State
-from fedtheory.evidence.selection_runs import SelectionRun
-from fedtheory.evidence.selection_samples import Selections
-from fedtheory.evidence.selection_traces import Trace
+from fedtheory.evidence.selection.constructions import CONSTRUCTIONS
+from fedtheory.evidence.selection.instance import SelectionInstance, stated
+from fedtheory.evidence.selection.rounds import SelectionRound, State
+from fedtheory.evidence.selection.runs import SelectionRun
+from fedtheory.evidence.selection.samples import Selections
+from fedtheory.evidence.selection.traces import Trace
 
 CLAIMS = {
     c.ref: c

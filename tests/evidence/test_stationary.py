@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import fast, safari
-from fedtheory.evidence.rounds import schedule, second_moment_map
-from fedtheory.evidence.stationary import NotContracting, best_probability, stationary
+from fedtheory.evidence.exact.linear_rounds import second_moment_map
+from fedtheory.evidence.exact.stationary import NotContracting, best_probability, stationary
+from fedtheory.evidence.exact.timeline import schedule
 from fedtheory.federations import Logistic, Quadratic
-from fedtheory.participation import Bernoulli, Fixed, IndexBeta, Markov, Phases, Uniform
+from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.setting import Setting
 
 F = Fraction
@@ -157,7 +158,6 @@ def test_small_steps_keep_their_digits(scale: F) -> None:
             "spectral radius = 1.0: allowed is less than 1",
         ),
         (of_safari(NOISY, Phases([[0], [1]], [2, 3])), "the moments of a round differ between phases"),
-        (of_safari(NOISY, Bernoulli(["1/2"] * 3)), "rounds of Bernoulli differ in size"),
         (
             Setting(NOISY, fast(snapshot_period=2, cohort=1, local_lr="1/9"), Fixed([0])),
             "period = 2: allowed are kinds of round that come at random",
@@ -173,11 +173,6 @@ def test_what_has_no_stationary_moments(setting: Setting, message: str) -> None:
     for exact in (False, True):
         with pytest.raises(ValueError, match=message):
             stationary(setting, exact)
-
-
-def test_memory_is_refused() -> None:
-    with pytest.raises(ValueError):
-        stationary(of_safari(NOISY, Markov(["1/2"] * 3, ["1/2"] * 3)))
 
 
 def test_floating_point_processes_have_no_fractions() -> None:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.rounds import local_maps
-from fedtheory.evidence.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
+from fedtheory.evidence.exact.rounds import local_maps
+from fedtheory.evidence.exact.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.quantities import RUN_QUANTITIES

@@ -16,8 +16,8 @@ from fedtheory.claims.statement import Claim
 from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
 from fedtheory.evidence.entries import CHOSEN
 from fedtheory.evidence.instance import parse
-from fedtheory.evidence.weights_constructions import CONSTRUCTIONS
-from fedtheory.evidence.weights_exact import (
+from fedtheory.evidence.weights.constructions import CONSTRUCTIONS
+from fedtheory.evidence.weights.exact import (
     GIVEN_AN_INTERVAL,
     Weights,
     chosen_cutoff,
@@ -26,7 +26,7 @@ from fedtheory.evidence.weights_exact import (
     interval_moments,
     round_moments,
 )
-from fedtheory.evidence.weights_instance import LARGEST_HISTORY, NO_CUTOFF, WeightsInstance
+from fedtheory.evidence.weights.instance import LARGEST_HISTORY, NO_CUTOFF, WeightsInstance
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS, ROUND_WEIGHT_ERROR, SQUARED_GRADIENT
 from fedtheory.quantities import symbol
 from fedtheory.weights import CutoffGeometric, logarithmic_cutoff, weight_moments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sympy
@@ -12,9 +13,18 @@ from sympy import Le, Rational
 from fedtheory.claims.statement import Claim
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker runs all of these tests: each would decide the steps of every proof again."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("proofs"))
+
+
 def lowered(expression: sympy.Expr, share: Rational) -> sympy.Expr:
     """A term times ``share``, or times 2 - ``share`` where it is negative for small values of all quantities."""
-    small = expression.subs(dict.fromkeys(expression.free_symbols, Rational(1, 100)))
+    names = sorted(expression.free_symbols, key=str)
+    small = expression.subs({s: Rational(100 + i, 10_000) for i, s in enumerate(names)})
     return expression * (2 - share if small < 0 else share)
 
 

@@ -152,7 +152,8 @@ def test_every_derivation_stands_on_closed_steps() -> None:
         names = needed(derivation.steps)
         closed = {n for n in names if decided(n).closed}
         open_ = [n for n in names if n not in closed and not {*step(n).repaired_by} & closed]
-        assert bool(open_) == (derivation.name in ("(5) to (24)", "(25) to (55)", "(56) to (85), as printed"))
+        printed = derivation.name in ("(5) to (24)", "(25) to (55)") or derivation.name.endswith("as printed")
+        assert bool(open_) == printed, derivation.name
 
 
 def _implied(weaker: Derivation, stronger: Derivation) -> tuple[Step, ...]:
@@ -163,7 +164,7 @@ def _implied(weaker: Derivation, stronger: Derivation) -> tuple[Step, ...]:
     return tie(replace(base, terms=(stated,), hypotheses=needs, choices={}), stronger)
 
 
-@pytest.mark.parametrize("derivation", [d for d in DERIVATIONS if d.right_side is not None], ids=lambda d: d.name)
+@pytest.mark.parametrize("derivation", [d for d in DERIVATIONS if d.right_side], ids=lambda d: d.name)
 def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: Derivation) -> None:
     """A right side 1% below the derived one, term by term, does not follow from it."""
     smaller = replace(derivation, right_side=derivation.right_side * Rational(99, 100))

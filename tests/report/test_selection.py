@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtheory.report.selection import example_traces, plot_gap, plot_long_term, policies, save_example
+from fedtheory.report.selection import (
+    example_traces,
+    plot_example_gap,
+    plot_example_participation,
+    plot_gap,
+    plot_long_term,
+    policies,
+)
 from fedtheory.selection import genie_gap, offvar, online
 
 TRACES = {name: trace[:, [0, 5, 8, 9]] for name, trace in example_traces(rounds=60).items()}
@@ -62,7 +69,8 @@ def test_the_gap_is_the_mean_over_traces() -> None:
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
-def test_the_example_is_written(tmp_path) -> None:
-    paths = save_example(tmp_path, rounds=40, replicas=2)
-    assert [path.name for path in paths] == ["flics.participation.png", "flics.gap.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+def test_the_examples_are_drawn() -> None:
+    participation = plot_example_participation(rounds=40)
+    assert len([axes for axes in participation.axes if axes.has_data()]) == 3
+    lines = plot_example_gap(rounds=40, replicas=2).axes[0].lines
+    assert len(lines) == 4 and all(len(line.get_xdata()) for line in lines)

@@ -36,6 +36,13 @@ assisted = ft.algorithms.safari(client_round_probability=0.5, local_lr=0.1, serv
 for federation in (quadratic, logistic):
     run = ft.Setting(federation, assisted, process).simulate(replicas=2, rounds=3)
     assert np.isfinite(run.rows["squared_distance"]).all()
+for other in (
+    ft.algorithms.flics_adam(groups=[0, 0, 1, 1], budget=1, local_lr=0.1, global_lr=0.1),
+    ft.algorithms.fedau(local_lr=0.1),
+    ft.algorithms.known_statistics(local_lr=0.1),
+):
+    run = ft.Setting(quadratic, other, process).simulate(replicas=2, rounds=3)
+    assert np.isfinite(run.rows["squared_distance"]).all()
 adaptive = ft.algorithms.fast(adaptivity=1, cohort=2, local_lr=0.1)
 run = ft.Setting(logistic, adaptive, process).simulate(replicas=2, rounds=3)
 assert np.isfinite(run.rows["snapshot_probability"]).all()

@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from fedtheory.algorithms import ClientRound, Safari, fast, safari
-from fedtheory.evidence.rounds import local_maps
+from fedtheory.evidence.exact.rounds import local_maps
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.federations.base import Pairs
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
-from fedtheory.participation import Bernoulli, Fixed, IndexBeta, Keys, Uniform
+from fedtheory.participation import Fixed, IndexBeta, Keys, Recorded, Uniform
 from fedtheory.randomness import Axis, normals, signs, uniforms, words
 from fedtheory.setting import Setting
+from fedtheory.simulation.iterates import iterates
 
 ROUNDING = 1e-10
 """Iterates of order 1, contractions: rounding errors of 1e-16 do not build up; the margin is for the reader's ease."""
@@ -342,6 +343,21 @@ def test_fingerprints() -> None:
 def test_what_the_engine_refuses() -> None:
     with pytest.raises(ValueError, match=r"^run_quantities = True: allowed with Fast only, not Safari$"):
         some_setting().simulate(replicas=1, rounds=2, run_quantities=True)
-    for chunk in (None, 1):
-        with pytest.raises(ValueError, match=r"^cohort: rounds of Bernoulli differ in size"):
-            some_setting(who=Bernoulli(["1/2"] * 4)).simulate(replicas=1, rounds=2, chunk=chunk)
+
+
+def test_rounds_may_differ_in_size() -> None:
+    """Nobody, some or all: the mean over those who are there, and x stays where nobody is."""
+    process = Recorded.of_sets([[0, 2], [], [1], [0, 1, 2, 3]], clients=4)
+    setting = some_setting(client_round_probability=1, noisy=False, who=process)
+    fed, x = setting.federation, setting.start_vector.numpy()
+    found = iterates(setting, rounds=4)[:, 0].numpy()
+    for r, members in enumerate([[0, 2], [], [1], [0, 1, 2, 3]]):
+        models = []
+        for i in members:
+            y = x
+            for _ in range(setting.algorithm.local_steps):
+                y = y - 0.1 * fed.hessians[i] @ (y - fed.centres[i])
+            models.append(y)
+        x = np.mean(models, axis=0) if members else x
+        np.testing.assert_allclose(found[r + 1], x, rtol=ROUNDING)
+    assert (found[2] == found[1]).all()

@@ -15,6 +15,7 @@ from ..statement import Ambiguity, Claim, Hypothesis, Term
 from .common import NONCONVEX, I, L, N, T, assumptions, delta, eta, gamma, sigma
 
 gradient, objective_error, Q, W = symbols("gradient_norm", "objective_error", "weight_scale", "weight_error")
+(least_weight,) = symbols("least_objective_weight")
 step = gamma * eta
 
 ONE_ROUND = Hypothesis("one_round", Le(T, 1), "one round, from x_0 = x_t")
@@ -40,6 +41,11 @@ LEMMA_B_3_1 = Claim(
     assumptions=assumptions("dissimilarity"),
 )
 
+# grad F_n - grad f~ = sum over m of phi_m (grad F_n - grad F_m), of which n itself is no part; equal for two clients.
+LEMMA_B_3_1_SHARP = LEMMA_B_3_1.edited(
+    "sharp", "FedAU, Lemma B.3.1, sharpened", terms={"dissimilarity": (2 * (1 - least_weight) * delta) ** 2}
+)
+
 LEMMA_B_3_2 = Claim(
     id="fedau.lemmaB_3_2",
     edition="main",
@@ -53,6 +59,19 @@ LEMMA_B_3_2 = Claim(
     ),
     hypotheses=(ONE_ROUND, Hypothesis("local_cap", Le(gamma, 1 / (sqrt(30) * L * I)), "Lemma B.3.2")),
     assumptions=assumptions(*NONCONVEX),
+)
+
+
+# The geometric sum with the constant e - 1 <= 7/4, to which it tends for I -> infinity; 6 I gamma^2 L^2 has room.
+LEMMA_B_3_2_SHARP = LEMMA_B_3_2.edited(
+    "sharp",
+    "FedAU, Lemma B.3.2, sharpened",
+    terms={
+        "noise": Rational(7, 4) * I * gamma**2 * sigma**2,
+        "dissimilarity": Rational(21, 2) * I**2 * gamma**2 * (2 * delta) ** 2,
+        "gradient": Rational(21, 2) * I**2 * gamma**2 * gradient**2,
+    },
+    hypotheses={"local_cap": Le(gamma, 1 / (4 * L * I))},
 )
 
 
@@ -86,4 +105,4 @@ LEMMA_B_5_1 = LEMMA_B_3_3.edited(
     title="The decrease of the objective in one round", terms=_descent(delta, W),
 )  # fmt: skip
 
-EDITIONS = (LEMMA_B_3_1, LEMMA_B_3_2, LEMMA_B_3_3, LEMMA_B_5_1)
+EDITIONS = (LEMMA_B_3_1, LEMMA_B_3_1_SHARP, LEMMA_B_3_2, LEMMA_B_3_2_SHARP, LEMMA_B_3_3, LEMMA_B_5_1)

@@ -27,6 +27,7 @@ from .common import (
     inflation,
     mismatch,
     proxy,
+    rate_spread,
     sigma,
     sigma_G,
     spread,
@@ -96,6 +97,16 @@ CORRECTED = MAIN.edited(
     ambiguities=(UNDIVIDED, Ambiguity("counts", ("planned",), "the weights are known before the answers"), START),
 )
 
+# Expectations are over the round's availability too: with rates r_j and weights p_j/s^_j of mean r_j/s^_j = 1 over it,
+# the mismatch is 0 although groups are absent from some rounds. No cap on the steps.
+INTERMITTENT = CORRECTED.edited(
+    "intermittent",
+    "FLICS, Theorem 1, repaired for random availability",
+    title="FLICS-AVG on non-convex objectives, where groups may be absent at random",
+    terms={"selection": L * eta * eta_L * K * G**2 * (proxy + rate_spread)},
+    hypotheses=(),
+)
+
 # The constants are the theorem's, with the 1/T before its selection term that the printed rate needs: as printed, the
 # theorem gives sqrt(T) in place of 1/sqrt(T) there.
 COROLLARY = MAIN.edited(
@@ -125,4 +136,14 @@ COROLLARY_CORRECTED = CORRECTED.edited(
     choices=COROLLARY.choices,
 )
 
-EDITIONS = (MAIN, APPENDIX, CORRECTED, COROLLARY, COROLLARY_CORRECTED)
+COROLLARY_INTERMITTENT = COROLLARY_CORRECTED.edited(
+    "intermittent",
+    "FLICS, Corollary 1.1, repaired for random availability",
+    title="The rate of FLICS-AVG where groups may be absent at random",
+    terms={"selection": sqrt(M * K / T) * G**2 * (proxy + rate_spread)},
+    hypotheses=(),
+)
+
+EDITIONS = (
+    MAIN, APPENDIX, CORRECTED, INTERMITTENT, COROLLARY, COROLLARY_CORRECTED, COROLLARY_INTERMITTENT,
+)  # fmt: skip

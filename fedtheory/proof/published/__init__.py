@@ -1,4 +1,4 @@
-"""The proofs as files, verified anew without a search and without a solver.
+"""The proofs as files, verified anew without a search and without a solver (but for the signs of logarithms).
 
 ``steps.json`` has the decisions of all steps of the derivations, once; ``<ref>.json`` those that tie a claim to them.
 """
@@ -61,7 +61,7 @@ def published(folder: Path = FOLDER) -> tuple[str, ...]:
 def reverify(ref: str, folder: Path = FOLDER) -> Chain:
     """The chain of a claim's file, its certificates and counterexamples checked against the steps and the claim of now.
 
-    Nothing is searched and no solver asked.
+    Nothing is searched and no solver asked, but for the signs of logarithms (see ``atoms``), which are decided anew.
 
     Raises:
         ValueError: a file is no chain, evidence does not show what the file says, or an outcome differs.
@@ -78,8 +78,7 @@ def reverify(ref: str, folder: Path = FOLDER) -> Chain:
     if derivation is None:
         raise ValueError(f"derivation = {name!r}: none of that name bounds the functional of {ref}")
     text = (Path(folder) / SHARED).read_text()
-    shared = _verified_shared(text)
-    decisions = {n: shared[n] for n in registry.needed(derivation.steps)}
+    decisions = {name: _verified_shared(text, name) for name in registry.needed(derivation.steps)}
     chain = Chain(claim, derivation, tuple((decisions | _verified(tie(claim, derivation), steps, ref)).values()))
     if chain.outcome != outcome:
         raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
@@ -87,10 +86,21 @@ def reverify(ref: str, folder: Path = FOLDER) -> Chain:
 
 
 @lru_cache(maxsize=4)
-def _verified_shared(text: str) -> Mapping[str, Decision]:
+def _shared(text: str) -> Mapping[str, object]:
+    """The data of all shared steps, by name."""
     regions, steps = fields(parse_text(text), "regions", "steps")
-    expected = [registry.step(n) for n in registry.needed(s.name for s in registry.STEPS)]
-    return _verified(expected, _without_numbers(steps, list_of(regions)), SHARED)
+    steps = list_of(_without_numbers(steps, list_of(regions)))
+    expected = registry.needed(s.name for s in registry.STEPS)
+    if len(steps) != len(expected):
+        raise ValueError(f"steps of {SHARED}: {len(steps)} in the file, {len(expected)} expected")
+    return dict(zip(expected, steps, strict=True))
+
+
+@lru_cache(maxsize=8192)
+def _verified_shared(text: str, name: str) -> Decision:
+    """One shared step, after those that it rests on."""
+    earlier = {other: _verified_shared(text, other) for other in registry.needed([name]) if other != name}
+    return _decision(registry.step(name), _shared(text)[name], earlier)
 
 
 def _with_numbers(data: object, regions: list[object]) -> object:

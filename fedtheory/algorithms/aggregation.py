@@ -1,0 +1,296 @@
+"""How the server puts a round's updates together: from delta_i = x_{i,K} - x_r to one aggregated update Delta.
+
+Notation: N_i is how often client i was drawn in the round (0 or 1 unless draws are with replacement), M the number of
+clients, and w_i the weight of delta_i.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..federations.base import Pairs
+from ..participation import Participation
+
+Memory = dict[str, Tensor]
+"""What parts remember from round to round, by name; the first axis is that of the replicas."""
+
+
+@dataclass(frozen=True)
+class Updates:
+    """What one round's participants send.
+
+    Attributes:
+        delta: (P, D), the update of each pair.
+        pairs: which replica and client each belongs to.
+        counts: (replicas, clients) int8, N.
+    """
+
+    delta: Tensor
+    pairs: Pairs
+    counts: Tensor
+
+    def combined(self, weights: Tensor, values: Tensor | None = None) -> Tensor:
+        """sum_i w_i delta_i, or of other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
+        values = self.delta if values is None else values
+        own = weights[self.pairs.replica, self.pairs.client].to(values)
+        total = torch.zeros(len(weights), values.shape[1], dtype=values.dtype, device=values.device)
+        return total.index_add_(0, self.pairs.replica, values * own[:, None])
+
+
+class Aggregation(ABC):
+    """A rule for Delta. What it remembers of rounds before goes on in every round, also in one without participants."""
+
+    remembers = False
+
+    def bound(self, process: Participation, clients: int) -> Aggregation:
+        """The same rule, with what it takes from the process that brings the participants.
+
+        Raises:
+            ValueError: it does not fit so many clients, or the process lacks what it needs.
+        """
+        return self
+
+    def initial(self, x: Tensor, clients: int) -> Memory:
+        """The memory before round 0, for the iterates x (replicas, D)."""
+        return {}
+
+    @abstractmethod
+    def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
+        """Delta (replicas, D), and the memory after the round; what is given stays unchanged."""
+
+
+class WeightedSum(Aggregation):
+    """Delta = sum_i w_i delta_i with weights that depend on who takes part, now or before."""
+
+    @abstractmethod
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        """w (replicas, clients) float64, from this round's counts and the rounds before."""
+
+    def after(self, counts: Tensor, memory: Memory) -> Memory:
+        """The memory after a round with these counts."""
+        return {}
+
+    def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
+        counts = updates.counts
+        return updates.combined(self.weights(counts, memory)), self.after(counts, memory)
+
+
+@dataclass(frozen=True)
+class AverageParticipating(WeightedSum):
+    """w_i = N_i / sum_j N_j: the mean over who takes part.
+
+    Source: FedAvg (McMahan et al., 2017); FAST, Algorithm 1; SAFARI, Algorithm 1; FedAU's baseline "average
+    participating".
+    """
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        counts = counts.to(torch.float64)
+        return counts / counts.sum(1, keepdim=True).clamp(min=1)
+
+
+@dataclass(frozen=True)
+class AverageAll(WeightedSum):
+    """w_i = N_i / M: the mean over all clients, of whom the absent ones send 0.
+
+    Source: FedAU, the baseline "average all"; its Algorithm 1 with all weights 1.
+    """
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        return counts.to(torch.float64) / counts.shape[1]
+
+
+@dataclass(frozen=True)
+class Constant(WeightedSum):
+    """w_i = N_i omega_i / M with fixed omega_i.
+
+    Args:
+        aggregation_weight: omega, one positive number for each client.
+
+    Source: FedAU, Theorem 1.
+    """
+
+    aggregation_weight: tuple[Fraction, ...]
+
+    def bound(self, process: Participation, clients: int) -> Constant:
+        check_one_each("aggregation_weight", self.aggregation_weight, clients)
+        return self
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        return floats(self.aggregation_weight) / len(self.aggregation_weight)
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        return counts * self._weights.to(counts.device)
+
+
+@dataclass(frozen=True)
+class Known(WeightedSum):
+    """w_i = N_i / (M p_i) with the true probabilities p_i, or E[N_i] for draws with replacement: E[w_i] = 1/M.
+
+    Args:
+        participation_probability: p, one number for each client; ``None``: those of the process (`bound` finds them).
+
+    Source: FedAU, section 5, the baseline "known participation statistics".
+    """
+
+    participation_probability: tuple[Fraction, ...] | None = None
+
+    def bound(self, process: Participation, clients: int) -> Known:
+        known = self.participation_probability
+        if known is None:
+            known = tuple(Fraction(p) for p in process.stationary(clients))
+        check_one_each("participation_probability", known, clients)
+        for i, p in enumerate(known):
+            if p <= 0:
+                raise ValueError(
+                    f"participation_probability[{i}] = {p}: allowed is a number > 0; "
+                    "the weight of a client that never takes part would be 1/0"
+                )
+        return Known(known)
+
+    @cached_property
+    def _divisors(self) -> Tensor:
+        return floats(self.participation_probability) * len(self.participation_probability)
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        return counts / self._divisors.to(counts.device)
+
+
+@dataclass(frozen=True)
+class FedAUWeights(WeightedSum):
+    """w_i = N_i omega_i / M, where omega_i is the mean length of client i's participation intervals so far.
+
+    An interval of a client ends with the round in which it takes part, or with the round in which the interval has
+    lasted ``cutoff`` rounds; a round that is both ends one interval. omega_i of round t sees the rounds before t only,
+    and is 1 as long as no interval has ended. Absent clients' intervals grow too, also in rounds without participants.
+
+    Three whole numbers a client are remembered: the intervals that have ended, the rounds that they cover, and the
+    rounds since. omega is the second over the first (`fedtheory.weights.FedAU` says why).
+
+    Args:
+        cutoff: an integer >= 1, or ``math.inf`` for none.
+
+    Source: FedAU, Algorithms 1 and 2.
+    """
+
+    cutoff: float = math.inf
+    remembers = True
+
+    def initial(self, x: Tensor, clients: int) -> Memory:
+        zero = torch.zeros(len(x), clients, dtype=torch.int64, device=x.device)
+        return {"intervals": zero, "covered": zero, "running": zero}
+
+    def aggregation_weight(self, memory: Memory) -> Tensor:
+        """omega (replicas, clients) float64, of the coming round."""
+        intervals = memory["intervals"]
+        mean = memory["covered"].to(torch.float64) / intervals.clamp(min=1)
+        return torch.where(intervals > 0, mean, 1.0)
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        return counts * self.aggregation_weight(memory) / counts.shape[1]
+
+    def after(self, counts: Tensor, memory: Memory) -> Memory:
+        length = memory["running"] + 1
+        ended = (counts > 0) | (length == self.cutoff)
+        return {
+            "intervals": memory["intervals"] + ended,
+            "covered": memory["covered"] + torch.where(ended, length, 0),
+            "running": torch.where(ended, 0, length),
+        }
+
+
+class LatestUpdates(Aggregation):
+    """A rule that remembers y_i, the update that client i sent last; 0 before its first."""
+
+    remembers = True
+
+    def initial(self, x: Tensor, clients: int) -> Memory:
+        return {"updates": torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device)}
+
+    @staticmethod
+    def latest(updates: Updates, memory: Memory) -> Tensor:
+        """y after the round, (replicas, clients, D)."""
+        where = (updates.pairs.replica, updates.pairs.client)
+        return memory["updates"].index_put(where, updates.delta)
+
+
+@dataclass(frozen=True)
+class FedVarp(LatestUpdates):
+    """Delta = (1/M) sum_j y_j + sum_i w_i (delta_i - y_i) with w_i = N_i / sum_j N_j; then y_i = delta_i for who took
+    part. The y_j on the right are those of the rounds before.
+
+    Source: Jhunjhunwala et al., "FedVARP" (2022), Algorithm 1; FedAU's baseline of that name.
+    """
+
+    def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
+        before = memory["updates"]
+        change = updates.delta - before[updates.pairs.replica, updates.pairs.client]
+        weights = AverageParticipating().weights(updates.counts, memory)
+        return before.mean(1) + updates.combined(weights, change), {"updates": self.latest(updates, memory)}
+
+
+@dataclass(frozen=True)
+class MIFA(LatestUpdates):
+    """y_i = delta_i for who takes part, then Delta = (1/M) sum_j y_j: the mean of all clients' latest updates.
+
+    Gu et al. let everybody take part in the first round; here a client that has not yet come counts with 0. They also
+    step in a round that nobody shows up for; here x then stays, as under every algorithm.
+
+    Source: Gu et al., "Fast Federated Learning in the Presence of Arbitrary Device Unavailability" (2021), Algorithm 1;
+    FedAU's baseline of that name.
+    """
+
+    def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
+        latest = self.latest(updates, memory)
+        return latest.mean(1), {"updates": latest}
+
+
+@dataclass(frozen=True)
+class GroupWeights(WeightedSum):
+    """w_i = p_g / s^_g for each client i of group g that answers, with s^ the selection's estimate of how many clients
+    of each group answer in a round, this round included; divided by the number of answers if ``divided``.
+
+    Needs a selection that keeps ``estimate`` in the memory: see `VarSelection`.
+
+    Args:
+        groups: each client's group, 0, 1, ...
+        group_weight: p, one number for each group.
+        divided: line 14 of the paper's algorithm prints 1/|S_t|; none of its proofs has it, and with it the step
+            shrinks as more clients answer.
+
+    Source: FLICS, Algorithm 1, lines 12 and 14. Both lines print p/s^; once is meant.
+    """
+
+    groups: tuple[int, ...]
+    group_weight: tuple[Fraction, ...]
+    divided: bool = False
+
+    @cached_property
+    def _groups_and_weights(self) -> tuple[Tensor, Tensor]:
+        return torch.tensor(self.groups), floats(self.group_weight)
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        groups, p = (value.to(counts.device) for value in self._groups_and_weights)
+        # A group whose estimate is 0 has not been counted yet, so none of its clients answers.
+        ratio = torch.where(memory["estimate"] > 0, p / memory["estimate"], 0.0)
+        weights = counts * ratio[:, groups]
+        return weights / counts.sum(1, keepdim=True).clamp(min=1) if self.divided else weights
+
+
+def floats(values: Sequence[Fraction]) -> Tensor:
+    """``values`` as a float64 tensor."""
+    return torch.tensor([float(value) for value in values], dtype=torch.float64)
+
+
+def check_one_each(name: str, values: Sequence, clients: int) -> None:
+    """Raise ``ValueError`` unless there is one value for each client."""
+    if len(values) != clients:
+        raise ValueError(f"{name}: there are {len(values)}, allowed is one for each of {clients} clients")

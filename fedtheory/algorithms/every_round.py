@@ -1,0 +1,243 @@
+"""Algorithms whose rounds are all of one kind: FedAvg and its variants in local training and in the server's step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isinf
+
+from ..exact import exact_number
+from ..quantities import check_values
+from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights
+from .base import Algorithm, ClientRound
+from .checks import Number, at_least_zero, below_one, budgets, option, positive, whole
+from .selection import Selection, UniformSelection
+from .server import Adam, Amplified, Momentum, Plain, Server
+
+AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}
+
+
+@dataclass(frozen=True)
+class EveryRound(Algorithm):
+    """The same kind of round for ever."""
+
+    round: ClientRound
+
+    @property
+    def kinds(self) -> tuple[ClientRound, ClientRound]:
+        return self.round, self.round
+
+    @property
+    def local_steps(self) -> int:
+        return self.round.local_steps
+
+    @property
+    def local_lr(self) -> Fraction:
+        return self.round.local_lr
+
+    @property
+    def share(self) -> Fraction:
+        """0: there is no first kind."""
+        return Fraction(0)
+
+    def with_share(self, share: Fraction) -> EveryRound:
+        """The same: both kinds are one."""
+        return self
+
+    def quantities(self) -> dict[str, float]:
+        """The claims' quantities that the algorithm fixes; none with a proximal term or with another server than
+        ``Plain``, of which no claim speaks."""
+        kind = self.round
+        if kind.proximal != 0 or not isinstance(kind.server, Plain):
+            return {}
+        known = {
+            "local_steps": kind.local_steps,
+            "local_lr": float(kind.local_lr),
+            "global_lr": float(kind.server.global_lr),
+        }
+        weights = kind.aggregation
+        return known | ({"cutoff": weights.cutoff} if _cuts_off(weights) else {})
+
+
+def _cuts_off(weights: Aggregation) -> bool:
+    return isinstance(weights, FedAUWeights) and not isinf(weights.cutoff)
+
+
+def every_round(
+    local_lr: Number,
+    local_steps: int,
+    server: Server,
+    aggregation: Aggregation,
+    proximal: Number = 0,
+    selection: Selection | None = None,
+) -> EveryRound:
+    """The algorithm of these parts; step size and number of steps are checked here."""
+    given = {"local_lr": exact_number("local_lr", local_lr), "local_steps": local_steps}
+    check_values(given)
+    return EveryRound(
+        ClientRound(
+            int(local_steps),
+            given["local_lr"],
+            proximal=at_least_zero("proximal", proximal),
+            selection=selection,
+            aggregation=aggregation,
+            server=server,
+        )
+    )
+
+
+def fedavg(
+    *,
+    local_lr: Number,
+    local_steps: int = 1,
+    global_lr: Number = 1,
+    average: str = "participating",
+    budget: Number | Sequence[Number] | None = None,
+) -> EveryRound:
+    """FedAvg: whoever the participation process brings trains, and
+
+        x_{r+1} = x_r + global_lr sum_i w_i delta_i,    delta_i the way of client i's local SGD,
+
+    with w_i = 1/|S_r| (the mean over the participants) or w_i = 1/M (over all clients, the absent ones sending 0).
+
+    Args:
+        local_lr: the clients' step size, in units of x^2/F.
+        local_steps: gradient steps of a client in a round.
+        global_lr: > 0, without units.
+        average: "participating" or "all".
+        budget: at most so many of those who are there, drawn uniformly (one number > 0, or several that take turns; a
+            number that is not whole is rounded at random, its mean kept); ``None``: all of them.
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: McMahan et al. (2017); FedAU, section 5, for both averages; FLICS, section IV-C, for the budget.
+
+    >>> fedavg(local_lr="1/10", average="all").round.aggregation
+    AverageAll()
+    """
+    server = Plain(positive("global_lr", global_lr))
+    return every_round(local_lr, local_steps, server, _average(average), selection=_selection(budget))
+
+
+def fedprox(
+    *,
+    local_lr: Number,
+    proximal: Number,
+    local_steps: int = 1,
+    global_lr: Number = 1,
+    average: str = "participating",
+) -> EveryRound:
+    """FedProx: FedAvg whose clients minimise F_i(x) + (proximal/2) |x - x_r|^2, by local_steps gradient steps.
+
+    Args:
+        proximal: >= 0, in units of F/x^2. local_lr, local_steps, global_lr, average: as in ``fedavg``.
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: Li et al., "Federated Optimization in Heterogeneous Networks" (2020), with gradient steps for its inexact
+    minimisation; FAST's baseline of that name.
+
+    >>> fedprox(local_lr="1/10", proximal=2).round.proximal
+    Fraction(2, 1)
+    """
+    server = Plain(positive("global_lr", global_lr))
+    return every_round(local_lr, local_steps, server, _average(average), proximal)
+
+
+def fedavgm(
+    *,
+    local_lr: Number,
+    momentum: Number,
+    local_steps: int = 1,
+    global_lr: Number = 1,
+    average: str = "participating",
+) -> EveryRound:
+    """FedAvgM: FedAvg with momentum at the server,
+
+        v_{r+1} = momentum v_r + sum_i w_i delta_i,    x_{r+1} = x_r + global_lr v_{r+1},    v_0 = 0.
+
+    Args:
+        momentum: in [0, 1). local_lr, local_steps, global_lr, average: as in ``fedavg``.
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: Hsu et al. (2019); FAST's baseline of that name.
+
+    >>> fedavgm(local_lr="1/10", momentum="9/10").round.server
+    Momentum(global_lr=Fraction(1, 1), momentum=Fraction(9, 10))
+    """
+    server = Momentum(positive("global_lr", global_lr), below_one("momentum", momentum))
+    return every_round(local_lr, local_steps, server, _average(average))
+
+
+def fedadam(
+    *,
+    local_lr: Number,
+    global_lr: Number,
+    local_steps: int = 1,
+    beta1: Number = "9/10",
+    beta2: Number = "99/100",
+    epsilon: Number = "1/1000",
+    average: str = "participating",
+    budget: Number | Sequence[Number] | None = None,
+) -> EveryRound:
+    """FedAdam: FedAvg whose server takes the aggregated update for a gradient and runs Adam; see ``server.Adam``.
+
+    Args:
+        global_lr, epsilon: > 0, in units of x.
+        beta1, beta2: in [0, 1).
+        local_lr, local_steps, average, budget: as in ``fedavg``.
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: Reddi et al. (2021), Algorithm 2; FLICS's baseline of that name.
+
+    >>> fedadam(local_lr="1/10", global_lr="1/100").round.server.beta2
+    Fraction(99, 100)
+    """
+    server = adam(global_lr, beta1, beta2, epsilon)
+    return every_round(local_lr, local_steps, server, _average(average), selection=_selection(budget))
+
+
+def adam(global_lr: Number, beta1: Number, beta2: Number, epsilon: Number) -> Adam:
+    """The server's rule with checked numbers."""
+    return Adam(
+        positive("global_lr", global_lr),
+        below_one("beta1", beta1),
+        below_one("beta2", beta2),
+        positive("epsilon", epsilon),
+    )
+
+
+def fedamplify(*, local_lr: Number, period: int, global_lr: Number, local_steps: int = 1) -> EveryRound:
+    """Generalised FedAvg with amplified updates: plain averages of the participants' models, and after every
+    ``period`` rounds the way gone since the last time is multiplied by global_lr; see ``server.Amplified``.
+
+    Args:
+        period: an integer >= 1; with 1 it is ``fedavg``.
+        global_lr: > 0, without units. local_lr, local_steps: as in ``fedavg``.
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: Wang and Ji (2022), Algorithm 1; FAST, Table 1, which gives the name FedAmplify only.
+
+    >>> fedamplify(local_lr="1/10", period=4, global_lr=2).round.server
+    Amplified(global_lr=Fraction(2, 1), period=4)
+    """
+    server = Amplified(positive("global_lr", global_lr), whole("period", period))
+    return every_round(local_lr, local_steps, server, AverageParticipating())
+
+
+def _average(average: str) -> Aggregation:
+    option("average", average, tuple(AVERAGES))
+    return AVERAGES[average]
+
+
+def _selection(budget: Number | Sequence[Number] | None) -> UniformSelection | None:
+    return None if budget is None else UniformSelection(budgets(budget))

@@ -1,0 +1,100 @@
+"""A round as a random linear map of a lifted state: what first and second moments need of it.
+
+The state z holds the model's error y = x - x*, whatever the algorithm remembers, and a last entry 1. A round is
+
+    z' = z + sum_a u_a P_a z + sum_s (sum_a u_a L_sa) n_s,
+
+with random numbers u_a (u_0 = 1 for what is certain; the others are weights and indicators of clients) that do not
+depend on the state, and the independent noises n_s, of mean 0 and covariance N_s, of clients or of the server. So
+
+    E z' = E z + sum_a E[u_a] P_a E z,
+    E z' z'^T = Z + P Z + Z P^T + sum_ab E[u_a u_b] (P_a Z P_b^T + sum_s L_sa N_s L_sb^T),
+        Z = E z z^T,  P = sum_a E[u_a] P_a.
+
+The maps are kept as increments P_a, not as I + P_a: where steps are small, the sum would lose their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Noise:
+    """One source of noise, and where it goes.
+
+    Attributes:
+        covariance: (D, D), N_s.
+        factors: the numbers a whose L_sa is not 0, distinct.
+        loads: (len(factors), size, D), their L_sa.
+    """
+
+    covariance: np.ndarray
+    factors: Sequence[int]
+    loads: np.ndarray
+
+
+@dataclass(frozen=True)
+class LinearRound:
+    """One kind of round; entries are floats, or exact numbers (dtype object).
+
+    Attributes:
+        increments: (factors, size, size), P_a; their last rows are 0.
+        first: (factors,), E[u_a].
+        second: (factors, factors), E[u_a u_b].
+        noises: independent of one another and of the u_a.
+    """
+
+    increments: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    noises: tuple[Noise, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers the state has, with the last 1."""
+        return self.increments.shape[1]
+
+    def mean_increment(self) -> np.ndarray:
+        """P = sum_a E[u_a] P_a, (size, size)."""
+        return np.tensordot(self.first, self.increments, axes=1)
+
+    def square_increment(self) -> np.ndarray:
+        """vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major; the last entry of vec(Z) is 1."""
+        mean, identity = self.mean_increment(), np.eye(self.size, dtype=int).astype(self.increments.dtype)
+        partners = np.tensordot(self.second, self.increments, axes=1)
+        left = np.concatenate([mean[None], identity[None], self.increments])
+        right = np.concatenate([identity[None], mean[None], partners])
+        # The sum of the Kronecker products of left and right.
+        operator = np.tensordot(left, right, axes=(0, 0)).transpose(0, 2, 1, 3).reshape([self.size**2] * 2)
+        operator[:, -1] = operator[:, -1] + self.added_noise().ravel()
+        return operator
+
+    def added_noise(self) -> np.ndarray:
+        """sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (size, size)."""
+        added = np.zeros((self.size, self.size), dtype=int).astype(self.increments.dtype)
+        for noise in self.noises:
+            second = self.second[np.ix_(noise.factors, noise.factors)]
+            for load, partner in zip(noise.loads, np.tensordot(second, noise.loads, axes=1), strict=True):
+                added = added + load @ noise.covariance @ partner.T
+        return added
+
+    def about(self, point: np.ndarray) -> LinearRound:
+        """The same round for the state minus ``point``, (size - 1,), the last entry still 1."""
+        moved = self.increments.copy()
+        moved[:, :, -1] = moved[:, :, -1] + self.increments[:, :, :-1] @ point
+        return replace(self, increments=moved)
+
+
+def mean_map(round: LinearRound) -> np.ndarray:
+    """E z -> E z' of one round, (size, size); the last row is exactly (0, ..., 0, 1)."""
+    return np.eye(round.size, dtype=int).astype(round.increments.dtype) + round.mean_increment()
+
+
+def second_moment_map(round: LinearRound) -> np.ndarray:
+    """vec(Z) -> vec(Z') of one round, Z = E z z^T, (size^2, size^2), row-major; the last row is exactly
+    (0, ..., 0, 1)."""
+    return np.eye(round.size**2, dtype=int).astype(round.increments.dtype) + round.square_increment()

@@ -1,0 +1,214 @@
+"""Instances of claims about FedAU's runs and rounds: small, exact settings in files that anyone can replay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...claims.statement import Claim
+from ...functionals import (
+    AVERAGE_SQUARED_WEIGHTED_GRADIENT,
+)
+from ..entries import CHOSEN, Rationals, check_kind, entry, matrix, rational, rational_entry, shown, vector
+from ..stated import LARGEST, check_one_round, check_size, texts
+from ..weights.instance import NO_CUTOFF
+from .exact import (
+    EstimatedWeights,
+    FedauRun,
+    GivenWeights,
+    total,
+)
+from .quantities import (
+    chooses_cutoff,
+    is_about_a_round,
+    leaves_objective_open,
+    may_estimate,
+    speaks_of_weights,
+)
+
+STEPS = ("local_lr", "global_lr")
+
+LARGEST_SETS = {"given": 10, "estimated": 5}
+"""Clients of a round, or of a run with estimated weights, all of whose subsets are looked at."""
+
+LONGEST_ESTIMATED = 200
+"""Rounds of a run with estimated weights."""
+
+LONGEST_CYCLE = 100
+"""Rounds after which given weights repeat."""
+
+
+@dataclass(frozen=True)
+class FedauInstance:
+    """A run with rational numbers, for one claim about runs or about one round of Algorithm 1.
+
+    The constants of the claim's assumptions are the run's own: L the largest |curvature|, sigma, delta, and, where the
+    gradient is to be bounded, G, for clients that are quadratic where the run goes and no further
+    (``fedau.exact.squared_gradient_bound``).
+    """
+
+    claim: str
+    run: FedauRun
+
+    def check(self, statement: Claim) -> None:
+        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
+        run = self.run
+        if not speaks_of_weights(statement):
+            raise ValueError(f"{statement.ref} speaks of no weighted updates: allowed is another algorithm")
+        sizes = {len(part) for part in (run.curvatures, run.slopes, run.probabilities)}
+        widths = {len(row) for row in (*run.curvatures, *run.slopes, run.start)}
+        if len(sizes) > 1 or len(widths) > 1 or not (run.clients and run.dimension):
+            raise ValueError("curvatures, slopes, probabilities and start: allowed are (N, D), (N, D), (N,) and (D,)")
+        check_size("clients", run.clients)
+        check_size("dimension", run.dimension)
+        for name in ("local_steps", "rounds"):
+            if not 1 <= getattr(run, name) <= LARGEST[name]:
+                raise ValueError(f"{name} = {shown(getattr(run, name))}: allowed is an integer from 1 to "
+                                 f"{LARGEST[name]}")  # fmt: skip
+        for p in run.probabilities:
+            if not 0 <= p <= 1:
+                raise ValueError(f"probabilities = {p}: allowed is a number in [0, 1]")
+        if not any(run.probabilities):
+            raise ValueError("probabilities: allowed is at least one that is not 0")
+        if run.gradient_noise < 0:
+            raise ValueError(f"gradient_noise = {run.gradient_noise}: allowed is a number >= 0")
+        if not any(h for row in run.curvatures for h in row):
+            raise ValueError("curvatures: allowed is at least one that is not 0")
+        self._check_steps(statement)
+        self._check_weights(statement)
+        if is_about_a_round(statement):
+            self._check_round(statement)
+        elif run.objective or run.history:
+            raise ValueError("objective, history: allowed are none, the claim is about runs")
+
+    def _check_steps(self, statement: Claim) -> None:
+        for name in STEPS:
+            step, chosen = getattr(self.run, name), name in statement.choices
+            if (step is None) != chosen or (step is not None and not step > 0):
+                rule = "left to the claim, which chooses it" if chosen else "a rational > 0"
+                raise ValueError(f"{name} = {CHOSEN if step is None else step}: allowed is {rule}")
+
+    def _check_weights(self, statement: Claim) -> None:
+        run, weights = self.run, self.run.weights
+        if isinstance(weights, GivenWeights):
+            if chooses_cutoff(statement):
+                raise ValueError(f"weights: {statement.ref} is about estimated ones, allowed is their cutoff")
+            constant = statement.functional == AVERAGE_SQUARED_WEIGHTED_GRADIENT or is_about_a_round(statement)
+            longest = 1 if constant else LONGEST_CYCLE
+            if not 1 <= len(weights.rows) <= longest or {len(row) for row in weights.rows} != {run.clients}:
+                raise ValueError(f"weights: allowed are 1 to {longest} rows of {run.clients}")
+            if not all(w > 0 for row in weights.rows for w in row):
+                raise ValueError("weights: allowed are numbers > 0")
+            return
+        if not may_estimate(statement):
+            raise ValueError(f"cutoff: {statement.ref} is about given weights, or its Q would be random")
+        if (weights.cutoff is None) != chooses_cutoff(statement):
+            rule = "left to the claim" if chooses_cutoff(statement) else f"an integer >= 1, or {NO_CUTOFF!r}"
+            raise ValueError(f"cutoff = {CHOSEN if weights.cutoff is None else weights.cutoff}: allowed is {rule}")
+        if weights.cutoff is not None and weights.cutoff < 1:
+            raise ValueError(f"cutoff = {weights.cutoff}: allowed is an integer >= 1, or {NO_CUTOFF!r}")
+        if run.clients > LARGEST_SETS["estimated"] or run.rounds > LONGEST_ESTIMATED:
+            raise ValueError(f"clients = {run.clients}, rounds = {run.rounds}: allowed with estimated weights are "
+                             f"{LARGEST_SETS['estimated']} and {LONGEST_ESTIMATED}")  # fmt: skip
+
+    def _check_round(self, statement: Claim) -> None:
+        run, open_objective = self.run, leaves_objective_open(statement)
+        if run.rounds != 1:
+            raise ValueError(f"rounds = {run.rounds}: allowed is 1, the claim is about one round")
+        if run.clients > LARGEST_SETS["given"]:
+            raise ValueError(f"clients = {run.clients}: allowed in one round is at most {LARGEST_SETS['given']}")
+        if bool(run.objective) != open_objective:
+            raise ValueError(f"objective: allowed is {'one weight a client' if open_objective else 'none'}")
+        if open_objective and (
+            len(run.objective) != run.clients or min(run.objective) < 0 or total(run.objective) != 1
+        ):
+            raise ValueError(f"objective = {texts(run.objective)}: allowed are {run.clients} numbers >= 0 with sum 1")
+        if run.history and isinstance(run.weights, GivenWeights):
+            raise ValueError("history: allowed is none, given weights tell nothing of who takes part")
+        if len(run.history) > 12 or any(len(row) != run.clients or {*row} - {0, 1} for row in run.history):
+            raise ValueError(f"history: allowed are at most 12 rows of {run.clients} entries 0 or 1")
+        numbers = [v for row in (*run.curvatures, *run.slopes, run.start) for v in row]
+        numbers += [step for step in (run.local_lr, run.global_lr) if step is not None]
+        check_one_round(numbers, run.clients * run.dimension * run.local_steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """The instance as plain data; ``parse`` reads it back."""
+        run = self.run
+        steps = {name: getattr(run, name) for name in STEPS}
+        if isinstance(run.weights, GivenWeights):
+            weights: dict[str, Any] = {"weights": [texts(row) for row in run.weights.rows]}
+        else:
+            cutoff = run.weights.cutoff
+            weights = {"cutoff": CHOSEN if cutoff is None else NO_CUTOFF if cutoff == math.inf else cutoff}
+        return {
+            "claim": self.claim,
+            "federation": {
+                "kind": "quadratic",
+                "curvatures": [texts(row) for row in run.curvatures],
+                "slopes": [texts(row) for row in run.slopes],
+                "gradient_noise": str(run.gradient_noise),
+            },
+            "algorithm": {
+                "kind": "fedau",
+                "local_steps": run.local_steps,
+                **{name: CHOSEN if step is None else str(step) for name, step in steps.items()},
+                **weights,
+            },
+            "participation": {"kind": "bernoulli", "probabilities": texts(run.probabilities)},
+            "start": texts(run.start),
+            "rounds": run.rounds,
+            **({"objective": texts(run.objective)} if run.objective else {}),
+            **({"history": [list(row) for row in run.history]} if run.history else {}),
+        }
+
+
+def parse_fedau(data: Mapping[str, Any], statement: Claim) -> FedauInstance:
+    """An instance from plain data, not yet checked.
+
+    Raises:
+        ValueError: an entry is missing or of the wrong kind; it is named.
+    """
+    federation, algorithm, participation = (
+        entry(data, key, dict) for key in ("federation", "algorithm", "participation")
+    )
+    for part, kind in ((federation, "quadratic"), (algorithm, "fedau"), (participation, "bernoulli")):
+        check_kind(part, kind)
+    steps = {name: entry(algorithm, name, str) for name in STEPS}
+    run = FedauRun(
+        curvatures=matrix(federation, "curvatures"),
+        slopes=matrix(federation, "slopes"),
+        start=vector(data, "start"),
+        gradient_noise=rational_entry(federation, "gradient_noise"),
+        probabilities=vector(participation, "probabilities"),
+        weights=_parsed_weights(algorithm),
+        local_steps=entry(algorithm, "local_steps", int),
+        rounds=entry(data, "rounds", int),
+        objective=vector(data, "objective") if "objective" in data else (),
+        history=_history(data),
+        **{name: None if step == CHOSEN and name in statement.choices else rational(name, step)
+           for name, step in steps.items()},
+    )  # fmt: skip
+    return FedauInstance(statement.ref, run)
+
+
+def _parsed_weights(algorithm: Mapping[str, Any]) -> GivenWeights | EstimatedWeights:
+    if ("weights" in algorithm) == ("cutoff" in algorithm):
+        raise ValueError("weights and cutoff: give exactly one of them")
+    if "weights" in algorithm:
+        rows: tuple[Rationals, ...] = matrix(algorithm, "weights")
+        return GivenWeights(rows)
+    named = {CHOSEN: None, NO_CUTOFF: math.inf}
+    cutoff = algorithm["cutoff"]
+    known = isinstance(cutoff, str) and cutoff in named
+    return EstimatedWeights(named[cutoff] if known else entry(algorithm, "cutoff", int))
+
+
+def _history(data: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
+    rows = entry(data, "history", list) if "history" in data else []
+    if len(rows) > 1000 or not all(
+        isinstance(row, list) and all(type(v) is int and v in (0, 1) for v in row) for row in rows
+    ):
+        raise ValueError(f"history = {shown(rows)}: allowed is a list of lists of 0 and 1")
+    return tuple(map(tuple, rows))

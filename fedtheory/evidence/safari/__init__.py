@@ -1,0 +1,1 @@
+"""Evidence on claims about SAFARI's runs."""

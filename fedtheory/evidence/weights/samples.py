@@ -1,0 +1,229 @@
+"""Searching claims about estimated weights: probabilities, a cutoff and rounds, with left sides in floating point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from ...claims.statement import Claim
+from ...functionals import (
+    AVERAGE_WEIGHT_ERROR,
+    INTERVAL_MEAN,
+    INTERVAL_VARIANCE,
+    LONG_RUN_BIAS,
+    NEGATED_INTERVAL_MEAN,
+    ROUND_WEIGHT_ERROR,
+    Functional,
+)
+from ...weights import weight_moments
+from ..found import Found, ratio
+from .exact import CONDITION, GIVEN_AN_INTERVAL, INTERVAL_FUNCTIONALS, Weights, chosen_cutoff
+
+RESOLUTION = 1e-11
+"""What a weight error in floating point may be off, up to 10,000 rounds; in proportion to the rounds beyond. It was
+measured below 1e-12 (``fedtheory.weights``). A left side enters a ratio less this much."""
+
+LONGEST = 2 * 10**4
+"""Rounds of a candidate whose cutoff comes into play, which takes a Fourier transform; fifty times as many else."""
+
+SMALLEST, LARGEST = 1e-12, 1 - 1e-5
+"""Probabilities of candidates, but for 1. Nearer to 1 the weight error is below ``RESOLUTION``."""
+
+PROBABILITIES = (1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 0.999, 1.0)
+CUTOFFS = (1, 2, 3, 10, 100)
+SHARES = (0.0, 0.5, 1.0, 2.0, 30.0)
+"""History over cutoff, of the candidates to look at first."""
+
+
+@dataclass(frozen=True)
+class WeightsCandidate:
+    """Weights, and what a round's error is conditional on, where the claim leaves it open."""
+
+    weights: Weights
+    condition: str = ""
+
+
+class EstimatedWeights:
+    """The weights on which a claim is searched: probabilities from 1e-12 to 1, cutoffs from 1 to 10^6 and, where the
+    claim does not speak of the cutoff, none; a few rounds up to 10^6, also just before and after the cutoff."""
+
+    def __init__(self, statement: Claim) -> None:
+        self.statement = statement
+        self.needed = set(statement.quantities) - set(statement.choices)
+        self.single = bool({"participation_probability", "weight_spread"} & self.needed)
+        about_errors = statement.functional in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR)
+        self.may_lack_cutoff = about_errors and "cutoff" not in statement.quantities
+        options = [a.options for a in statement.ambiguities if a.name == CONDITION]
+        self.conditions = options[0] if options else ("",)
+
+    def structured(self) -> Iterator[WeightsCandidate]:
+        """One client: many rounds with weights that are 1 for certain, then a grid."""
+        for p in PROBABILITIES:
+            yield WeightsCandidate(Weights((p,), 1, 50 * LONGEST), self.conditions[0])
+        for share, cutoff, p, condition in product(SHARES, CUTOFFS, PROBABILITIES, self.conditions):
+            yield WeightsCandidate(Weights((p,), cutoff, 2 + round(share * cutoff)), condition)
+
+    def draw(self, rng: np.random.Generator) -> WeightsCandidate:
+        """A random candidate."""
+        clients = 1 if self.single else int(rng.integers(1, 4))
+        probabilities = tuple(_probability(rng) for _ in range(clients))
+        rounds = 1 + int(rng.integers(1, 13)) if rng.random() < 0.5 else 1 + round(10.0 ** rng.uniform(0, 4))
+        if rng.random() < 0.05:
+            rounds = round(10.0 ** rng.uniform(4, 6))
+        cutoff = max(1, rounds - int(rng.integers(-1, 4)))
+        if rng.random() < 0.7:
+            cutoff = int(rng.integers(1, 9)) if rng.random() < 0.5 else round(10.0 ** rng.uniform(0, 6))
+        if self.may_lack_cutoff and rng.random() < 0.2:
+            cutoff = math.inf
+        condition = str(rng.choice(self.conditions))
+        return WeightsCandidate(Weights(probabilities, cutoff, _affordable(cutoff, rounds)), condition)
+
+    def perturb(self, candidate: WeightsCandidate, rng: np.random.Generator, size: float) -> WeightsCandidate:
+        """A neighbour: odds, cutoff and rounds move by about ``size`` in the logarithm, or by one."""
+        weights = candidate.weights
+        probabilities = tuple(_moved(p, rng, size) for p in weights.probabilities)
+        cutoff = weights.cutoff if weights.cutoff == math.inf else _moved_count(weights.cutoff, rng, size, 1)
+        rounds = _moved_count(weights.rounds, rng, size, 2)
+        return replace(candidate, weights=Weights(probabilities, cutoff, _affordable(cutoff, rounds)))
+
+    def readings(self, found: Found) -> tuple[str, ...]:
+        """Under which readings the point is the one found: all, where an interval has ended for certain."""
+        ended = found.point.rounds > found.point.cutoff
+        return self.conditions if ended else (found.candidate.condition,)
+
+    def assess(self, candidate: WeightsCandidate) -> tuple[Found, None] | None:
+        """Both sides; ``None`` where a hypothesis fails or a quantity has no value."""
+        weights = candidate.weights
+        if self.statement.functional in INTERVAL_FUNCTIONALS:
+            weights = replace(weights, rounds=1)
+        if self.statement.choices:
+            cutoff = chosen_cutoff(self.statement, weights)
+            if cutoff is None:
+                return None
+            weights = replace(weights, cutoff=cutoff, rounds=_affordable(cutoff, weights.rounds))
+            if chosen_cutoff(self.statement, weights) != cutoff:
+                return None
+        floats = FloatWeights(weights, candidate.condition == GIVEN_AN_INTERVAL)
+        values = floats.quantities(self.needed)
+        if not self.needed <= values.keys():
+            return None
+        values = {name: values[name] for name in self.statement.quantities if name in self.needed}
+        bound = self.statement.evaluate(**values)
+        right = float(bound.value)
+        if bound.hypotheses_hold is not True or not np.isfinite(right):
+            return None
+        left = floats.left(self.statement.functional)
+        found = float(ratio(left, bound.terms.values()))
+        return Found(candidate, weights, values, weights.rounds, left, right, found), None
+
+
+@dataclass(frozen=True)
+class FloatWeights:
+    """Weights in floating point; ``given_an_interval``: the last round's errors are conditional."""
+
+    weights: Weights
+    given_an_interval: bool
+
+    def quantities(self, needed: set[str]) -> dict[str, float]:
+        """Those that the weights have; ``weight_spread`` where it is needed."""
+        values = {name: float(value) for name, value in self.weights.quantities().items()}
+        if "weight_spread" in needed and self.weights.cutoff < math.inf and self.weights.rounds > 1:
+            (p,) = self.weights.probabilities
+            values["weight_spread"] = self._last_round(p, 1.0, _mean_interval(p, self.weights.cutoff))
+        return values
+
+    def left(self, functional: Functional) -> float:
+        """The value of a functional, less what it may be off."""
+        values = [self._of_client(p, functional) for p in self.weights.probabilities]
+        return sum(values) / len(values)
+
+    def _of_client(self, p: float, functional: Functional) -> float:
+        cutoff, rounds = self.weights.cutoff, self.weights.rounds
+        if functional == LONG_RUN_BIAS:
+            return _absent(p, 2 * cutoff)
+        if functional not in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR):
+            mean, variance = _interval(p, cutoff)
+            moment = mean if functional in (INTERVAL_MEAN, NEGATED_INTERVAL_MEAN) else variance
+            return moment if functional in (INTERVAL_MEAN, INTERVAL_VARIANCE) else -moment
+        off = RESOLUTION * max(1.0, rounds / 10**4)
+        if functional == ROUND_WEIGHT_ERROR:
+            ended = 1 - self._initial(p) if self.given_an_interval else 1.0
+            return max(0.0, self._last_round(p, p, 1.0) - off / ended)
+        if _certain(p, cutoff):
+            return (p - 1) ** 2
+        return max(0.0, weight_moments(p, cutoff, rounds).average_error() - off)
+
+    def _initial(self, p: float) -> float:
+        """P(no interval has ended before the last round)."""
+        history = self.weights.rounds - 1
+        return _absent(p, history) if history < self.weights.cutoff else 0.0
+
+    def _last_round(self, p: float, scale: float, centre: float) -> float:
+        """E[(scale * omega - centre)^2] in the last round."""
+        mean, variance = 1.0, 0.0
+        if not _certain(p, self.weights.cutoff):
+            moments = weight_moments(p, self.weights.cutoff, self.weights.rounds)
+            mean, variance = float(moments.mean[-1]), float(moments.variance[-1])
+        overall = scale**2 * variance + (scale * mean - centre) ** 2
+        initial = self._initial(p)
+        if not self.given_an_interval or initial == 0.0:
+            return overall
+        return math.inf if initial == 1.0 else (overall - initial * (scale - centre) ** 2) / (1 - initial)
+
+
+def _certain(p: float, cutoff: float) -> bool:
+    """Whether every weight is 1."""
+    return p == 1.0 or cutoff == 1
+
+
+def _absent(p: float, rounds: float) -> float:
+    """(1-p)^rounds."""
+    return math.exp(rounds * math.log1p(-p)) if p < 1 else float(rounds == 0)
+
+
+def _mean_interval(p: float, cutoff: int) -> float:
+    return 1.0 if _certain(p, cutoff) else -math.expm1(cutoff * math.log1p(-p)) / p
+
+
+def _interval(p: float, cutoff: int) -> tuple[float, float]:
+    """Mean and variance of an interval by definition: sums over its values."""
+    if _certain(p, cutoff):
+        return 1.0, 0.0
+    k = np.arange(1.0, cutoff + 1)
+    chances = np.exp((k - 1) * math.log1p(-p)) * np.where(k < cutoff, p, 1.0)
+    mean = float(chances @ k)
+    return mean, float(chances @ (k - mean) ** 2)
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def _affordable(cutoff: float, rounds: int) -> int:
+    return min(rounds, 50 * LONGEST if cutoff == 1 or cutoff >= rounds else LONGEST)
+
+
+def _probability(rng: np.random.Generator) -> float:
+    """Small, anywhere, nearly 1, or 1."""
+    kind = rng.random()
+    if kind < 0.4:
+        return min(10.0 ** rng.uniform(-12 if kind < 0.1 else -4, 0), LARGEST)
+    if kind < 0.8:
+        return rng.uniform(0.01, 0.99)
+    return min(1 - 10.0 ** rng.uniform(-5, -1), LARGEST) if kind < 0.95 else 1.0
+
+
+def _moved(p: float, rng: np.random.Generator, size: float) -> float:
+    """Another probability, or 1 if it was."""
+    if p == 1.0 or rng.random() < 0.3:
+        return p
+    odds = p / (1 - p) * math.exp(size * rng.standard_normal())
+    return min(max(odds / (1 + odds), SMALLEST), LARGEST)
+
+
+def _moved_count(count: int, rng: np.random.Generator, size: float, least: int) -> int:
+    moved = count * math.exp(size * rng.standard_normal()) if rng.random() < 0.5 else count + rng.integers(-1, 2)
+    return min(max(round(float(moved)), least), 10**6)

@@ -1,0 +1,181 @@
+"""Constants of any federation, estimated at points that were seen, such as a run's (`simulation.iterates`)."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+import numpy as np
+import torch
+from scipy.stats import t as student
+from torch import Tensor
+
+from .base import Federation, Pairs
+from .constants import ESTIMATE, Constant, Constants
+from .curvature import Curvatures, curvatures
+
+_OWN_REPLICA = -1
+"""Draws of estimates are those of a replica that no simulation has: points of a run say nothing of them."""
+
+
+def estimated_constants(
+    federation: Federation,
+    points: Tensor,
+    *,
+    steps: int = 40,
+    draws: int = 64,
+    confidence: float = 0.99,
+    seed: int = 0,
+) -> Constants:
+    r"""What ``federation``'s constants are at ``points`` x_0, x_1, ...; only its gradients and losses are used.
+
+    - smoothness: max over clients and points of the largest \|eigenvalue\| of the Hessian of F_i; and
+      strong_convexity: the smallest one, left out unless it is positive. By Lanczos iteration on differences of
+      gradients (`curvature.curvatures`).
+    - gradient_noise: max over clients and points of \sqrt{E|g - grad F_i|^2}, from ``draws`` stochastic gradients each;
+      server_noise likewise, for federations that have it.
+    - dissimilarity: max over clients and points of |grad F_i - grad F|.
+    - initial_gap: F(x_0) - min over points of F. With strong convexity mu its interval reaches up to
+      F(x_0) - max over points of (F - |grad F|^2 / (2 mu)), and initial_distance is |x_0 - x| at the best point x,
+      give or take |grad F(x)| / mu.
+
+    Every constant is an estimate with an interval. Smoothness, strong convexity, noise and dissimilarity: the interval
+    holds the value *at these points* with the confidence asked for (each by itself; that of the noise is
+    Student's, so approximate). Theorems ask for suprema over all x, of which a value at some points is a lower
+    bound (an upper one for strong convexity). Initial gap and distance: the interval holds the true one if strong
+    convexity is nowhere below the lower end of its own interval.
+
+    Args:
+        points: (n, D), the start first; on the federation's device and of its precision.
+        steps: gradients' differences for each client and point; at most D are used.
+
+    Raises:
+        ValueError: points of another shape or not finite, fewer than 1 step or 2 draws, or a confidence outside
+            (0, 1).
+
+    >>> from fedtheory.federations import Logistic
+    >>> fed = Logistic([[[1.0], [0.5]], [[1.0], [-1.0]]], [[0, 1], [0, 1]], l2=0.5, gradient_noise=0.1)
+    >>> found = estimated_constants(fed, torch.tensor([[0.0, 0.0], [0.3, -0.3]]).double())
+    >>> {name: round(constant.value, 3) for name, constant in found.items()}
+    {'smoothness': 1.0, 'strong_convexity': 0.5, 'gradient_noise': 0.1, 'dissimilarity': 0.265,
+     'initial_gap': 0.106, 'initial_distance': 0.424}
+
+    They go where a claim's quantities go:
+
+    >>> from fedtheory import Setting
+    >>> from fedtheory.algorithms import fast
+    >>> from fedtheory.claims import claim
+    >>> from fedtheory.participation import Fixed
+    >>> setting = Setting(fed, fast(snapshot_period=2, cohort=2, local_lr="1/20"), Fixed([0]))
+    >>> bound = claim("fast.thm2").at(setting, rounds=100, **found)
+    >>> cautious, certified = (claim("fast.thm2").at(setting, rounds=100, **c) for c in (found.cautious(), {}))
+    >>> [round(float(b.value), 2) for b in (bound, cautious, certified)]
+    [0.1, 0.11, 0.67]
+    >>> bound.provenance["smoothness"]
+    'estimate: largest curvature of a client at the points seen'
+    """
+    _check(federation, points, steps, draws, confidence)
+    failure = 1 - confidence
+    each = failure / (federation.clients * len(points))
+    length = float(points.norm(dim=1).max()) or 1.0
+    found = [curvatures(federation, x, length=length, steps=steps, failure=each, seed=seed) for x in points]
+    constants = _smoothness(found) | _strong_convexity(found)
+    constants["gradient_noise"] = _gradient_noise(federation, points, draws, each, seed)
+    if federation.server_noise > 0:
+        constants["server_noise"] = _server_noise(federation, points, draws, failure / len(points), seed)
+    constants["dissimilarity"] = _dissimilarity(federation, points)
+    return Constants(constants | _initial(federation, points, constants.get("strong_convexity")))
+
+
+def _check(federation: Federation, points: Tensor, steps: int, draws: int, confidence: float) -> None:
+    if points.ndim != 2 or len(points) == 0 or points.shape[1] != federation.dimension:
+        raise ValueError(f"points has shape {tuple(points.shape)}: allowed is (n, {federation.dimension}), n >= 1")
+    if not points.isfinite().all():
+        raise ValueError("points has entries that are not finite: allowed are finite numbers")
+    for name, value, least in (("steps", steps, 1), ("draws", draws, 2)):
+        if value < least or value != int(value):
+            raise ValueError(f"{name} = {value}: allowed is an integer >= {least}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence = {confidence}: allowed is between 0 and 1")
+
+
+def _smoothness(found: list[Curvatures]) -> dict[str, Constant]:
+    value = max(max(c.most.max(), -c.least.min()) for c in found)
+    low = max(np.maximum(c.most - c.step_error, -c.least - c.step_error).max() for c in found)
+    high = max((np.maximum(c.most, -c.least) + c.step_error + c.outside).max() for c in found)
+    how = "largest curvature of a client at the points seen"
+    return {"smoothness": Constant(float(value), ESTIMATE, how, (max(0.0, float(low)), float(high)))}
+
+
+def _strong_convexity(found: list[Curvatures]) -> dict[str, Constant]:
+    value = float(min(c.least.min() for c in found))
+    if value <= 0:
+        return {}
+    low = min((c.least - c.step_error - c.outside).min() for c in found)
+    high = min((c.least + c.step_error).min() for c in found)
+    how = "smallest curvature of a client at the points seen"
+    return {"strong_convexity": Constant(value, ESTIMATE, how, (max(0.0, float(low)), float(high)))}
+
+
+def _gradient_noise(fed: Federation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
+    squares = points.new_empty(draws, len(points), fed.clients, dtype=torch.float64)
+    sizes = points.new_empty(len(points), fed.clients, dtype=torch.float64)
+    everyone = torch.ones(1, fed.clients, dtype=torch.bool, device=points.device)
+    for k, x in enumerate(points):
+        pairs = Pairs.of(everyone, torch.full((1,), _OWN_REPLICA, device=points.device), seed, k)
+        own = x.expand(fed.clients, -1)
+        exact = fed.exact_gradient(own, pairs)
+        sizes[k] = exact.norm(dim=1)
+        for draw in range(draws):
+            squares[draw, k] = (fed.gradient(own, pairs.at_step(draw)) - exact).square().sum(1)
+    rounding = 4 * torch.finfo(points.dtype).eps * sizes
+    return _noise(squares, rounding, failure, f"{draws} stochastic gradients of every client at the points seen")
+
+
+def _server_noise(fed: Federation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
+    ids, exact = _OWN_REPLICA - torch.arange(len(points), device=points.device), fed.global_gradient(points)
+    samples = [fed.server_gradient(points, ids, seed, draw) - exact for draw in range(draws)]
+    squares = torch.stack([deviation.square().sum(1).double() for deviation in samples])
+    rounding = 4 * torch.finfo(points.dtype).eps * exact.norm(dim=1).double()
+    return _noise(squares, rounding, failure, f"{draws} gradients of the server at the points seen")
+
+
+def _noise(squares: Tensor, rounding: Tensor, failure: float, how: str) -> Constant:
+    """The root of the largest mean over the first axis; ends by Student's law, each entry failing so often, and by
+    ``rounding``, the error of what was squared."""
+    mean, deviation = squares.mean(0), squares.std(0)
+    half = float(student.ppf(1 - failure / 2, len(squares) - 1)) * deviation / sqrt(len(squares))
+    half = half + (2 * mean.sqrt() + rounding) * rounding
+    low, high = float((mean - half).max()), float((mean + half).max())
+    return Constant(sqrt(float(mean.max())), ESTIMATE, how, (sqrt(max(0.0, low)), sqrt(high)))
+
+
+def _dissimilarity(fed: Federation, points: Tensor) -> Constant:
+    everyone = torch.ones(1, fed.clients, dtype=torch.bool, device=points.device)
+    pairs = Pairs.of(everyone, torch.zeros(1, dtype=torch.int64, device=points.device), 0, 0)
+    value = rounding = 0.0
+    for x in points:
+        gradients = fed.exact_gradient(x.expand(fed.clients, -1), pairs)
+        value = max(value, float((gradients - fed.global_gradient(x[None])).norm(dim=1).max()))
+        rounding = max(rounding, float(gradients.norm(dim=1).max()))
+    rounding *= 64 * torch.finfo(points.dtype).eps
+    how = "largest distance of a client's gradient from the mean at the points seen"
+    return Constant(value, ESTIMATE, how, (max(0.0, value - rounding), value + rounding))
+
+
+def _initial(fed: Federation, points: Tensor, convexity: Constant | None) -> dict[str, Constant]:
+    values, slopes = fed.global_loss(points).double(), fed.global_gradient(points).norm(dim=1).double()
+    best = int(values.argmin())
+    gap = float(values[0] - values[best])
+    rounding = 64 * torch.finfo(points.dtype).eps * float(values.abs().max())
+    low = max(0.0, gap - rounding)
+    how = "F(x_0) minus its least value at the points seen"
+    if convexity is None or convexity.interval[0] == 0:
+        return {"initial_gap": Constant(gap, ESTIMATE, how, (low, inf))}
+    mu = convexity.interval[0]
+    top = float(values[0] - (values - slopes.square() / (2 * mu)).max())
+    distance, error = float((points[0] - points[best]).norm()), float(slopes[best]) / mu
+    return {
+        "initial_gap": Constant(gap, ESTIMATE, how, (low, max(gap, top) + rounding)),
+        "initial_distance": Constant(distance, ESTIMATE, "distance from x_0 to the best point seen",
+                                     (max(0.0, distance - error), distance + error)),
+    }  # fmt: skip

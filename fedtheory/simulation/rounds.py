@@ -1,0 +1,113 @@
+"""One round of all replicas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..algorithms import ClientRound, ServerRound, Updates
+from ..algorithms.aggregation import Memory
+from ..federations.base import Pairs
+from ..randomness import Axis
+from .local import LocalSGD, local_update
+from .state import Plan, State
+
+
+def advance(plan: Plan, state: State, round: int, participation: Any) -> Any:
+    """Move ``state`` on by one round; the participation process's next state."""
+    first = state.is_first(plan, round)
+    counts, participation = plan.setting.participation.step(participation, round)
+    before, after, memory = state.x, state.x, state.memory
+    of_kind = torch.stack([first, ~first])
+    for kind, chosen in zip(plan.kinds, of_kind, strict=True):
+        if isinstance(kind, ServerRound):
+            step = float(kind.server_lr) * _server_gradient(plan, state, round, chosen)
+            after = torch.where(chosen[:, None], before - step, after)
+        else:
+            counts = _with_own_cohort(plan, state, round, kind, chosen, counts)
+    for kind, which in plan.trainings:
+        chosen = of_kind[list(which)].any(0)
+        moved, remembered = _client_round(plan, state, round, kind, chosen, counts)
+        after = _where(chosen, moved, after)
+        memory = memory | {name: _where(chosen, value, memory[name]) for name, value in remembered.items()}
+    state.x, state.memory = after, memory
+    if plan.adaptive:
+        accuracy = state.current["training_accuracy"]
+        state.probability = plan.setting.algorithm.next_probability(state.probability, state.accuracy, accuracy)
+        state.accuracy = accuracy
+    return participation
+
+
+def _client_round(
+    plan: Plan, state: State, round: int, kind: ClientRound, chosen: Tensor, counts: Tensor
+) -> tuple[Tensor, Memory]:
+    """x and the memory after a round in which clients train, right in the ``chosen`` replicas."""
+    before, memory, remembered = state.x, state.memory, {}
+    counts = torch.where(chosen[:, None], counts, 0)
+    if kind.selection is not None:
+        keys = plan.keys(Axis.SELECTION, state.ids)
+        counts, remembered = kind.selection.step(counts > 0, keys, round, memory)
+        memory = memory | remembered
+    pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
+    solver = LocalSGD(kind.local_steps, float(kind.local_lr), float(kind.proximal))
+    models, gradients = local_update(plan.federation, before[pairs.replica], pairs, solver)
+    updates = Updates(models - before[pairs.replica], pairs, counts)
+    if plan.run_quantities:
+        _track_peaks(plan, state, round, updates.combined(kind.aggregation.weights(counts, memory), gradients), solver)
+    delta, own = kind.aggregation.step(updates, memory)
+    moved, servers = kind.server.step(before, delta, memory)
+    somebody = (counts > 0).any(1)
+    servers = {name: _where(somebody, value, memory[name]) for name, value in servers.items()}
+    return _where(somebody, moved, before), remembered | own | servers
+
+
+def _where(chosen: Tensor, new: Tensor, old: Tensor) -> Tensor:
+    """``new`` in the chosen replicas, ``old`` in the others."""
+    if chosen.all():
+        return new
+    return torch.where(chosen.view(-1, *(1,) * (new.dim() - 1)), new, old)
+
+
+def _with_own_cohort(plan: Plan, state: State, round: int, kind: ClientRound, chosen: Tensor, counts: Tensor) -> Tensor:
+    """``counts``, in the chosen replicas those of the cohort that this kind of round draws, if it draws one."""
+    if kind.uniform is None or not chosen.any():
+        return counts
+    draws = kind.uniform.init(plan.keys(Axis.COHORT, state.ids))
+    return torch.where(chosen[:, None], kind.uniform.step(draws, round)[0], counts)
+
+
+def _server_gradient(plan: Plan, state: State, round: int, chosen: Tensor) -> Tensor:
+    """The server's stochastic gradient at x in the chosen replicas, 0 in others, (replicas, D)."""
+    gradient = torch.zeros_like(state.x)
+    if chosen.any():
+        gradient[chosen] = plan.federation.server_gradient(state.x[chosen], state.ids[chosen], plan.seed, round)
+    return gradient
+
+
+def _track_peaks(plan: Plan, state: State, round: int, mean_gradient: Tensor, solver: LocalSGD) -> None:
+    """G_1 to G_3 of FAST, with the participants' mean of the sums of local gradients."""
+    snapshot = state.is_first(plan, round)
+    cohort = mean_gradient.square().sum(1).to(torch.float64)
+    full = torch.zeros_like(cohort)
+    if snapshot.any():
+        everyone = snapshot[:, None].expand(-1, plan.federation.clients)
+        full = _full_gradient_sum(plan, state, round, everyone, solver).square().sum(1).to(torch.float64)
+    zero = torch.zeros_like(cohort)
+    values = torch.stack(
+        [torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero)],
+        dim=1,
+    )
+    # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
+    state.peaks = torch.maximum(state.peaks, torch.where(values.isnan(), torch.inf, values))
+
+
+def _full_gradient_sum(plan: Plan, state: State, round: int, everyone: Tensor, solver: LocalSGD) -> Tensor:
+    """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
+    if solver.steps == 1:
+        return plan.federation.global_gradient(state.x)
+    pairs = Pairs.of(everyone, state.ids, plan.seed, round)
+    _, gradients = local_update(plan.federation, state.x[pairs.replica], pairs, solver)
+    mean = torch.full(everyone.shape, 1 / plan.federation.clients, dtype=torch.float64, device=everyone.device)
+    return Updates(gradients, pairs, everyone).combined(mean)

@@ -1,0 +1,164 @@
+"""What a simulation knows all along, and what changes from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..algorithms import ClientRound, ServerRound
+from ..algorithms.aggregation import Memory
+from ..federations.base import Federation
+from ..participation import Keys
+from ..quantities import RUN_QUANTITIES
+from ..randomness import Axis
+from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all chunks of one simulation share; the arguments are those of ``simulate``.
+
+    Attributes:
+        federation, start: on the simulation's device, in its precision.
+        kinds: the algorithm's kinds of round, bound to the process that brings the participants.
+        trainings: the kinds in which clients train, and which of the kinds each stands for: those that differ only in
+            their cohorts train together.
+    """
+
+    setting: Setting
+    rounds: int
+    seed: int
+    record_every: int
+    observables: tuple[str, ...]
+    run_quantities: bool
+    federation: Federation
+    start: Tensor
+    kinds: tuple[ClientRound | ServerRound, ...]
+    trainings: tuple[tuple[ClientRound, tuple[int, ...]], ...]
+
+    @classmethod
+    def of(
+        cls,
+        setting: Setting,
+        rounds: int,
+        seed: int = 0,
+        record_every: int = 1,
+        observables: Iterable[str] = OBSERVABLES,
+        run_quantities: bool = False,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float64,
+    ) -> Plan:
+        fed, names = setting.federation, tuple(dict.fromkeys(observables))
+        kinds = tuple(
+            kind.bound(setting.participation, fed.clients) if isinstance(kind, ClientRound) else kind
+            for kind in setting.algorithm.kinds
+        )
+        trainings: dict[ClientRound, tuple[int, ...]] = {}
+        for i, kind in enumerate(kinds):
+            if isinstance(kind, ClientRound):
+                same = replace(kind, uniform=None)
+                trainings[same] = (*trainings.get(same, ()), i)
+        return cls(
+            setting, rounds, seed, record_every, names, run_quantities, fed.to(device, dtype),
+            setting.start_vector.to(device, dtype), kinds, tuple(trainings.items()),
+        )  # fmt: skip
+
+    @property
+    def adaptive(self) -> bool:
+        return self.setting.algorithm.adaptive
+
+    def keys(self, axis: Axis, ids: Tensor) -> Keys:
+        """What the draws of these replicas depend on."""
+        return Keys(self.seed, axis, ids, self.federation.clients)
+
+    def label(self, ids: Tensor) -> dict[str, Any]:
+        """What must agree for a checkpoint to belong to this simulation."""
+        return {
+            "setting": self.setting.fingerprint(),
+            "dtype": str(self.start.dtype),
+            "seed": self.seed,
+            "rounds": self.rounds,
+            "record_every": self.record_every,
+            "observables": list(self.observables),
+            "run_quantities": self.run_quantities,
+            "first_replica": int(ids[0]),
+            "replicas": len(ids),
+        }
+
+
+@dataclass
+class State:
+    """All that changes from round to round; plain tensors, so that it can be saved."""
+
+    ids: Tensor
+    x: Tensor
+    memory: Memory
+    """What the algorithm's parts remember."""
+    sums: dict[str, Tensor]
+    least: dict[str, Tensor]
+    most: dict[str, Tensor]
+    current: dict[str, Tensor]
+    peaks: Tensor
+    diverged_at: Tensor
+    probability: Tensor
+    """q_r of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
+    accuracy: Tensor
+    """acc_{r-1} of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
+
+    @classmethod
+    def initial(cls, plan: Plan, ids: Tensor) -> State:
+        names = plan.observables + (ADAPTIVE_OBSERVABLES if plan.adaptive else ())
+        zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
+
+        def full(value: float) -> dict[str, Tensor]:
+            return {name: torch.full_like(zero, value) for name in names}
+
+        x = plan.start.expand(len(ids), -1).clone()
+        memory = {}
+        for kind, _ in plan.trainings:
+            memory |= kind.initial(x, plan.federation.clients)
+        peaks = torch.zeros(len(ids), len(RUN_QUANTITIES), dtype=torch.float64, device=ids.device)
+        never = torch.full_like(ids, -1)
+        return cls(ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), peaks, never, zero, zero)
+
+    def observe(self, plan: Plan, round: int) -> None:
+        """Record what is known before round r; ``sums`` run over the rounds before this one."""
+        values = self._squares(plan) | (self._snapshots(plan, round) if plan.adaptive else {})
+        finite = torch.isfinite(self.x).all(1) & torch.isfinite(self.peaks).all(1)
+        for name, value in values.items():
+            self.sums[name] = self.sums[name] + self.current[name]
+            self.current[name] = value
+            self.least[name] = torch.minimum(self.least[name], value)
+            self.most[name] = torch.maximum(self.most[name], value)
+            finite &= torch.isfinite(self.sums[name] + value)
+        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
+
+    def _squares(self, plan: Plan) -> dict[str, Tensor]:
+        """|x_r - x*|^2 and |grad F(x_r)|^2, infinite where they are no numbers."""
+        fed = plan.federation
+        vectors = {
+            "squared_distance": lambda: self.x - fed.optimum.to(self.x),
+            "squared_gradient": lambda: fed.global_gradient(self.x),
+        }
+        finite = torch.isfinite(self.x).all(1)
+        values = {name: vectors[name]().square().sum(1).to(torch.float64) for name in plan.observables}
+        return {name: torch.where(finite & ~value.isnan(), value, torch.inf) for name, value in values.items()}
+
+    def _snapshots(self, plan: Plan, round: int) -> dict[str, Tensor]:
+        """q_r, whether round r is a snapshot, and the training accuracy of x_r."""
+        return {
+            "snapshot_probability": self.probability,
+            "snapshot": self.is_first(plan, round).to(torch.float64),
+            "training_accuracy": plan.federation.training_accuracy(self.x),
+        }
+
+    def is_first(self, plan: Plan, round: int) -> Tensor:
+        """In which replicas this round is of the algorithm's first kind."""
+        return plan.setting.algorithm.is_first(plan.keys(Axis.SNAPSHOT, self.ids), round, self.probability)

@@ -1,0 +1,143 @@
+"""What the contract is about: federations, participation processes and algorithms, all of CLIENTS clients."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from fedtheory import Setting, algorithms
+from fedtheory.algorithms import Algorithm
+from fedtheory.federations import Federation, Logistic, Quadratic
+from fedtheory.participation import (
+    Bernoulli,
+    Cyclic,
+    DayNightGroups,
+    Fixed,
+    Incomplete,
+    IndexBeta,
+    IndexGamma,
+    IndexWeibull,
+    Markov,
+    Participation,
+    Phases,
+    PoissonGroups,
+    RandomPatterns,
+    Recorded,
+    Uniform,
+    UniformGroups,
+    Weighted,
+    history,
+)
+
+CLIENTS = 4
+GROUPS = (0, 1, 1, 0)
+STARTS = {"quadratic": [1.0, -0.5], "logistic": [0.5, -0.25, 0.0, 1.0]}
+
+
+def quadratic(order: list[int] | None = None, **options: object) -> Quadratic:
+    """Different Hessians; clients in another ``order`` are the same federation with other names."""
+    hessians = np.array([[[1.0, 0.25], [0.25, 0.5]], [[2.0, 0.0], [0.0, 1.0]], [[0.5, -0.25], [-0.25, 1.5]], np.eye(2)])
+    centres = np.array([[1.0, 0.0], [-1.0, 0.5], [0.25, -1.5], [2.0, 1.0]])
+    order = list(range(CLIENTS)) if order is None else order
+    return Quadratic(hessians[order], centres[order], **options)
+
+
+def logistic(order: list[int] | None = None, **options: object) -> Logistic:
+    rng = np.random.default_rng(3)
+    rows = [rng.normal(size=(n, 2)) for n in (3, 2, 4, 2)]
+    labels = [np.array([0, 1, 0]), np.array([1, 1]), np.array([0, 1, 1, 1]), np.array([0, 0])]
+    order = list(range(CLIENTS)) if order is None else order
+    return Logistic([rows[i] for i in order], [labels[i] for i in order], l2=0.25, classes=2, **options)
+
+
+FEDERATIONS: dict[str, Federation] = {
+    "quadratic": quadratic(gradient_noise=2.5, server_noise=1.5),
+    "logistic": logistic(gradient_noise=0.2, noise="gaussian", server_noise=0.1),
+}
+
+TRACE = np.array([[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 0]])
+
+PROCESSES: dict[str, Participation] = {
+    "uniform": Uniform(2),
+    "with replacement": Uniform(3, replacement=True),
+    "fixed": Fixed([0, 2]),
+    "phases": Phases([[0], [3]], [2, 1], cyclic=True),
+    "weighted": Weighted(2, [1.0, 2.0, 3.0, 0.5]),
+    "index beta": IndexBeta(2, alpha=1.0, beta=2.0),
+    "index gamma": IndexGamma(2, shape=2.0, scale=0.25),
+    "index weibull": IndexWeibull(2, shape=2.0, scale=0.5),
+    "bernoulli": Bernoulli(["1/4", "1/2", "1/8", "1/3"]),
+    "markov": Markov(["1/4", "1/2", "1/8", "1/3"], ["1/8", "1/4", "1/8", "1/4"]),
+    "cyclic": Cyclic(["1/4", "1/2", "1/4", "1/4"], period=4),
+    "groups": UniformGroups(GROUPS, lowest=[0, 0], highest=[2, 1]),
+    "poisson groups": PoissonGroups(GROUPS, rates=[0.5, 1.0]),
+    "day and night": DayNightGroups(GROUPS, day=[1.5, 0.5], night=[0.25, 0.5]),
+    "recorded": Recorded(TRACE, after="repeat"),
+    "recorded, then nobody": Recorded(TRACE[:1], after="absent"),
+    "patterns": RandomPatterns.real_random(TRACE, CLIENTS, after="repeat"),
+    "incomplete": Incomplete(Bernoulli(["1/2", "1/3", "1/4"]), absent=[1]),
+    "incomplete cohort": Incomplete(Uniform(2), absent=[3]),
+}
+
+LOCAL = {"local_lr": "1/8", "local_steps": 2}
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "fast, period": algorithms.fast(**LOCAL, cohort=2, snapshot_period=3),
+    "fast, probability": algorithms.fast(**LOCAL, cohort=3, snapshot_probability="1/3", replacement=True),
+    "fast, proximal and momentum": algorithms.fast(
+        **LOCAL, cohort=2, snapshot_period=2, proximal="1/2", momentum="1/2"
+    ),
+    "fast, adaptive": algorithms.fast(**LOCAL, cohort=2, adaptivity=2),
+    "safari": algorithms.safari(**LOCAL, client_round_probability="2/3", server_lr="1/16"),
+    "fedavg": algorithms.fedavg(**LOCAL, global_lr="3/2"),
+    "average all": algorithms.fedavg(**LOCAL, global_lr="3/2", average="all"),
+    "fedprox": algorithms.fedprox(**LOCAL, proximal="1/2"),
+    "fedavgm": algorithms.fedavgm(**LOCAL, momentum="1/2"),
+    "fedadam": algorithms.fedadam(**LOCAL, global_lr="1/8", epsilon="1/10"),
+    "fedamplify": algorithms.fedamplify(**LOCAL, period=2, global_lr="5/4"),
+    "fedau": algorithms.fedau(**LOCAL, cutoff=3),
+    "fedau, no cutoff": algorithms.fedau(**LOCAL, cutoff=math.inf),
+    "known": algorithms.known_statistics(**LOCAL, participation_probability=["1/4", "1/2", "1/2", "1/3"]),
+    "known from the process": algorithms.known_statistics(**LOCAL),
+    "constant": algorithms.constant_weights(**LOCAL, aggregation_weight=[1, 2, "1/2", 3]),
+    "fedvarp": algorithms.fedvarp(**LOCAL),
+    "mifa": algorithms.mifa(**LOCAL),
+    "afl, cross device": algorithms.afl(**LOCAL, variant="cross_device"),
+    "flics": algorithms.flics_avg(**LOCAL, groups=GROUPS, budget=[2, "3/2"]),
+    "flics, received": algorithms.flics_avg(
+        **LOCAL, groups=GROUPS, budget=2, counts="received", update="start_counts", start=1, divided=True
+    ),
+    "flics adam": algorithms.flics_adam(**LOCAL, groups=GROUPS, budget=1, global_lr="1/8", epsilon="1/10"),
+    "naive": algorithms.naive(**LOCAL, groups=GROUPS, budget="3/2"),
+}  # fmt: skip
+
+NOT_THE_SAME_IN_EVERY_ROUND = {"phases", "recorded", "recorded, then nobody", "day and night", "patterns"}
+NEVER_COME = {"fixed", "incomplete", "incomplete cohort"}
+"""Processes some of whose clients never take part."""
+
+
+def refusal(algorithm: str, process: str, federation: str) -> str | None:
+    """Why a combination does not run, as a pattern of the message; None if it does."""
+    if algorithm == "fast, adaptive" and federation == "quadratic":
+        return "Quadratic has no training accuracy: allowed is a federation that classifies"
+    if algorithm == "known from the process" and process in NEVER_COME:
+        return r"participation_probability\[\d\] = 0: allowed is a number > 0"
+    if algorithm == "known from the process" and process in NOT_THE_SAME_IN_EVERY_ROUND:
+        return "marginal|differ"
+    return None
+
+
+def allowed(federation: str) -> list[tuple[str, str]]:
+    """All (algorithm, process) that run on it."""
+    return [(a, p) for a in ALGORITHMS for p in PROCESSES if refusal(a, p, federation) is None]
+
+
+def setting(algorithm: str, process: str, federation: str = "quadratic") -> Setting:
+    return Setting(FEDERATIONS[federation], ALGORITHMS[algorithm], PROCESSES[process], STARTS[federation])
+
+
+def participants(process: Participation, rounds: int, replicas: int, seed: int) -> torch.Tensor:
+    """Who is there, (rounds, replicas, clients), as in a simulation with this seed."""
+    return history(process, CLIENTS, rounds, replicas, seed)

@@ -1,0 +1,69 @@
+"""Exact moments, where they are known, against simulated runs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy import stats
+
+from fedtheory.simulation import simulate
+
+from .table import ALGORITHMS, PROCESSES, refusal, setting
+
+ROUNDS, REPLICAS, SEED = 5, 2000, 0
+CONFIDENCE = 0.99
+"""That no number of the whole table lies outside its band by chance: each band has its share of the remaining 1%."""
+
+MEMORYLESS = ["fast, probability", "safari", "fedavg", "average all", "fedprox", "known", "known from the process",
+              "constant", "afl, cross device"]  # fmt: skip
+REMEMBERING = ["fedavgm", "fedvarp", "mifa"]
+DEPENDENT = ["cyclic", "patterns"]
+"""Rounds depend on each other for ever: that is followed exactly at a high price ("cyclic"), or not at all."""
+
+TABLE = [(a, p) for a in MEMORYLESS + REMEMBERING for p in PROCESSES
+         if p not in DEPENDENT and refusal(a, p, "quadratic") is None]  # fmt: skip
+TABLE += [(a, p) for a in ("fast, period", "fast, proximal and momentum") for p in ("bernoulli", "groups", "weighted")]
+FEW = ["with replacement", "bernoulli"]
+
+
+OBSERVED = ("squared_distance", "squared_gradient")
+
+
+def compare(algorithm: str, process: str) -> None:
+    """Every round: what algorithms differ in may show in the first one only."""
+    this = setting(algorithm, process)
+    run = simulate(this, rounds=ROUNDS, replicas=REPLICAS, seed=SEED, record_every=1)
+    exact = this.exact(range(1, ROUNDS + 1))
+    quantile = stats.norm.ppf(1 - (1 - CONFIDENCE) / (2 * ROUNDS * len(OBSERVED) * len(TABLE)))
+    for name in OBSERVED:
+        samples, expected = run.rows[name][:, 1:], getattr(exact, name)
+        half = quantile * samples.std(0, ddof=1) / math.sqrt(REPLICAS)
+        assert (abs(samples.mean(0) - expected) <= half + 1e-12).all(), f"{algorithm}, {process}, {name}"
+        assert (half < 0.25 * expected).all()  # the bands are narrow enough to say something
+
+
+@pytest.mark.parametrize(("algorithm", "process"), [row for row in TABLE if row[1] in FEW])
+def test_exact_moments_are_those_of_the_runs(algorithm: str, process: str) -> None:
+    compare(algorithm, process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", [process for process in PROCESSES if process not in FEW])
+def test_the_same_under_every_process(process: str) -> None:
+    rows = [algorithm for algorithm, brought in TABLE if brought == process]
+    assert bool(rows) != (process in DEPENDENT)
+    for algorithm in rows:
+        compare(algorithm, process)
+
+
+@pytest.mark.parametrize("algorithm", ["fedadam", "fedau", "fedau, no cutoff"])
+def test_moments_that_do_not_close_are_refused(algorithm: str) -> None:
+    with pytest.raises(ValueError, match="moments"):
+        setting(algorithm, "bernoulli").exact([ROUNDS])
+
+
+def test_every_algorithm_is_compared_or_known_not_to_close() -> None:
+    open_ones = {"fedadam", "fedamplify", "fedau", "fedau, no cutoff", "fast, adaptive"}
+    selecting = {name for name in ALGORITHMS if name.startswith(("flics", "naive"))}
+    assert set(ALGORITHMS) == {a for a, _ in TABLE} | open_ones | selecting
