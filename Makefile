@@ -32,7 +32,7 @@ verify: $(STAMP) ## check every published verdict
 	$(VENV)/bin/fedtheory verify
 
 test: $(STAMP) ## run the tests and the examples in the docstrings
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch
