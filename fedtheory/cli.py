@@ -41,10 +41,9 @@ def main() -> None:
 @app.command()
 def claims(json: Json = False) -> None:
     """List every claim in every edition."""
-    from .claims import all_claims
+    from .claims.index import listing
 
-    rows = [{"claim": c.ref, "title": c.title, "source": c.source} for c in all_claims()]
-    print_json(rows) if json else print_table(rows)
+    print_json(listing()) if json else print_table(listing())
 
 
 @app.command()
@@ -277,6 +276,7 @@ def verify(
     """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
     report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
     published scorecard or an instance does not replay. A refuted theorem is no error."""
+    from .claims import index
     from .evidence import assess, scorecard
     from .evidence.cache import Cache
     from .evidence.instance import read_json
@@ -302,6 +302,7 @@ def verify(
     if accept:
         scorecard.write_json(published, card)
         publish()
+        index.refresh()
     lines = scorecard.differences(card, read_json(published))
     if json:
         print_json(card | {"differences": lines})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
@@ -14,7 +15,7 @@ import sympy
 from matplotlib.mathtext import MathTextParser
 
 import fedtheory
-from fedtheory.claims import MODULES, all_claims, claim, editions
+from fedtheory.claims import MODULES, all_claims, claim, editions, index
 from fedtheory.claims.statement import Claim, Term, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
 from fedtheory.quantities import QUANTITIES, symbol
@@ -208,3 +209,17 @@ for each in all_claims():
 print(len(all_claims()))
 """
     assert run_python(code).split() == [str(len(CLAIMS))]
+
+
+def test_the_kept_list_is_that_of_the_claims(tmp_path: Path) -> None:
+    rows = [{"claim": each.ref, "title": each.title, "source": each.source} for each in CLAIMS.values()]
+    kept = json.loads(index.PATH.read_text(encoding="utf-8"))
+    again = "python -c 'from fedtheory.claims.index import refresh as r; r()'"
+    assert (kept["claims"], kept["sources"]) == (rows, index._sources()), f"write it anew: {again}"
+    assert index.listing(tmp_path / "absent.json") == rows
+    path = tmp_path / "index.json"
+    for content, listed in ((kept | {"claims": []}, []), (kept | {"sources": "", "claims": []}, rows)):
+        path.write_text(json.dumps(content))
+        assert index.listing(path) == listed
+    path.write_text("{")
+    assert index.listing(path) == rows
