@@ -1,8 +1,8 @@
 """For authors of participation processes and weight rules: test what you plug in.
 
 `check_weight_estimator` needs nothing but numpy and scipy. The hypothesis strategies (`participation_arrays`,
-`participation_processes`, `federations`, `weight_rules`, `quantity_values`, `claim_values`) need hypothesis, which
-comes with the extra ``test``. Members load on first use.
+`participation_processes`, `federations`, `weight_rules`, `quantity_values`, `values_of`, `claim_values`) need
+hypothesis, which comes with the extra ``test``. Members load on first use.
 """
 
 from importlib import import_module
@@ -15,6 +15,7 @@ _HOMES = {
     "participation_arrays": "strategies",
     "participation_processes": "strategies",
     "quantity_values": "strategies",
+    "values_of": "strategies",
     "weight_rules": "strategies",
 }
 _ERRORS = (

@@ -115,19 +115,27 @@ def quantity_values(name: str) -> st.SearchStrategy[Fraction]:
 
 
 @st.composite
-def claim_values(draw: st.DrawFn, claim: Claim, *, without: Collection[str] = ()) -> dict[str, Fraction]:
-    """Allowed values of all quantities that a claim takes, but for those named in ``without``; whether its hypotheses
-    hold is left open.
+def values_of(draw: st.DrawFn, names: Collection[str]) -> dict[str, Fraction]:
+    """``quantity_values`` of several quantities that go together: smoothness >= strong_convexity, clients >= cohort.
+
+    >>> from hypothesis import find
+    >>> find(values_of(["clients", "cohort"]), lambda values: True)
+    {'clients': Fraction(9, 1), 'cohort': Fraction(1, 1)}
+    """
+    values = {name: draw(quantity_values(name), label=name) for name in sorted(names)}
+    if "strong_convexity" in values and "smoothness" in values:
+        values["smoothness"] += values["strong_convexity"]
+    if "clients" in values:
+        values["clients"] += 8  # no cohort has more
+    return values
+
+
+def claim_values(claim: Claim) -> st.SearchStrategy[dict[str, Fraction]]:
+    """Allowed values of all quantities that a claim takes; whether its hypotheses hold is left open.
 
     >>> from hypothesis import find
     >>> from fedtheory.claims import claim
     >>> sorted(find(claim_values(claim("fast.lemma1")), lambda values: True))
     ['displacement', 'smoothness']
     """
-    taken = [name for name in claim.quantities if name not in claim.choices and name not in without]
-    values = {name: draw(quantity_values(name), label=name) for name in taken}
-    if "strong_convexity" in values and "smoothness" in values:
-        values["smoothness"] += values["strong_convexity"]
-    if "clients" in values:
-        values["clients"] += 8  # no cohort has more
-    return values
+    return values_of([name for name in claim.quantities if name not in claim.choices])

@@ -17,7 +17,7 @@ from fedtheory.claims.ranges import Allowed, bounds, float_inside, solution_set
 from fedtheory.claims.solve import required
 from fedtheory.claims.statement import Hypothesis
 from fedtheory.quantities import QUANTITIES, symbol
-from fedtheory.testing import quantity_values
+from fedtheory.testing import quantity_values, values_of
 
 F = Fraction
 INF = math.inf
@@ -175,15 +175,6 @@ RELATIONS += [(c, h.under({"": option})) for c, h in RELATIONS for option in h.a
 RELATIONS = list({h.relation: (c, h) for c, h in reversed(RELATIONS)}.values())  # the appendix repeats Theorem 1
 
 
-def drawn(data: st.DataObject, names: set[str]) -> dict[str, Fraction]:
-    values = {name: data.draw(quantity_values(name), label=name) for name in sorted(names)}
-    if {"strong_convexity", "smoothness"} <= names:
-        values["smoothness"] += values["strong_convexity"]
-    if "clients" in names:
-        values["clients"] += 8  # no cohort has more
-    return values
-
-
 def probes(allowed: Allowed, data: st.DataObject) -> list[Fraction]:
     """Points within the bounds: a random one, and around every end."""
     name = allowed.quantity
@@ -207,7 +198,7 @@ def probes(allowed: Allowed, data: st.DataObject) -> list[Fraction]:
 def test_a_value_is_allowed_exactly_where_the_slack_is_non_negative(place: tuple, data: st.DataObject) -> None:
     each, hypothesis = place
     name = data.draw(st.sampled_from(sorted(s.name for s in hypothesis.slack.free_symbols)), label="name")
-    values = drawn(data, {s.name for s in hypothesis.slack.free_symbols} - {name})
+    values = data.draw(values_of({s.name for s in hypothesis.slack.free_symbols} - {name}))
     allowed = required(each, hypothesis, name, **values)
     for x in probes(allowed, data):
         # In rational arithmetic there is no tolerance, at the ends either. An irrational end is a float inside.
@@ -222,7 +213,7 @@ def test_a_value_is_allowed_exactly_where_the_slack_is_non_negative(place: tuple
 def test_evaluate_agrees_away_from_the_ends(place: tuple, data: st.DataObject) -> None:
     each, hypothesis = place
     name = data.draw(st.sampled_from(sorted(s.name for s in hypothesis.slack.free_symbols)), label="name")
-    values = drawn(data, set(each.quantities) - {name})
+    values = data.draw(values_of(set(each.quantities) - {name}))
     allowed = required(each, hypothesis.name, name, **values)
     floats = {key: float(value) for key, value in values.items()}
     for x in probes(allowed, data):

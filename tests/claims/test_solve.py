@@ -22,7 +22,7 @@ from fedtheory.claims.arithmetic import exact_slack, fold
 from fedtheory.claims.solve import dominant_term, largest_step, minimize, required, rounds_to
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.quantities import QUANTITIES, symbol
-from fedtheory.testing import quantity_values
+from fedtheory.testing import quantity_values, values_of
 
 F = Fraction
 INF = math.inf
@@ -37,15 +37,6 @@ def to_fraction(number: sympy.Rational) -> Fraction:
 
 def holds(slack: sympy.Expr, values: dict[str, Fraction]) -> bool:
     return exact_slack(slack, values) >= 0
-
-
-def drawn(data: st.DataObject, names: set[str]) -> dict[str, Fraction]:
-    values = {name: data.draw(quantity_values(name), label=name) for name in sorted(names)}
-    if {"strong_convexity", "smoothness"} <= names:
-        values["smoothness"] += values["strong_convexity"]
-    if "clients" in names:
-        values["clients"] += 8  # no cohort has more
-    return values
 
 
 # The largest step.
@@ -69,7 +60,7 @@ STEPS = [c for c in all_claims() if caps(c) and not c.choices and all(map(is_rat
 @settings(max_examples=6, deadline=None)
 def test_the_largest_step(each: Claim, data: st.DataObject) -> None:
     undecided = data.draw(st.booleans())
-    values = drawn(data, set(each.quantities) - {"local_lr", *(PEAKS if undecided else ())})
+    values = data.draw(values_of(set(each.quantities) - {"local_lr", *(PEAKS if undecided else ())}))
     decided = [h for h in each.hypotheses if {s.name for s in h.slack.free_symbols} <= {*values, "local_lr"}]
     try:
         step = largest_step(each, **values)
@@ -127,7 +118,7 @@ REACHED = [f"fast.thm{i}@{edition}" for i in (1, 2) for edition in ("main", "app
 @given(data=st.data(), above=st.fractions(F(1, 10**9), 3, max_denominator=10**9))
 @settings(max_examples=15, deadline=None)
 def test_rounds_to_is_minimal(each: Claim, data: st.DataObject, above: Fraction) -> None:
-    values = drawn(data, {s.name for s in each.right_side.free_symbols} - {"rounds"})
+    values = data.draw(values_of({s.name for s in each.right_side.free_symbols} - {"rounds"}))
     floor = parts(each, values)
     found = each.rounds_to(floor + above, **values)
     rate = values["local_steps"] * values["local_lr"]
@@ -242,7 +233,7 @@ GRIDS = {
 @given(data=st.data(), rounds=st.sampled_from([10, 1000, 10**6]))
 @settings(max_examples=5, deadline=None)
 def test_minima_against_a_grid(each: Claim, name: str, data: st.DataObject, rounds: int) -> None:
-    values = drawn(data, set(each.quantities) - {name, "rounds", *PEAKS}) | {"rounds": rounds}
+    values = data.draw(values_of(set(each.quantities) - {name, "rounds", *PEAKS})) | {"rounds": rounds}
     if name == "cohort":
         values |= {"clients": 20, "arbitrary_cohort": min(values["arbitrary_cohort"], F(20))}
     if name != "local_lr":
@@ -320,7 +311,7 @@ RIGHT_OF_1 = {"smoothness": 1, "gradient_noise": 1, "dissimilarity": 1, "initial
 @given(data=st.data())
 @settings(max_examples=3, deadline=None)
 def test_the_dominant_term(each: Claim, data: st.DataObject) -> None:
-    values = {k: float(v) for k, v in drawn(data, set(each.quantities) - {*PEAKS, *each.choices}).items()}
+    values = {k: float(v) for k, v in data.draw(values_of(set(each.quantities) - {*PEAKS, *each.choices})).items()}
     terms = each.evaluate(**values).terms
     assert terms[each.dominant_term(**values)] == max(terms.values())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..steps import Step
-from . import lemmas, repaired5, thm4, thm5
+from . import lemmas, repaired5, thm4, thm5, three_steps
 
-STEPS: tuple[Step, ...] = (*lemmas.ALL, *thm4.ALL, *thm5.ALL, *repaired5.ALL)
+STEPS: tuple[Step, ...] = (*lemmas.ALL, *thm4.ALL, *thm5.ALL, *repaired5.ALL, *three_steps.ALL)
 """Every step in the paper's order: the lemmas first, the steps that are not printed last."""

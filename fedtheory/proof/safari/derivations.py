@@ -142,10 +142,10 @@ CONVEX = (
                (1 - tied_rate) * d**2 + eta_s * (eta_s - 2 / (L + mu)) * gradient**2 + eta_s**2 * server,
                (_one_round, _server_round), (*_SERVER, "strong_convexity"), proves=("safari.eq58@main",),
                algorithm="safari"),
-    Derivation("(59) to (65)", "final_squared_distance", _STEPS_65,
+    Derivation("(59) to (65)", "final_squared_distance", (*_STEPS_65, "s5.65_every_step"),
                (1 - rate) * d**2 + eta**2 * pseudogradient + K * eta**2 / m * noise - 2 * eta * K * excess
                + 2 * eta * L * drift,
-               (_one_round, _client_round, ("convex_step", 2 - L * eta)),
+               (_one_round, _client_round, ("tied_cap", 8 * L - (L + mu) ** 2 * K * eta)),
                ("smoothness", "gradient_noise", "strong_convexity"), proves=("safari.eq65@main",), algorithm="safari"),
     Derivation("(59) to (77)", "final_squared_distance", (*_STEPS_77, "s5.77_from_a_fourth"),
                (1 - rate) * d**2 + eta**2 * K**2 * (1 + 15 * z * (1 + z)) * gradient**2
