@@ -253,9 +253,14 @@ def test_the_slack_is_non_negative_exactly_where_the_relation_holds(each: Claim,
 
 
 def widened(value: Fraction) -> arb:
-    """The ball of all numbers that differ from ``value`` by at most a rounding, if a float rounds it at all."""
+    """The ball of all numbers that differ from ``value`` by at most a rounding."""
     ball = arb(fmpq(value.numerator, value.denominator))
-    return ball if Fraction(float(value)) == value else ball + arb(0, abs(float(value)) * 2.0**-52)
+    return ball + arb(0, abs(float(value)) * 2.0**-52)
+
+
+def constant(number: sympy.Rational) -> arb:
+    """The same of a constant; 1 exactly, so that 1 - p is at most 1."""
+    return arb(1) if number == 1 else widened(to_fraction(number))
 
 
 @every_claim
@@ -265,11 +270,11 @@ def test_exact_arithmetic_agrees_with_numpy(each: Claim, data: st.DataObject) ->
     values = data.draw(claim_values(each))
     bound = each.evaluate(**{name: float(value) for name, value in values.items()})
     balls = {name: widened(value) for name, value in values.items()}
-    balls |= {name: fold(choice, balls, lambda c: widened(to_fraction(c))) for name, choice in each.choices.items()}
+    balls |= {name: fold(choice, balls, constant) for name, choice in each.choices.items()}
     places = [(t.expression, bound.terms[t.name]) for t in each.terms]
     places += [(h.slack, bound.slack[h.name]) for h in each.hypotheses]
     for expression, value in places:
-        ball = fold(expression, balls, lambda c: widened(to_fraction(c)))
+        ball = fold(expression, balls, constant)
         assume(ball.is_finite())  # else a denominator may be 0
         # The ball encloses what an error of one rounding in every input and constant can do. Rounding in the
         # operations between them, in any order, is the like of a few such errors in each: 8 of them are allowed.
