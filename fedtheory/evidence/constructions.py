@@ -27,6 +27,7 @@ from .fedau.exact import FedauRun
 from .found import Found
 from .instance import AnyInstance, FunctionInstance, Instance, ValuesInstance, from_setting
 from .safari.constructions import CONSTRUCTIONS as SAFARI
+from .safari.constructions import PARTLY as SAFARI_PARTLY
 from .safari.constructions import rounded_safari
 from .selection.constructions import CONSTRUCTIONS as FLICS
 from .selection.instance import SelectionInstance
@@ -132,7 +133,9 @@ CONSTRUCTIONS: dict[str, Callable[[str], AnyInstance]] = {
 }
 
 
-ALL: dict[str, Callable[[str], AnyInstance]] = CONSTRUCTIONS | SAFARI | FEDAU_RUNS | FEDAU_WEIGHTS | FLICS
+ALL: dict[str, Callable[[str], AnyInstance]] = (
+    CONSTRUCTIONS | SAFARI | SAFARI_PARTLY | FEDAU_RUNS | FEDAU_WEIGHTS | FLICS
+)
 """Every paper's."""
 
 

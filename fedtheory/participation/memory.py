@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,9 +29,9 @@ class _WithMemory(AnySize):
     independent_rounds = False
 
     @property
+    @abstractmethod
     def law(self) -> tuple[Fraction, ...]:
         """P(client i takes part), the same in every round."""
-        raise NotImplementedError
 
     def sizes(self, clients: int) -> tuple[int, int]:
         self.check(clients)

@@ -18,7 +18,7 @@ from fedtheory.evidence.balls import working_precision
 from fedtheory.evidence.confirm import ReplayError, judge, replay
 from fedtheory.evidence.enclosure import Undecided
 from fedtheory.evidence.instance import from_setting, parse, read_json
-from fedtheory.evidence.safari.constructions import CONSTRUCTIONS, far_pair, steep_pair
+from fedtheory.evidence.safari.constructions import CONSTRUCTIONS, diverging_server, far_pair, steep_pair
 from fedtheory.evidence.safari.exact import (
     DRAWN,
     progress_interval,
@@ -55,6 +55,22 @@ def test_published_instances_replay_and_fall_under_every_reading(ref: str) -> No
     assert len(judgement.readings) == READINGS[kind]
     assert min(float(reading.ratio) for reading in judgement.readings) >= LEAST_RATIO[kind]
     assert json.loads(json.dumps(judged(ref).to_json())) == data
+
+
+def test_the_submitted_theorem_4_falls_in_the_literal_corner_only() -> None:
+    ref = "safari.thm4@submission"
+    judgement = judge(diverging_server(ref))
+    literal = {"root": "root of 30 L K", "q-condition": "quotient", "kinds of rounds": "probability"}
+    for reading in judgement.readings:
+        assert reading.refutes is (literal.items() <= reading.reading.items())
+        if reading.refutes:  # x_1 = -(14/11) x_0, the squared gradient is 10^8 x^2
+            left = 1e8 if reading.reading["average"] == "r = 0..R-1" else 1e8 * (14 / 11) ** 2
+            assert (float(reading.left), float(reading.right)) == (pytest.approx(left, rel=1e-14), 4.4e7)
+    assert sum(reading.refutes for reading in judgement.readings) == 4 and not judgement.refutes
+    # A step that the other root allows is harmless.
+    small = judge(replace(diverging_server(ref), server_lr=F(1, 450000)))
+    assert not any(reading.refutes for reading in small.readings)
+    assert any(not reading.failing for reading in small.readings)
 
 
 def test_a_file_that_says_something_else_is_refused() -> None:

@@ -77,6 +77,23 @@ def identical_clients(ref: str) -> ValuesInstance:
                                          "peak_arbitrary_pseudogradient": ONE})  # fmt: skip
 
 
+def diverging_server(ref: str) -> SafariInstance:
+    """F = h x^2/2 with h = 10^4, identical clients, q = 0, server_lr = 1/4400, no noise, x_0 = 1, one round.
+
+    With L K inside the root the cap on local_lr = 1/2200 is 1/(4 sqrt(30 h)) = 1/2190.9, although server_lr = 2.27/h:
+    x_1 = -(14/11) x_0, and runs diverge. The bound is 2 F(x_0)/server_lr = 4.4 10^7, the squared gradient 10^8 at x_0.
+    As a quotient the condition divides N = -4 G_2 (1/2 - 2 h/4400^2) < 0 by (1 - 2.27) G_1 < 0, so it allows q = 0;
+    multiplied out, or with 2 L eta_s for 2 L eta_s^2, it does not. With the root of 30 alone the step is too large.
+    """
+    curvature = Fraction(10**4)
+    nothing = dict.fromkeys(("gradient_noise", "server_noise", "dissimilarity"), Fraction(0))
+    return _pair(
+        ref, curvature, strongly_convex=False, start=(ONE,), centres=((Fraction(0),),) * 2, rounds=1, order=(SERVER,),
+        client_round_probability=Fraction(0), server_lr=Fraction(1, 4400),
+        constants=MappingProxyType({"smoothness": curvature} | nothing),
+    )  # fmt: skip
+
+
 def _theorem_5(ref: str) -> SafariInstance:
     return steep_pair(ref, 1000, 3 * 10**5, local_lr=Fraction(2, 10**8))
 
@@ -92,6 +109,9 @@ CONSTRUCTIONS: dict[str, Callable[[str], SafariInstance | ValuesInstance]] = {
     "safari.cor2@main": lambda ref: steep_pair(ref, 10**6, 1000),
     "safari.rem5.a@main": identical_clients,
 }
+
+PARTLY: dict[str, Callable[[str], SafariInstance]] = {"safari.thm4@submission": diverging_server}
+"""Instances by which a claim falls under some of its readings, not under all."""
 
 
 # From a search -------------------------------------------------------------------------------------------------------
