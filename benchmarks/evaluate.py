@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from fedtheory.claims import claim
 from fedtheory.claims.statement import Claim
+from fedtheory.papers import claim
 from fedtheory.quantities import QUANTITIES, check_values
 
 

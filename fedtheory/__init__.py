@@ -8,12 +8,12 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _PACKAGES = (
-    "algorithms", "claims", "data", "evidence", "federations", "participation", "proof", "report", "selection",
-    "simulation", "testing", "weights",
+    "algorithms", "claims", "data", "evidence", "federations", "moments", "papers", "participation", "proof", "report",
+    "selection", "simulation", "subjects", "testing", "weights",
 )  # fmt: skip
 _HOMES = {
     "Setting": "setting",
-    "claim": "claims",
+    "claim": "papers",
     "plot": "report",
     "refute": "evidence.search",
     "verify": "evidence.verdict",

@@ -41,7 +41,7 @@ def main() -> None:
 @app.command()
 def claims(json: Json = False) -> None:
     """List every claim in every edition."""
-    from .claims.index import listing
+    from .papers.index import listing
 
     print_json(listing()) if json else print_table(listing())
 
@@ -49,8 +49,8 @@ def claims(json: Json = False) -> None:
 @app.command()
 def show(ref: Ref, json: Json = False) -> None:
     """Show what a claim states: both sides, its hypotheses, its open readings, whether its units match."""
-    from .claims import claim
     from .evidence.units import check_units
+    from .papers import claim
 
     statement = claim(ref)
     findings = [f"{finding.where}: {finding.what}" for finding in check_units(statement)]
@@ -76,7 +76,7 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Evaluate a claim's bound, its terms and the slack of every hypothesis at given values."""
-    from .claims import claim
+    from .papers import claim
 
     given = dict(assignment(text) for text in values)
     bound = claim(ref).evaluate(**given)
@@ -98,7 +98,7 @@ def replay(
     """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim."""
     from .evidence.confirm import ReplayError
     from .evidence.confirm import replay as judge_again
-    from .evidence.instance import read_json
+    from .subjects.instance import read_json
 
     try:
         judgement = judge_again(read_json(instance))
@@ -149,8 +149,8 @@ def prove(
     json: Json = False,
 ) -> None:
     """Decide every step of a claim's proof, in the paper's order; exit status 1 if the proof is not complete."""
-    from .claims import claim
     from .evidence.scorecard import write_json
+    from .papers import claim
     from .proof.chains import prove as decide
     from .proof.published import chain_data, reverify
     from .proof.text import describe, lines
@@ -276,13 +276,13 @@ def verify(
     """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
     report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
     published scorecard or an instance does not replay. A refuted theorem is no error."""
-    from .claims import index
     from .evidence import assess, scorecard
     from .evidence.cache import Cache
-    from .evidence.instance import read_json
     from .evidence.work import run_all
+    from .papers import index
     from .proof.published import publish
     from .report import theorems
+    from .subjects.instance import read_json
 
     cache = None if fresh else Cache(report / "cache")
     with Progress() as progress:

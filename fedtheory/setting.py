@@ -130,8 +130,8 @@ class Setting:
 
     def _run_quantities(self, rounds: int) -> dict[str, Constant]:
         from .algorithms import Fast
-        from .evidence.exact.trajectory import peaks
         from .federations.quadratic import Quadratic
+        from .moments.trajectory import peaks
 
         stepwise = isinstance(self.algorithm, Fast) and self.algorithm.plain
         if not (self.deterministic and isinstance(self.federation, Quadratic) and stepwise):
@@ -140,8 +140,8 @@ class Setting:
         return {name: Constant(value, EXACT, how) for name, value in peaks(self, rounds).items()}
 
     def _round_quantities(self) -> dict[str, Constant]:
-        from .evidence.exact.one_round import one_round
         from .federations.quadratic import Quadratic
+        from .moments.one_round import one_round
 
         if not (isinstance(self.federation, Quadratic) and self.algorithm.plain):
             return {}
@@ -149,8 +149,8 @@ class Setting:
         return {name: Constant(value, EXACT, "the moments of one round") for name, value in found.items()}
 
     def exact(self, rounds: Any = None) -> Any:
-        """Exact expected errors, for quadratic federations: see ``fedtheory.evidence.exact.moments``."""
-        from .evidence.exact.moments import exact_errors
+        """Exact expected errors, for quadratic federations: see ``fedtheory.moments.errors``."""
+        from .moments.errors import exact_errors
 
         return exact_errors(self, rounds)
 

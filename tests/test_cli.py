@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from fedtheory.claims import all_claims
 from fedtheory.evidence.assess import PUBLISHED
+from fedtheory.papers import all_claims
 from fedtheory.printing import assignment
 
 INSTANCE = PUBLISHED / "instances" / "fast.thm1@main.json"

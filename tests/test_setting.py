@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import fast
-from fedtheory.claims import all_claims, claim
-from fedtheory.evidence.exact.one_round import one_round
-from fedtheory.evidence.exact.trajectory import peaks
 from fedtheory.federations.logistic import Logistic
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.moments.one_round import one_round
+from fedtheory.moments.trajectory import peaks
+from fedtheory.papers import all_claims, claim
 from fedtheory.participation import Fixed, IndexBeta, Uniform, Weighted
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.setting import Setting

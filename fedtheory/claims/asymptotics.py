@@ -122,7 +122,7 @@ def asymptotics(claim: Claim) -> Asymptotics:
     Raises:
         ValueError: a leading order cancels, or is no power product of the rounds and their logarithm.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> print(asymptotics(claim("fast.cor1@corrected")).floor)
     4*dissimilarity**2*(1 - snapshot_probability)**2
     >>> print(asymptotics(claim("fast.thm2@appendix")).terms["initial"])

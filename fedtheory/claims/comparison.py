@@ -35,7 +35,7 @@ def compare(one: Claim, other: Claim, /) -> list[Difference]:
     assumptions, choices and printed rates, by name; empty if it is the same. Two expressions are the same if their
     difference simplifies to 0, two hypotheses if their slacks are; order and sources do not count.
 
-    >>> from fedtheory.claims import editions
+    >>> from fedtheory.papers import editions
     >>> for difference in compare(*editions("fast.thm2")[:2]):
     ...     print(difference.kind, difference.name)
     term arbitrary_rounds

@@ -25,7 +25,7 @@ def unmatched(claim: Claim) -> tuple[str, ...]:
     Raises:
         ValueError: as ``asymptotics.growth``.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> unmatched(claim("fast.cor1"))
     ()
     >>> print(unmatched(claim("fast.cor3"))[2])    # doctest: +NORMALIZE_WHITESPACE
@@ -61,7 +61,7 @@ def premise(claim: Claim) -> Claim | None:
     """The first built-in statement of the same paper about the same functional that leaves free what the claim
     chooses, under no other hypotheses and assumptions than the claim's: its bound holds for every admissible choice.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> premise(claim("fast.cor3")).ref, premise(claim("fast.cor3@corrected")).ref, premise(claim("fast.thm2"))
     ('fast.thm2@main', 'fast.thm2@appendix', None)
     """

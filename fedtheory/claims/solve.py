@@ -47,7 +47,7 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
     0.75 / (0.75 + G_3/4 - G_1). Where it exceeds 1, or its denominator vanishes, no q satisfies the condition; where
     the denominator is negative, every q does; between, an interval.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> thm1 = claim("fast.thm1")
     >>> given = dict(smoothness=1, local_steps=1, local_lr=0.125, dissimilarity=0, peak_arbitrary_pseudogradient=1,
     ...              peak_cohort_pseudogradient=3)
@@ -79,7 +79,7 @@ def largest_step(claim: Claim, /, **values: float) -> float:
     Raises:
         ValueError: no hypothesis is decidable, no step satisfies them, or none of them bounds it; a value is wrong.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> largest_step(claim("fast.thm1"), smoothness=1, local_steps=2, cohort=4, arbitrary_cohort=2,
     ...              snapshot_probability=0.5)
     0.0375
@@ -115,7 +115,7 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
         ValueError: ``epsilon`` is no finite number > 0, or not above the floor, the right side's limit for infinitely
             many rounds (which the message names); or the right side is not seen to fall; a value is wrong or missing.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> given = dict(smoothness=1, gradient_noise=1, dissimilarity=0, initial_gap=1, cohort=1, arbitrary_cohort=1,
     ...              local_steps=1, local_lr=0.125, snapshot_probability=1)
     >>> rounds_to(claim("fast.thm1"), 0.75, **given)    # 32/R + 1/2
@@ -165,7 +165,7 @@ def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[floa
         ValueError: the decidable hypotheses allow no value, the infimum is only approached at an open end, or a
             value is wrong or missing.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> given = dict(smoothness=1, gradient_noise=1, dissimilarity=0, initial_gap=1, cohort=1, arbitrary_cohort=1,
     ...              local_steps=1, snapshot_probability=1)
     >>> step, value = minimize(claim("fast.thm1"), "local_lr", rounds=10**4, **given)    # 4/(R eta) + 4 eta
@@ -222,7 +222,7 @@ def dominant_term(claim: Claim, /, **values: float) -> str:
     Raises:
         ValueError: a value is unknown, wrong, missing or not a single number.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> dominant_term(claim("fast.thm1"), smoothness=1, gradient_noise=1, dissimilarity=0, initial_gap=1, cohort=1,
     ...               arbitrary_cohort=1, local_steps=1, local_lr=0.125, snapshot_probability=1, rounds=1000)
     'noise'

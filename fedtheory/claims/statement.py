@@ -159,7 +159,7 @@ class Claim:
         Raises:
             ValueError: a quantity is missing, unknown, not finite or not allowed.
 
-        >>> from fedtheory.claims import claim
+        >>> from fedtheory.papers import claim
         >>> bound = claim("fast.thm2").evaluate(
         ...     smoothness=1, strong_convexity=1, gradient_noise=0, dissimilarity=0.05, initial_distance=1,
         ...     cohort=1, arbitrary_cohort=1, local_steps=1, local_lr=0.05, snapshot_probability=0, rounds=100)

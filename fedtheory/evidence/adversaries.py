@@ -18,13 +18,13 @@ from ..algorithms import fast
 from ..claims.statement import Claim, Hypothesis
 from ..federations import Quadratic
 from ..functionals import AVERAGES
+from ..moments.errors import exact_errors
+from ..moments.rounds import local_maps
+from ..moments.trajectory import peaks_at, trajectory
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
-from .exact.moments import exact_errors
-from .exact.rounds import local_maps
-from .exact.trajectory import peaks_at, trajectory
-from .instance import parse, read_json
+from ..subjects.instance import parse, read_json
 
 Q, STEP = "snapshot_probability", "local_lr"
 

@@ -10,14 +10,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..claims import all_claims
-from ..claims import claim as find_claim
 from ..claims.statement import Claim
 from ..data import fashion_mnist
+from ..papers import all_claims
+from ..papers import claim as find_claim
+from ..subjects.fedau.quantities import speaks_of_weights
+from ..subjects.instance import read_json
 from .cache import Cache
 from .confirm import replay
-from .fedau.quantities import speaks_of_weights
-from .instance import read_json
 from .measured import DIGITS, FASHION_MNIST, RealData, measure
 from .rule import overall
 from .search import SearchReport, search

@@ -20,11 +20,11 @@ import sympy
 from flint import arb
 
 from ..claims.arithmetic import compiled, denominators, exact_slack, two_sided_denominators
+from ..claims.balls import decimal, evaluate_in_balls, working_precision
 from ..claims.statement import Claim, Hypothesis
 from ..proof.positivity import Certificate, prove
 from ..proof.regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
-from .balls import decimal, evaluate_in_balls, working_precision
 
 SAMPLES = 20_000
 """Points at which a witness is looked for."""
@@ -67,7 +67,7 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
 
     Contradictory means so under every reading. A search that finds nothing decides nothing.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> found = compatibility(claim("fast.thm2"))
     >>> found.state, float(Fraction(found.slack["q_condition"])) >= 0
     ('compatible', True)

@@ -13,12 +13,7 @@ import sympy
 from flint import arb
 
 from .. import __version__
-from ..claims import claim
-from ..claims.statement import Claim, Term, slack_of
-from ..functionals import AVERAGES, SQUARED_GRADIENT
-from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
-from ..setting import Setting
-from .balls import (
+from ..claims.balls import (
     Ball,
     Number,
     ball,
@@ -29,18 +24,31 @@ from .balls import (
     lower_bound_over_box,
     working_precision,
 )
-from .enclosure import FOLLOWED, Box, Undecided, left_side, run_boxes
-from .entries import shown
-from .exact.one_round import one_round
-from .exact_values import exact_quantities, known, true_constants
-from .fedau.instance import FedauInstance
-from .fedau.sides import settled, sides
-from .instance import SCHEMA, AnyInstance, FunctionInstance, Instance, ValuesInstance, is_about_one_round, parse
-from .safari.exact import DRAWN, safari_box, safari_left, safari_quantities, with_chosen_steps
-from .safari.instance import SafariInstance
-from .selection.instance import SelectionInstance, finite
-from .weights.exact import CONDITION, exact_left, exact_spread
-from .weights.instance import WeightsInstance
+from ..claims.statement import Claim, Term, slack_of
+from ..functionals import AVERAGES, SQUARED_GRADIENT
+from ..moments.one_round import one_round
+from ..papers import claim
+from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
+from ..setting import Setting
+from ..subjects.enclosure import FOLLOWED, Box, Undecided, left_side, run_boxes
+from ..subjects.entries import shown
+from ..subjects.exact_values import exact_quantities, known, true_constants
+from ..subjects.fedau.instance import FedauInstance
+from ..subjects.fedau.sides import settled, sides
+from ..subjects.instance import (
+    SCHEMA,
+    AnyInstance,
+    FunctionInstance,
+    Instance,
+    ValuesInstance,
+    is_about_one_round,
+    parse,
+)
+from ..subjects.safari.exact import DRAWN, safari_box, safari_left, safari_quantities, with_chosen_steps
+from ..subjects.safari.instance import SafariInstance
+from ..subjects.selection.instance import SelectionInstance, finite
+from ..subjects.weights.exact import CONDITION, exact_left, exact_spread
+from ..subjects.weights.instance import WeightsInstance
 
 Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""

@@ -18,11 +18,11 @@ import sympy
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
 from ..exact import exact_number
+from ..papers.fedau.consistency import estimated_weights_findings
 from ..proof.positivity import Certificate, prove
 from ..proof.regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
 from .compatibility import bounds_part, compatibility
-from .fedau.consistency import estimated_weights_findings
 
 Q, STEP, ROUNDS = "snapshot_probability", "local_lr", "rounds"
 
@@ -60,7 +60,7 @@ def check_consistency(claim: Claim) -> tuple[Finding, ...]:
     - ``least_snapshot_probability``: no admissible setting has a q below this number > 0.
     - ``excludes_estimated_weights``: FedAU's own weights do not meet a hypothesis on weights.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> for finding in check_consistency(claim("fast.thm2@appendix")):
     ...     print(finding.name)
     excludes_convergence
@@ -181,7 +181,7 @@ def limiting_slack(hypothesis: Hypothesis, limits: Mapping[str, Any]) -> sympy.E
 
     A value of q at which it is negative is excluded once those quantities are close enough to their limits.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> limiting_slack(claim("fast.thm2").hypothesis("q_condition"), {"local_lr": 0})
     snapshot_probability - 1
     """
@@ -328,7 +328,7 @@ def q_map(
     Raises:
         ValueError: a quantity is unknown, wrong, given twice or missing, or the claim asks nothing of q.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> found = q_map(claim("fast.thm2@appendix"), ("local_lr", [0.001, 0.025, 1]), ("strong_convexity", [0.5, 1]),
     ...               dict(smoothness=1, local_steps=1, cohort=1, arbitrary_cohort=1))
     >>> [[KINDS[k] for k in row] for row in found.kinds]

@@ -13,28 +13,28 @@ from functools import partial
 import numpy as np
 
 from ..algorithms import Safari, fast
-from ..claims import claim
 from ..claims.statement import Claim
 from ..federations import Quadratic
+from ..moments.points import Points
+from ..papers import claim
+from ..papers.fedau.counterexamples import CONSTRUCTIONS as FEDAU_RUNS
+from ..papers.fedau.counterexamples import rounded_fedau
+from ..papers.fedau.counterexamples_of_weights import CONSTRUCTIONS as FEDAU_WEIGHTS
+from ..papers.fedau.counterexamples_of_weights import rounded_weights
+from ..papers.flics.counterexamples import CONSTRUCTIONS as FLICS
+from ..papers.safari.counterexamples import CONSTRUCTIONS as SAFARI
+from ..papers.safari.counterexamples import PARTLY as SAFARI_PARTLY
+from ..papers.safari.counterexamples import rounded_safari
 from ..participation import Fixed
 from ..quantities import QUANTITIES
 from ..setting import Setting
+from ..subjects.fedau.exact import FedauRun
+from ..subjects.found import Found
+from ..subjects.instance import AnyInstance, FunctionInstance, Instance, ValuesInstance, from_setting
+from ..subjects.selection.instance import SelectionInstance
+from ..subjects.stated import FREE, stated_constants
+from ..subjects.weights.exact import Weights
 from .confirm import Judgement, judge
-from .exact.points import Points
-from .fedau.constructions import CONSTRUCTIONS as FEDAU_RUNS
-from .fedau.constructions import rounded_fedau
-from .fedau.exact import FedauRun
-from .found import Found
-from .instance import AnyInstance, FunctionInstance, Instance, ValuesInstance, from_setting
-from .safari.constructions import CONSTRUCTIONS as SAFARI
-from .safari.constructions import PARTLY as SAFARI_PARTLY
-from .safari.constructions import rounded_safari
-from .selection.constructions import CONSTRUCTIONS as FLICS
-from .selection.instance import SelectionInstance
-from .stated import FREE, stated_constants
-from .weights.constructions import CONSTRUCTIONS as FEDAU_WEIGHTS
-from .weights.constructions import rounded_weights
-from .weights.exact import Weights
 
 ONE = Fraction(1)
 

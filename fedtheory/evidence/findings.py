@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..claims import all_claims, editions
 from ..claims.comparison import compare
 from ..claims.statement import Claim
+from ..papers import all_claims, editions
 from .assess import published_instance
 from .consistency import check_consistency
 from .units import check_units

@@ -13,17 +13,17 @@ from sympy import Le
 
 from .. import data
 from ..algorithms import fast, safari
-from ..claims import claim as find_claim
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..federations.logistic import Logistic
 from ..functionals import AVERAGES
+from ..papers import claim as find_claim
 from ..participation import IndexBeta
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
-from .runs import limit_of
-from .safari.instance import STEPS, speaks_of_servers
+from ..subjects.runs import limit_of
+from ..subjects.safari.instance import STEPS, speaks_of_servers
 
 CONFIDENCE = 0.99
 

@@ -24,6 +24,8 @@ from ..claims.statement import Claim, Hypothesis, Term
 from ..participation import Fixed
 from ..quantities import POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, Units, symbol
 from ..setting import Setting
+from ..subjects.fedau.quantities import speaks_of_weights
+from ..subjects.safari.instance import speaks_of_servers
 from .adversaries import (
     BEYOND,
     HORIZONS,
@@ -39,8 +41,6 @@ from .adversaries import (
     speaks_of_the_run,
     structured_settings,
 )
-from .fedau.quantities import speaks_of_weights
-from .safari.instance import speaks_of_servers
 from .units import check_units
 
 DECADES = 2

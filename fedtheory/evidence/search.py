@@ -9,18 +9,18 @@ from itertools import chain, islice
 
 import numpy as np
 
-from ..claims import claim as find_claim
 from ..claims.statement import Claim
+from ..papers import claim as find_claim
+from ..subjects.fedau.quantities import speaks_of_weights
+from ..subjects.fedau.runs import FedauRuns
+from ..subjects.found import Found, worst
+from ..subjects.runs import Runs
+from ..subjects.safari.instance import speaks_of_servers
+from ..subjects.safari.runs import SafariRuns
+from ..subjects.samples import Functions, Values
+from ..subjects.selection.samples import Selections
+from ..subjects.weights.samples import EstimatedWeights
 from .confirm import Judgement
-from .fedau.quantities import speaks_of_weights
-from .fedau.runs import FedauRuns
-from .found import Found, worst
-from .runs import Runs
-from .safari.instance import speaks_of_servers
-from .safari.runs import SafariRuns
-from .samples import Functions, Values
-from .selection.samples import Selections
-from .weights.samples import EstimatedWeights
 
 ROUNDING = 1e-6
 """A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps

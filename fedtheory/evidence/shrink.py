@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..claims import claim
+from ..papers import claim
+from ..subjects.instance import Instance, stated_constants
 from .confirm import Judgement, judge
-from .instance import Instance, stated_constants
 
 MARGIN = 2
 """A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""

@@ -64,7 +64,7 @@ def check_units(claim: Claim) -> tuple[Finding, ...]:
     """Every place of ``claim`` that is not homogeneous; empty for a homogeneous claim. Printed rates are not looked
     at: the constants that an O(.) hides may have units.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> [finding.where for finding in check_units(claim("fast.thm2@main"))]
     ['arbitrary_rounds', 'q_condition']
     >>> check_units(claim("fast.thm2@appendix"))

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..claims import claim as find_claim
 from ..claims.statement import Claim
+from ..moments.errors import exact_errors
+from ..papers import claim as find_claim
 from ..setting import Setting
+from ..subjects.instance import from_setting
 from .confirm import Judgement, judge, replay
-from .exact.moments import exact_errors
-from .instance import from_setting
 from .search import ROUNDING
 
 VERDICTS = ("proved", "holds", "unproved", "needs", "refuted", "vacuous", "not applicable", "not checked")

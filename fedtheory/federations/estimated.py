@@ -63,7 +63,7 @@ def estimated_constants(
 
     >>> from fedtheory import Setting
     >>> from fedtheory.algorithms import fast
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> from fedtheory.participation import Fixed
     >>> setting = Setting(fed, fast(snapshot_period=2, cohort=2, local_lr="1/20"), Fixed([0]))
     >>> bound = claim("fast.thm2").at(setting, rounds=100, **found)

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
-from ..claims import claim as claim_of
 from ..claims.statement import Claim
+from ..papers import claim as claim_of
 from . import registry
 from .derivations import Derivation
 from .steps import Decision, Step, decide_all
@@ -74,7 +74,7 @@ def prove(claim: Claim) -> Chain:
     """The chain that proves the claim, on its own data; if none does, the one that was written for its ref, or else the
     first for its functional, with what is open.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> prove(claim("fast.lemma2")).outcome
     'proved'
     >>> half = {"curvature": claim("fast.lemma1").right_side / 2}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import sympy
 
 from .. import functionals
-from ..claims import MODULES
 from ..claims.statement import Claim
 from ..functionals import Functional
+from ..papers import MODULES
 from ..quantities import SERVER_RUN_QUANTITIES
 from .domain import bare
 from .identity import is_identity
@@ -43,7 +43,7 @@ def algorithm_of(claim: Claim) -> str | None:
     """The algorithm whose runs or rounds a claim is about: its paper's, else the one whose own quantities it uses, else
     FAST's; ``None`` for a claim of another paper, or one that speaks of quantities that this algorithm does not know.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.eq28"))
     'fast'
     """

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from . import fast, fedau, flics, safari
-from .fast import derivations as of_fast
-from .fedau import derivations as of_fedau
-from .flics import derivations as of_flics
-from .safari import derivations as of_safari
+from ..papers.fast import proofs as fast
+from ..papers.fast.proofs import derivations as of_fast
+from ..papers.fedau import proofs as fedau
+from ..papers.fedau.proofs import derivations as of_fedau
+from ..papers.flics import proofs as flics
+from ..papers.flics.proofs import derivations as of_flics
+from ..papers.safari import proofs as safari
+from ..papers.safari.proofs import derivations as of_safari
 from .steps import Decision, Step, decide
 
 STEPS: tuple[Step, ...] = (*fast.STEPS, *safari.STEPS, *fedau.STEPS, *flics.STEPS)

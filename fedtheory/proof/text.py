@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from ..papers.fast.proofs.caps import cap_of
 from ..quantities import QUANTITIES
 from .chains import Chain
-from .fast.caps import cap_of
 from .gram import GramCounterexample
 from .positivity import Counterexample
 from .registry import step as step_of

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..algorithms import Algorithm, fast, fedavg, fedvarp, known_statistics, mifa
-from ..evidence.exact.moments import exact_errors
-from ..evidence.exact.stationary import NotContracting, stationary
 from ..federations import Quadratic
+from ..moments.errors import exact_errors
+from ..moments.stationary import NotContracting, stationary
 from ..participation import Bernoulli, Participation
 from ..setting import Setting
 

@@ -13,12 +13,12 @@ matplotlib.use("Agg")
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..claims import claim as find_claim
 from ..files import write_beside
+from ..papers import claim as find_claim
 
 if TYPE_CHECKING:
     from ..claims.evaluation import Bound
-    from ..evidence.exact.moments import ExactErrors
+    from ..moments.errors import ExactErrors
     from ..simulation import Run
 
 BOUND, EXACT, MEASURED = "#b2182b", "#1a1a1a", "#2166ac"

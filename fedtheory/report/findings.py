@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..claims import all_claims
 from ..evidence.assess import PUBLISHED
 from ..evidence.findings import Row
-from ..evidence.instance import read_json
 from ..evidence.referee import cell, table
 from ..files import write_beside
+from ..papers import all_claims
+from ..subjects.instance import read_json
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 

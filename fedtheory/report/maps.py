@@ -14,8 +14,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ..claims import claim
 from ..evidence.consistency import KINDS, SLIVER, Map, q_map
+from ..papers import claim
 from ..quantities import DIMENSIONLESS, quantity
 
 COLOURS = ("#d9d9d9", "#b2182b", "#f4a582", "#92c5de", "#2166ac")
@@ -39,7 +39,7 @@ def plot_maps(*maps: Map, title: str = "") -> Figure:
     Raises:
         ValueError: there is no map, or more than two, or an axis has fewer than two values, or they do not increase.
 
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> from fedtheory.evidence.consistency import q_map
     >>> found = q_map(claim("fast.thm2@appendix"), ("local_lr", [0.001, 0.01, 0.1]), ("strong_convexity", [0.5, 1]),
     ...               dict(smoothness=1, local_steps=1, cohort=1, arbitrary_cohort=1))

@@ -20,11 +20,11 @@ from matplotlib.figure import Figure
 
 from ..algorithms import safari, theorem_4_server_lr
 from ..claims.arithmetic import compiled
-from ..claims.safari import thm4, thm5
 from ..claims.statement import Claim
-from ..evidence.exact.moments import exact_errors
-from ..evidence.exact.stationary import stationary
 from ..federations import Quadratic
+from ..moments.errors import exact_errors
+from ..moments.stationary import stationary
+from ..papers.safari.statements import thm4, thm5
 from ..participation import Fixed
 from ..setting import Setting
 
@@ -111,7 +111,7 @@ def _bounds(axes: Axes, editions: Sequence[Claim], setting: Setting, rounds: int
 def largest_q(claim: Claim, hypothesis: str, **values: float | np.ndarray) -> np.ndarray:
     """The right side of a claim's literal condition q <= ... at these values.
 
-    >>> from fedtheory.claims.safari import thm4
+    >>> from fedtheory.papers.safari.statements import thm4
     >>> values = dict(smoothness=1, local_steps=1, server_lr=0.01, dissimilarity=0)
     >>> float(largest_q(thm4.MAIN, "q_condition", peak_server_gradient=1, peak_arbitrary_pseudogradient=0, **values))
     1.0

@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..algorithms import fast
-from ..claims import claim as find_claim
-from ..evidence.exact.moments import exact_errors
 from ..evidence.measured import bound_on_run
 from ..federations import Quadratic, random_quadratic
+from ..moments.errors import exact_errors
+from ..papers import claim as find_claim
 from ..participation import Fixed, IndexBeta
 from ..setting import Setting
 from ..simulation import simulate

@@ -134,7 +134,7 @@ def claim_values(claim: Claim) -> st.SearchStrategy[dict[str, Fraction]]:
     """Allowed values of all quantities that a claim takes; whether its hypotheses hold is left open.
 
     >>> from hypothesis import find
-    >>> from fedtheory.claims import claim
+    >>> from fedtheory.papers import claim
     >>> sorted(find(claim_values(claim("fast.lemma1")), lambda values: True))
     ['displacement', 'smoothness']
     """

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import Fast, fast
-from fedtheory.claims import claim
 from fedtheory.federations import Logistic, random_quadratic
+from fedtheory.papers import claim
 from fedtheory.participation import Fixed, Keys
 from fedtheory.randomness import Axis
 from fedtheory.setting import Setting

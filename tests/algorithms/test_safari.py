@@ -20,7 +20,7 @@ from fedtheory.algorithms import (
     theorem_4_server_lr,
     theorem_5_server_lr,
 )
-from fedtheory.claims.safari import thm4, thm5
+from fedtheory.papers.safari.statements import thm4, thm5
 from fedtheory.participation import Bernoulli, Keys, Phases, Uniform, Weighted
 from fedtheory.quantities import symbol
 from fedtheory.randomness import Axis

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory.claims import all_claims, claim
 from fedtheory.claims.arithmetic import compiled
 from fedtheory.claims.asymptotics import growth
 from fedtheory.claims.rates import premise
 from fedtheory.claims.statement import Claim, Term
+from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, symbol, symbols
 
 R, L, mu, q, eta = symbols("rounds", "smoothness", "strong_convexity", "snapshot_probability", "local_lr")

@@ -15,9 +15,9 @@ import sympy
 from matplotlib.mathtext import MathTextParser
 
 import fedtheory
-from fedtheory.claims import MODULES, all_claims, claim, editions, index
 from fedtheory.claims.statement import Claim, Term, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
+from fedtheory.papers import MODULES, all_claims, claim, editions, index
 from fedtheory.quantities import QUANTITIES, symbol
 
 CLAIMS = {c.ref: c for c in all_claims()}
@@ -199,7 +199,7 @@ def test_claims_are_complete_without_torch() -> None:
     code = """
 import sys
 sys.modules["torch"] = None
-from fedtheory.claims import all_claims
+from fedtheory.papers import all_claims
 from fedtheory.evidence.units import check_units
 from fedtheory.quantities import QUANTITIES
 values = {name: 1.0 for name in QUANTITIES} | {"snapshot_probability": 0.5}
@@ -214,7 +214,7 @@ print(len(all_claims()))
 def test_the_kept_list_is_that_of_the_claims(tmp_path: Path) -> None:
     rows = [{"claim": each.ref, "title": each.title, "source": each.source} for each in CLAIMS.values()]
     kept = json.loads(index.PATH.read_text(encoding="utf-8"))
-    again = "python -c 'from fedtheory.claims.index import refresh as r; r()'"
+    again = "python -c 'from fedtheory.papers.index import refresh as r; r()'"
     assert (kept["claims"], kept["sources"]) == (rows, index._sources()), f"write it anew: {again}"
     assert index.listing(tmp_path / "absent.json") == rows
     path = tmp_path / "index.json"

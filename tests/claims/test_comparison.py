@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import sympy
 
-from fedtheory.claims import claim, editions
 from fedtheory.claims.comparison import compare
 from fedtheory.claims.evaluation import fold
 from fedtheory.claims.statement import Assumption, Term
+from fedtheory.papers import claim, editions
 from fedtheory.quantities import symbol
 
 F = Fraction

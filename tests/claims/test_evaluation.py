@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import fedtheory
-from fedtheory.claims import all_claims, claim
 from fedtheory.claims.arithmetic import CHUNK, compiled_slack, compiled_term, exact_slack, fold, two_sided_denominators
 from fedtheory.claims.statement import Claim, Hypothesis, slack_of
+from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, check_values, symbol, symbols
 from fedtheory.testing import claim_values, quantity_values
 

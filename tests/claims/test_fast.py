@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from fedtheory.claims import claim, editions
 from fedtheory.claims.arithmetic import fold
+from fedtheory.papers import claim, editions
 from fedtheory.quantities import RUN_QUANTITIES
 
 

@@ -10,10 +10,10 @@ import sympy
 from matplotlib.mathtext import MathTextParser
 from sympy import Rational, log, simplify, sqrt
 
-from fedtheory.claims.fedau import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.claims.statement import Claim, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
 from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.quantities import QUANTITIES, symbol, symbols
 
 MODULES = (rounds, thm1, thm2, lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1, cor4, asm5)

@@ -14,17 +14,17 @@ from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.confirm import judge
 from fedtheory.evidence.search import ROUNDING, search
-from fedtheory.evidence.selection.constructions import CONSTRUCTIONS
-from fedtheory.evidence.selection.instance import SelectionInstance
-from fedtheory.evidence.selection.rounds import SelectionRound, State
-from fedtheory.evidence.selection.runs import SelectionRun
-from fedtheory.evidence.selection.samples import Selections
-from fedtheory.evidence.selection.traces import Answers, PolicyTrace, Trace
 from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
 from fedtheory.quantities import symbol
+from fedtheory.subjects.selection.instance import SelectionInstance
+from fedtheory.subjects.selection.rounds import SelectionRound, State
+from fedtheory.subjects.selection.runs import SelectionRun
+from fedtheory.subjects.selection.samples import Selections
+from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 MODULES = ("lemmas", "thm1", "eq7", "thm2")
-CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.claims.flics.{m}").EDITIONS}
+CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS}
 ONE, HALF = F(1), F(1, 2)
 
 # Of each claim: under how many of its readings its published instance refutes it, and of how many.

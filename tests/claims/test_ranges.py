@@ -11,11 +11,11 @@ import sympy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims import all_claims, claim
 from fedtheory.claims.arithmetic import exact_slack
 from fedtheory.claims.ranges import Allowed, bounds, float_inside, solution_set
 from fedtheory.claims.solve import required
 from fedtheory.claims.statement import Hypothesis
+from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, symbol
 from fedtheory.testing import quantity_values, values_of
 

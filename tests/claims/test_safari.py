@@ -14,10 +14,10 @@ from matplotlib.mathtext import MathTextParser
 
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.comparison import compare
-from fedtheory.claims.safari import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.claims.statement import Claim
 from fedtheory.claims.typeset import mathtext
 from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import QUANTITIES, SERVER_RUN_QUANTITIES, symbol
 
 ALL = [claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS]

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedtheory
-from fedtheory.claims import all_claims, claim
 from fedtheory.claims.arithmetic import exact_slack, fold
 from fedtheory.claims.solve import dominant_term, largest_step, minimize, required, rounds_to
 from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import QUANTITIES, symbol
 from fedtheory.testing import quantity_values, values_of
 

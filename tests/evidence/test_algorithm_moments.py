@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from fedtheory import algorithms
-from fedtheory.evidence.exact.moments import exact_errors, expected_models
 from fedtheory.federations import Quadratic
+from fedtheory.moments.errors import exact_errors, expected_models
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Incomplete, Markov, Recorded, Uniform
 from fedtheory.setting import Setting
 

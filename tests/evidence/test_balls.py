@@ -14,10 +14,8 @@ from flint import arb, ctx, fmpq
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims import claim
 from fedtheory.claims.arithmetic import exact_slack
-from fedtheory.claims.statement import Hypothesis, Term
-from fedtheory.evidence.balls import (
+from fedtheory.claims.balls import (
     PRECISION,
     ball,
     ball_matrix,
@@ -29,6 +27,8 @@ from fedtheory.evidence.balls import (
     lower_bound_over_box,
     working_precision,
 )
+from fedtheory.claims.statement import Hypothesis, Term
+from fedtheory.papers import claim
 from fedtheory.quantities import symbol
 
 X = sympy.Symbol("x")

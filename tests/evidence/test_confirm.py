@@ -13,12 +13,12 @@ from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.evidence.balls import working_precision
+from fedtheory.claims.balls import working_precision
 from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
-from fedtheory.evidence.enclosure import Undecided, left_side, run_boxes
-from fedtheory.evidence.instance import Instance, stated_constants
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.quantities import RUN_QUANTITIES
+from fedtheory.subjects.enclosure import Undecided, left_side, run_boxes
+from fedtheory.subjects.instance import Instance, stated_constants
 
 ONES = {name: Fraction(1) for name in ("smoothness", "dissimilarity")}
 

@@ -12,7 +12,6 @@ import pytest
 import sympy
 from sympy import Ge, Le, Rational
 
-from fedtheory.claims import all_claims, claim
 from fedtheory.claims.evaluation import compiled
 from fedtheory.claims.statement import Claim, Hypothesis
 from fedtheory.evidence import compatibility as deciding
@@ -25,6 +24,7 @@ from fedtheory.evidence.consistency import (
     needs_small_steps,
     q_map,
 )
+from fedtheory.papers import all_claims, claim
 from fedtheory.proof.positivity import Certificate, prove
 from fedtheory.proof.regions import count, nonnegative, positive, region
 from fedtheory.quantities import symbols

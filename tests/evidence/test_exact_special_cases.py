@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from fedtheory import algorithms
-from fedtheory.evidence.exact.joint_law import LARGEST, LARGEST_EXACT, chain_of
-from fedtheory.evidence.exact.lifting import NotClosed
-from fedtheory.evidence.exact.moments import exact_errors, expected_models
-from fedtheory.evidence.exact.rounds import local_maps, rounds_of_kind
-from fedtheory.evidence.exact.stationary import fixed_point, stationary
-from fedtheory.evidence.exact.trajectory import peaks, trajectory
 from fedtheory.federations import Quadratic
+from fedtheory.moments.errors import exact_errors, expected_models
+from fedtheory.moments.joint_law import LARGEST, LARGEST_EXACT, chain_of
+from fedtheory.moments.lifting import NotClosed
+from fedtheory.moments.rounds import local_maps, rounds_of_kind
+from fedtheory.moments.stationary import fixed_point, stationary
+from fedtheory.moments.trajectory import peaks, trajectory
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import constant_weights, fedau
-from fedtheory.evidence.exact.moments import exact_errors
-from fedtheory.evidence.fedau.exact import EstimatedWeights, FedauRun, GivenWeights, given_sums
-from fedtheory.evidence.fedau.weights import estimated_sum
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
+from fedtheory.moments.errors import exact_errors
 from fedtheory.participation import Bernoulli
 from fedtheory.setting import Setting
+from fedtheory.subjects.fedau.exact import EstimatedWeights, FedauRun, GivenWeights, given_sums
+from fedtheory.subjects.fedau.weights import estimated_sum
 
 CURVATURES, CENTRES = (F(1), F(3, 2)), (F(-1), F(4, 3))
 FEDERATION = Quadratic([[h] for h in CURVATURES], [[c] for c in CENTRES], gradient_noise=F(1, 3))

@@ -11,9 +11,10 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from fedtheory.evidence.balls import working_precision
-from fedtheory.evidence.fedau import weights as fedau_weights
-from fedtheory.evidence.fedau.exact import (
+from fedtheory.claims.balls import working_precision
+from fedtheory.claims.undecided import Undecided
+from fedtheory.subjects.fedau import weights as fedau_weights
+from fedtheory.subjects.fedau.exact import (
     EstimatedWeights,
     FedauRun,
     GivenWeights,
@@ -27,8 +28,8 @@ from fedtheory.evidence.fedau.exact import (
     squared_gradient_bound,
     stays_in,
 )
-from fedtheory.evidence.fedau.quantities import largest_weights
-from fedtheory.evidence.fedau.weights import (
+from fedtheory.subjects.fedau.quantities import largest_weights
+from fedtheory.subjects.fedau.weights import (
     estimated_sum,
     estimated_summary,
     given_summary,
@@ -38,7 +39,6 @@ from fedtheory.evidence.fedau.weights import (
     participation_given_scale,
     weight_states,
 )
-from fedtheory.evidence.undecided import Undecided
 from fedtheory.weights import largest_scale, weight_moments
 
 # Algorithms 1 and 2, literally ----------------------------------------------------------------------------------------

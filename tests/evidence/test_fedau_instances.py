@@ -13,16 +13,16 @@ from fractions import Fraction as F
 import pytest
 import sympy
 
-from fedtheory.claims.fedau import cor4, rounds, thm1, thm2
+from fedtheory.claims.balls import ball
 from fedtheory.claims.statement import Claim, Term
-from fedtheory.evidence.balls import ball
 from fedtheory.evidence.confirm import Judgement, ReadingJudgement, judge, replay
 from fedtheory.evidence.constructions import refuting_point
-from fedtheory.evidence.fedau.constructions import CONSTRUCTIONS
-from fedtheory.evidence.fedau.exact import EstimatedWeights, FedauRun, GivenWeights
-from fedtheory.evidence.fedau.instance import FedauInstance
-from fedtheory.evidence.instance import parse
 from fedtheory.evidence.search import search
+from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS
+from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
+from fedtheory.subjects.fedau.exact import EstimatedWeights, FedauRun, GivenWeights
+from fedtheory.subjects.fedau.instance import FedauInstance
+from fedtheory.subjects.instance import parse
 
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
 
@@ -266,7 +266,7 @@ def test_what_is_no_instance_is_refused(name: str) -> None:
 
 
 def test_other_claims_are_refused() -> None:
-    from fedtheory.claims import claim
+    from fedtheory.papers import claim
 
     with pytest.raises(ValueError, match="speaks of no weighted updates"):
         FedauInstance("fast.thm1@main", PAIR).check(claim("fast.thm1"))

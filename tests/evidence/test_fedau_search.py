@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory.claims.fedau import cor4, rounds, thm1, thm2
 from fedtheory.claims.statement import Claim, Term
-from fedtheory.evidence.fedau.exact import EstimatedWeights, GivenWeights
-from fedtheory.evidence.fedau.quantities import largest_weights
-from fedtheory.evidence.fedau.runs import FedauRuns
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
+from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
+from fedtheory.subjects.fedau.exact import EstimatedWeights, GivenWeights
+from fedtheory.subjects.fedau.quantities import largest_weights
+from fedtheory.subjects.fedau.runs import FedauRuns
 
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
 SMALL = {"candidates": 120, "climbs": 4, "steps": 12}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from fedtheory import algorithms
-from fedtheory.evidence.exact.moments import exact_errors, expected_models
-from fedtheory.evidence.exact.stationary import NotContracting, fixed_point, stationary
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.moments.errors import exact_errors, expected_models
+from fedtheory.moments.stationary import NotContracting, fixed_point, stationary
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,

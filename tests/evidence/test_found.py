@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtheory.evidence.found import ratio
+from fedtheory.subjects.found import ratio
 
 whole = st.integers(-6, 6)
 

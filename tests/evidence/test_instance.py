@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.evidence.instance import Instance, parse, rational, read_json, stated_constants
+from fedtheory.subjects.instance import Instance, parse, rational, read_json, stated_constants
 
 CODE = "__import__('os')._exit(3)"
 

@@ -15,16 +15,16 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims import claim
+from fedtheory.claims.balls import ball, working_precision
 from fedtheory.claims.statement import Claim, Hypothesis, Term
-from fedtheory.evidence.balls import ball, working_precision
 from fedtheory.evidence.confirm import judge
 from fedtheory.evidence.constructions import biased_quartet, construct, flat_and_noisy
-from fedtheory.evidence.enclosure import FOLLOWED, Undecided, left_side, run_boxes
-from fedtheory.evidence.exact.points import Points
-from fedtheory.evidence.instance import FunctionInstance, Instance, ValuesInstance, parse, stated_constants
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.moments.points import Points
+from fedtheory.papers import claim
 from fedtheory.quantities import RUN_QUANTITIES, symbol
+from fedtheory.subjects.enclosure import FOLLOWED, Undecided, left_side, run_boxes
+from fedtheory.subjects.instance import FunctionInstance, Instance, ValuesInstance, parse, stated_constants
 
 F = Fraction
 

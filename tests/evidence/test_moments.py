@@ -20,13 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.exact.linear_rounds import mean_map, second_moment_map
-from fedtheory.evidence.exact.moments import initial_moments
-from fedtheory.evidence.exact.rounds import observable_weights
-from fedtheory.evidence.exact.timeline import schedule
 from fedtheory.federations.logistic import Logistic
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
+from fedtheory.moments.errors import initial_moments
+from fedtheory.moments.linear_rounds import mean_map, second_moment_map
+from fedtheory.moments.rounds import observable_weights
+from fedtheory.moments.timeline import schedule
 from fedtheory.participation import Fixed, IndexBeta, Participation, Uniform, Weighted
 from fedtheory.setting import Setting
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.exact.one_round import one_round
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.functionals import (
     AVERAGE_SQUARED_GRADIENT,
@@ -25,6 +24,7 @@ from fedtheory.functionals import (
     SQUARED_GRADIENT,
     SQUARED_MOVEMENT,
 )
+from fedtheory.moments.one_round import one_round
 from fedtheory.participation import Fixed, IndexBeta, Uniform
 from fedtheory.quantities import ROUND_QUANTITIES
 from fedtheory.setting import Setting

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.exact.linear_rounds import second_moment_map
-from fedtheory.evidence.exact.moments import initial_moments
-from fedtheory.evidence.exact.one_round import one_round
-from fedtheory.evidence.exact.rounds import observable_weights
-from fedtheory.evidence.exact.timeline import schedule
-from fedtheory.evidence.exact.trajectory import peaks, trajectory
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.moments.errors import initial_moments
+from fedtheory.moments.linear_rounds import second_moment_map
+from fedtheory.moments.one_round import one_round
+from fedtheory.moments.rounds import observable_weights
+from fedtheory.moments.timeline import schedule
+from fedtheory.moments.trajectory import peaks, trajectory
 from fedtheory.participation import Fixed, Keys, Phases
 from fedtheory.randomness import Axis
 from fedtheory.setting import Setting

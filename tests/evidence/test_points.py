@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.claims import claim
-from fedtheory.evidence.exact.points import Points
 from fedtheory.functionals import LINEARIZATION_ERROR, PERTURBED_LINEARIZATION_ERROR, SQUARED_GRADIENT
+from fedtheory.moments.points import Points
+from fedtheory.papers import claim
 
 POINTS = Points(["1/2", -3, 2], [1, 0, "1/3"], [0, 1, "5/2"], [1, -1, 2], [3, 0, "-1/4"])
 

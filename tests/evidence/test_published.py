@@ -10,15 +10,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fedtheory.claims import claim
-from fedtheory.evidence.balls import working_precision
+from fedtheory.claims.balls import working_precision
 from fedtheory.evidence.confirm import judge
 from fedtheory.evidence.constructions import CONSTRUCTIONS, biased_quartet, construct, flat_and_noisy
-from fedtheory.evidence.enclosure import left_side
-from fedtheory.evidence.exact_values import exact_quantities
-from fedtheory.evidence.instance import Instance
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
+from fedtheory.papers import claim
 from fedtheory.quantities import RUN_QUANTITIES
+from fedtheory.subjects.enclosure import left_side
+from fedtheory.subjects.exact_values import exact_quantities
+from fedtheory.subjects.instance import Instance
 
 F = Fraction
 RUNS = [ref for ref in CONSTRUCTIONS if ref.startswith("fast.") and ref != "fast.rem2.a@main"]

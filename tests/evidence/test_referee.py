@@ -10,11 +10,11 @@ import pytest
 import sympy
 from typer.testing import CliRunner
 
-from fedtheory.claims import claim
 from fedtheory.claims.statement import Hypothesis
 from fedtheory.cli import app
 from fedtheory.evidence import referee as module
 from fedtheory.evidence.referee import RefereeError, examine, load, referee
+from fedtheory.papers import claim
 from fedtheory.quantities import symbols
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "referee" / "my_theorem.py"

@@ -11,16 +11,16 @@ import pytest
 import sympy
 
 from fedtheory import Setting, algorithms, federations, participation
-from fedtheory.claims import claim
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.confirm import judge, replay
 from fedtheory.evidence.constructions import refuting_point
-from fedtheory.evidence.exact.points import Points
-from fedtheory.evidence.found import Found
-from fedtheory.evidence.instance import FunctionInstance, Instance, ValuesInstance, stated_constants
 from fedtheory.evidence.referee import load
 from fedtheory.evidence.search import search
+from fedtheory.moments.points import Points
+from fedtheory.papers import claim
 from fedtheory.quantities import symbol
+from fedtheory.subjects.found import Found
+from fedtheory.subjects.instance import FunctionInstance, Instance, ValuesInstance, stated_constants
 
 F = Fraction
 EXAMPLE = Path(__file__).parents[2] / "docs" / "referee" / "my_theorem.py"

@@ -13,7 +13,6 @@ import pytest
 import sympy
 
 import fedtheory as ft
-from fedtheory.claims import claim
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence import repair as repairing
 from fedtheory.evidence.adversaries import (
@@ -23,8 +22,9 @@ from fedtheory.evidence.adversaries import (
     rows_of,
     structured_settings,
 )
-from fedtheory.evidence.exact.trajectory import trajectory
 from fedtheory.evidence.repair import Repair, repairs, tight_constant
+from fedtheory.moments.trajectory import trajectory
+from fedtheory.papers import claim
 from fedtheory.quantities import symbols
 
 L, K, eta, q, mu, G = symbols(

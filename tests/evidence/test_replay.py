@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from fedtheory.claims import claim
+from fedtheory.claims.balls import ball, working_precision
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence import confirm
-from fedtheory.evidence.balls import ball, working_precision
 from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
 from fedtheory.evidence.constructions import ALL, CONSTRUCTIONS, biased_quartet, construct
-from fedtheory.evidence.exact.points import Points
-from fedtheory.evidence.instance import FunctionInstance, Instance, parse, read_json
+from fedtheory.moments.points import Points
+from fedtheory.papers import claim
+from fedtheory.subjects.instance import FunctionInstance, Instance, parse, read_json
 
 QUARTET = biased_quartet("fast.thm1@main", rounds=10**5, cohort=4, local_lr=Fraction(1, 200))
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedtheory.claims.safari import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.evidence.balls import working_precision
+from fedtheory.claims.balls import working_precision
 from fedtheory.evidence.confirm import ReplayError, judge, replay
-from fedtheory.evidence.enclosure import Undecided
-from fedtheory.evidence.instance import from_setting, parse, read_json
-from fedtheory.evidence.safari.constructions import CONSTRUCTIONS, diverging_server, far_pair, steep_pair
-from fedtheory.evidence.safari.exact import (
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
+from fedtheory.papers.safari.counterexamples import CONSTRUCTIONS, diverging_server, far_pair, steep_pair
+from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.subjects.enclosure import Undecided
+from fedtheory.subjects.instance import from_setting, parse, read_json
+from fedtheory.subjects.safari.exact import (
     DRAWN,
     progress_interval,
     safari_box,
@@ -27,8 +28,7 @@ from fedtheory.evidence.safari.exact import (
     safari_quantities,
     with_chosen_steps,
 )
-from fedtheory.evidence.safari.instance import CLIENT, SERVER, SafariInstance
-from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
+from fedtheory.subjects.safari.instance import CLIENT, SERVER, SafariInstance
 
 F = Fraction
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
@@ -403,7 +403,7 @@ def test_wrong_instances_are_refused_by_name(changes: dict, message: str) -> Non
 
 
 def test_instances_of_other_claims() -> None:
-    from fedtheory.claims import claim
+    from fedtheory.papers import claim
 
     with pytest.raises(ValueError, match=r"fast\.thm2@main speaks of no server rounds"):
         far_pair("fast.thm2@main", constants={}).check(claim("fast.thm2"))

@@ -17,16 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast, safari
-from fedtheory.claims.safari import rounds as one_round_claims
-from fedtheory.claims.safari import thm5
-from fedtheory.evidence.exact.linear_rounds import mean_map, second_moment_map
-from fedtheory.evidence.exact.moments import initial_moments
-from fedtheory.evidence.exact.one_round import one_round
-from fedtheory.evidence.exact.rounds import observable_weights
-from fedtheory.evidence.exact.timeline import schedule
-from fedtheory.evidence.exact.trajectory import peaks, trajectory
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE, SQUARED_MOVEMENT
+from fedtheory.moments.errors import initial_moments
+from fedtheory.moments.linear_rounds import mean_map, second_moment_map
+from fedtheory.moments.one_round import one_round
+from fedtheory.moments.rounds import observable_weights
+from fedtheory.moments.timeline import schedule
+from fedtheory.moments.trajectory import peaks, trajectory
+from fedtheory.papers.safari.statements import rounds as one_round_claims
+from fedtheory.papers.safari.statements import thm5
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.setting import Setting
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory.claims.safari import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
 from fedtheory.evidence import search as searching
 from fedtheory.evidence.constructions import refuting_point
-from fedtheory.evidence.safari.runs import SafariRuns, extremes_at, progress_at
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
+from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import symbols
+from fedtheory.subjects.safari.runs import SafariRuns, extremes_at, progress_at
 
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
@@ -177,9 +177,9 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 
 
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
-    from fedtheory.evidence.balls import working_precision
-    from fedtheory.evidence.instance import from_setting
-    from fedtheory.evidence.safari.exact import progress_interval
+    from fedtheory.claims.balls import working_precision
+    from fedtheory.subjects.instance import from_setting
+    from fedtheory.subjects.safari.exact import progress_interval
 
     space, rng, seen = SafariRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:

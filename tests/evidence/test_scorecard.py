@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 import fedtheory as ft
-from fedtheory.claims import all_claims
 from fedtheory.cli import app
 from fedtheory.evidence import assess, scorecard
 from fedtheory.evidence.confirm import ReplayError
 from fedtheory.evidence.rule import Contradiction, overall
 from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
+from fedtheory.papers import all_claims
 
 PUBLISHED = json.loads((assess.PUBLISHED / "scorecard.json").read_text())
 ROWS = {f"{row['id']}@{row['edition']}": row for row in PUBLISHED["rows"]}

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory.claims import claim
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import search as searching
 from fedtheory.evidence.confirm import judge
-from fedtheory.evidence.exact.points import Points
-from fedtheory.evidence.instance import parse
 from fedtheory.evidence.search import ROUNDING, SearchReport, refute, search
 from fedtheory.evidence.shrink import MARGIN, _quartet, charitable_instance
+from fedtheory.moments.points import Points
+from fedtheory.papers import claim
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
+from fedtheory.subjects.instance import parse
 
 SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
 TINY = {"candidates": 50, "climbs": 2, "steps": 6}

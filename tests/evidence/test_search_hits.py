@@ -16,21 +16,21 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory.claims import claim
-from fedtheory.claims.fast.rem2 import denominator, numerator
-from fedtheory.evidence import runs
-from fedtheory.evidence.candidates import Candidate, demands, draw
-from fedtheory.evidence.exact.linear_rounds import second_moment_map
-from fedtheory.evidence.exact.moments import initial_moments
-from fedtheory.evidence.exact.one_round import one_round
-from fedtheory.evidence.exact.rounds import observable_weights
-from fedtheory.evidence.exact.timeline import schedule
-from fedtheory.evidence.exact.trajectory import peak_ranges, peaks
-from fedtheory.evidence.found import Found
 from fedtheory.evidence.search import search
 from fedtheory.functionals import SQUARED_MOVEMENT
+from fedtheory.moments.errors import initial_moments
+from fedtheory.moments.linear_rounds import second_moment_map
+from fedtheory.moments.one_round import one_round
+from fedtheory.moments.rounds import observable_weights
+from fedtheory.moments.timeline import schedule
+from fedtheory.moments.trajectory import peak_ranges, peaks
+from fedtheory.papers import claim
+from fedtheory.papers.fast.statements.rem2 import denominator, numerator
 from fedtheory.participation import Fixed, Phases, Uniform
 from fedtheory.setting import Setting
+from fedtheory.subjects import runs
+from fedtheory.subjects.candidates import Candidate, demands, draw
+from fedtheory.subjects.found import Found
 
 Outcomes = list[tuple[Fraction, tuple[int, ...]]]
 """Who may be drawn, with repetitions, each with its probability."""

@@ -8,10 +8,6 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from fedtheory.evidence.selection.exact import best_participation, proxy, var_rates
-from fedtheory.evidence.selection.rounds import SelectionRound, State
-from fedtheory.evidence.selection.runs import SelectionRun
-from fedtheory.evidence.selection.traces import Answers, PolicyTrace, Trace
 from fedtheory.functionals import (
     AGGREGATE_BIAS,
     AGGREGATE_ERROR,
@@ -26,6 +22,10 @@ from fedtheory.functionals import (
     SQUARED_SELECTED_VECTOR,
 )
 from fedtheory.selection import Round, offvar, online, var
+from fedtheory.subjects.selection.exact import best_participation, proxy, var_rates
+from fedtheory.subjects.selection.rounds import SelectionRound, State
+from fedtheory.subjects.selection.runs import SelectionRun
+from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 HALF = F(1, 2)
 COIN = (1, -1)

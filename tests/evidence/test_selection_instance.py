@@ -13,19 +13,19 @@ import pytest
 
 from fedtheory.evidence.confirm import ReplayError, judge, replay
 from fedtheory.evidence.constructions import refuting_point
-from fedtheory.evidence.instance import parse
 from fedtheory.evidence.search import search
-from fedtheory.evidence.selection.constructions import CONSTRUCTIONS
-from fedtheory.evidence.selection.instance import SelectionInstance, stated
-from fedtheory.evidence.selection.rounds import SelectionRound, State
-from fedtheory.evidence.selection.runs import SelectionRun
-from fedtheory.evidence.selection.samples import Selections
-from fedtheory.evidence.selection.traces import Trace
+from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
+from fedtheory.subjects.instance import parse
+from fedtheory.subjects.selection.instance import SelectionInstance, stated
+from fedtheory.subjects.selection.rounds import SelectionRound, State
+from fedtheory.subjects.selection.runs import SelectionRun
+from fedtheory.subjects.selection.samples import Selections
+from fedtheory.subjects.selection.traces import Trace
 
 CLAIMS = {
     c.ref: c
     for m in ("lemmas", "thm1", "eq7", "thm2")
-    for c in import_module(f"fedtheory.claims.flics.{m}").EDITIONS
+    for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS
     if c.functional.scope == "selection"
 }
 FALLING = list(CONSTRUCTIONS)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import fast, safari
-from fedtheory.evidence.exact.linear_rounds import second_moment_map
-from fedtheory.evidence.exact.stationary import NotContracting, best_probability, stationary
-from fedtheory.evidence.exact.timeline import schedule
 from fedtheory.federations import Logistic, Quadratic
+from fedtheory.moments.linear_rounds import second_moment_map
+from fedtheory.moments.stationary import NotContracting, best_probability, stationary
+from fedtheory.moments.timeline import schedule
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.setting import Setting
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
-from fedtheory.evidence.exact.rounds import local_maps
-from fedtheory.evidence.exact.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.moments.rounds import local_maps
+from fedtheory.moments.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.setting import Setting

@@ -10,9 +10,9 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtheory.claims import all_claims
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.units import UnitsError, check_units, scaling_defect, units_of
+from fedtheory.papers import all_claims
 from fedtheory.quantities import CURVATURE, DIMENSIONLESS, LENGTH, QUANTITIES, STEP, symbol, symbols
 
 CLAIMS = {c.ref: c for c in all_claims()}

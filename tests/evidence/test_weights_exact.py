@@ -11,13 +11,15 @@ from itertools import product
 import pytest
 import sympy
 
-from fedtheory.claims.fedau import eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
-from fedtheory.evidence.entries import CHOSEN
-from fedtheory.evidence.instance import parse
-from fedtheory.evidence.weights.constructions import CONSTRUCTIONS
-from fedtheory.evidence.weights.exact import (
+from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS, ROUND_WEIGHT_ERROR, SQUARED_GRADIENT
+from fedtheory.papers.fedau.counterexamples_of_weights import CONSTRUCTIONS
+from fedtheory.papers.fedau.statements import eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
+from fedtheory.quantities import symbol
+from fedtheory.subjects.entries import CHOSEN
+from fedtheory.subjects.instance import parse
+from fedtheory.subjects.weights.exact import (
     GIVEN_AN_INTERVAL,
     Weights,
     chosen_cutoff,
@@ -26,9 +28,7 @@ from fedtheory.evidence.weights.exact import (
     interval_moments,
     round_moments,
 )
-from fedtheory.evidence.weights.instance import LARGEST_HISTORY, NO_CUTOFF, WeightsInstance
-from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS, ROUND_WEIGHT_ERROR, SQUARED_GRADIENT
-from fedtheory.quantities import symbol
+from fedtheory.subjects.weights.instance import LARGEST_HISTORY, NO_CUTOFF, WeightsInstance
 from fedtheory.weights import CutoffGeometric, logarithmic_cutoff, weight_moments
 
 CLAIMS = {c.ref: c for module in (lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1) for c in module.EDITIONS}

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory.claims.fedau import asm5, eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.constructions import refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
-from fedtheory.evidence.weights.exact import GIVEN_AN_INTERVAL, Weights, exact_left, exact_spread
-from fedtheory.evidence.weights.samples import EstimatedWeights, FloatWeights, WeightsCandidate
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, INTERVAL_MEAN, INTERVAL_VARIANCE, ROUND_WEIGHT_ERROR
+from fedtheory.papers.fedau.statements import asm5, eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
+from fedtheory.subjects.weights.exact import GIVEN_AN_INTERVAL, Weights, exact_left, exact_spread
+from fedtheory.subjects.weights.samples import EstimatedWeights, FloatWeights, WeightsCandidate
 
 CLAIMS = {c.ref: c for module in (lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1, asm5) for c in module.EDITIONS}
 SMALL = {"candidates": 240, "climbs": 4, "steps": 10}

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from fedtheory import Setting
 from fedtheory.algorithms import fast
-from fedtheory.claims import claim
 from fedtheory.federations import Constant, Logistic, Pairs, Quadratic, estimated_constants, random_quadratic
 from fedtheory.federations.curvature import _missed_share, curvatures
+from fedtheory.papers import claim
 from fedtheory.participation import Uniform
 from fedtheory.simulation.iterates import iterates
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedtheory.claims import all_claims, claim
+from fedtheory.papers import all_claims, claim
 from fedtheory.proof.chains import chain
 from fedtheory.proof.text import describe, lines, sentence
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from fedtheory.claims import claim
 from fedtheory.claims.statement import slack_of
-from fedtheory.proof.fast import STEPS
-from fedtheory.proof.fast.caps import CAPS, cap_of
-from fedtheory.proof.fast.coefficients_a2 import squared_cap, squared_z
-from fedtheory.proof.fast.coefficients_a3 import CONTRACTION, all_hypotheses_hold
-from fedtheory.proof.fast.tables import K, L, eta, h, m, mu, q, z
+from fedtheory.papers import claim
+from fedtheory.papers.fast.proofs import STEPS
+from fedtheory.papers.fast.proofs.caps import CAPS, cap_of
+from fedtheory.papers.fast.proofs.coefficients_a2 import squared_cap, squared_z
+from fedtheory.papers.fast.proofs.coefficients_a3 import CONTRACTION, all_hypotheses_hold
+from fedtheory.papers.fast.proofs.tables import K, L, eta, h, m, mu, q, z
 from fedtheory.proof.positivity import Certificate, Counterexample, prove
 from fedtheory.proof.registry import decided, needed, step
 from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_all, evidence_data, evidence_from

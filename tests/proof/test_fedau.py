@@ -14,15 +14,16 @@ import pytest
 import sympy
 from sympy import Ge, Le, Rational, log
 
-from fedtheory.claims.fedau import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
-from fedtheory.proof import fedau, registry
+from fedtheory.papers.fedau import proofs as fedau
+from fedtheory.papers.fedau.proofs import intervals, weights
+from fedtheory.papers.fedau.proofs.derivations import DERIVATIONS
+from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
+from fedtheory.proof import registry
 from fedtheory.proof.atoms import Atoms, has_atoms
 from fedtheory.proof.chains import Chain, proof_of, prove
 from fedtheory.proof.derivations import algorithm_of
 from fedtheory.proof.domain import Domain, bare
-from fedtheory.proof.fedau import intervals, weights
-from fedtheory.proof.fedau.derivations import DERIVATIONS
 from fedtheory.proof.identity import is_identity
 from fedtheory.proof.roots import Unsupported
 from fedtheory.proof.text import describe, lines, sentence

@@ -15,19 +15,20 @@ import pytest
 import sympy
 from sympy import Le, Rational
 
-from fedtheory.claims.flics import eq7, lemmas, thm1, thm2
 from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
-from fedtheory.evidence.selection.exact import var_rates
-from fedtheory.proof import flics, registry
+from fedtheory.papers.flics import proofs as flics
+from fedtheory.papers.flics.proofs import eq7 as steps_of_eq7
+from fedtheory.papers.flics.proofs.derivations import DERIVATIONS, PRINTED
+from fedtheory.papers.flics.statements import eq7, lemmas, thm1, thm2
+from fedtheory.proof import registry
 from fedtheory.proof.chains import Chain, proof_of, prove
-from fedtheory.proof.flics import eq7 as steps_of_eq7
-from fedtheory.proof.flics.derivations import DERIVATIONS, PRINTED
 from fedtheory.proof.steps import Identity, Vectors
 from fedtheory.proof.text import describe, lines, sentence
 from fedtheory.quantities import symbols
+from fedtheory.subjects.selection.exact import var_rates
 
 MODULES = ("lemmas", "thm1", "eq7", "thm2")
-CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.claims.flics.{m}").EDITIONS}
+CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS}
 K, L, M, T, eta, eta_L, G, delta, epsilon = symbols(
     "local_steps", "smoothness", "groups", "rounds", "global_lr", "local_lr", "local_gradient_bound",
     "weight_mismatch", "relative_error",

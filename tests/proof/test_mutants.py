@@ -10,9 +10,9 @@ import pytest
 import sympy
 from sympy import Rational
 
-from fedtheory.claims import claim
 from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Term
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
+from fedtheory.papers import claim
 from fedtheory.proof.chains import proof_of
 from fedtheory.quantities import symbols
 

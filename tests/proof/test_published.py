@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.claims import all_claims
+from fedtheory.papers import all_claims
 from fedtheory.proof import domain, gram, positivity, registry, smt
 from fedtheory.proof.chains import chain
 from fedtheory.proof.published import FOLDER, SHARED, _verified_shared, published, reverify

@@ -13,15 +13,16 @@ import pytest
 import sympy
 from sympy import Le, Rational
 
-from fedtheory.claims import claim as registered
-from fedtheory.claims.safari import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
-from fedtheory.proof import registry, safari
+from fedtheory.papers import claim as registered
+from fedtheory.papers.safari import proofs as safari
+from fedtheory.papers.safari.proofs.derivations import DERIVATIONS
+from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.proof import registry
 from fedtheory.proof.chains import Chain, proof_of, prove
 from fedtheory.proof.derivations import algorithm_of
 from fedtheory.proof.domain import Domain
 from fedtheory.proof.needs import Needed
-from fedtheory.proof.safari.derivations import DERIVATIONS
 from fedtheory.proof.text import describe, lines, sentence
 from fedtheory.quantities import symbols
 

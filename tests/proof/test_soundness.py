@@ -9,8 +9,8 @@ import pytest
 import sympy
 from sympy import Ge, Le, Rational
 
-from fedtheory.claims import all_claims, claim
 from fedtheory.claims.statement import Hypothesis
+from fedtheory.papers import all_claims, claim
 from fedtheory.proof.chains import proof_of
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import Domain, Follows, bare

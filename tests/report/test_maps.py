@@ -9,8 +9,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from fedtheory.claims import claim
 from fedtheory.evidence.consistency import KINDS, SLIVER, Map, q_map
+from fedtheory.papers import claim
 from fedtheory.report.figures import save
 from fedtheory.report.maps import COLOURS, TEXTS, _edges, _percent, _scale, fast_maps, plot_maps
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import theorem_5_server_lr
-from fedtheory.claims.safari import thm4, thm5
-from fedtheory.evidence.exact.moments import exact_errors
-from fedtheory.evidence.exact.stationary import stationary
+from fedtheory.moments.errors import exact_errors
+from fedtheory.moments.stationary import stationary
+from fedtheory.papers.safari.statements import thm4, thm5
 from fedtheory.report.figures import save
 from fedtheory.report.safari import floor, largest_q, pair, plot_bounds, plot_conditions, plot_floors
 

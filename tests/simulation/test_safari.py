@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from fedtheory.algorithms import ClientRound, Safari, fast, safari
-from fedtheory.evidence.exact.rounds import local_maps
 from fedtheory.federations import Logistic, Quadratic
 from fedtheory.federations.base import Pairs
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
+from fedtheory.moments.rounds import local_maps
 from fedtheory.participation import Fixed, IndexBeta, Keys, Recorded, Uniform
 from fedtheory.randomness import Axis, normals, signs, uniforms, words
 from fedtheory.setting import Setting

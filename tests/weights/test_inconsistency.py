@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fedtheory.weights as w
-from fedtheory.evidence.fedau.exact import FedauRun, GivenWeights, round_map, training
+from fedtheory.subjects.fedau.exact import FedauRun, GivenWeights, round_map, training
 
 APART = {"curvatures": [[1], [2]], "centres": [[0], [1]]}
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from ...claims import all_claims
-from ...claims import claim as claim_of
 from ...files import write_beside
+from ...papers import all_claims
+from ...papers import claim as claim_of
 from .. import registry
 from ..chains import Chain, prove
 from ..polynomials import fields, list_of, parse_text

@@ -1,0 +1,260 @@
+"""Numbers that prove something: Fractions where an expression stays rational, else balls (python-flint), which carry a
+proven error radius."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import sympy
+from flint import arb, arb_mat, ctx, fmpq
+
+from .arithmetic import exact_slack, fold, two_sided_denominators
+
+PRECISION = 256
+"""Bits: far above what a million contracting rounds lose."""
+
+
+@contextmanager
+def working_precision(bits: int = PRECISION):
+    """Ball arithmetic in so many bits inside the block."""
+    before, ctx.prec = ctx.prec, bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+class Ball:
+    """A ball that mixes with whole numbers and Fractions, so that one array can hold both.
+
+    >>> with working_precision():
+    ...     third = Fraction(1, 2) - Ball(ball(Fraction(1, 6)))
+    ...     print((third * 3).value.contains(1), float((third**2 / Fraction(1, 9)).value))
+    True 1.0
+    """
+
+    def __init__(self, value: arb) -> None:
+        self.value = value
+
+    def __add__(self, other: object) -> Ball:
+        return self._with(other, lambda a, b: a + b)
+
+    def __sub__(self, other: object) -> Ball:
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: object) -> Ball:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: object) -> Ball:
+        return self._with(other, lambda a, b: a * b)
+
+    def __truediv__(self, other: object) -> Ball:
+        return self._with(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: object) -> Ball:
+        return self._with(other, lambda a, b: b / a)
+
+    def __neg__(self) -> Ball:
+        return Ball(-self.value)
+
+    def __pow__(self, exponent: int) -> Ball:
+        return Ball(self.value**exponent)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def _with(self, other: object, operation: Callable[[arb, arb], arb]) -> Ball:
+        if not isinstance(other, (Ball, Fraction, int)):
+            return NotImplemented
+        return Ball(operation(self.value, ball(other)))
+
+
+Number = Fraction | arb
+"""An exact number, or a ball that holds it."""
+
+
+def ball(value: Number | Ball | int) -> arb:
+    """The ball of a number."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, Ball):
+        return value.value
+    value = Fraction(value)
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def interval(low: Number, high: Number) -> arb:
+    """The smallest ball that holds both ends."""
+    return ball(low).union(ball(high))
+
+
+def ball_matrix(matrix: np.ndarray) -> arb_mat:
+    """A matrix (or, as a column, a vector) of numbers in balls."""
+    rows, columns = matrix.shape if matrix.ndim == 2 else (len(matrix), 1)
+    return arb_mat(rows, columns, [ball(v) for v in matrix.ravel()])
+
+
+def evaluate_in_balls(expression: sympy.Expr, values: Mapping[str, Number]) -> arb:
+    """The expression, enclosed."""
+    balls = {s.name: ball(values[s.name]) for s in expression.free_symbols}
+    return fold(expression, balls, lambda c: ball(Fraction(int(c.p), int(c.q))))
+
+
+def evaluate_exactly(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction:
+    """The expression in rational arithmetic."""
+    return fold(expression, values, lambda c: Fraction(int(c.p), int(c.q)))
+
+
+def evaluate_number(expression: sympy.Expr, values: Mapping[str, Number]) -> Number:
+    """The expression; exactly where all it needs is exact and its roots, if any, are of squares.
+
+    Raises:
+        ZeroDivisionError: it divides by zero, in exact arithmetic; a ball is then not finite.
+
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> evaluate_number(1 / (3 * sympy.sqrt(x)), {"x": Fraction(4)})
+    Fraction(1, 6)
+    """
+    if any(isinstance(values[s.name], arb) for s in expression.free_symbols):
+        return evaluate_in_balls(expression, values)
+    if is_rational(expression):
+        return evaluate_exactly(expression, values)
+    enclosure, exact = evaluate_in_balls(expression, values), rational_value(expression, values)
+    return enclosure if exact is None or not (enclosure.is_finite() and enclosure.overlaps(ball(exact))) else exact
+
+
+@functools.cache
+def is_rational(expression: sympy.Expr) -> bool:
+    """Whether it takes no roots, exponentials and logarithms."""
+    return not any(
+        isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
+        for node in sympy.preorder_traversal(expression)
+    )
+
+
+def evaluate_or_limit(expression: sympy.Expr, values: Mapping[str, Number]) -> Number:
+    """The expression; where it divides by zero, by the rule of ``fedtheory.claims.arithmetic``: its limit where it has
+    one, else -inf or a ball that is not a number, neither of which is >= 0.
+
+    >>> x, y = sympy.symbols("x y", nonnegative=True)
+    >>> zero = {"x": Fraction(0), "y": Fraction(0)}
+    >>> slacks = ((1 + y) / x**2 - 1, 1 - (1 + y) / x**2, 1 - y / x, sympy.sqrt(2) / x)
+    >>> [decimal(evaluate_or_limit(slack, zero)) for slack in slacks]
+    ['inf', '-inf', '-inf', 'inf']
+    """
+    names = {s.name for s in expression.free_symbols}
+    if is_rational(expression) and not any(isinstance(values[name], arb) for name in names):
+        value = exact_slack(expression, {name: values[name] for name in names})
+        return value if isinstance(value, Fraction) else arb(str(value))
+    for denominator in _two_sided_denominators(expression):
+        below = evaluate_or_limit(denominator, values)
+        if not (below > 0 or below < 0):
+            return arb("nan")
+    try:
+        value = evaluate_number(expression, values)
+    except ZeroDivisionError:
+        value = arb("nan")
+    if isinstance(value, Fraction) or value.is_finite():
+        return value
+    limits = {name: _Limit(ball(values[name])) for name in names}
+    return fold(expression, limits, lambda c: _Limit(ball(Fraction(int(c.p), int(c.q))))).value
+
+
+_two_sided_denominators = functools.cache(two_sided_denominators)
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """A ball, in which a/0 is a times +inf; what is undefined is not a number."""
+
+    value: arb
+
+    def __add__(self, other: _Limit) -> _Limit:
+        return _Limit(self.value + other.value)
+
+    def __mul__(self, other: _Limit) -> _Limit:
+        return _Limit(self.value * other.value)
+
+    def __truediv__(self, other: _Limit) -> _Limit:
+        return _Limit(self.value * arb("inf") if other.value == 0 else self.value / other.value)
+
+    def __pow__(self, exponent: int | _Limit) -> _Limit:
+        power = exponent.value if isinstance(exponent, _Limit) else arb(exponent)
+        return _Limit(arb(1)) / _Limit(self.value**-power) if power < 0 else _Limit(self.value**power)
+
+    def __abs__(self) -> _Limit:
+        return _Limit(abs(self.value))
+
+    def exp(self) -> _Limit:
+        return _Limit(self.value.exp())
+
+    def log(self) -> _Limit:
+        return _Limit(self.value.log())
+
+    def min(self, other: _Limit) -> _Limit:
+        return _Limit(self.value.min(other.value))
+
+    def max(self, other: _Limit) -> _Limit:
+        return _Limit(self.value.max(other.value))
+
+
+def rational_value(expression: sympy.Expr, values: Mapping[str, Number]) -> Fraction | None:
+    """The expression where it is rational, roots of squares included; ``None`` where that is not seen.
+
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> at = {"x": Fraction(8, 3)}
+    >>> rational_value(sympy.sqrt(6) / sympy.sqrt(x), at), rational_value(sympy.log(x), at)
+    (Fraction(3, 2), None)
+    """
+    if expression.has(sympy.exp, sympy.log) or any(isinstance(values[s.name], arb) for s in expression.free_symbols):
+        return None
+    exact = {s: sympy.Rational(values[s.name].numerator, values[s.name].denominator) for s in expression.free_symbols}
+    value = expression.xreplace(exact)
+    return Fraction(int(value.p), int(value.q)) if value.is_Rational else None
+
+
+def lower_bound_over_box(function: Callable[[Sequence[arb]], arb], box: Sequence[arb], depth: int = 16) -> arb | None:
+    """A number that ``function`` is at or above everywhere on a product of intervals; ``None`` if it is not shown to
+    be >= 0 there within ``depth`` bisections, each of the side that blurs the value most.
+
+    >>> with working_precision():
+    ...     print(lower_bound_over_box(lambda v: 1 + v[0] * (v[0] - 1), [interval(0, 1)]) is not None)
+    ...     print(lower_bound_over_box(lambda v: v[0] * (v[0] - 1), [interval(0, 1)]) is not None)
+    True
+    False
+    """
+    value = function(box)
+    if value >= 0:  # so it is a number
+        return value.lower()
+    open_sides = [i for i, side in enumerate(box) if not side.is_exact()]
+    if depth == 0 or not open_sides or value < 0:
+        return None
+
+    def blur_without(i: int) -> float:
+        sharper = function([*box[:i], box[i].mid(), *box[i + 1 :]])
+        return float(sharper.rad()) if sharper.is_finite() else float("inf")
+
+    i = min(open_sides, key=blur_without)
+    bounds = []
+    for half in (interval(box[i].lower(), box[i].mid()), interval(box[i].mid(), box[i].upper())):
+        bounds.append(lower_bound_over_box(function, [*box[:i], half, *box[i + 1 :]], depth - 1))
+        if bounds[-1] is None:
+            return None
+    return bounds[0].min(bounds[1])
+
+
+def decimal(value: Number) -> str:
+    """Twelve significant digits of a ball's middle or of a Fraction, for people and for comparing files; ``inf`` of
+    an infinite one, ``nan`` of a ball that is not known at all.
+
+    >>> decimal(Fraction(1, 3)), decimal(arb("inf")), decimal(arb(1) / arb(0))
+    ('0.333333333333', 'inf', 'nan')
+    """
+    value = ball(value)
+    if not value.is_finite():
+        return "inf" if value > 0 else "-inf" if value < 0 else "nan"
+    return value.mid().str(12, radius=False)

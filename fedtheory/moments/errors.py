@@ -1,0 +1,144 @@
+"""Exact expected errors of an algorithm on quadratic federations, with no sampling.
+
+For every round r: E|x_r - x*|^2, E|grad F(x_r)|^2 and the running averages of the latter, by the linear recursion of
+second moments (see ``rounds``). Gradient noise enters by its covariance alone, so two-point and Gaussian noise give
+the same numbers; participation enters by the first and second moments of the clients' weights, or, where rounds depend
+on each other, by its joint law with the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..functionals import Functional, check_average
+from ..participation import Recorded
+from .linear_rounds import mean_map, second_moment_map
+from .rounds import initial_state, layout_of, observables, spread_over_participation
+from .timeline import Schedule, advance, timeline
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+
+@dataclass(frozen=True)
+class ExactErrors:
+    """Exact errors before each of ``rounds``.
+
+    Attributes:
+        rounds: (n,) int64.
+        squared_distance: (n,), E|x_r - x*|^2.
+        squared_gradient: (n,), E|grad F(x_r)|^2.
+        gradient_sum: (n,), sum over s < r of E|grad F(x_s)|^2.
+        initial_squared_gradient: |grad F(x_0)|^2.
+    """
+
+    rounds: np.ndarray
+    squared_distance: np.ndarray
+    squared_gradient: np.ndarray
+    gradient_sum: np.ndarray
+    initial_squared_gradient: float
+
+    def functional(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
+        """The functional's value with R = each of ``rounds`` (which must be >= 1 for an average).
+
+        ``average`` says which iterates an average runs over: "r = 1..R" or "r = 0..R-1".
+        """
+        if not functional.average:
+            return getattr(self, functional.observable)
+        check_average(average)
+        if (self.rounds < 1).any():
+            raise ValueError(f"rounds contain {self.rounds.min()}: an average needs >= 1")
+        total = self.gradient_sum
+        if average == "r = 1..R":
+            total = total + self.squared_gradient - self.initial_squared_gradient
+        return total / self.rounds
+
+
+def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> ExactErrors:
+    """The exact errors of ``setting`` before each of ``rounds`` (default: 0 to 1000), in Fractions if ``exact``.
+
+    Where the recursion leaves the floating-point range, the errors are infinite. Fractions' digits grow with every
+    round.
+
+    Raises:
+        ValueError: the federation is not quadratic; the rounds are not whole numbers >= 0, or beyond a record's end;
+            moments do not close under the algorithm (see ``lifting``); the participants change in phases that are no
+            multiples of the algorithm's period, or depend on the past in a way that is not followed (see
+            ``joint_law``); the recursion has too many numbers; or Fractions are asked for and the participation
+            process knows floats only.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
+    >>> algorithm = ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr="1/2")
+    >>> s = ft.Setting(fed, algorithm, ft.participation.Fixed([0]))
+    >>> s.exact([0, 1, 2, 3]).squared_distance  # x = 0, 0, 1/2, 1/4
+    array([0.    , 0.    , 0.25  , 0.0625])
+    """
+    rounds = _whole_rounds(setting, rounds)
+    plan, weights = timeline(setting, second_moment_map, exact), observables(setting, exact)
+    plan = replace(plan, schedules=tuple(accumulating(s, weights["squared_gradient"]) for s in plan.schedules))
+    start = initial_moments(setting, exact)
+    with np.errstate(over="ignore", invalid="ignore"):
+        states = advance(plan, np.append(start, start[-1] * 0), rounds)
+        if not exact:
+            states[~np.isfinite(states).all(1)] = np.inf
+        observed = {name: states[:, :-1] @ weight for name, weight in weights.items()}
+    if not exact:
+        observed = {name: np.where(np.isnan(values), np.inf, values) for name, values in observed.items()}
+    initial = start @ weights["squared_gradient"]
+    initial = initial if exact else float(initial)
+    return ExactErrors(rounds, **observed, gradient_sum=states[:, -1], initial_squared_gradient=initial)
+
+
+def expected_models(setting: Setting, rounds: Any = None, exact: bool = False) -> np.ndarray:
+    """E x_r before each of ``rounds`` (default: 0 to 1000), (len(rounds), D), in Fractions if ``exact``.
+
+    Raises:
+        ValueError: as ``exact_errors``.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
+    >>> algorithm = ft.algorithms.fedavg(local_lr="1/2", average="all")
+    >>> expected_models(ft.Setting(fed, algorithm, ft.participation.Fixed([0])), [0, 1, 2]).tolist()  # x + (1 - x)/4
+    [[0.0], [0.25], [0.4375]]
+    """
+    rounds = _whole_rounds(setting, rounds)
+    start = spread_over_participation(setting, initial_state(setting, exact))
+    states = advance(timeline(setting, mean_map, exact), start, rounds)
+    layout, optimum = layout_of(setting), setting.federation.exact_optimum
+    models = states.reshape(len(rounds), -1, layout.size).sum(1)[:, layout.of_model]
+    return models + (optimum if exact else optimum.astype(float))
+
+
+def _whole_rounds(setting: Setting, rounds: Any) -> np.ndarray:
+    """``rounds`` as int64; ``ValueError`` unless they are whole numbers >= 0 that the participants' record covers."""
+    given = np.atleast_1d(np.arange(1001) if rounds is None else np.asarray(rounds))
+    if given.size == 0 or (given != np.round(given)).any() or given.min() < 0:
+        raise ValueError(f"rounds = {rounds!r}: allowed are whole numbers >= 0")
+    whole = given.astype(np.int64)
+    if isinstance(setting.participation, Recorded) and whole.max() > 0:
+        setting.participation.expected(setting.federation.clients, int(whole.max()) - 1)
+    return whole
+
+
+def initial_moments(setting: Setting, exact: bool = False) -> np.ndarray:
+    """vec(z_0 z_0^T) with z_0 = (x_0 - x*, 0 for what is remembered, 1); for participants with a memory, times the
+    probability of each of their states."""
+    state = initial_state(setting, exact)
+    return spread_over_participation(setting, np.outer(state, state).ravel())
+
+
+def accumulating(plan: Schedule, weight: np.ndarray) -> Schedule:
+    """The schedule with one more coordinate: the sum of ``weight . state`` over the rounds passed."""
+
+    def extend(operator: np.ndarray) -> np.ndarray:
+        size = len(operator)
+        extended = np.zeros((size + 1, size + 1), dtype=int).astype(operator.dtype)
+        extended[:size, :size], extended[size, :size] = operator, weight
+        extended[size, size] = extended[size, size] + 1
+        return extended
+
+    return Schedule(extend(plan.first), extend(plan.rest), plan.period)

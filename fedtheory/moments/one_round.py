@@ -1,0 +1,235 @@
+"""One round on a quadratic federation: every left side and quantity of the papers' one-round inequalities.
+
+With y = x - x* and S_i = I - eta H_i, client i's local iterates from y_0 are affine in y_0 plus noise:
+
+    E y_{i,k+1} = S_i E y_{i,k} + eta H_i (c_i - x*),   Cov y_{i,k+1} = S_i Cov(y_{i,k}) S_i + eta^2 sigma^2/D I.
+
+The sum of exact gradients along the noisy path, G_i = sum_{k<K} H_i (y_{i,k} - c_i + x*), has the mean along the mean
+path; since eta H_i (I + S_i + ... + S_i^{l-1}) = I - S_i^l, the noise of step j enters it as -(I - S_i^{K-1-j}), so
+
+    Cov G_i = sigma^2/D sum_{l<K} (I - S_i^l)^2.
+
+Clients' noises are independent, so the clients' weights w_i enter by E[w_i] and E[w_i w_j] alone. The server's own step
+enters as the pseudogradient (eta_s / eta) grad F(x_0) of a single client: x_1 = x_0 - eta G in rounds of every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algorithms.base import ClientRound, Kind, ServerRound, Weights
+from ..federations.quadratic import Quadratic
+from ..functionals import (
+    FINAL_SQUARED_DISTANCE,
+    LOCAL_GRADIENT_ERROR,
+    NEGATED_ARBITRARY_PROGRESS,
+    NEGATED_FULL_PROGRESS,
+    SQUARED_GRADIENT,
+    SQUARED_MOVEMENT,
+    Functional,
+)
+from .timeline import phase_settings
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+
+@dataclass(frozen=True)
+class OneRound:
+    """The round from x_0, in floats or in Fractions.
+
+    Attributes:
+        lefts: by a functional's name, its value.
+        known: by a quantity's name (``ROUND_QUANTITIES``, ``CLIENT_ROUND_QUANTITIES``), its value.
+    """
+
+    lefts: Mapping[str, float | Fraction]
+    known: Mapping[str, float | Fraction]
+
+    def left(self, functional: Functional) -> float | Fraction:
+        """The value of a functional of scope "round", or of E|x_1 - x*|^2.
+
+        Raises:
+            ValueError: the functional is of another kind.
+        """
+        if functional.name not in self.lefts:
+            raise ValueError(f"functional = {functional.name}: allowed is one of {', '.join(self.lefts)}")
+        return self.lefts[functional.name]
+
+    def quantities(self) -> dict[str, float | Fraction]:
+        """The values of ``ROUND_QUANTITIES``, where the algorithm draws no cohort of its own without that cohort's; and
+        those of ``CLIENT_ROUND_QUANTITIES``, where some rounds are the server's. In Fractions ``gradient_norm`` is
+        there only where it is rational; ``left(SQUARED_GRADIENT)`` is its square."""
+        return dict(self.known)
+
+
+def one_round(setting: Setting, exact: bool = False) -> OneRound:
+    """The round from x_0 = ``setting.start``, in expectation over its noise, its kind and its cohort.
+
+    Its kind: the algorithm's first one with its probability; round 0 of a periodic schedule is one. What speaks of one
+    kind of round only (``cohort_pseudogradient``, ``arbitrary_pseudogradient``, ``arbitrary_excess``,
+    ``arbitrary_drift``, the arbitrary progress) is of that kind, whatever the probability. ``local_gradient_error`` is
+    the maximum over k = 0..K: the algorithm's gradients are taken at k = 0..K-1, the printed sums run over k = 1..K,
+    and the drift lemma behind (17) covers both. ``arbitrary_drift`` sums over k = 0..K-1.
+
+    Raises:
+        ValueError: the federation is not quadratic; or, in Fractions, the participation process knows its inclusion
+            probabilities in floating point only.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
+    >>> algorithm = ft.algorithms.fast(snapshot_probability=0, cohort=2, local_lr="1/4")
+    >>> found = one_round(ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=3), exact=True)
+    >>> found.left(FINAL_SQUARED_DISTANCE), found.quantities()["objective_decrease"]  # x_1 = 3 - (3 - 1)/4 = 5/2
+    (Fraction(25, 4), Fraction(11, 8))
+    """
+    setting = phase_settings(setting)[0]
+    paths = _local_paths(setting, exact)
+    start, hessian, eta = paths.start, paths.mean_hessian, paths.local_lr
+    identity = np.eye(len(start), dtype=int).astype(start.dtype)
+    algorithm, gradient = setting.algorithm, hessian @ start
+    moves = [_moves(setting, kind, paths, exact) for kind in algorithm.kinds]
+    share = 1 if algorithm.period is not None else algorithm.share
+    q = share if exact else float(share)
+
+    def of_kinds(form: np.ndarray) -> object:
+        """E of the form at x_1 - x_0, over the kinds of round."""
+        first, second = (_mean_form(form, -eta * vectors, noise, weights) for vectors, noise, weights in moves)
+        return q * first + (1 - q) * second
+
+    means = [_mean(vectors, weights) for vectors, _, weights in moves]
+    moved = -eta * (q * means[0] + (1 - q) * means[1])  # E[x_1 - x_0]
+    movement = of_kinds(identity)
+    clients = _weights_of_clients(setting, exact)
+    lefts = {
+        SQUARED_GRADIENT.name: gradient @ gradient,
+        LOCAL_GRADIENT_ERROR.name: paths.gradient_error,
+        NEGATED_FULL_PROGRESS.name: -(_mean(paths.sums, clients["full"]) @ start),
+        NEGATED_ARBITRARY_PROGRESS.name: -2 * eta * (_mean(paths.sums, clients["arbitrary"]) @ start),
+        SQUARED_MOVEMENT.name: movement,
+        FINAL_SQUARED_DISTANCE.name: start @ start + 2 * (moved @ start) + movement,
+    }
+    known = {
+        "gradient_norm": _root(gradient @ gradient),
+        # From the move, not as a difference of two values of F: for small steps these would cancel.
+        "objective_decrease": -(gradient @ moved) - of_kinds(hessian) / 2,
+    }
+    for cohort, weights in clients.items():
+        known[f"{cohort}_pseudogradient"] = _mean_form(identity, paths.sums, paths.sum_noise, weights)
+    if any(isinstance(kind, ServerRound) for kind in algorithm.kinds):
+        known["arbitrary_excess"] = _mean(paths.excess, clients["arbitrary"])
+        known["arbitrary_drift"] = _mean(paths.drift, clients["arbitrary"])
+    return OneRound(lefts, {name: value for name, value in known.items() if value is not None})
+
+
+def _moves(setting: Setting, kind: Kind, paths: _LocalPaths, exact: bool) -> tuple[np.ndarray, np.ndarray, Weights]:
+    """Who moves in a round of this kind: the means of their pseudogradients, the covariances of where they arrive, and
+    their weights."""
+    if isinstance(kind, ClientRound):
+        return paths.sums, paths.end_noise, kind.weights(setting.participation, setting.federation.clients, exact)
+    fed, gradient = setting.federation, paths.mean_hessian @ paths.start
+    eta_s, variance = (number if exact else float(number)
+                       for number in (kind.server_lr, fed.exact_server_noise**2 / fed.dimension))  # fmt: skip
+    noise = eta_s**2 * variance * np.eye(fed.dimension, dtype=int).astype(gradient.dtype)
+    return gradient[None] * (eta_s / paths.local_lr), noise[None], Weights.equal(1)
+
+
+def _weights_of_clients(setting: Setting, exact: bool) -> dict[str, Weights]:
+    """By cohort: that of all clients, and those of the rounds in which clients train."""
+    found = {"full": Weights.equal(setting.federation.clients)}
+    for kind in setting.algorithm.kinds:
+        if isinstance(kind, ClientRound):
+            name = "arbitrary" if kind.uniform is None else "cohort"
+            found[name] = kind.weights(setting.participation, setting.federation.clients, exact)
+    return found
+
+
+@dataclass(frozen=True)
+class _LocalPaths:
+    """Local training of all clients from x_0, with y = x - x*.
+
+    Attributes:
+        start: (D,), y_0. mean_hessian: (D, D), of F. local_lr: eta.
+        sums: (M, D), E G_i; sum_noise: (M, D, D), Cov G_i.
+        end_noise: (M, D, D), Cov y_{i,K}.
+        gradient_error: max over clients and k = 0..K of E|grad F(x_0) - grad F_i(x_{i,k})|^2.
+        excess: (M,), F_i(x_0) - F_i(x*).
+        drift: (M,), the sum over k < K of E|x_{i,k} - x_0|^2.
+    """
+
+    start: np.ndarray
+    mean_hessian: np.ndarray
+    local_lr: object
+    sums: np.ndarray
+    sum_noise: np.ndarray
+    end_noise: np.ndarray
+    gradient_error: object
+    excess: np.ndarray
+    drift: np.ndarray
+
+
+def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
+    fed, algorithm = setting.federation, setting.algorithm
+    if not isinstance(fed, Quadratic):
+        raise ValueError(f"the moments of a round need a Quadratic federation, not {type(fed).__name__}")
+    kind = object if exact else float
+    hessians, centres = fed.exact_hessians.astype(kind), (fed.exact_centres - fed.exact_optimum).astype(kind)
+    start = (setting.exact_start - fed.exact_optimum).astype(kind)
+    variance = fed.exact_gradient_noise**2 / fed.dimension
+    eta, variance = (number if exact else float(number) for number in (algorithm.local_lr, variance))
+    identity = np.eye(fed.dimension, dtype=int).astype(kind)
+    mean_hessian = hessians.sum(0) / fed.clients
+    point, noise, power = np.array([start] * fed.clients), 0 * hessians, np.array([identity] * fed.clients)
+    sums, sum_noise, errors, drift = 0 * point, 0 * hessians, [], 0 * point[:, 0]
+    excess = ((point / 2 - centres) * _apply(hessians, point)).sum(1)
+    for k in range(algorithm.local_steps + 1):
+        gradients = _apply(hessians, point - centres)
+        off = gradients - mean_hessian @ start
+        errors += [e @ e + np.trace(h @ c @ h) for e, h, c in zip(off, hessians, noise, strict=True)]
+        if k < algorithm.local_steps:
+            drift = drift + ((point - start) ** 2).sum(1) + np.trace(noise, axis1=1, axis2=2)
+            sums, sum_noise = sums + gradients, sum_noise + variance * (identity - power) @ (identity - power)
+            point, power = point - eta * gradients, power - eta * hessians @ power
+            step = identity - eta * hessians
+            noise = step @ noise @ step + eta**2 * variance * identity
+    return _LocalPaths(start, mean_hessian, eta, sums, sum_noise, noise, max(errors), excess, drift)
+
+
+def _apply(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return np.array([matrix @ vector for matrix, vector in zip(matrices, vectors, strict=True)])
+
+
+def _mean(values: np.ndarray, weights: Weights) -> np.ndarray:
+    """E of the weighted mean of ``values`` (M, ...)."""
+    return weights.first.astype(values.dtype) @ values / weights.divisor
+
+
+def _mean_form(form: np.ndarray, vectors: np.ndarray, noise: np.ndarray, weights: Weights) -> float | Fraction:
+    """E v^T A v of the mean v = sum_i w_i v_i, A positive semidefinite and the v_i independent with means and
+    covariances given. Around E v = sum_i E[w_i] E v_i, with d_i = E v_i - E v and sum_i w_i = 1:
+
+        E v^T A v = E v^T A E v + sum_ij Cov(w_i, w_j) <d_i, A d_j> + sum_i E[w_i^2] tr(A Cov v_i),
+
+    so that numbers which cancel do so before they are multiplied.
+    """
+    first, second = weights.first.astype(vectors.dtype), weights.second.astype(vectors.dtype)
+    centre = _mean(vectors, weights)
+    off = vectors - centre
+    spread = np.sum((second - np.outer(first, first)) * (off @ form @ off.T))
+    noisy = sum(second[i, i] * np.trace(form @ c) for i, c in enumerate(noise))
+    # Rounding can make the spread negative.
+    return centre @ form @ centre + (max(spread, 0 * spread) + noisy) / weights.divisor**2
+
+
+def _root(square: float | Fraction) -> float | Fraction | None:
+    """The square root; of a Fraction only where it is rational."""
+    if not isinstance(square, Fraction):
+        return float(np.sqrt(square))
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    return root if root**2 == square else None

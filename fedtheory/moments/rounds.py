@@ -1,0 +1,230 @@
+"""One round on a quadratic federation, as a linear map.
+
+With y = x - x*, client i's local training is the affine map y -> A_i y + b_i + noise. With the minimiser m_i = c_i - x*
+of F_i, the step size eta and the proximal weight rho, and B_{i,k} the map from y - m_i before the round to that after k
+steps,
+
+    B_{i,0} = I,  B_{i,k+1} = (I - eta (H_i + rho I)) B_{i,k} + eta rho I,  A_i = B_{i,K},  b_i = (I - A_i) m_i,
+    noise covariance eta^2 sigma^2/D sum_{k<K} (I - eta (H_i + rho I))^{2k},
+
+and the server's own step is another one, y -> (I - eta_s H) y + noise, as of a single client with the objective F. What
+the server makes of such maps is linear in the lifted state z = (y, what is remembered, 1) for the first moments, and
+linear in Z = E[z z^T] for the second moments (``lifting``, ``linear_rounds``); a round whose kind is random mixes the
+kinds' operators, and participants with a memory are followed together with the state (``joint_law``). Everything here
+works on float arrays and, where numbers are exact, on arrays of Fractions (dtype object), by the same formulas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algorithms.aggregation import LatestUpdates
+from ..algorithms.base import ClientRound, Kind, ServerRound
+from ..algorithms.selection import NaiveSelection
+from ..algorithms.server import Amplified, Momentum
+from ..federations.quadratic import Quadratic
+from .draws import PRESENT, Draws, answering, draws_of, phases_of
+from .joint_law import chain_of
+from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
+from .linear_rounds import LinearRound
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+
+@dataclass(frozen=True)
+class LocalMaps:
+    """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*.
+
+    Attributes:
+        maps: (M, D + 1, D + 1), [[A_i, b_i], [0, 1]].
+        shares: (M, D, D), I - A_i: a sum of its own, since the difference loses its digits where steps are small.
+        noise: (M, D, D), the covariance of what gradient noise adds.
+        gradients: (M, D, D + 1): the map from (y, 1) to client i's sum of local gradients, sum_k H_i (y_{i,k} - m_i)
+            without noise.
+    """
+
+    maps: np.ndarray
+    shares: np.ndarray
+    noise: np.ndarray
+    gradients: np.ndarray
+
+    def gradient_sums(self) -> np.ndarray:
+        """``gradients``."""
+        return self.gradients
+
+
+def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
+    """The clients' maps in rounds in which they train, in Fractions if ``exact``.
+
+    Raises:
+        ValueError: the federation is not quadratic, or the algorithm's kinds of round train in different ways.
+    """
+    kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
+    if len({(kind.local_steps, kind.local_lr, kind.proximal) for kind in kinds}) > 1:
+        raise ValueError(f"algorithm = {setting.algorithm}: allowed is one way of local training")
+    return training_maps(quadratic(setting), kinds[0], exact)
+
+
+def quadratic(setting: Setting) -> Quadratic:
+    """The setting's federation; ``ValueError`` unless it is quadratic."""
+    if not isinstance(setting.federation, Quadratic):
+        raise ValueError(f"exact moments need a Quadratic federation, not {type(setting.federation).__name__}")
+    return setting.federation
+
+
+def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> LocalMaps:
+    """The clients' maps in a round of this kind."""
+    shifted = fed.exact_centres - fed.exact_optimum
+    noise = fed.exact_gradient_noise
+    return _maps(fed.exact_hessians, shifted, noise, kind.local_lr, kind.local_steps, exact, kind.proximal)
+
+
+def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False) -> LocalMaps:
+    """The server's map in a round of its own, as of a single client that minimises F in one step."""
+    hessian = fed.exact_hessians.sum(0)[None] / Fraction(fed.clients)
+    at_optimum = np.full((1, fed.dimension), Fraction(0), dtype=object)
+    return _maps(hessian, at_optimum, fed.exact_server_noise, kind.server_lr, 1, exact)
+
+
+def _maps(
+    hessians: np.ndarray,
+    minimisers: np.ndarray,
+    noise: Fraction,
+    lr: object,
+    steps: int,
+    exact: bool,
+    proximal: Fraction = Fraction(0),
+) -> LocalMaps:
+    """Gradient steps on (y - m_i)^T H_i (y - m_i) / 2; hessians (M, D, D) and minimisers (M, D) in Fractions."""
+    clients, dimension = minimisers.shape
+    kind = object if exact else float
+    eta = lr if exact else float(lr)
+    identity = np.array([[Fraction(int(i == j)) for j in range(dimension)] for i in range(dimension)])
+    identity = identity.astype(kind)
+    pull = eta * hessians.astype(kind)
+    back = eta * (proximal if exact else float(proximal)) * identity
+    step = identity - pull - back
+    noise_level = noise**2 / dimension
+    noise_level = eta**2 * (noise_level if exact else float(noise_level))
+    power, shares, added = np.broadcast_to(identity, step.shape), 0 * step, 0 * step
+    moved, visited = power, 0 * step
+    for _ in range(steps):
+        added = added + noise_level * (power @ power)
+        shares = shares + power @ pull
+        visited = visited + moved
+        power = power @ step
+        moved = step @ moved + back
+    minimisers = minimisers.astype(kind)
+    drift = np.stack([share @ m for share, m in zip(shares, minimisers, strict=True)])
+    maps = np.zeros((clients, dimension + 1, dimension + 1), dtype=int).astype(kind)
+    maps[:, :-1, :-1], maps[:, :-1, -1] = moved, drift
+    maps[:, -1, -1] = Fraction(1) if exact else 1.0
+    sums = hessians.astype(kind) @ visited
+    at_zero = -np.stack([total @ m for total, m in zip(sums, minimisers, strict=True)])
+    return LocalMaps(maps, shares, added, np.concatenate([sums, at_zero[:, :, None]], axis=2))
+
+
+def layout_of(setting: Setting) -> Layout:
+    """What the state of the algorithm holds."""
+    kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
+    server = any(isinstance(kind.server, (Momentum, Amplified, Amplifying)) for kind in kinds)
+    remembering = [kind for kind in kinds if isinstance(kind.aggregation, LatestUpdates)]
+    changes, taking_part = phases_of(setting.participation), set()
+    for process in (setting.participation,) if changes is None else changes.processes:
+        for kind in remembering:
+            for draws in _draws(replace(setting, participation=process), kind, exact=False):
+                taking_part |= set(np.flatnonzero(draws.first(PRESENT) > 0).tolist())
+    return Layout(setting.federation.dimension, server, tuple(sorted(taking_part)))
+
+
+def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
+    """Who takes part in a round of this kind, for each state of participants with a memory, or once."""
+    process, clients = setting.participation, setting.federation.clients
+    match kind.selection:
+        case None:
+            pass
+        case NaiveSelection():
+            return [answering(kind.selection, process, clients, exact)]
+        case _:
+            raise NotClosed(
+                f"selection = {type(kind.selection).__name__}: its rates follow the participation so far, so moments "
+                "do not close; allowed are None and NaiveSelection"
+            )
+    chain = chain_of(process, clients)
+    if kind.uniform is not None:
+        return [draws_of(kind.uniform, clients, exact)] * len(chain.sets)
+    return [draws_of(process, clients, exact)] if process.independent_rounds else chain.draws(clients)
+
+
+def rounds_of_kind(
+    setting: Setting, kind: Kind, exact: bool = False, layout: Layout | None = None
+) -> list[LinearRound]:
+    """What a round of this kind does to the state, for each state of participants with a memory, or once.
+
+    Raises:
+        ValueError: the federation is not quadratic; moments do not close under the algorithm; the participants'
+            moments are not the same in every round; or Fractions are asked for and the participation process knows
+            floats only.
+    """
+    fed, layout = quadratic(setting), layout or layout_of(setting)
+    if isinstance(kind, ServerRound):
+        states = len(chain_of(setting.participation, fed.clients).sets)
+        return [server_round(layout, server_map(fed, kind, exact))] * states
+    bound, local = kind.bound(setting.participation, fed.clients), training_maps(fed, kind, exact)
+    return [client_round(bound, layout, local, draws) for draws in _draws(setting, kind, exact)]
+
+
+def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRound:
+    """What a round of this kind does to the state, whatever happened before.
+
+    Raises:
+        ValueError: as ``rounds_of_kind``, or participants with a memory.
+    """
+    if not setting.participation.independent_rounds:
+        setting.participation.inclusion(setting.federation.clients)  # says why not
+    return rounds_of_kind(setting, kind, exact)[0]
+
+
+def observable_weights(fed: Quadratic, exact: bool = False) -> dict[str, np.ndarray]:
+    """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each ((D + 1)^2,), for an algorithm that
+    remembers nothing and participants without a memory; see ``observables``."""
+    return _observables(fed, Layout(fed.dimension), exact)
+
+
+def observables(setting: Setting, exact: bool = False) -> dict[str, np.ndarray]:
+    """The same for the whole state of ``setting``."""
+    weights = _observables(quadratic(setting), layout_of(setting), exact)
+    chain = chain_of(setting.participation, setting.federation.clients)
+    return {name: chain.summed(weight) for name, weight in weights.items()}
+
+
+def _observables(fed: Quadratic, layout: Layout, exact: bool) -> dict[str, np.ndarray]:
+    kind = object if exact else float
+    hessian = fed.exact_hessians.sum(0) / Fraction(fed.clients)
+    identity = np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)])
+    weights = {}
+    for name, form in {"squared_distance": identity, "squared_gradient": hessian @ hessian}.items():
+        padded = np.full((layout.size, layout.size), Fraction(0), dtype=object)
+        padded[layout.of_model, layout.of_model] = form
+        weights[name] = padded.ravel().astype(kind)
+    return weights
+
+
+def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
+    """z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
+    layout = layout_of(setting)
+    state = np.full(layout.size, Fraction(0), dtype=object)
+    state[layout.of_model] = setting.exact_start - quadratic(setting).exact_optimum
+    state[-1] = Fraction(1)
+    return state if exact else state.astype(float)
+
+
+def spread_over_participation(setting: Setting, state: np.ndarray) -> np.ndarray:
+    """The recursion's start from that of the algorithm: the same in every state of participants with a memory, times
+    its probability."""
+    return chain_of(setting.participation, setting.federation.clients).spread(state)

@@ -1,0 +1,179 @@
+"""The rounds of a run one after another: which operator comes when, and how a state goes through many of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algorithms.base import ClientRound, Kind
+from ..algorithms.every_round import EveryRound
+from ..algorithms.server import Amplified
+from ..participation import Fixed, Phases
+from .draws import phases_of
+from .joint_law import chain_of, check_size
+from .lifting import Amplifying, Layout
+from .linear_rounds import mean_map
+from .rounds import layout_of, rounds_of_kind
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The operators of the rounds 0, 1, 2, ...: ``first`` in round 0, ``rest`` in rounds 1 to period - 1, repeated."""
+
+    first: np.ndarray
+    rest: np.ndarray
+    period: int
+
+
+def schedule(setting: Setting, one_round: Callable, exact: bool = False, layout: Layout | None = None) -> Schedule:
+    """The schedule of ``one_round`` (``mean_map`` or ``second_moment_map``) operators of ``setting``.
+
+    A kind of round that comes with probability q mixes the two kinds: a draw, then one of the two maps.
+
+    Args:
+        layout: what the state holds, if more than this setting needs.
+
+    Raises:
+        ValueError: as ``rounds_of_kind``, or more numbers than ``joint_law.LARGEST``.
+    """
+    algorithm, layout = setting.algorithm, layout or layout_of(setting)
+    chain = chain_of(setting.participation, setting.federation.clients)
+    states = len(chain.sets)
+    numbers = states * (layout.size if one_round is mean_map else layout.size**2)
+    how = f"a state of {layout.size} numbers and {states} of the participants"
+    check_size(numbers, f"algorithm = {type(algorithm).__name__}", how, exact)
+
+    def operator(kind: Kind) -> np.ndarray:
+        of_state = [one_round(round) for round in rounds_of_kind(setting, kind, exact, layout)]
+        return chain.operator(of_state)
+
+    one, other = algorithm.kinds
+    first = operator(one)
+    second = first if other == one else operator(other)
+    if algorithm.period is not None:
+        return Schedule(first, second, algorithm.period)
+    q = algorithm.share if exact else float(algorithm.share)
+    mixed = q * first + (1 - q) * second
+    return Schedule(mixed, mixed, 1)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Schedules one after another, each for its number of rounds: the last for ever, or all of them in a cycle."""
+
+    schedules: tuple[Schedule, ...]
+    lengths: tuple[int, ...]
+    cyclic: bool
+
+
+def timeline(setting: Setting, one_round: Callable, exact: bool = False) -> Timeline:
+    """The operators of ``one_round`` of all rounds, also where the law of the participants changes between phases.
+
+    Raises:
+        ValueError: as ``schedule``; a phase's length is not a multiple of the algorithm's period; or FedAmplify under
+            participants whose law changes, or who may all stay away, so that its periods have no fixed length.
+    """
+    phases = phases_of(setting.participation)
+    if _amplifies(setting):
+        return _amplified(setting, one_round, exact)
+    if phases is None:
+        return Timeline((schedule(setting, one_round, exact),), (1,), False)
+    period, ended = setting.algorithm.period or 1, phases.lengths if phases.cyclic else phases.lengths[:-1]
+    if any(length % period for length in ended):
+        raise ValueError(f"lengths = {list(ended)}: exact moments need multiples of the snapshot period, {period}")
+    layout = layout_of(setting)
+    made = {process: schedule(replace(setting, participation=process), one_round, exact, layout)
+            for process in dict.fromkeys(phases.processes)}  # fmt: skip
+    return Timeline(tuple(made[process] for process in phases.processes), phases.lengths, phases.cyclic)
+
+
+def _amplifies(setting: Setting) -> bool:
+    return any(isinstance(kind, ClientRound) and isinstance(kind.server, Amplified) for kind in setting.algorithm.kinds)
+
+
+def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
+    """The rounds of a period, of which the last stretches the way gone in it, in a cycle."""
+    kind, process = setting.algorithm.kinds[0], setting.participation
+    fewest, _ = process.sizes(setting.federation.clients)
+    if fewest == 0 or phases_of(process) is not None:
+        raise ValueError(
+            f"participation = {type(process).__name__}: with the server Amplified, which does not count empty rounds, "
+            "allowed is one law for all rounds, each with somebody"
+        )
+    schedules = []
+    for last in (False, True):
+        algorithm = EveryRound(replace(kind, server=Amplifying(kind.server.global_lr, last)))
+        schedules.append(schedule(replace(setting, algorithm=algorithm), one_round, exact))
+    period = kind.server.period
+    return Timeline(tuple(schedules), (period - 1, 1), True) if period > 1 else Timeline((schedules[1],), (1,), False)
+
+
+def phase_settings(setting: Setting) -> list[Setting]:
+    """The setting of each phase, its participants fixed; the setting itself where nothing changes."""
+    if not isinstance(setting.participation, Phases):
+        return [setting]
+    return [replace(setting, participation=Fixed(members)) for members in setting.participation.sets]
+
+
+def advance(plan: Timeline, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    """The state before each of ``rounds``, (len(rounds), size), from ``start`` before round 0.
+
+    By binary powers of one cycle's operator, so the cost grows with the logarithm of the horizon; in Fractions, whose
+    digits grow with every product, round by round.
+    """
+    if start.dtype == object:
+        return _one_by_one(plan, start, rounds)
+    left = np.array(rounds, dtype=np.int64)
+    states = np.broadcast_to(start, (len(left), len(start))).copy()
+    if plan.cyclic:
+        columns = np.eye(len(start))
+        for part, length in zip(plan.schedules, plan.lengths, strict=True):
+            columns = _advance(part, columns, np.full(len(start), length))
+        cycles, left = np.divmod(left, sum(plan.lengths))
+        states = _apply_powers(columns.T, cycles, states)
+    for i, (part, length) in enumerate(zip(plan.schedules, plan.lengths, strict=True)):
+        endless = i == len(plan.schedules) - 1
+        passed = left if endless else np.minimum(left, length)
+        states, left = _advance(part, states, passed), left - passed
+    return states
+
+
+def _one_by_one(plan: Timeline, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    states, wanted = [start], np.asarray(rounds)
+    for operator in itertools.islice(_operators(plan), int(wanted.max())):
+        states.append(operator @ states[-1])
+    return np.array([states[r] for r in wanted], dtype=object)
+
+
+def _operators(plan: Timeline) -> Iterator[np.ndarray]:
+    """Those of the rounds 0, 1, 2, ... for ever."""
+    parts = list(zip(plan.schedules, plan.lengths, strict=True))
+    endless = itertools.cycle(parts) if plan.cyclic else itertools.chain(parts[:-1], [(plan.schedules[-1], None)])
+    for part, length in endless:
+        for round in itertools.count() if length is None else range(length):
+            yield part.rest if round % part.period else part.first
+
+
+def _advance(schedule: Schedule, states: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    """Each row of ``states`` moved on by its number of rounds."""
+    period = np.linalg.matrix_power(schedule.rest, schedule.period - 1) @ schedule.first
+    cycles, phase = np.divmod(rounds, schedule.period)
+    states = _apply_powers(period, cycles, states)
+    states[phase > 0] = states[phase > 0] @ schedule.first.T
+    return _apply_powers(schedule.rest, np.maximum(phase - 1, 0), states)
+
+
+def _apply_powers(matrix: np.ndarray, exponents: np.ndarray, states: np.ndarray) -> np.ndarray:
+    power, states = matrix, states.copy()
+    for bit in range(int(exponents.max()).bit_length()):
+        power = power @ power if bit else matrix
+        chosen = (exponents >> bit & 1).astype(bool)
+        states[chosen] = states[chosen] @ power.T
+    return states

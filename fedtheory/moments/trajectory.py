@@ -1,0 +1,161 @@
+"""Deterministic runs on quadratic federations, and the run quantities that claims ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algorithms import Fast
+from ..participation import Fixed, Phases
+from ..quantities import RUN_QUANTITIES
+from .linear_rounds import mean_map
+from .rounds import initial_state, local_maps
+from .timeline import advance, phase_settings, timeline
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+PEAK_STAGES = 60
+"""Stages of a run between which its maxima are enclosed: enough to keep the enclosures narrow over 10^8 rounds."""
+
+
+def trajectory(setting: Setting, rounds: int) -> np.ndarray:
+    """x_r - x* for r = 0..rounds of a deterministic setting, (rounds + 1, D).
+
+    Raises:
+        ValueError: the setting is random.
+    """
+    return _states(setting, np.arange(rounds + 1))[:, :-1]
+
+
+def _states(setting: Setting, rounds: np.ndarray) -> np.ndarray:
+    """x_r - x* before each of ``rounds``, in lifted coordinates (a last column of ones)."""
+    if not setting.deterministic:
+        raise ValueError("the setting is random: a trajectory needs no noise, a fixed arbitrary set, "
+                         "periodic snapshots and all clients in them")  # fmt: skip
+    states = advance(timeline(setting, mean_map), initial_state(setting), rounds)
+    return np.delete(states, np.s_[setting.federation.dimension : -1], axis=1)  # what the algorithm remembers
+
+
+def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, float]:
+    """The run quantities over the rounds 0..rounds-1 of a deterministic run; 0 where no round is of the kind.
+
+    ``shifted`` reads the sums of local gradients as k = 1..K instead of k = 0..K-1: one local step later.
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
+    return {name: float(v[-1]) for name, v in _running_peaks(setting, np.arange(rounds), shifted).items()}
+
+
+def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> dict[str, np.ndarray]:
+    """The run quantities over the first R rounds, for each R of ``horizons``: maxima over a sample of the rounds
+    (every one up to 64, then ever fewer), from below. For searching; a proof follows every round."""
+    stages = np.unique(np.geomspace(1, horizons.max(), 120).astype(np.int64))
+    period = setting.algorithm.snapshot_period or 1
+    sample = np.unique(np.concatenate([np.arange(64), *(stages + shift for shift in range(min(period, 12)))]))
+    running = _running_peaks(setting, sample, shifted)
+    last = np.searchsorted(sample, horizons) - 1
+    return {name: values[last] for name, values in running.items()}
+
+
+def running_peak_ranges(
+    setting: Setting, horizons: np.ndarray, shifted: bool = False
+) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
+    """What each run quantity of a deterministic run lies between, for each R of ``horizons``: equal numbers on a line.
+    ``None`` outside the case covered: diagonal Hessians with eta H <= I, participants that never change.
+
+    With C the map of one snapshot period, the state at a place s of the period goes through its values C^j y_s + ...
+    towards a limit, each coordinate on its own and in one direction, since 0 <= C <= I. So does a sum of local
+    gradients, and between two periods j of a sample each coordinate's square is at most the larger one of theirs.
+    """
+    fed, period = setting.federation, setting.algorithm.snapshot_period or 1
+    curvatures = np.diagonal(fed.hessians, axis1=1, axis2=2)
+    diagonal = np.count_nonzero(fed.hessians) == np.count_nonzero(curvatures)
+    if not diagonal or isinstance(setting.participation, Phases):
+        return None
+    if float(setting.algorithm.local_lr) * curvatures.max() > 1:
+        return None
+    ends = (horizons - 1) // period
+    stages = np.geomspace(1, max(1, ends.max()), PEAK_STAGES).astype(np.int64)
+    cycles = np.unique(np.concatenate([[0], stages, ends, np.maximum(ends - 1, 0)]))
+    rounds = (cycles[:, None] * period + np.arange(period)).ravel()
+    vectors = _pseudogradients(setting, rounds, shifted)
+    ranges = {}
+    for name, found in vectors.items():
+        squares = (found**2).reshape(len(cycles), period, -1)
+        between = np.concatenate([squares[:1], np.maximum(squares[1:], squares[:-1])])  # since the cycle before
+        low, high = (np.where(rounds.reshape(-1, period) < horizons[:, None, None], part.sum(2), 0.0).max((1, 2))
+                     for part in (squares, between))  # fmt: skip
+        ranges[name] = (low, high)
+    return ranges
+
+
+def peak_ranges(setting: Setting, shifted: bool = False) -> dict[str, tuple[float, float]] | None:
+    """What the run quantities lie between in every run of two rounds or more, where uniform cohorts are random;
+    ``None`` outside the case covered: one dimension, one curvature h, no noise, periodic snapshots, a fixed set.
+
+    A round moves x a share a = 1 - (1 - eta h)^K of the way to its cohort's mean minimiser, so x stays in the hull of
+    its start and of the means that a cohort can have, and the sum of its local gradients is (a / eta) (x - mean). Round
+    0 is a snapshot at x_0, round 1 arbitrary at a share a of the way to some uniform cohort's mean.
+    """
+    fed, algorithm, process = setting.federation, setting.algorithm, setting.participation
+    if not isinstance(process, Fixed) or algorithm.replacement or (algorithm.snapshot_period or 1) < 2:
+        return None
+    contraction = 1 - float(algorithm.local_lr) * float(fed.hessians[0, 0, 0])
+    if fed.dimension > 1 or not fed.has_common_hessian or fed.gradient_noise > 0 or contraction < 0:
+        return None
+    share = 1 - contraction**algorithm.local_steps
+    factor = (share / float(algorithm.local_lr) * (contraction if shifted else 1)) ** 2
+    centres = (fed.exact_centres - fed.exact_optimum).astype(float).ravel()
+    start, set_mean = float(setting.exact_start[0] - fed.exact_optimum[0]), centres[list(process.members)].mean()
+    ordered = np.sort(centres)
+    means = np.array([ordered[: algorithm.cohort].mean(), ordered[-algorithm.cohort :].mean()])
+    hull = np.array([min(start, *means, set_mean), max(start, *means, set_mean)])
+    second = start + share * (means - start)  # x_1
+
+    def largest(of: float) -> float:
+        return float(np.max((hull - of) ** 2))
+
+    arbitrary_first = 0.0 if second[0] <= set_mean <= second[1] else float(np.min((second - set_mean) ** 2))
+    ranges = {
+        "peak_full_pseudogradient": (start**2, largest(0.0)),
+        "peak_arbitrary_pseudogradient": (arbitrary_first, largest(set_mean)),
+        "peak_cohort_pseudogradient": (0.0, max(map(largest, means))),
+    }
+    return {name: (factor * low, factor * high) for name, (low, high) in ranges.items()}
+
+
+def _running_peaks(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[str, np.ndarray]:
+    """The maxima over the first entries of ``rounds``, by quantity, each (len(rounds),)."""
+    return {
+        name: np.maximum.accumulate((vectors**2).sum(1))
+        for name, vectors in _pseudogradients(setting, rounds, shifted).items()
+    }
+
+
+def _pseudogradients(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[str, np.ndarray]:
+    """The mean sums of local gradients whose squares the run quantities are maxima of, each (len(rounds), D); 0 in
+    rounds of the other kind."""
+    if not isinstance(setting.algorithm, Fast):
+        raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
+    states = _states(setting, rounds)
+    if not isinstance(setting.participation, (Fixed, Phases)):
+        raise ValueError(f"participation = {setting.participation}: run quantities are known for Fixed and Phases only")
+    sums = local_maps(setting).gradient_sums()
+    if shifted:
+        sums = sums @ local_maps(replace(setting, algorithm=replace(setting.algorithm, local_steps=1))).maps
+    algorithm = setting.algorithm
+    snapshot = rounds % (algorithm.snapshot_period or 1) == 0
+    if not algorithm.periodic:
+        snapshot = np.full(len(rounds), algorithm.snapshot_probability == 1)
+    full = states @ sums.mean(0).T
+    forms = np.array([sums[list(s.participation.members)].mean(0) for s in phase_settings(setting)])
+    process = setting.participation
+    current = forms[process.phase(rounds)] if isinstance(process, Phases) else forms[:1]
+    arbitrary = (current @ states[:, :, None])[:, :, 0]
+    kinds = [(full, snapshot), (arbitrary, ~snapshot), (full, snapshot)]
+    return {
+        name: np.where(rows[:, None], vectors, 0.0) for name, (vectors, rows) in zip(RUN_QUANTITIES, kinds, strict=True)
+    }

@@ -1,0 +1,9 @@
+"""The proofs of FAST (appendix A.1 to A.3), display by display, and what they show."""
+
+from __future__ import annotations
+
+from ....proof.steps import Step
+from . import a2, a3, lemmas, repaired
+
+STEPS: tuple[Step, ...] = (*lemmas.ALL, *a2.STEPS, *a3.STEPS, *repaired.ALL)
+"""Every step in the paper's order: the lemmas first, the steps that are not printed last."""

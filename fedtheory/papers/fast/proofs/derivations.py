@@ -1,0 +1,210 @@
+"""What FAST's steps show, before any claim is looked at; a claim is tried on every derivation of its functional."""
+
+from __future__ import annotations
+
+import sympy
+
+from ....proof.derivations import Derivation
+from .lemmas import CONVEX_STEP, DRIFT_CAP
+from .tables import (
+    K,
+    L,
+    R,
+    arbitrary,
+    cohort,
+    d,
+    decrease,
+    displacement,
+    epsilon,
+    eta,
+    full,
+    gradient,
+    h,
+    m,
+    mu,
+    n,
+    p,
+    perturbation,
+    q,
+    sigma,
+    sigma_G,
+    z,
+    zeta,
+)  # fmt: skip
+
+_NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
+_CONVEX = (*_NONCONVEX, "strong_convexity")
+_DISTINCT = {"uniform cohort": "without replacement"}
+_MIXED = {**_DISTINCT, "snapshots": "probability"}
+_AVERAGED = {**_MIXED, "average": "r = 0..R-1"}
+_PRINTED_THEOREM_1 = {**_AVERAGED, "local gradients": "k = 0..K-1", "q-condition": "product"}
+
+_one_round = ("one_round", 1 - R)
+_snapshot = ("snapshot_round", q - 1)
+_arbitrary = ("arbitrary_round", -q)
+_twentieth_m, _twentieth_n = ("cap_m", 1 - 20 * m * z), ("cap_n", 1 - 20 * n * z)
+_factor = ("factor", 1 - mu * K * eta)
+_quarter = sympy.Rational(1, 4)
+_drift = 5 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2) + 30 * z**2 * d**2
+
+# One round ------------------------------------------------------------------------------------------------------------
+
+_progress = 3 * mu * K / 4 * d**2 - L * K * _drift
+_arbitrary_progress = (
+    2 * eta * _progress - K * eta / (2 * epsilon) * sigma_G**2 - 2 * K * eta * epsilon * d**2
+)  # fmt: skip
+
+
+def _movement(size: sympy.Symbol) -> sympy.Expr:
+    return eta**2 * (2 * L**2 * K**2 * _drift + 4 * L**2 * K**2 * d**2 + 4 * K**2 * sigma_G**2 + K * sigma**2 / size)
+
+
+_fall_13 = (
+    decrease - eta / (2 * K) * full + 15 * L**2 * K**3 * eta**3 * sigma_G**2
+    + (L * K * eta**2 / m + sympy.Rational(5, 2) * L**2 * K**2 * eta**3) * sigma**2 + L * eta**2 * cohort
+)  # fmt: skip
+_fall_23 = (
+    decrease - (eta / (2 * K) - L * eta**2) * arbitrary + (K * eta + 12 * L**2 * K**3 * eta**3) * sigma_G**2
+    + (L * K * eta**2 / n + 2 * L**2 * K**2 * eta**3) * sigma**2
+)  # fmt: skip
+
+ROUNDS = (
+    Derivation("Lemma 1", "linearization_error", ("lemma1.integral",), L / 2 * displacement**2,
+               assumptions=("smoothness",), proves=("fast.lemma1@main",)),
+    Derivation("Lemma 2", "perturbed_linearization_error", ("lemma2",),
+               -mu / 4 * displacement**2 + L * perturbation**2, assumptions=("smoothness", "strong_convexity"),
+               proves=("fast.lemma2@main",)),
+    Derivation("(5) to (13)", "squared_gradient",
+               ("a2.5", "a2.5_mean", "a2.6_parallelogram", "a2.6_jensen", "a2.6_smooth", "a2.6", "a2.7*", "a2.8",
+               "a2.9",
+                "a2.10", "a2.11*", "a2.12", "a2.13*"),
+               4 / (K * eta) * _fall_13,
+               (_one_round, _snapshot, DRIFT_CAP, ("left_side", sympy.Rational(1, 2) - 15 * z**2 - _quarter)),
+               _NONCONVEX, _DISTINCT, ("fast.eq13@main",)),
+    Derivation("(16) to (17)", "local_gradient_error", ("a2.16", "a2.17*"),
+               2 * sigma_G**2
+               + 2 * L**2 * (5 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2) + 30 * K**2 * eta**2 * gradient**2),
+               (_one_round, DRIFT_CAP), _NONCONVEX, proves=("fast.eq17@main",)),
+    Derivation("(14) to (23)", "squared_gradient",
+               ("a2.14", "a2.15_parallelogram", "a2.15", "a2.16", "a2.17*", "a2.18*", "a2.19", "a2.20", "a2.21",
+                "a2.22_under_its_own_cap", "a2.22_under_the_cap_1/8", "a2.22_with_the_sharper_drift", "a2.23*"),
+               4 / (K * eta) * _fall_23,
+               (_one_round, _arbitrary, DRIFT_CAP, ("left_side", sympy.Rational(1, 2) - 12 * z**2 - _quarter)),
+               _NONCONVEX, proves=("fast.eq23@main",)),
+    Derivation("(26) to (28)", "negated_full_progress", ("a3.26", "a3.27*", "a3.28"), -_progress,
+               (_one_round, DRIFT_CAP), _CONVEX, proves=("fast.eq28@main",)),
+    Derivation("(29)", "squared_movement", ("a3.29*",), _movement(m),
+               (_one_round, _snapshot, DRIFT_CAP, CONVEX_STEP), _CONVEX, _DISTINCT, ("fast.eq29@main",)),
+    Derivation("(26) to (30)", "final_squared_distance", ("a3.26", "a3.27*", "a3.28", "a3.29*", "a3.30_plugging*",
+        "a3.30_distance",
+                "a3.30_dissimilarity", "a3.30_noise"),
+               d**2 - 2 * eta * _progress + _movement(m), (_one_round, _snapshot, DRIFT_CAP, CONVEX_STEP), _CONVEX,
+               _DISTINCT, ("fast.eq30@main",)),
+    Derivation("(31) to (35)", "negated_arbitrary_progress", ("a3.31", "a3.32", "a3.33*", "a3.34", "a3.35*"),
+               -_arbitrary_progress, (_one_round, _arbitrary, DRIFT_CAP), _CONVEX, proves=("fast.eq35@main",)),
+    Derivation("(31) to (38)", "final_squared_distance",
+               ("a3.31", "a3.32", "a3.33*", "a3.34", "a3.35*", "a3.36", "a3.37", "a3.38_distance",
+                "a3.38_dissimilarity", "a3.38_noise"),
+               d**2 - _arbitrary_progress + _movement(n), (_one_round, _arbitrary, DRIFT_CAP, CONVEX_STEP), _CONVEX,
+               proves=("fast.eq38@main",)),
+)  # fmt: skip
+
+# Many rounds, strongly convex -----------------------------------------------------------------------------------------
+
+_ROUND_STEPS = (
+    "a3.26", "a3.27*", "a3.28", "a3.29*", "a3.30_plugging*", "a3.30_distance", "a3.30_dissimilarity", "a3.30_noise",
+    "a3.31", "a3.32", "a3.33*", "a3.34", "a3.35*", "a3.36", "a3.37", "a3.38_distance", "a3.38_dissimilarity",
+    "a3.38_noise", "a3.39_kinds", "a3.39_noise_with_2",
+)  # fmt: skip
+_RECURSION = ("a3.40_factor_nonnegative", "a3.40_geometric_sum", "a3.40_exponential")
+_PRINTED_40 = ("a3.40_factor_nonnegative", "a3.40_floors*", "a3.40_geometric_sum", "a3.40_exponential")
+_PRINTED_NOISE = ("a3.39_noise_with_4", "a3.39_noise_from_4_to_2")
+
+
+def _round(young: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """(39) with a Young parameter: what mu K eta/2 has to cover, and the terms that do not shrink."""
+    added = (
+        (p * K * eta / (2 * young) + 8 * K**2 * eta**2) * sigma_G**2 + 2 * h * K * eta**2 * sigma**2
+    )  # fmt: skip
+    return mu * K * eta / 2 - 2 * p * K * eta * young - 8 * z**2, added
+
+
+def _one_mixed_round(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
+    covered, added = _round(young)
+    right = (1 - mu * K * eta) * d**2 + added
+    needs = (_one_round, _twentieth_m, _twentieth_n, ("contraction", covered))
+    return Derivation(name, "final_squared_distance", (*_ROUND_STEPS, *_PRINTED_NOISE, *steps), right, needs, _CONVEX,
+                      _DISTINCT, proves)  # fmt: skip
+
+
+def _many_rounds(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
+    covered, added = _round(young)
+    right = sympy.exp(-mu * K * R * eta) * d**2 + added / (mu * K * eta)
+    needs = (_twentieth_m, _twentieth_n, ("contraction", covered), _factor)
+    return Derivation(name, "final_squared_distance", (*_ROUND_STEPS, *steps), right, needs, _CONVEX, _MIXED, proves)
+
+
+_sharp_rate = mu * K * eta - 18 * z**2
+_sharp_added = (
+    (K * eta * p**2 / mu + 17 * K**2 * eta**2) * sigma_G**2
+    + (h + sympy.Rational(21, 10)) * K * eta**2 * sigma**2
+)  # fmt: skip
+_MAIN_39 = ("a3.39_contraction_main", "a3.39_floor_main", "a3.38_without_young")
+
+STRONGLY_CONVEX = (
+    _one_mixed_round("(26) to (39)", sigma_G**2 / (K * eta), _MAIN_39, ("fast.eq39@main",)),
+    _many_rounds("(26) to (40), epsilon = sigma_G^2/(K eta)", sigma_G**2 / (K * eta),
+                 (*_PRINTED_NOISE, *_MAIN_39, *_PRINTED_40), ("fast.thm2@main", "fast.cor3@main")),
+    _many_rounds("(26) to (40), epsilon = 1/(K eta)", 1 / (K * eta),
+                 (*_PRINTED_NOISE, "a3.39_contraction_appendix", "a3.39_contraction_appendix_condition_main_epsilon",
+                  "a3.39_floor_appendix", "a3.39_floor_appendix_statement_main_epsilon", *_PRINTED_40),
+                 ("fast.thm2@appendix", "fast.cor3@corrected")),
+    _many_rounds("(26) to (40), epsilon = mu/(8p)", mu / (8 * p),
+                 ("thm2.corrected.epsilon", "thm2.corrected.floor", *_RECURSION), ("fast.thm2@corrected",)),
+    Derivation("one step of the mean", "final_squared_distance",
+               ("thm2.monotone", "thm2.sharp.step", "thm2.sharp.sum", "thm2.sharp.distance", "thm2.sharp.dissimilarity",
+                "thm2.sharp.noise", *_RECURSION),
+               sympy.exp(-_sharp_rate * R) * d**2 + _sharp_added / _sharp_rate,
+               (("cap", 1 - 36 * z), ("rate", mu - 36 * L**2 * K * eta), _factor), _CONVEX, _MIXED,
+               ("fast.thm2@sharp",)),
+)  # fmt: skip
+
+# Many rounds, non-convex ----------------------------------------------------------------------------------------------
+
+_telescoped = zeta / (K * R * eta)
+_left = 1 - 21 * z
+
+NONCONVEX = (
+    Derivation("(5) to (24)", "average_squared_gradient",
+               ("a2.5", "a2.5_mean", "a2.6_parallelogram", "a2.6_jensen", "a2.6_smooth", "a2.6", "a2.7*", "a2.8",
+               "a2.9",
+                "a2.10", "a2.11*", "a2.12", "a2.13*", "a2.14", "a2.15_parallelogram", "a2.15", "a2.16", "a2.17*",
+                "a2.18*",
+                "a2.19", "a2.20", "a2.21", "a2.22_under_its_own_cap", "a2.22_under_the_cap_1/8",
+                "a2.22_under_both_caps_m=n=1", "a2.22_under_both_caps_m=n=2", "a2.22_under_both_caps_m,n>=3",
+                "a2.22_with_the_sharper_drift", "a2.23*", "a2.24_shares", "a2.24_coefficient*", "a2.24_telescope",
+                "a2.24_q*", "a2.24_squares*", "a2.24_noise_term_dropped"),
+               4 * _telescoped + 4 * h * L * eta * sigma**2 + (120 * p + 60 * q) * z**2 * sigma_G**2,
+               (("cap_8", 1 - 8 * z), ("noise_cap", h - 5 * z)), _NONCONVEX, _PRINTED_THEOREM_1,
+               ("fast.thm1@main", "fast.thm1@appendix", "fast.cor1@main", "fast.cor1@appendix", "fast.cor2@main")),
+    Derivation("Theorem 1, repaired", "average_squared_gradient",
+               ("thm1.corrected.sum", "thm1.corrected.gradient", "thm1.corrected.noise"),
+               4 * _telescoped + (4 * h * L * eta + sympy.Rational(44, 5) * z * L * eta) * sigma**2
+               + (4 * p**2 + 8 * (q / m + 2 * p) * z + 48 * z**2 + 96 * z**3) * sigma_G**2,
+               (("cap_20", 1 - 20 * z),), _NONCONVEX, _AVERAGED,
+                ("fast.thm1@corrected", "fast.cor1@corrected", "fast.cor2@corrected")),
+    Derivation("Theorem 1, sharp", "average_squared_gradient",
+               ("thm1.sharp.sum", "thm1.sharp.gradient", "thm1.sharp.dissimilarity", "thm1.sharp.noise"),
+               (2 * _telescoped + (p**2 + 22 * z) * sigma_G**2
+                + (2 * h + sympy.Rational(11, 5)) * L * eta * sigma**2) / _left,
+               (("cap_42", 1 - 42 * z),), _NONCONVEX, _AVERAGED, ("fast.thm1@sharp",)),
+)  # fmt: skip
+
+VALUES = (
+    Derivation("the condition at sigma_G = 0", "least_snapshot_probability_identical", ("rem2.rewritten",), None,
+               proves=("fast.rem2.a@main",)),
+    Derivation("the quotient of leading coefficients", "distance_of_the_limit_from_one",
+               ("rem2.rewritten", "rem2.limit"), None, proves=("fast.rem2.b@main",)),
+)  # fmt: skip
+
+DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *VALUES)

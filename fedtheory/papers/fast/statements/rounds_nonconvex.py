@@ -1,0 +1,92 @@
+"""FAST, appendix A.2: what the proof of Theorem 1 shows of one round from x_0 = x_r.
+
+Printed without E_r on the sums of local gradients, which are random; read with it, since the sides they come from are
+expectations. (13) prints grad F at the clients' local iterates for grad F_i, which (7) and the definition of G_1 have.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, sqrt
+
+from ....claims.statement import Claim, Hypothesis, Term
+from ....functionals import LOCAL_GRADIENT_ERROR, SQUARED_GRADIENT
+from ....quantities import symbols
+from .common import (
+    ARBITRARY_ROUND,
+    COHORT_DRAW,
+    DRIFT_CAP,
+    NONCONVEX,
+    ONE_ROUND,
+    SNAPSHOT_ROUND,
+    K,
+    L,
+    assumptions,
+    eta,
+    m,
+    n,
+)  # fmt: skip
+
+sigma, sigma_G, gradient, decrease = symbols("gradient_noise", "dissimilarity", "gradient_norm", "objective_decrease")
+full, cohort, arbitrary = symbols("full_pseudogradient", "cohort_pseudogradient", "arbitrary_pseudogradient")
+
+EQ_13 = Claim(
+    id="fast.eq13",
+    edition="main",
+    title="A snapshot round decreases the objective",
+    source="FAST, appendix A.2, (13)",
+    functional=SQUARED_GRADIENT,
+    terms=(
+        Term("decrease", 4 / (K * eta) * decrease),
+        Term("full_pseudogradient", -2 / K**2 * full),
+        Term("heterogeneity", 60 * L**2 * K**2 * eta**2 * sigma_G**2),
+        Term("noise", (4 * L * eta / m + 10 * L**2 * K * eta**2) * sigma**2),
+        Term("cohort_pseudogradient", 4 * L * eta / K * cohort),
+    ),
+    hypotheses=(
+        ONE_ROUND,
+        SNAPSHOT_ROUND,
+        DRIFT_CAP,
+        Hypothesis("rate_cap", Le(eta, 1 / (2 * sqrt(15) * K * L)), "after (10)"),
+    ),
+    assumptions=assumptions(*NONCONVEX),
+    ambiguities=(COHORT_DRAW,),
+)
+
+EQ_17 = Claim(
+    id="fast.eq17",
+    edition="main",
+    title="How far a client's gradient is from the global one during local training",
+    source="FAST, appendix A.2, (17)",
+    functional=LOCAL_GRADIENT_ERROR,
+    terms=(
+        Term("gradient", 60 * L**2 * K**2 * eta**2 * gradient**2),
+        Term("heterogeneity", (2 + 60 * L**2 * K**2 * eta**2) * sigma_G**2),
+        Term("noise", 10 * L**2 * K * eta**2 * sigma**2),
+    ),
+    hypotheses=(ONE_ROUND, DRIFT_CAP),
+    assumptions=assumptions(*NONCONVEX),
+)
+
+EQ_23 = Claim(
+    id="fast.eq23",
+    edition="main",
+    title="An arbitrary round decreases the objective, up to the dissimilarity",
+    source="FAST, appendix A.2, (23)",
+    functional=SQUARED_GRADIENT,
+    terms=(
+        Term("decrease", 4 / (K * eta) * decrease),
+        Term("arbitrary_pseudogradient", -(2 / K**2 - 4 * L * eta / K) * arbitrary),
+        Term("heterogeneity", (4 + 120 * L**2 * K**2 * eta**2) * sigma_G**2),
+        Term("noise", (4 * L * eta / n + 20 * L**2 * K * eta**2) * sigma**2),
+    ),
+    hypotheses=(
+        ONE_ROUND,
+        ARBITRARY_ROUND,
+        DRIFT_CAP,
+        # The root covers K L in print, which clashes with its units; 1/(2 sqrt(30) K L) is meant, as in (10).
+        Hypothesis("rate_cap", Le(eta, 1 / (2 * sqrt(30 * K * L))), "after (21)"),
+    ),
+    assumptions=assumptions(*NONCONVEX),
+)
+
+EDITIONS = (EQ_13, EQ_17, EQ_23)

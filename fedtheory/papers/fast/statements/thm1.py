@@ -1,0 +1,112 @@
+"""FAST, Theorem 1: non-convex objectives."""
+
+from __future__ import annotations
+
+from sympy import Ge, Le, Rational
+
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
+from ....quantities import symbols
+from .common import (
+    COHORT_DRAW,
+    COHORT_IS_A_SET,
+    NONCONVEX,
+    RANDOM_SNAPSHOTS,
+    SNAPSHOT_RULE,
+    K,
+    L,
+    R,
+    assumptions,
+    eta,
+    inverse_cohort,
+    least,
+    m,
+    n,
+    q,
+    z,
+)  # fmt: skip
+
+sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")
+G1, G2, G3 = symbols("peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient")
+
+SUM_OVER_ROUNDS = Ambiguity(
+    "average",
+    AVERAGES,
+    "the statement sums r = 1..R, the algorithm and the proof's descent step run over r = 0..R-1",
+)
+SUM_OF_THE_PROOF = Ambiguity("average", AVERAGES[1:], "the iterates whose gradients the descent step bounds")
+LOCAL_INDEX = Ambiguity(
+    "local gradients",
+    ("k = 1..K", "k = 0..K-1"),
+    "G_1 to G_3 sum k = 1..K, the algorithm takes its local steps at k = 0..K-1",
+)
+Q_CONDITION = Ambiguity(
+    "q-condition",
+    ("quotient", "product"),
+    "the proof derives the condition before dividing by a denominator whose sign it does not settle",
+)
+
+numerator = (2 * L * K * eta - 1) * G2 + 2 * K**2 * sigma_G**2
+denominator = G1 + (2 * L * K * eta - 1) * G2 - 2 * L * K * eta * G3 + 2 * K**2 * sigma_G**2
+NOISE_CAP = (n * q + m * (1 - q)) / (5 * m * n * L * K)
+
+MAIN = Claim(
+    id="fast.thm1",
+    edition="main",
+    title="FAST on non-convex objectives",
+    source="FAST, section 4.2, Theorem 1, (2)",
+    functional=AVERAGE_SQUARED_GRADIENT,
+    terms=(
+        Term("optimization", 4 * zeta / (K * R * eta)),
+        Term("noise", 4 * inverse_cohort * L * eta * sigma**2),
+        Term("heterogeneity", (120 * (1 - q) + 60 * q) * L**2 * K**2 * eta**2 * sigma_G**2),
+    ),
+    hypotheses=(
+        Hypothesis("step_cap", Le(eta, least(1 / (8 * L * K), NOISE_CAP)), "Theorem 1"),
+        Hypothesis(
+            "q_condition",
+            Ge(q, numerator / denominator),
+            "Theorem 1; G_1 to G_3 after (24)",
+            alternatives={"product": Ge(q * denominator, numerator)},
+        ),
+    ),
+    assumptions=assumptions(*NONCONVEX),
+    ambiguities=(SUM_OVER_ROUNDS, LOCAL_INDEX, Q_CONDITION, SNAPSHOT_RULE, COHORT_DRAW),
+)
+
+# The appendix restates the theorem with the same mathematics: zeta is written out as F(x_0) - F(x*).
+APPENDIX = MAIN.edited("appendix", "FAST, appendix A.2, Theorem 1, (24)")
+
+_proved_reading = (SUM_OF_THE_PROOF, RANDOM_SNAPSHOTS, COHORT_IS_A_SET)
+
+# No condition on q: the bias of the arbitrary rounds and the spread of the cohorts stay as floors.
+CORRECTED = MAIN.edited(
+    "corrected",
+    "FAST, Theorem 1, repaired",
+    title="FAST on non-convex objectives, for every q, with the floors of arbitrary rounds and of cohorts",
+    terms=(
+        Term("optimization", 4 * zeta / (K * R * eta)),
+        Term("noise", 6 * inverse_cohort * L * eta * sigma**2),
+        Term("arbitrary_rounds", 4 * (1 - q) ** 2 * sigma_G**2),
+        Term("cohorts", 8 * (q / m + 2 * (1 - q)) * z * sigma_G**2),
+        Term("heterogeneity", 53 * z**2 * sigma_G**2),
+    ),
+    hypotheses=(Hypothesis("step_cap", Le(eta, least(1 / (20 * L * K), NOISE_CAP)), "repaired"),),
+    ambiguities=_proved_reading,
+)
+
+# As the step size goes to 0 and R eta to infinity this is (1 - q)^2 sigma_G^2, which a pair of clients attains.
+SHARP = CORRECTED.edited(
+    "sharp",
+    "FAST, Theorem 1, with the exact floor",
+    title="FAST on non-convex objectives: the exact floor of arbitrary rounds as the step size goes to 0",
+    terms=(
+        Term("optimization", 2 * zeta / (K * R * eta) / (1 - 21 * z)),
+        Term("noise", (2 * inverse_cohort + Rational(11, 5)) * L * eta * sigma**2 / (1 - 21 * z)),
+        Term("arbitrary_rounds", (1 - q) ** 2 * sigma_G**2 / (1 - 21 * z)),
+        Term("heterogeneity", 22 * z * sigma_G**2 / (1 - 21 * z)),
+    ),
+    hypotheses=(Hypothesis("step_cap", Le(eta, 1 / (42 * L * K)), "repaired"),),
+)
+
+EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP)

@@ -1,0 +1,93 @@
+"""FAST, Theorem 2: strongly convex objectives.
+
+With the free parameter epsilon > 0 of the Young inequality in (33), the proof's chain (26) to (40) gives the family
+
+    (1 - q) 4 K eta epsilon <= mu K eta - 16 L^2 K^2 eta^2   =>   floor (1 - q) sigma_G^2 / (2 mu epsilon),
+
+and each printed edition is one choice: epsilon = sigma_G^2 / (K eta) in the main text, whose units do not match
+(epsilon is a curvature), and epsilon = 1 / (K eta) in the appendix's statement, whose units do. Both force q to 1 as
+the step size goes to 0. The repaired edition is the choice epsilon = mu / (8 (1 - q)), which asks nothing of q.
+"""
+
+from __future__ import annotations
+
+from sympy import Ge, Le, Rational, exp
+
+from ....claims.statement import Claim, Hypothesis, Term
+from ....functionals import FINAL_SQUARED_DISTANCE
+from ....quantities import symbols
+from .common import (
+    COHORT_DRAW,
+    COHORT_IS_A_SET,
+    RANDOM_SNAPSHOTS,
+    SNAPSHOT_RULE,
+    STRONGLY_CONVEX,
+    K,
+    L,
+    R,
+    assumptions,
+    eta,
+    inverse_cohort,
+    least,
+    m,
+    n,
+    q,
+)  # fmt: skip
+
+mu, sigma, sigma_G, distance = symbols("strong_convexity", "gradient_noise", "dissimilarity", "initial_distance")
+
+progress = mu * K * eta - 16 * L**2 * K**2 * eta**2
+_cohort_caps = (1 / (20 * m * L * K), 1 / (20 * n * L * K))
+
+MAIN = Claim(
+    id="fast.thm2",
+    edition="main",
+    title="FAST on strongly convex objectives",
+    source="FAST, section 4.2, Theorem 2",
+    functional=FINAL_SQUARED_DISTANCE,
+    terms=(
+        Term("initial", exp(-mu * K * R * eta) * distance**2),
+        Term("arbitrary_rounds", (1 - q) / (2 * mu) * K * eta),
+        Term("heterogeneity", 8 / mu * K * eta * sigma_G**2),
+        Term("noise", 2 * (q * n + (1 - q) * m) / (m * n * mu) * eta * sigma**2),
+    ),
+    hypotheses=(
+        Hypothesis("step_cap", Le(eta, least(*_cohort_caps)), "Theorem 2"),
+        Hypothesis("q_condition", Ge(q, 1 - progress / (4 * sigma_G**2)), "Theorem 2"),
+    ),
+    assumptions=assumptions(*STRONGLY_CONVEX),
+    ambiguities=(SNAPSHOT_RULE, COHORT_DRAW),
+)
+
+APPENDIX = MAIN.edited(
+    "appendix",
+    "FAST, appendix A.3, Theorem 2, (25)",
+    terms={"arbitrary_rounds": (1 - q) / (2 * mu) * K * eta * sigma_G**2},
+    hypotheses={"q_condition": Ge(q, 1 - progress / 4)},
+)
+
+CORRECTED = MAIN.edited(
+    "corrected",
+    "FAST, Theorem 2, repaired",
+    title="FAST on strongly convex objectives, for every q, with the floor of arbitrary rounds",
+    terms={"arbitrary_rounds": 4 * (1 - q) ** 2 * sigma_G**2 / mu**2},
+    hypotheses=(Hypothesis("step_cap", Le(eta, least(*_cohort_caps, mu / (32 * L**2 * K))), "repaired"),),
+    ambiguities=(RANDOM_SNAPSHOTS, COHORT_IS_A_SET),
+)
+
+# As the step size goes to 0 and R eta to infinity this is (1 - q)^2 sigma_G^2 / mu^2, which a pair of clients attains.
+_rate = mu - 18 * L**2 * K * eta
+SHARP = CORRECTED.edited(
+    "sharp",
+    "FAST, Theorem 2, with the exact floor",
+    title="FAST on strongly convex objectives: the exact floor of arbitrary rounds as the step size goes to 0",
+    terms={
+        "initial": exp(-_rate * K * R * eta) * distance**2,
+        "arbitrary_rounds": (1 - q) ** 2 * sigma_G**2 / mu / _rate,
+        "heterogeneity": 17 * K * eta * sigma_G**2 / _rate,
+        "noise": (inverse_cohort + Rational(21, 10)) * eta * sigma**2 / _rate,
+    },
+    hypotheses=(Hypothesis("step_cap", Le(eta, mu / (36 * L**2 * K)), "repaired"),),
+)
+
+EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP)

@@ -1,0 +1,55 @@
+"""What FedAU's statements share.
+
+A round adds (global_lr/clients) * (sum over the participants of weight * update) to x: it divides by the number of all
+clients, not of those that take part. Client n takes part in a round with probability p_n, independently of everything
+else (Assumption 4).
+"""
+
+from __future__ import annotations
+
+import sympy
+from sympy import Ge, Integer, Min, ceiling, log
+
+from ....claims.statement import Ambiguity, Assumption, Hypothesis
+from ....quantities import symbols
+
+L, sigma, delta, initial_gap = symbols("smoothness", "gradient_noise", "dissimilarity", "initial_gap")
+N, I, T = symbols("clients", "local_steps", "rounds")
+gamma, eta, G = symbols("local_lr", "global_lr", "gradient_bound")
+p, p_min = symbols("participation_probability", "least_participation_probability")
+K, t = symbols("cutoff", "history")
+absence, cutoff_bias = symbols("absence", "cutoff_bias")
+
+ZERO = Integer(0)
+
+_ASSUMPTIONS = {
+    "smoothness": Assumption("assumption_1", "smoothness", "Assumption 1"),
+    "gradient_noise": Assumption("assumption_2", "gradient_noise", "Assumption 2"),
+    "dissimilarity": Assumption("assumption_3", "dissimilarity", "Assumption 3"),
+    "gradient_bound": Assumption("assumption_5_option_2", "gradient_bound", "Assumption 5, Option 2"),
+}
+NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
+
+CONDITION = Ambiguity(
+    "condition",
+    ("given an interval", "in expectation"),
+    "'based on at least one sample of S_n': in a round before the cutoff, given that an interval has ended, or not",
+)
+
+TWO_ROUNDS = Hypothesis("two_rounds", Ge(T, 2), "'when T >= 2'")
+
+R = -1 / (2 * log(1 - p_min))
+"""1/log c with c = 1/(1 - p)^2, where p is the least participation probability; c is infinite at p = 1."""
+
+LOGARITHMIC_CUTOFF = {"cutoff": ceiling(log(T) * R)}
+"""K = ceil(log_c T)."""
+
+
+def assumptions(*quantities: str) -> tuple[Assumption, ...]:
+    """FedAU's numbered assumptions about these quantities."""
+    return tuple(_ASSUMPTIONS[name] for name in quantities)
+
+
+def least(*caps: sympy.Expr) -> sympy.Expr:
+    """The smallest of several caps, as printed: sympy is not to compare them."""
+    return Min(*caps, evaluate=False)

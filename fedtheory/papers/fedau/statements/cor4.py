@@ -1,0 +1,76 @@
+"""FedAU, Corollary 4: the rate with a logarithmic cutoff and chosen steps.
+
+The terms carry the constants that follow from Theorem 2, under Option 2 of Assumption 5, and from Lemma B.7.1.
+"""
+
+from __future__ import annotations
+
+from sympy import Rational, log, sqrt
+
+from ....claims.statement import Ambiguity, Term
+from .common import LOGARITHMIC_CUTOFF, TWO_ROUNDS, G, I, L, N, R, T, delta, initial_gap, least, sigma
+from .rounds import Q
+from .thm2 import CORRECTED as THEOREM_2_CORRECTED
+from .thm2 import MAIN as THEOREM_2
+from .thm2 import SUM_OVER_ROUNDS, Q_expected
+
+# Q is a maximum over the run, and the step depends on it.
+SCALE = Ambiguity(
+    "Q",
+    ("of the run", "a bound known beforehand"),
+    "Q is a maximum over the run, by which the step is chosen before it",
+)
+
+local_step = least(1 / (L * I * sqrt(T)), 1 / (4 * sqrt(15) * L * I))
+_share = Rational(27, 8)
+_weight_error = (4 + 7 / log(2)) * R * log(T) ** 2 / T
+_slope = I * delta**2 + sigma**2
+
+
+def _choices(step):
+    return {"local_lr": local_step, "global_lr": step / local_step, **LOGARITHMIC_CUTOFF}
+
+
+_leading = sqrt(L * initial_gap * Q * _slope / (N * I * T))
+MAIN = THEOREM_2.edited(
+    "main",
+    "FedAU, section 4, Corollary 4, (8), Option 2",
+    id="fedau.cor4",
+    title="The rate of FedAU",
+    terms=(
+        Term("leading", 35 * _leading),
+        Term("weights", 12 * (15 * sigma**2 / (I * T) + _share * (delta**2 + G**2)) * _weight_error),
+        Term("optimization", 32 * L * initial_gap / T + 432 * L * initial_gap * Q / (N * T)),
+        Term("drift", 20 * (sigma**2 / I + 6 * delta**2) / T),
+    ),
+    hypotheses=(TWO_ROUNDS,),
+    ambiguities=(SUM_OVER_ROUNDS, SCALE),
+    choices=_choices(
+        least(sqrt(initial_gap * N / (Q * _slope * L * I * T)), 1 / (4 * L * I), N / (54 * L * I * Q))
+    ),
+    rates=(
+        Term("noise", sigma * sqrt(L * initial_gap * Q) / sqrt(N * I * T)),
+        Term("dissimilarity", delta * sqrt(L * initial_gap * Q) / sqrt(N * T)),
+        Term("weights", (G**2 + delta**2 + sigma**2 / (I * T)) * R * log(T) ** 2 / T),
+        Term("rest", (L * initial_gap * (1 + Q / N) + delta**2 + sigma**2 / I) / T),
+    ),
+)  # fmt: skip
+
+# Every step is known from the participation probabilities before the run.
+_wide_slope = I * (delta**2 + G**2) + sigma**2
+CORRECTED = THEOREM_2_CORRECTED.edited(
+    "corrected",
+    "FedAU, Corollary 4, Option 2, repaired",
+    id="fedau.cor4",
+    title="The rate of FedAU, with steps that are known before the run",
+    terms=(
+        Term("leading", Rational(70, 3) * sqrt(L * initial_gap * Q_expected * _wide_slope / (N * I * T))),
+        Term("weights", 8 * (15 * sigma**2 / (I * T) + _share * (delta**2 + G**2)) * _weight_error),
+        Term("optimization", Rational(64, 3) * L * initial_gap / T),
+        Term("drift", Rational(40, 3) * (sigma**2 / I + 6 * delta**2) / T),
+    ),
+    hypotheses=(TWO_ROUNDS,),
+    choices=_choices(least(sqrt(initial_gap * N / (Q_expected * _wide_slope * L * I * T)), 1 / (4 * L * I))),
+)
+
+EDITIONS = (MAIN, CORRECTED)

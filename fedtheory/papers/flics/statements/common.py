@@ -1,0 +1,60 @@
+"""What FLICS-OPT's statements share.
+
+Clients come in groups. In every round the server asks for r_j(t) of the a_j(t) clients of group j that are there, every
+one of them answers on its own with probability r_j(t) / a_j(t), and what group j sends is multiplied by p_j / s^_j(t),
+where s^_j(t) estimates the group's long-term participation s_j. K is the main text's T_L, M the number of groups.
+
+What the paper prints and cannot mean is read as its proofs have it: Assumption 4 bounds a norm by G, not by G^2; Sigma
+is a covariance matrix, S_i the random number of answers; the server's step is w + eta Delta; line 7's first step, which
+divides by zero, is display (6)'s. The dissimilarity sigma_G, which no assumption introduces, is that of Lemma 2 of the
+analysis that the proof cites, and local_lr <= 1/(8LK) is that lemma's.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational
+
+from ....claims.statement import Ambiguity, Assumption, Hypothesis
+from ....quantities import symbols
+
+L, M, K, T = symbols("smoothness", "groups", "local_steps", "rounds")
+eta, eta_L = symbols("global_lr", "local_lr")
+sigma, sigma_G, G = symbols("gradient_noise", "dissimilarity", "local_gradient_bound")
+P, epsilon, r_min, worst, s_min = symbols(
+    "weight_concentration", "estimate_error", "least_participation", "largest_estimate_error",
+    "least_group_participation",
+)  # fmt: skip
+gap, c = symbols("initial_gap", "descent_constant")
+gradient, pseudogradient = symbols("gradient_norm", "weighted_pseudogradient")
+spread, proxy, mismatch, rate_spread = symbols(
+    "selection_variance", "selection_proxy", "weight_mismatch", "rate_spread"
+)
+
+inflation = 1 + epsilon / r_min
+"""epsilon^."""
+
+drift = L**2 * eta_L**2 * G**2 * (K - 1) * (2 * K - 1) * Rational(1, 6)
+"""A bound on (L^2/K) sum_k E|w_k - w_0|^2, since |w_k - w_0| is at most k eta_L G in the mean square."""
+
+_ASSUMPTIONS = {
+    "smoothness": Assumption("assumption_2", "smoothness", "Assumption 2"),
+    "gradient_noise": Assumption("assumption_3", "gradient_noise", "Assumption 3"),
+    "local_gradient_bound": Assumption("assumption_4", "local_gradient_bound", "Assumption 4"),
+    "dissimilarity": Assumption("dissimilarity", "dissimilarity", "Lemma 2 of Yang et al. 2020"),
+}
+
+ESTIMATES = Hypothesis("estimates", Le(worst, epsilon), "Theorem 1, Lemma 4: |s - s^(t)| is at most epsilon")
+LEAST_PARTICIPATION = Hypothesis("least_participation", Le(r_min, s_min), "Theorem 1, (10)")
+LOCAL_CAP = Hypothesis("local_cap", Le(eta_L, 1 / (8 * L * K)), "Lemma 2 of Yang et al. 2020", implicit=True)
+
+LINE_14 = Ambiguity(
+    "line 14",
+    ("divided", "not divided"),
+    "Algorithm 1 divides the sum of the updates by the number of answers, the proofs from (24) on do not",
+)
+UNDIVIDED = Ambiguity("line 14", ("not divided",), "as in the proofs")
+
+
+def assumptions(*quantities: str) -> tuple[Assumption, ...]:
+    """FLICS's assumptions about these quantities."""
+    return tuple(_ASSUMPTIONS[name] for name in quantities)

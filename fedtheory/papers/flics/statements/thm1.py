@@ -1,0 +1,149 @@
+"""FLICS, Theorem 1 and Corollary 1.1: FLICS-AVG on non-convex objectives."""
+
+from __future__ import annotations
+
+from sympy import Le, Rational, sqrt
+
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
+from .common import (
+    ESTIMATES,
+    LEAST_PARTICIPATION,
+    LINE_14,
+    LOCAL_CAP,
+    UNDIVIDED,
+    G,
+    K,
+    L,
+    M,
+    P,
+    T,
+    assumptions,
+    c,
+    drift,
+    eta,
+    eta_L,
+    gap,
+    inflation,
+    mismatch,
+    proxy,
+    rate_spread,
+    sigma,
+    sigma_G,
+    spread,
+)  # fmt: skip
+
+COUNTS = Ambiguity("counts", ("received", "planned"), "s^ counts answers in line 7, and the rates in display (6)")
+START = Ambiguity(
+    "start",
+    ("forgotten", "counted"),
+    "line 7 divides by t - 1 and starts from beta; (6) is the mean of the rounds, or beta counts as one of them",
+)
+MINIMUM = Ambiguity("minimum", ("t = 1..T", "t = 0..T-1"), "[T] is 1..T; the descent bounds the gradients at 0..T-1")
+
+CONSTANT_CAP = Hypothesis(
+    "constant_cap", Le(c, Rational(1, 2) - 15 * L**2 * K**2 * eta_L**2 * M * P), "appendix B, proof of Theorem 1",
+    implicit=True,
+)  # fmt: skip
+STEP_CAP = Hypothesis("step_cap", Le(eta * eta_L, 1 / (K * L)), "appendix B, proof of Theorem 1", implicit=True)
+
+# The sum over t of the selection term is T times the mean over the rounds: no 1/T is printed.
+MAIN = Claim(
+    id="flics.thm1",
+    edition="main",
+    title="FLICS-AVG on non-convex objectives",
+    source="FLICS, section III-B, Theorem 1",
+    functional=LEAST_SQUARED_GRADIENT,
+    terms=(
+        Term("optimization", gap / (c * eta * eta_L * K * T)),
+        Term("noise", L * eta * eta_L * inflation * sigma**2 * P / (2 * c)),
+        Term("drift", 5 * L**2 * eta_L**2 * K * M * P / (2 * c) * (sigma**2 + 6 * K * sigma_G**2)),
+        Term("selection", L * eta * eta_L / (2 * K * c * inflation) * (sigma**2 + G**2) * T * spread),
+    ),
+    hypotheses=(
+        ESTIMATES,
+        LEAST_PARTICIPATION,
+        STEP_CAP,
+        Hypothesis(
+            "drift_cap", Le(eta_L, 1 / (sqrt(30) * K * L * M * P)), "appendix B, proof of Theorem 1", implicit=True
+        ),
+        CONSTANT_CAP,
+        LOCAL_CAP,
+    ),
+    assumptions=assumptions("smoothness", "gradient_noise", "local_gradient_bound", "dissimilarity"),
+    ambiguities=(LINE_14, COUNTS, START, MINIMUM),
+)
+APPENDIX = MAIN.edited(
+    "appendix",
+    "FLICS, appendix B, Theorem 1",
+    terms={"selection": L * eta * eta_L / (2 * K * c * inflation) * T * spread},
+)
+
+# No sigma_G, no c, no epsilon: weights known before the answers, and the objective of the selection problem as the
+# variance.
+CORRECTED = MAIN.edited(
+    "corrected",
+    "FLICS, Theorem 1, repaired",
+    title="FLICS-AVG on non-convex objectives, with the variance of the selection and the error of its estimates",
+    functional=MEAN_SQUARED_GRADIENT,
+    terms=(
+        Term("optimization", 2 * gap / (eta * eta_L * K * T)),
+        Term("drift", 2 * drift),
+        Term("mismatch", 2 * G**2 * mismatch**2),
+        Term("selection", L * eta * eta_L * K * G**2 * proxy),
+    ),
+    hypotheses=(STEP_CAP,),
+    assumptions=assumptions("smoothness", "gradient_noise", "local_gradient_bound"),
+    ambiguities=(UNDIVIDED, Ambiguity("counts", ("planned",), "the weights are known before the answers"), START),
+)
+
+# Expectations are over the round's availability too: with rates r_j and weights p_j/s^_j of mean r_j/s^_j = 1 over it,
+# the mismatch is 0 although groups are absent from some rounds. No cap on the steps.
+INTERMITTENT = CORRECTED.edited(
+    "intermittent",
+    "FLICS, Theorem 1, repaired for random availability",
+    title="FLICS-AVG on non-convex objectives, where groups may be absent at random",
+    terms={"selection": L * eta * eta_L * K * G**2 * (proxy + rate_spread)},
+    hypotheses=(),
+)
+
+# The constants are the theorem's, with the 1/T before its selection term that the printed rate needs: as printed, the
+# theorem gives sqrt(T) in place of 1/sqrt(T) there.
+COROLLARY = MAIN.edited(
+    "main",
+    "FLICS, section III-B, Corollary 1.1",
+    id="flics.cor1_1",
+    title="The rate of FLICS-AVG",
+    terms={
+        "optimization": L * gap / (c * sqrt(M * K * T)),
+        "noise": inflation * sigma**2 * P * sqrt(M / (K * T)) / (2 * c),
+        "drift": 5 * M * P * (sigma**2 + 6 * K * sigma_G**2) / (2 * c * K * T),
+        "selection": sqrt(M / (K**3 * T)) * spread * (sigma**2 + G**2) / (2 * c * inflation),
+    },
+    choices={"local_lr": 1 / (sqrt(T) * K * L), "global_lr": sqrt(K * M)},
+    rates=(Term("first", (1 + spread) / sqrt(T)), Term("second", 1 / T)),
+)
+COROLLARY_CORRECTED = CORRECTED.edited(
+    "corrected",
+    "FLICS, Corollary 1.1, repaired",
+    id="flics.cor1_1",
+    title="The rate of FLICS-AVG, down to the error of its estimates",
+    terms={
+        "optimization": 2 * L * gap / sqrt(M * K * T),
+        "drift": G**2 * (K - 1) * (2 * K - 1) / (3 * K**2 * T),
+        "selection": sqrt(M * K / T) * G**2 * proxy,
+    },
+    choices=COROLLARY.choices,
+)
+
+COROLLARY_INTERMITTENT = COROLLARY_CORRECTED.edited(
+    "intermittent",
+    "FLICS, Corollary 1.1, repaired for random availability",
+    title="The rate of FLICS-AVG where groups may be absent at random",
+    terms={"selection": sqrt(M * K / T) * G**2 * (proxy + rate_spread)},
+    hypotheses=(),
+)
+
+EDITIONS = (
+    MAIN, APPENDIX, CORRECTED, INTERMITTENT, COROLLARY, COROLLARY_CORRECTED, COROLLARY_INTERMITTENT,
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""What SAFARI's statements share.
+
+A round is the server's, one step of size server_lr on its own stochastic gradient of F, or (with probability
+client_round_probability, another thing than FAST's q) the clients': whoever takes part makes local_steps steps of size
+local_lr, and the results are averaged. The clients' rounds are the vocabulary's arbitrary ones: the m participants of
+S_r are its ``arbitrary_cohort``.
+"""
+
+from __future__ import annotations
+
+from sympy import Ge, Le, sqrt
+
+from ....claims.statement import Ambiguity, Assumption, Hypothesis
+from ....functionals import AVERAGES
+from ....quantities import symbols
+
+L, mu, m, K, R = symbols("smoothness", "strong_convexity", "arbitrary_cohort", "local_steps", "rounds")
+eta_c, eta_s, q = symbols("local_lr", "server_lr", "client_round_probability")
+sigma, sigma_s, sigma_G = symbols("gradient_noise", "server_noise", "dissimilarity")
+zeta, distance = symbols("initial_gap", "initial_distance")
+
+client_step = q * K * eta_c
+mean_step = (1 - q) * eta_s + client_step
+"""How far a round moves along the gradients, in expectation over its kind: by the clients, and by both. The clients'
+share client_step/mean_step multiplies their bias."""
+
+_ASSUMPTIONS = {
+    "smoothness": Assumption("assumption_3", "smoothness", "Assumption 3"),
+    "gradient_noise": Assumption("assumption_4", "gradient_noise", "Assumption 4"),
+    "server_noise": Assumption("assumption_4_server", "server_noise", "Assumption 4"),
+    "dissimilarity": Assumption("assumption_5", "dissimilarity", "Assumption 5"),
+    "strong_convexity": Assumption("strongly_convex", "strong_convexity", "Theorem 5", from_below=True),
+}
+NONCONVEX = ("smoothness", "gradient_noise", "server_noise", "dissimilarity")
+STRONGLY_CONVEX = (*NONCONVEX, "strong_convexity")
+
+KINDS = Ambiguity(
+    "kinds of rounds",
+    ("probability", "exact shares"),
+    "Algorithm 1: with probability q; the proof of Theorem 4: 'in expectation, we define that there are totally' "
+    "(1-q)R server and qR client rounds",
+)
+RANDOM_KINDS = Ambiguity("kinds of rounds", ("probability",), "each round is the clients' with probability q, alone")
+SUM_OVER_ROUNDS = Ambiguity(
+    "average",
+    AVERAGES,
+    "the statement sums r = 1..R, the algorithm and the proof's descent step run over r = 0..R-1",
+)
+SUM_OF_THE_PROOF = Ambiguity("average", AVERAGES[1:], "the iterates whose gradients the descent step bounds")
+LOCAL_INDEX = Ambiguity(
+    "local gradients",
+    ("k = 1..K", "k = 0..K-1"),
+    "local training starts from x_{r,0}; G_2 sums over k in [K]",
+)
+ROOT = Ambiguity(
+    "root",
+    ("root of 30 L K", "root of 30"),
+    "printed sqrt(30 L K), whose units clash with the step's; the proof's 'i.e.' needs L K outside the root",
+)
+
+STEP_CAP = Hypothesis(
+    "step_cap",
+    Le(eta_c, 1 / (4 * sqrt(30 * L * K))),
+    "Theorem 4",
+    alternatives={"root of 30": Le(eta_c, 1 / (4 * sqrt(30) * L * K))},
+)
+MEANT_STEP_CAP = Hypothesis("step_cap", Le(eta_c, 1 / (4 * sqrt(30) * L * K)), "Theorem 4, with 30 alone in the root")
+SERVER_CAP = Hypothesis("server_cap", Le(eta_s, 2 / (L + mu)), "Theorem 5")
+
+ONE_ROUND = Hypothesis("one_round", Le(R, 1), "one round, from x_0 = x_r")
+SERVER_ROUND = Hypothesis("server_round", Le(q, 0), "'when server updates'")
+CLIENT_ROUND = Hypothesis("client_round", Ge(q, 1), "'when clients update'")
+
+
+def assumptions(*quantities: str) -> tuple[Assumption, ...]:
+    """SAFARI's assumptions about these quantities."""
+    return tuple(_ASSUMPTIONS[name] for name in quantities)

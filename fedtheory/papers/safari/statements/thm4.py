@@ -1,0 +1,152 @@
+"""SAFARI, Theorem 4: non-convex objectives.
+
+G_2 is printed with the participants as [m] and sums of grad F_i at the local iterates; it is the vocabulary's
+``peak_arbitrary_pseudogradient``. In a random run G_1 and G_2 are maxima over rounds of expectations, which is what
+the proof sums: a round's kind does not depend on where it starts.
+
+The local step size is chosen: local_lr = 2 server_lr / K.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, Rational
+
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....functionals import AVERAGE_SQUARED_GRADIENT
+from ....quantities import symbols
+from .common import (
+    KINDS,
+    LOCAL_INDEX,
+    MEANT_STEP_CAP,
+    NONCONVEX,
+    RANDOM_KINDS,
+    ROOT,
+    STEP_CAP,
+    SUM_OF_THE_PROOF,
+    SUM_OVER_ROUNDS,
+    K,
+    L,
+    R,
+    assumptions,
+    client_step,
+    eta_c,
+    eta_s,
+    m,
+    mean_step,
+    q,
+    sigma,
+    sigma_G,
+    sigma_s,
+    zeta,
+)  # fmt: skip
+
+G1, G2 = symbols("peak_server_gradient", "peak_arbitrary_pseudogradient")
+least_G1, least_G2 = symbols("least_server_gradient", "least_arbitrary_pseudogradient")
+
+Q_CONDITION = Ambiguity(
+    "q-condition",
+    ("quotient", "quotient with 2 L eta_s", "product", "product with 2 L eta_s"),
+    "the statement prints 2 L eta_s^2/K^2, the end of its proof 2 L eta_s/K^2; the proof derives the condition before "
+    "dividing by numbers whose signs it does not settle",
+)
+LITERAL, PROVED = eta_s**2, eta_s
+"""What stands for the step in 2 L eta_s^2/K^2 and in 2 L eta_s/K^2."""
+
+
+def excess(g2, step):
+    """What the clients' rounds leave uncovered of 4 sigma_G^2."""
+    return 4 * sigma_G**2 - 4 * g2 * (1 / (2 * K**2) - 2 * L * step / K**2)
+
+
+def bound_on_q(g1, g2, step):
+    """The right side of the condition on q."""
+    return 1 / (excess(g2, step) / ((1 - L * eta_s) * g1) + 1)
+
+
+def q_condition(g1, g2) -> Hypothesis:
+    """The condition on q in its four readings."""
+
+    def product(step):
+        covered = (1 - L * eta_s) * g1
+        return Le(q * (excess(g2, step) + covered), covered)
+
+    return Hypothesis(
+        "q_condition",
+        Le(q, bound_on_q(g1, g2, LITERAL)),
+        "Theorem 4; G_1 and G_2 after it",
+        alternatives={
+            "quotient with 2 L eta_s": Le(q, bound_on_q(g1, g2, PROVED)),
+            "product": product(LITERAL),
+            "product with 2 L eta_s": product(PROVED),
+        },
+    )
+
+
+MAIN = Claim(
+    id="safari.thm4",
+    edition="main",
+    title="SAFARI on non-convex objectives",
+    source="SAFARI, section 4, Theorem 4",
+    functional=AVERAGE_SQUARED_GRADIENT,
+    terms=(
+        Term("optimization", 2 * zeta / (R * eta_s)),
+        Term("server_noise", L * eta_s * (1 - q) * sigma_s**2),
+        Term("drift", 80 * q * L**2 * eta_s**2 / K * (sigma**2 + 6 * K * sigma_G**2)),
+        Term("noise", 8 * L * q * eta_s / (m * K) * sigma**2),
+    ),
+    hypotheses=(STEP_CAP, q_condition(G1, G2)),
+    assumptions=assumptions(*NONCONVEX),
+    ambiguities=(SUM_OVER_ROUNDS, LOCAL_INDEX, ROOT, Q_CONDITION, KINDS),
+    choices={"local_lr": 2 * eta_s / K},
+)
+
+# The appendix restates the theorem with the same mathematics.
+APPENDIX = MAIN.edited("appendix", "SAFARI, appendix, Theorem 4, (25) to (55)")
+
+# The submitted version has minima for maxima, and one bound on the noise of clients and server. Its Assumption 3
+# asks smoothness of F alone.
+SUBMISSION = MAIN.edited(
+    "submission",
+    "SAFARI, submitted version, Theorem 4",
+    terms={"server_noise": L * eta_s * (1 - q) * sigma**2},
+    hypotheses=(
+        STEP_CAP,
+        q_condition(least_G1, least_G2),
+        Hypothesis("one_noise", Le(sigma_s, sigma), "Assumption 4 of the submitted version"),
+    ),
+)
+
+# Without a condition on q: the chain (25) to (52), with 4 sigma_G^2 of every client round kept. For either kind of
+# rounds; it needs no q-condition because (28) and (50) have nonpositive multiples of G_1 and G_2 on the right.
+CORRECTED = MAIN.edited(
+    "corrected",
+    "SAFARI, Theorem 4, repaired",
+    title="SAFARI on non-convex objectives, for every q, with the floor of the clients' rounds",
+    terms={"client_rounds": 4 * q * sigma_G**2},
+    hypotheses=(MEANT_STEP_CAP,),
+    ambiguities=(SUM_OF_THE_PROOF, KINDS),
+)
+
+# With any two step sizes. As both go to 0 and the rounds grow faster, this is client_share^2 sigma_G^2, which a pair
+# of clients attains; client_share = client_step/mean_step.
+_progress = mean_step - (1 - q) * L * eta_s**2 - 19 * q * L * K**2 * eta_c**2
+SHARP = MAIN.edited(
+    "sharp",
+    "SAFARI, Theorem 4, with the exact floor",
+    title="SAFARI on non-convex objectives: the exact floor of the clients' rounds as the step sizes go to 0",
+    terms=(
+        Term("optimization", 2 * zeta / (R * _progress)),
+        Term("client_rounds", client_step**2 / mean_step * sigma_G**2 / _progress),
+        Term("drift", 20 * q * L * K**2 * eta_c**2 * sigma_G**2 / _progress),
+        Term("server_noise", (1 - q) * L * eta_s**2 * sigma_s**2 / _progress),
+        Term("noise", (2 / m + Rational(21, 10)) * q * L * K * eta_c**2 * sigma**2 / _progress),
+    ),
+    hypotheses=(
+        Hypothesis("step_cap", Le(eta_c, 1 / (42 * L * K)), "repaired"),
+        Hypothesis("server_cap", Le(eta_s, 1 / (2 * L)), "repaired"),
+    ),
+    ambiguities=(SUM_OF_THE_PROOF, RANDOM_KINDS),
+    choices={},
+)
+
+EDITIONS = (MAIN, APPENDIX, SUBMISSION, CORRECTED, SHARP)

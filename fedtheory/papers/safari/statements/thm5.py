@@ -1,0 +1,143 @@
+"""SAFARI, Theorem 5: strongly convex objectives.
+
+The theorem ties the step sizes: eta = local_lr K mu / 2 = 2 server_lr L mu / (L + mu), so server_lr is chosen here.
+
+Its condition on q is printed for a round r, with G_3 = |grad F(x_r)|^2 and G_4 = mean over S_r of F_i(x_r) - F_i(x*),
+and is needed in every round. Divided by G_3 it depends on the round through G_4/G_3 alone, and the ratios that it
+allows form an interval; so it holds in every round exactly if it holds at the smallest and at the largest ratio.
+"""
+
+from __future__ import annotations
+
+from sympy import Le, exp
+
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....functionals import FINAL_SQUARED_DISTANCE
+from ....quantities import symbols
+from .common import (
+    RANDOM_KINDS,
+    SERVER_CAP,
+    STRONGLY_CONVEX,
+    K,
+    L,
+    R,
+    assumptions,
+    client_step,
+    distance,
+    eta_c,
+    eta_s,
+    m,
+    mean_step,
+    mu,
+    q,
+    sigma,
+    sigma_G,
+    sigma_s,
+)  # fmt: skip
+
+least, peak = symbols("least_client_progress", "peak_client_progress")
+
+Q_CONDITION = Ambiguity(
+    "q-condition",
+    ("quotient", "product"),
+    "the proof derives the condition before dividing by numbers whose signs it does not settle",
+)
+
+SERVER_STEP = (L + mu) * K * eta_c / (4 * L)
+"""The server's step size that makes local_lr K mu / 2 = 2 server_lr L mu / (L + mu)."""
+
+rate = eta_c * K * mu / 2
+tied_rate = 2 * eta_s * L * mu / (L + mu)
+client_cost = 1 + 30 * L * tied_rate / mu * (1 + 2 * L * tied_rate / mu)
+_curve = (L + mu) ** 2 * tied_rate / (4 * L**2 * mu**2)
+
+
+def _q_conditions(cost, gain) -> tuple[Hypothesis, ...]:
+    """q <= 1/(1 + (cost - 4/mu ratio)/gain) at the smallest and at the largest ratio G_4/G_3 of the run."""
+
+    def at(name, ratio):
+        return Hypothesis(
+            name,
+            Le(q, 1 / (1 + (cost - 4 / mu * ratio) / gain)),
+            "Theorem 5; G_3 and G_4 after it",
+            alternatives={"product": Le(q * (gain + cost - 4 / mu * ratio), gain)},
+        )
+
+    return at("q_condition", least), at("q_condition_at_peak", peak)
+
+
+_printed_gain = 1 / (L + mu) - _curve
+
+MAIN = Claim(
+    id="safari.thm5",
+    edition="main",
+    title="SAFARI on strongly convex objectives",
+    source="SAFARI, section 4, Theorem 5",
+    functional=FINAL_SQUARED_DISTANCE,
+    terms=(
+        Term("initial", (1 - rate) ** R * distance**2),
+        Term("client_bias", 8 * q * eta_c * K / mu * sigma_G**2),
+        Term("noise", 2 * q * eta_c / (mu * m) * sigma**2),
+        Term("drift", 4 * q * L * (1 + K * eta_c * L) / mu * 5 * K * eta_c**2 * (sigma**2 + 6 * K * sigma_G**2)),
+        Term("server_noise", (1 - q) * (L + mu) / (2 * L * mu) * SERVER_STEP * sigma_s**2),
+    ),
+    hypotheses=(SERVER_CAP, *_q_conditions(4 * tied_rate / mu**2 * client_cost, _printed_gain)),
+    assumptions=assumptions(*STRONGLY_CONVEX),
+    ambiguities=(Q_CONDITION, RANDOM_KINDS),
+    choices={"server_lr": SERVER_STEP},
+)
+
+# The appendix prints the clients' cost without 1/mu^2, which clashes with the units of 4 G_4/mu.
+_appendix_conditions = _q_conditions(4 * tied_rate * client_cost, _printed_gain)
+APPENDIX = MAIN.edited(
+    "appendix",
+    "SAFARI, appendix, Theorem 5, (56) to (85)",
+    hypotheses=(SERVER_CAP, *_appendix_conditions),
+)
+
+# The condition that (81) leads to: 1/(L mu) where the statements print 1/(L + mu), before any division.
+_gain = 1 / (L * mu) - _curve
+_cost = 4 * tied_rate / mu**2 * client_cost
+DERIVED = MAIN.edited(
+    "derived",
+    "SAFARI, Theorem 5, with the condition on q that (81) leads to",
+    hypotheses=(
+        SERVER_CAP,
+        Hypothesis("q_condition", Le(q * (_gain + _cost - 4 / mu * least), _gain), "(81) to (83)"),
+    ),
+    ambiguities=(RANDOM_KINDS,),
+)
+
+# No condition on q: what the clients' rounds pull away from x* stays as a floor.
+CORRECTED = MAIN.edited(
+    "corrected",
+    "SAFARI, Theorem 5, repaired",
+    title="SAFARI on strongly convex objectives, for every q, with the floor of the clients' rounds",
+    terms={"client_rounds": 4 * q * sigma_G**2 / mu**2},
+    hypotheses=(SERVER_CAP, Hypothesis("drift_cap", Le(eta_c, 1 / (20 * L * K)), "repaired")),
+    ambiguities=(RANDOM_KINDS,),
+)
+
+# With any two step sizes. As both go to 0 and the rounds grow faster, this is client_share^2 sigma_G^2/mu^2, which a
+# pair of clients with L = mu attains; client_share = client_step/mean_step.
+_progress = mu * mean_step - (1 - q) * L * mu * eta_s**2 - 10 * q * L**2 * K**2 * eta_c**2
+SHARP = MAIN.edited(
+    "sharp",
+    "SAFARI, Theorem 5, with the exact floor",
+    title="SAFARI on strongly convex objectives: the exact floor of the clients' rounds as the step sizes go to 0",
+    terms=(
+        Term("initial", exp(-_progress * R) * distance**2),
+        Term("client_rounds", client_step**2 / mean_step * sigma_G**2 / (mu * _progress)),
+        Term("drift", 9 * q * K**2 * eta_c**2 * sigma_G**2 / _progress),
+        Term("server_noise", (1 - q) * eta_s**2 * sigma_s**2 / _progress),
+        Term("noise", (1 + 1 / m) * q * K * eta_c**2 * sigma**2 / _progress),
+    ),
+    hypotheses=(
+        Hypothesis("server_cap", Le(eta_s, 1 / (2 * L)), "repaired"),
+        Hypothesis("drift_cap", Le(eta_c, mu / (20 * L**2 * K)), "repaired"),
+    ),
+    ambiguities=(RANDOM_KINDS,),
+    choices={},
+)
+
+EDITIONS = (MAIN, APPENDIX, DERIVED, CORRECTED, SHARP)

@@ -1,9 +1,0 @@
-"""The proofs of FedAU (appendix B), display by display, and what they show."""
-
-from __future__ import annotations
-
-from ..steps import Step
-from . import corollary, intervals, rounds, theorems, weights
-
-STEPS: tuple[Step, ...] = (*rounds.ALL, *theorems.ALL, *intervals.ALL, *weights.ALL, *corollary.ALL)
-"""Every step in the paper's order; those that are not printed are beside those that they repair."""

@@ -1,9 +1,0 @@
-"""The proofs of FLICS-OPT (appendices B and C, display (7)), display by display, and what they show."""
-
-from __future__ import annotations
-
-from ..steps import Step
-from . import eq7, lemmas, repaired, thm1, thm2
-
-STEPS: tuple[Step, ...] = (*repaired.ALL, *lemmas.ALL, *thm1.ALL, *eq7.ALL, *thm2.ALL)
-"""Every step: first what the repaired statements rest on, which some printed displays use too."""

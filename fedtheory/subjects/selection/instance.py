@@ -1,0 +1,272 @@
+"""Instances of claims about a server's selection: a round, runs, a trace of availability, or answers, in files that
+anyone can replay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from ...claims.balls import Number, ball, evaluate_in_balls
+from ...claims.statement import Claim
+from ...functionals import (
+    LEAST_SQUARED_GRADIENT,
+    MEAN_SQUARED_GRADIENT,
+    POLICY_GAP,
+    POLICY_LIMIT,
+    RATIO_FAILURE,
+    Functional,
+)
+from ...quantities import QUANTITIES, check_values
+from ..entries import CHOSEN, Rationals, entry, indices, rational, rational_entry, rationals, shown, vector
+from .rounds import SelectionRound, State
+from .runs import SelectionRun
+from .traces import Answers, PolicyTrace, Trace
+
+Point = SelectionRound | SelectionRun | PolicyTrace | Answers
+
+STATED = (
+    "estimate_error", "least_participation", "descent_constant", "relative_error", "failure_probability",
+    "hidden_constant",
+)  # fmt: skip
+"""Quantities that a point does not fix: where a claim speaks of one, the instance states it."""
+
+LARGEST = {
+    SelectionRound: {"groups": 4, "local_steps": 30},
+    SelectionRun: {"groups": 2, "local_steps": 10**9, "rounds": 200},
+    PolicyTrace: {"groups": 4, "rounds": 40},
+    Answers: {"clients": 10**4, "rounds": 10**4},
+}
+"""What a point may have: exact arithmetic takes too long beyond."""
+
+LARGEST_ANSWERS = 10**4
+"""clients * rounds of ``Answers``."""
+
+LARGEST_AVAILABILITY = 5
+"""Clients of a group that are there, in a run."""
+
+
+def stated(statement: Claim) -> tuple[str, ...]:
+    """The quantities that an instance of the claim states.
+
+    >>> from fedtheory.papers.flics.statements.thm2 import MAIN
+    >>> stated(MAIN)
+    ('least_participation',)
+    """
+    needed = {*statement.quantities}
+    if statement.functional.name in ("aggregate_error", "scaled_inner_product"):  # they speak of epsilon^
+        needed |= {"estimate_error", "least_participation"}
+    elif statement.functional == RATIO_FAILURE:
+        needed |= {"relative_error"}
+    return tuple(name for name in STATED if name in needed)
+
+
+def kind_of(functional: Functional) -> type:
+    """The kind of point that a functional of scope "selection" is about."""
+    if functional in (LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT):
+        return SelectionRun
+    if functional in (POLICY_GAP, POLICY_LIMIT):
+        return PolicyTrace
+    return Answers if functional == RATIO_FAILURE else SelectionRound
+
+
+@dataclass(frozen=True)
+class SelectionInstance:
+    """A point with rational numbers, for one claim about selection.
+
+    Attributes:
+        claim: its ref.
+        point: of the kind that the claim is about.
+        constants: the values of ``stated``.
+    """
+
+    claim: str
+    point: Point
+    constants: Mapping[str, Fraction]
+
+    def check(self, statement: Claim) -> None:
+        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
+        if statement.functional.scope != "selection":
+            raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
+                             "allowed with such an instance is one about a selection")  # fmt: skip
+        kind, names = kind_of(statement.functional), stated(statement)
+        if not isinstance(self.point, kind):
+            raise ValueError(f"{statement.ref}: allowed is a {kind.__name__}, not a {type(self.point).__name__}")
+        for name in sorted(set(self.constants) ^ set(names)):
+            raise ValueError(f"constants: {name}: {statement.ref} states {', '.join(names) or 'none'}")
+        check_values(self.constants)
+        self._check_sizes(kind)
+        if kind is SelectionRun:
+            for name in ("local_lr", "global_lr"):
+                if (getattr(self.point, name) is None) != (name in statement.choices):
+                    rule = "left to the claim" if name in statement.choices else "a rational > 0"
+                    raise ValueError(f"{name} = {getattr(self.point, name) or CHOSEN}: allowed is {rule}")
+            if self.point.global_lr is not None and self.point.global_lr <= 0:
+                raise ValueError(f"global_lr = {self.point.global_lr}: allowed is a rational > 0")
+
+    def _check_sizes(self, kind: type) -> None:
+        for name, largest in LARGEST[kind].items():
+            size = len(self._weight) if name == "groups" else getattr(self.point, name)
+            if not 1 <= size <= largest:
+                raise ValueError(f"{name} = {shown(size)}: allowed is an integer from 1 to {largest}")
+        if kind is Answers:
+            if self.point.clients * self.point.rounds > LARGEST_ANSWERS:
+                raise ValueError(f"clients * rounds: allowed is at most {LARGEST_ANSWERS}")
+            if not 0 <= self.point.probability <= 1:
+                raise ValueError(f"probability = {self.point.probability}: allowed is a number in [0, 1]")
+        elif kind in (SelectionRun, PolicyTrace):
+            trace = self.point.trace
+            most = LARGEST_AVAILABILITY if kind is SelectionRun else 10**9
+            if len(trace.budget) > LARGEST[kind]["rounds"] or max(map(max, trace.availability)) > most:
+                raise ValueError(f"availability: allowed are at most {LARGEST[kind]['rounds']} rounds of at most "
+                                 f"{most} clients")  # fmt: skip
+
+    @property
+    def _weight(self) -> Rationals:
+        return self.point.weight if isinstance(self.point, SelectionRound) else self.point.trace.weight
+
+    def sides(
+        self, statement: Claim, reading: Mapping[str, str], convert: Callable[[Any], Any] = ball
+    ) -> tuple[Any, dict[str, Any]]:
+        """The left side under a reading, and all quantities that the instance fixes.
+
+        Runs are computed in the numbers of ``convert``, everything else exactly.
+        """
+        if not isinstance(self.point, SelectionRun):
+            left, values = self.point.sides(statement.functional, reading, self.constants)
+        else:
+            steps = self.steps(statement, convert)
+            left, values = self.point.sides(statement.functional, reading, steps, convert)
+        return left, values | dict(self.constants)
+
+    def steps(self, statement: Claim, convert: Callable[[Any], Any] = ball) -> dict[str, Any]:
+        """local_lr and global_lr of a run: the instance's, or what the claim chooses."""
+        fixed = self.point.fixed()
+        chosen = {name: convert(evaluate_in_balls(choice, fixed)) for name, choice in statement.choices.items()}
+        own = {name: getattr(self.point, name) for name in ("local_lr", "global_lr")}
+        return {name: chosen.get(name, value) for name, value in own.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """The instance as plain data; ``parse`` reads it back."""
+        constants = {name: str(self.constants[name]) for name in QUANTITIES if name in self.constants}
+        return {"claim": self.claim, "selection": _WRITERS[type(self.point)](self.point), "constants": constants}
+
+
+def parse_selection(data: Mapping[str, Any], statement: Claim) -> SelectionInstance:
+    """An instance from plain data, not yet checked against bounds of sizes.
+
+    Raises:
+        ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
+    """
+    point = _READERS[kind_of(statement.functional)](entry(data, "selection", dict))
+    return SelectionInstance(statement.ref, point, rationals(data, "constants"))
+
+
+def _texts(values: Rationals) -> list[str]:
+    return [str(value) for value in values]
+
+
+def _trace_json(trace: Trace) -> dict[str, Any]:
+    return {"group_weight": _texts(trace.weight), "availability": [list(row) for row in trace.availability],
+            "budget": _texts(trace.budget)}  # fmt: skip
+
+
+def _parse_trace(data: Mapping[str, Any]) -> Trace:
+    rows = entry(data, "availability", list)
+    counts = tuple(indices({"availability": row}, "availability") for row in rows)
+    return Trace(vector(data, "group_weight"), counts, vector(data, "budget"))
+
+
+def _federation_json(point: SelectionRound | SelectionRun) -> dict[str, Any]:
+    return {"curvature": str(point.curvature), "centres": _texts(point.centres),
+            "gradient_noise": str(point.gradient_noise)}  # fmt: skip
+
+
+def _parse_federation(data: Mapping[str, Any]) -> dict[str, Any]:
+    inner = entry(data, "federation", dict)
+    return {
+        "curvature": rational_entry(inner, "curvature"),
+        "centres": vector(inner, "centres"),
+        "gradient_noise": rational_entry(inner, "gradient_noise"),
+        "start": rational_entry(data, "start"),
+        "local_steps": entry(data, "local_steps", int),
+    }
+
+
+def _round_json(point: SelectionRound) -> dict[str, Any]:
+    states = [
+        {"probability": str(s.probability), "availability": list(s.availability), "rates": _texts(s.rates)}
+        for s in point.states
+    ]
+    return {
+        "group_weight": _texts(point.weight), "estimate": _texts(point.estimate), "states": states,
+        "federation": _federation_json(point), "start": str(point.start), "local_steps": point.local_steps,
+        "local_lr": str(point.local_lr),
+    }  # fmt: skip
+
+
+def _parse_round(data: Mapping[str, Any]) -> SelectionRound:
+    states = entry(data, "states", list)
+    if not all(isinstance(state, dict) for state in states) or len(states) > 100:
+        raise ValueError("states: allowed is a list of at most 100 objects")
+    parsed = tuple(
+        State(rational_entry(s, "probability"), indices(s, "availability"), vector(s, "rates")) for s in states
+    )
+    return SelectionRound(
+        weight=vector(data, "group_weight"), estimate=vector(data, "estimate"), states=parsed,
+        local_lr=rational_entry(data, "local_lr"), **_parse_federation(data),
+    )  # fmt: skip
+
+
+def _run_json(point: SelectionRun) -> dict[str, Any]:
+    steps = {name: CHOSEN if getattr(point, name) is None else str(getattr(point, name))
+             for name in ("local_lr", "global_lr")}  # fmt: skip
+    return {
+        **_trace_json(point.trace), "initial_estimate": str(point.initial_estimate),
+        "federation": _federation_json(point), "start": str(point.start), "local_steps": point.local_steps,
+        "rounds": point.rounds, **steps,
+    }  # fmt: skip
+
+
+def _parse_run(data: Mapping[str, Any]) -> SelectionRun:
+    steps = {name: entry(data, name, str) for name in ("local_lr", "global_lr")}
+    return SelectionRun(
+        trace=_parse_trace(data), initial_estimate=rational_entry(data, "initial_estimate"),
+        rounds=entry(data, "rounds", int), **_parse_federation(data),
+        **{name: None if text == CHOSEN else rational(name, text) for name, text in steps.items()},
+    )  # fmt: skip
+
+
+def _policy_json(point: PolicyTrace) -> dict[str, Any]:
+    return _trace_json(point.trace) | {"rounds": point.rounds}
+
+
+def _parse_policy(data: Mapping[str, Any]) -> PolicyTrace:
+    return PolicyTrace(_parse_trace(data), entry(data, "rounds", int))
+
+
+def _answers_json(point: Answers) -> dict[str, Any]:
+    return {"probability": str(point.probability), "clients": point.clients, "rounds": point.rounds}
+
+
+def _parse_answers(data: Mapping[str, Any]) -> Answers:
+    return Answers(rational_entry(data, "probability"), entry(data, "clients", int), entry(data, "rounds", int))
+
+
+_WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    SelectionRound: _round_json, SelectionRun: _run_json, PolicyTrace: _policy_json, Answers: _answers_json,
+}  # fmt: skip
+_READERS: dict[type, Callable[[Mapping[str, Any]], Point]] = {
+    SelectionRound: _parse_round, SelectionRun: _parse_run, PolicyTrace: _parse_policy, Answers: _parse_answers,
+}  # fmt: skip
+
+
+def finite(value: Number | float) -> bool:
+    """Whether a side or a quantity is a finite number."""
+    if isinstance(value, arb):
+        return bool(value.is_finite())
+    return isinstance(value, Fraction) or math.isfinite(value)

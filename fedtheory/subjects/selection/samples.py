@@ -1,0 +1,239 @@
+"""Searching claims about a server's selection: rounds, short runs, traces and answers with short rational numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from ...claims.balls import working_precision
+from ...claims.statement import Claim
+from ..found import Found, ratio
+from .instance import Point, SelectionInstance, finite, kind_of, stated
+from .rounds import SelectionRound, State
+from .runs import SelectionRun
+from .traces import Answers, PolicyTrace, Trace
+
+
+class Selections:
+    """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
+    or two groups of up to two), with estimates near and far off, one or two states of availability, one to six local
+    steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it stands."""
+
+    def __init__(self, statement: Claim) -> None:
+        self.statement = statement
+        draws: dict[type, Callable[[np.random.Generator], Point]] = {
+            SelectionRound: _round, SelectionRun: self._run, PolicyTrace: self._policy, Answers: _answers,
+        }  # fmt: skip
+        self._point = draws[kind_of(statement.functional)]
+
+    def structured(self) -> Iterator[SelectionInstance]:
+        """Nothing to look at first."""
+        return iter(())
+
+    def draw(self, rng: np.random.Generator) -> SelectionInstance:
+        """A random candidate."""
+        return self._instance(self._point(rng), rng)
+
+    def perturb(self, candidate: SelectionInstance, rng: np.random.Generator, size: float) -> SelectionInstance:
+        """A neighbour: numbers move by about ``size``; counts and weights stay."""
+        point, move = candidate.point, lambda value: _moved(value, rng, size)
+        if isinstance(point, SelectionRound):
+            states = tuple(
+                replace(s, rates=tuple(min(move(r), Fraction(a)) for r, a in zip(s.rates, s.availability, strict=True)))
+                for s in point.states
+            )
+            moved: Point = replace(
+                point, estimate=tuple(map(move, point.estimate)), states=states, local_lr=move(point.local_lr),
+                centres=tuple(map(move, point.centres)), start=move(point.start),
+                gradient_noise=move(point.gradient_noise),
+            )  # fmt: skip
+        elif isinstance(point, SelectionRun):
+            steps = {} if self.statement.choices else {
+                "local_lr": min(move(point.local_lr), _short(1 / point.curvature, math.floor)),
+                "global_lr": move(point.global_lr),
+            }  # fmt: skip
+            trace = replace(point.trace, budget=tuple(map(move, point.trace.budget)))
+            moved = replace(point, trace=trace, centres=tuple(map(move, point.centres)), start=move(point.start),
+                            gradient_noise=move(point.gradient_noise), **steps)  # fmt: skip
+        elif isinstance(point, PolicyTrace):
+            moved = replace(point, trace=replace(point.trace, budget=tuple(map(move, point.trace.budget))))
+        else:
+            moved = replace(point, probability=min(move(point.probability), Fraction(1)))
+        return self._instance(moved, rng)
+
+    def readings(self, found: Found) -> tuple[str, ...]:
+        """A find is one under the reading with the smallest ratio."""
+        return ("",)
+
+    def assess(self, candidate: SelectionInstance | None) -> tuple[Found, None] | None:
+        """Both sides, under the reading with the smallest ratio; ``None`` where a hypothesis fails under one: such a
+        candidate does not refute the claim under every reading."""
+        if candidate is None:
+            return None
+        found = []
+        with working_precision():
+            for reading in self.statement.readings():
+                result = self._assessed(candidate, reading)
+                if result is None:
+                    return None
+                found.append(result)
+        return min(found, key=lambda f: f.ratio), None
+
+    def _assessed(self, candidate: SelectionInstance, reading: dict[str, str]) -> Found | None:
+        try:
+            left, values = candidate.sides(self.statement, reading, float)
+        except ValueError:  # a group that can take part in no round
+            return None
+        statement = self.statement
+        needed = [name for name in statement.quantities if name not in statement.choices]
+        known = {name: float(values[name]) for name in needed}
+        if not all(map(math.isfinite, known.values())):
+            return None
+        bound = statement.evaluate(**known)
+        if bound.hypotheses_hold is not True or not np.isfinite(bound.value) or not finite(left):
+            return None
+        left = float(left)
+        size = float(ratio(left, bound.terms.values()))
+        rounds = int(values.get("rounds", 1))
+        return Found(candidate, candidate, known, rounds, left, float(bound.value), size)
+
+    def _instance(self, point: Point, rng: np.random.Generator) -> SelectionInstance | None:
+        constants = self._constants(point, rng)
+        return None if constants is None else SelectionInstance(self.statement.ref, point, constants)
+
+    def _constants(self, point: Point, rng: np.random.Generator) -> dict[str, Fraction] | None:
+        """Values of what the instance states, near what the hypotheses allow; ``None`` where they allow none."""
+        names, loose = stated(self.statement), Fraction(int(rng.integers(10, 14)), 10)
+        drawn: dict[str, Fraction] = {
+            "relative_error": _short(Fraction(10 ** rng.uniform(-2, 0.3))),
+            "failure_probability": _short(Fraction(10 ** rng.uniform(-3, -0.3))),
+            "hidden_constant": _number(rng),
+        }
+        if "least_participation" in names:
+            try:
+                drawn["least_participation"] = _least_participation(point) / loose
+            except ValueError:
+                return None
+            if drawn["least_participation"] == 0:
+                return None
+        if "estimate_error" in names:
+            drawn["estimate_error"] = self._error(point) * loose
+        if "descent_constant" in names:
+            room = self._room(point)
+            if room <= 0:
+                return None
+            drawn["descent_constant"] = room * Fraction(99, 100)
+        return {name: drawn[name] for name in names}
+
+    def _error(self, point: Point) -> Fraction:
+        """The largest estimate error, under any reading."""
+        if isinstance(point, SelectionRound):
+            return max(abs(a - b) for a, b in zip(point.participation, point.estimate, strict=True))
+        most = max(map(max, point.trace.availability))
+        return Fraction(max(most, point.initial_estimate))
+
+    def _room(self, point: Point) -> Fraction:
+        """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
+        concentration = sum(p**2 for p in point.trace.weight) * len(point.trace.weight)
+        moved = 1 / Fraction(point.rounds) if self.statement.choices else (
+            (point.curvature * point.local_steps * point.local_lr) ** 2
+        )  # fmt: skip
+        return Fraction(1, 2) - 15 * moved * concentration
+
+    def _run(self, rng: np.random.Generator) -> SelectionRun:
+        groups, rounds = int(rng.integers(1, 3)), int(rng.integers(1, 6))
+        trace = _trace(rng, groups, 2, int(rng.integers(1, 3)), full_start=True)
+        curvature, steps = _number(rng), int(rng.integers(1, 6))
+        local, server = None, None
+        if self.statement.choices:
+            rounds, steps = int(rng.integers(64, 68)), 1  # as the local step size needs
+            trace = _trace(rng, 1, 1, int(rng.integers(1, 3)), full_start=True)
+        else:
+            local = _short(Fraction(10 ** -float(rng.uniform(0.9, 3))) / (curvature * steps), math.floor)
+            server = _short(Fraction(10 ** -float(rng.uniform(0, 2))) / (curvature * steps * local), math.floor)
+        return SelectionRun(
+            trace, Fraction(1, 10), curvature, tuple(_signed(rng) for _ in trace.weight), _signed(rng),
+            _number(rng) if rng.random() < 0.4 else Fraction(0), steps, rounds, local, server,
+        )  # fmt: skip
+
+    def _policy(self, rng: np.random.Generator) -> PolicyTrace:
+        groups, given = int(rng.integers(1, 4)), int(rng.integers(1, 7))
+        return PolicyTrace(_trace(rng, groups, 4, given, full_start=False), given + int(rng.integers(0, 4)))
+
+
+def _least_participation(point: Point) -> Fraction:
+    return min(point.participation if isinstance(point, SelectionRound) else point.trace.long_term)
+
+
+def _round(rng: np.random.Generator) -> SelectionRound:
+    groups = int(rng.integers(1, 4))
+    states = tuple(_states(rng, groups))
+    s = [sum(state.probability * state.rates[j] for state in states) for j in range(groups)]
+    off = 0 if rng.random() < 0.2 else 10 ** rng.uniform(-2, 0.3)
+    estimate = tuple(max(_short(v * Fraction(math.exp(off * rng.standard_normal()))), Fraction(1, 1000)) for v in s)
+    if off == 0:
+        estimate = tuple(v or Fraction(1, 10) for v in s)
+    curvature, steps = _signed(rng) or Fraction(1), int(rng.integers(1, 7))
+    local = _short(Fraction(10 ** rng.uniform(-3, 0)) / (abs(curvature) * steps))
+    return SelectionRound(
+        _weights(rng, groups), estimate, states, curvature, tuple(_signed(rng) for _ in range(groups)), _signed(rng),
+        _number(rng) if rng.random() < 0.5 else Fraction(0), steps, local,
+    )  # fmt: skip
+
+
+def _states(rng: np.random.Generator, groups: int) -> Iterator[State]:
+    chance = Fraction(1) if rng.random() < 0.6 else Fraction(int(rng.integers(1, 10)), 10)
+    for probability in {chance, 1 - chance} - {0} if chance != Fraction(1, 2) else (chance, chance):
+        available = tuple(int(a) for a in rng.integers(0 if chance < 1 else 1, 4, groups))
+        rates = tuple(a * Fraction(int(rng.integers(1, 11)), 10) for a in available)
+        yield State(probability, available, rates)
+
+
+def _answers(rng: np.random.Generator) -> Answers:
+    clients, rounds = int(rng.integers(1, 4)), int(10 ** rng.uniform(0, 2))
+    probability = Fraction(1) if rng.random() < 0.1 else _short(Fraction(10 ** rng.uniform(-4, 0)))
+    return Answers(min(probability, Fraction(1)), clients, rounds)
+
+
+def _trace(rng: np.random.Generator, groups: int, most: int, rounds: int, full_start: bool) -> Trace:
+    """Availability and budgets; ``full_start`` often asks everyone in the first round, so that no estimate is 0."""
+    counts = [tuple(int(a) for a in rng.integers(0, most + 1, groups)) for _ in range(rounds)]
+    counts[-1] = tuple(max(a, 1) for a in counts[-1])
+    budgets = [_short(Fraction(float(rng.uniform(0.05, 1)) * groups * most)) for _ in counts]
+    if full_start and rng.random() < 0.7:
+        counts[0] = tuple(max(a, 1) for a in counts[0])
+        budgets[0] = Fraction(groups * most)
+    return Trace(_weights(rng, groups), tuple(counts), tuple(budgets))
+
+
+def _weights(rng: np.random.Generator, groups: int) -> tuple[Fraction, ...]:
+    parts = [Fraction(int(n)) for n in rng.integers(1, 8, groups)]
+    return tuple(part / sum(parts) for part in parts)
+
+
+def _short(value: Fraction, rounding: Callable[[Fraction], int] = round) -> Fraction:
+    """Two significant digits.
+
+    >>> _short(Fraction(2, 3)), _short(Fraction(12345))
+    (Fraction(67, 100), Fraction(12000, 1))
+    """
+    if value == 0:
+        return Fraction(0)
+    unit = Fraction(10) ** (math.floor(math.log10(abs(value))) - 1)
+    return rounding(value / unit) * unit
+
+
+def _number(rng: np.random.Generator) -> Fraction:
+    return _short(Fraction(10 ** rng.uniform(-1, 1)))
+
+
+def _signed(rng: np.random.Generator) -> Fraction:
+    return _number(rng) * int(rng.choice([-1, 0, 1], p=[0.4, 0.2, 0.4]))
+
+
+def _moved(value: Fraction, rng: np.random.Generator, size: float) -> Fraction:
+    return _short(value * Fraction(math.exp(size * rng.standard_normal())))
