@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..federations.constants import Constant
@@ -74,3 +75,33 @@ def evaluates_functional(*functionals: Functional) -> Callable[[FunctionalEvalua
         return evaluator
 
     return register
+
+
+def quantity(name: str, question: Question) -> Constant:
+    """The quantity, with how it is known.
+
+    Raises:
+        Unserved: the setting does not have it.
+    """
+    return _of(_QUANTITIES, name, "quantity", question)
+
+
+def left(functional: Functional, question: Question) -> Any:
+    """The functional's value: E of what it names, one number or one for each of the question's rounds.
+
+    Raises:
+        Unserved: the setting does not have it.
+    """
+    return _of(_FUNCTIONALS, functional.name, "functional", question)
+
+
+def _of(known: Mapping[str, Callable[[Question], Any]], name: str, kind: str, question: Question) -> Any:
+    for module in MODULES:
+        import_module(f".{module}", __package__)
+    if name not in known:
+        raise Unserved(f"{kind} {name}: no evaluator knows it; state its value, or give one that computes it")
+    return known[name](question)
+
+
+MODULES: tuple[str, ...] = ()
+"""The modules of this package whose evaluators are registered."""
