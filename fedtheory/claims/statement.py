@@ -92,6 +92,7 @@ class Claim:
         ambiguities: where readings branch; one that has a single option fixes it.
         choices: quantities that the statement chooses, such as a corollary's step size.
         rates: the printed O(.) of a corollary whose terms carry the constants that the O(.) hides.
+        letters: its paper's, LaTeX by the name of a quantity; the paper writes them in.
     """
 
     id: str
@@ -105,6 +106,7 @@ class Claim:
     ambiguities: tuple[Ambiguity, ...] = ()
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     rates: tuple[Term, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
 
     @property
     def ref(self) -> str:

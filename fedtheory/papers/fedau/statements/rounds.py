@@ -105,4 +105,6 @@ LEMMA_B_5_1 = LEMMA_B_3_3.edited(
     title="The decrease of the objective in one round", terms=_descent(delta, W),
 )  # fmt: skip
 
-EDITIONS = (LEMMA_B_3_1, LEMMA_B_3_1_SHARP, LEMMA_B_3_2, LEMMA_B_3_2_SHARP, LEMMA_B_3_3, LEMMA_B_5_1)
+THEOREM_1 = (LEMMA_B_3_1, LEMMA_B_3_1_SHARP, LEMMA_B_3_2, LEMMA_B_3_2_SHARP, LEMMA_B_3_3)
+THEOREM_2 = (LEMMA_B_5_1,)
+EDITIONS = (*THEOREM_1, *THEOREM_2)

@@ -149,4 +149,6 @@ EQ_83 = EQ_77.edited(
     assumptions=assumptions(*STRONGLY_CONVEX),
 )
 
-EDITIONS = (EQ_28, EQ_50, EQ_58, EQ_65, EQ_77, EQ_83)
+NONCONVEX = (EQ_28, EQ_50)
+CONVEX = (EQ_58, EQ_65, EQ_77, EQ_83)
+EDITIONS = (*NONCONVEX, *CONVEX)
