@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from functools import cache
 
@@ -76,7 +77,12 @@ def algorithm_of(claim: Claim) -> str | None:
 
 
 def _of(all_papers: Iterable[Paper]) -> Library:
-    usable = [paper for paper in all_papers if not _failure(paper)]
+    usable = []
+    for paper in all_papers:
+        if failure := _failure(paper):
+            warnings.warn(f"the proofs of paper {paper.name!r} are left out: {failure}", stacklevel=3)
+        else:
+            usable.append(paper)
     return Library(
         (step for paper in usable for step in paper.steps),
         (derivation for paper in usable for derivation in paper.derivations),

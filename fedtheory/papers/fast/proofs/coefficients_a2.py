@@ -8,24 +8,8 @@ import sympy
 
 from ....proof.regions import Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from ....proof.steps import Cap, Step
-from .tables import (
-    G1,
-    G2,
-    G3,
-    K,
-    L,
-    coefficient_step,
-    eta,
-    h,
-    half,
-    m,
-    mu,
-    n,
-    q,
-    setting,
-    sigma_G,
-    z,
-)  # fmt: skip
+from ....proof.write import coefficient_step
+from .tables import G1, G2, G3, K, L, eta, h, half, m, mu, n, q, setting, sigma_G, z
 
 squared_z = sympy.Symbol("squared_step")  # z^2, where a printed cap on z is irrational
 _noise_rate = (q * n + (1 - q) * m) / (m * n)  # = h, as printed

@@ -8,7 +8,8 @@ import sympy
 
 from ....proof.regions import Region, at_least, capped, count, equal, interval, positive, region
 from ....proof.steps import Cap, Step
-from .tables import K, L, coefficient_step, eta, m, mu, n, q, setting, sigma_G, z
+from ....proof.write import coefficient_step
+from .tables import K, L, eta, m, mu, n, q, setting, sigma_G, z
 
 _noise_rate = (q * n + (1 - q) * m) / (m * n)  # = h, as printed
 

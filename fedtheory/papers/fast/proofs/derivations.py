@@ -7,29 +7,8 @@ import sympy
 from ....proof.derivations import Derivation
 from .lemmas import CONVEX_STEP, DRIFT_CAP
 from .tables import (
-    K,
-    L,
-    R,
-    arbitrary,
-    cohort,
-    d,
-    decrease,
-    displacement,
-    epsilon,
-    eta,
-    full,
-    gradient,
-    h,
-    m,
-    mu,
-    n,
-    p,
-    perturbation,
-    q,
-    sigma,
-    sigma_G,
-    z,
-    zeta,
+    K, L, R, arbitrary, cohort, d, decrease, displacement, epsilon, eta, full, gradient, h, m, mu, n, p, perturbation,
+    q, sigma, sigma_G, z, zeta,
 )  # fmt: skip
 
 _NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")

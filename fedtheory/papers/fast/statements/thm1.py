@@ -8,22 +8,8 @@ from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
 from .common import (
-    COHORT_DRAW,
-    COHORT_IS_A_SET,
-    NONCONVEX,
-    RANDOM_SNAPSHOTS,
-    SNAPSHOT_RULE,
-    K,
-    L,
-    R,
-    assumptions,
-    eta,
-    inverse_cohort,
-    least,
-    m,
-    n,
-    q,
-    z,
+    COHORT_DRAW, COHORT_IS_A_SET, NONCONVEX, RANDOM_SNAPSHOTS, SNAPSHOT_RULE, K, L, R, assumptions, eta,
+    inverse_cohort, least, m, n, q, z,
 )  # fmt: skip
 
 sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")

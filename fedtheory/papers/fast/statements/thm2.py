@@ -17,21 +17,8 @@ from ....claims.statement import Claim, Hypothesis, Term
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
 from .common import (
-    COHORT_DRAW,
-    COHORT_IS_A_SET,
-    RANDOM_SNAPSHOTS,
-    SNAPSHOT_RULE,
-    STRONGLY_CONVEX,
-    K,
-    L,
-    R,
-    assumptions,
-    eta,
-    inverse_cohort,
-    least,
-    m,
-    n,
-    q,
+    COHORT_DRAW, COHORT_IS_A_SET, RANDOM_SNAPSHOTS, SNAPSHOT_RULE, STRONGLY_CONVEX, K, L, R, assumptions, eta,
+    inverse_cohort, least, m, n, q,
 )  # fmt: skip
 
 mu, sigma, sigma_G, distance = symbols("strong_convexity", "gradient_noise", "dissimilarity", "initial_distance")

@@ -8,30 +8,8 @@ from ....proof.derivations import Derivation
 from .eq7 import ABOVE, BELOW, VARIANCE, failure, hat, n, p, r, s, t
 from .eq7 import epsilon as relative_error
 from .tables import (
-    G,
-    K,
-    L,
-    M,
-    P,
-    T,
-    c,
-    delta,
-    drift,
-    epsilon,
-    eta,
-    eta_L,
-    gap,
-    gradient,
-    inflation,
-    proxy,
-    pseudogradient,
-    r_min,
-    s_min,
-    sigma,
-    sigma_G,
-    spread,
-    worst,
-    z,
+    G, K, L, M, P, T, c, delta, drift, epsilon, eta, eta_L, gap, gradient, inflation, proxy, pseudogradient, r_min,
+    s_min, sigma, sigma_G, spread, worst, z,
 )  # fmt: skip
 
 length, mean_update, state_update = sympy.symbols("mean_update_length squared_mean_update squared_state_update")

@@ -7,30 +7,8 @@ from sympy import Le, Rational, sqrt
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
 from .common import (
-    ESTIMATES,
-    LEAST_PARTICIPATION,
-    LINE_14,
-    LOCAL_CAP,
-    UNDIVIDED,
-    G,
-    K,
-    L,
-    M,
-    P,
-    T,
-    assumptions,
-    c,
-    drift,
-    eta,
-    eta_L,
-    gap,
-    inflation,
-    mismatch,
-    proxy,
-    rate_spread,
-    sigma,
-    sigma_G,
-    spread,
+    ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, P, T, assumptions, c, drift, eta, eta_L,
+    gap, inflation, mismatch, proxy, rate_spread, sigma, sigma_G, spread,
 )  # fmt: skip
 
 COUNTS = Ambiguity("counts", ("received", "planned"), "s^ counts answers in line 7, and the rates in display (6)")

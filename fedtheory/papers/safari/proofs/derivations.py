@@ -7,36 +7,8 @@ import sympy
 from ....proof.derivations import Derivation
 from .repaired5 import FLOOR, PROGRESS
 from .tables import (
-    G1,
-    G2,
-    K,
-    L,
-    R,
-    bias,
-    client_cost,
-    d,
-    decrease,
-    drift,
-    eta,
-    eta_s,
-    excess,
-    gradient,
-    least_G1,
-    least_G2,
-    least_ratio,
-    m,
-    mu,
-    noise,
-    pseudogradient,
-    q,
-    rate,
-    server,
-    sigma,
-    sigma_s,
-    tied_rate,
-    w,
-    z,
-    zeta,
+    G1, G2, K, L, R, bias, client_cost, d, decrease, drift, eta, eta_s, excess, gradient, least_G1, least_G2,
+    least_ratio, m, mu, noise, pseudogradient, q, rate, server, sigma, sigma_s, tied_rate, w, z, zeta,
 )  # fmt: skip
 
 _SERVER = ("smoothness", "server_noise")

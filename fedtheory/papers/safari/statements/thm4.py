@@ -15,29 +15,8 @@ from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import AVERAGE_SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
-    KINDS,
-    LOCAL_INDEX,
-    MEANT_STEP_CAP,
-    NONCONVEX,
-    RANDOM_KINDS,
-    ROOT,
-    STEP_CAP,
-    SUM_OF_THE_PROOF,
-    SUM_OVER_ROUNDS,
-    K,
-    L,
-    R,
-    assumptions,
-    client_step,
-    eta_c,
-    eta_s,
-    m,
-    mean_step,
-    q,
-    sigma,
-    sigma_G,
-    sigma_s,
-    zeta,
+    KINDS, LOCAL_INDEX, MEANT_STEP_CAP, NONCONVEX, RANDOM_KINDS, ROOT, STEP_CAP, SUM_OF_THE_PROOF, SUM_OVER_ROUNDS, K,
+    L, R, assumptions, client_step, eta_c, eta_s, m, mean_step, q, sigma, sigma_G, sigma_s, zeta,
 )  # fmt: skip
 
 G1, G2 = symbols("peak_server_gradient", "peak_arbitrary_pseudogradient")

@@ -15,24 +15,8 @@ from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
 from .common import (
-    RANDOM_KINDS,
-    SERVER_CAP,
-    STRONGLY_CONVEX,
-    K,
-    L,
-    R,
-    assumptions,
-    client_step,
-    distance,
-    eta_c,
-    eta_s,
-    m,
-    mean_step,
-    mu,
-    q,
-    sigma,
-    sigma_G,
-    sigma_s,
+    RANDOM_KINDS, SERVER_CAP, STRONGLY_CONVEX, K, L, R, assumptions, client_step, distance, eta_c, eta_s, m, mean_step,
+    mu, q, sigma, sigma_G, sigma_s,
 )  # fmt: skip
 
 least, peak = symbols("least_client_progress", "peak_client_progress")
