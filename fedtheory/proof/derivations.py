@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import sympy
 
 from .. import functionals
+from ..claims.readings import check_options
 from ..claims.statement import Claim
 from ..functionals import Functional
 from .domain import bare
@@ -45,6 +46,10 @@ class Derivation:
     algorithm: str = ""
     left_side: sympy.Expr | None = None
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in self.readings:
+            check_options(name, self.options(name))
 
     def options(self, name: str) -> tuple[str, ...] | None:
         """The options of an ambiguity under which it holds; ``None`` if it says nothing of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 
+from ....claims import readings
 from ....proof.derivations import Derivation
 from .lemmas import CONVEX_STEP, DRIFT_CAP
 from .tables import (
@@ -13,10 +14,14 @@ from .tables import (
 
 _NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
 _CONVEX = (*_NONCONVEX, "strong_convexity")
-_DISTINCT = {"uniform cohort": "without replacement"}
-_MIXED = {**_DISTINCT, "snapshots": "probability"}
-_AVERAGED = {**_MIXED, "average": "r = 0..R-1"}
-_PRINTED_THEOREM_1 = {**_AVERAGED, "local gradients": "k = 0..K-1", "q-condition": "product"}
+_DISTINCT = {readings.UNIFORM_COHORT: readings.WITHOUT_REPLACEMENT}
+_MIXED = {**_DISTINCT, readings.SNAPSHOTS: readings.PROBABILITY}
+_AVERAGED = {**_MIXED, readings.AVERAGE: readings.FROM_ROUND_0}
+_PRINTED_THEOREM_1 = {
+    **_AVERAGED,
+    readings.LOCAL_GRADIENTS: readings.FROM_STEP_0,
+    readings.Q_CONDITION: readings.PRODUCT,
+}
 
 _one_round = ("one_round", 1 - R)
 _snapshot = ("snapshot_round", q - 1)

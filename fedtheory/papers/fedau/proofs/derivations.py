@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import sympy
 
+from ....claims import readings
 from ....proof.derivations import Derivation
 from ....proof.domain import bare
 from ....quantities import symbols
@@ -17,10 +18,10 @@ from .tables import (
 
 _NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
 _BOUNDED = (*_NONCONVEX, "gradient_bound")
-_OF_THE_ROUND = {"conditioning": "weights of round t"}
-_SUMMED = {"average": "r = 0..R-1"}
-_GIVEN = {**_SUMMED, "weights": "given"}
-_EITHER = {"condition": ("given an interval", "in expectation")}
+_OF_THE_ROUND = {readings.CONDITIONING: readings.OF_THE_ROUND}
+_SUMMED = {readings.AVERAGE: readings.FROM_ROUND_0}
+_GIVEN = {**_SUMMED, readings.WEIGHTS: readings.GIVEN}
+_EITHER = {readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}
 
 _one_round = ("one_round", 1 - T)
 _local_cap = ("local_cap", 1 - 15 * z)
@@ -185,7 +186,8 @@ LOGARITHMIC_CUTOFF = (
     Derivation("Corollary 4", functional="average_squared_gradient", steps=("fedau.cor4",),
                right_side=35 * _leading + 12 * _chosen_away * _lemma + 32 * L * F / T + 432 * L * F * Q / (N * T)
                    + 20 * (sigma**2 / I + 6 * delta**2) / T,
-               needs=(_two_rounds,), assumptions=_BOUNDED, readings={**_SUMMED, "Q": "a bound known beforehand"},
+               needs=(_two_rounds,), assumptions=_BOUNDED,
+               readings=_SUMMED | {readings.SCALE: readings.KNOWN_BEFOREHAND},
                proves=("fedau.cor4@main",), choices=CHOSEN),
     Derivation("Corollary 4, repaired", functional="average_squared_gradient", steps=("fedau.cor4.corrected",),
                right_side=sympy.Rational(70, 3) * _leading_before + 8 * _chosen_away * _lemma
@@ -198,7 +200,7 @@ VALUES = (
     Derivation("the interval of nearly optimal weights", functional="squared_weight_error", steps=("fedau.asm5",),
                right_side=sympy.Rational(1, 81),
                needs=(("from_below", omega - 8 / (9 * p)), ("from_above", 10 / (9 * p) - omega)),
-               readings={"fractions": "8/(9 p_n)"}, proves=("fedau.asm5.interval@main",),
+               readings={readings.FRACTIONS: readings.BELOW_THE_LINE}, proves=("fedau.asm5.interval@main",),
                left_side=(p * omega - 1) ** 2),
     Derivation("Q for known probabilities", functional="known_scale",
                steps=("fedau.known_scale", "fedau.equiprobable"), proves=("fedau.appA_3.scale@main",)),

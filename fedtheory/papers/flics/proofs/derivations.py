@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 
+from ....claims import readings
 from ....proof.derivations import Derivation
 from .eq7 import ABOVE, BELOW, VARIANCE, failure, hat, n, p, r, s, t
 from .eq7 import epsilon as relative_error
@@ -19,9 +20,9 @@ price_drift, rate_spread = sympy.symbols("price_drift rate_spread")
 _noise = ("gradient_noise",)
 _bounded = ("gradient_noise", "local_gradient_bound")
 _smooth = ("smoothness", *_bounded)
-_UNDIVIDED = {"line 14": "not divided"}
-_PLANNED = _UNDIVIDED | {"counts": "planned", "start": ("forgotten", "counted")}
-_LEAST = _PLANNED | {"minimum": "t = 0..T-1"}
+_UNDIVIDED = {readings.LINE_14: readings.NOT_DIVIDED}
+_PLANNED = _UNDIVIDED | {readings.COUNTS: readings.PLANNED, readings.START: (readings.FORGOTTEN, readings.COUNTED)}
+_LEAST = _PLANNED | {readings.MINIMUM: readings.FROM_T_0}
 _estimates = (("estimates", epsilon - worst), ("least_participation", s_min - r_min))
 _local_cap = ("local_cap", 1 - 8 * z)
 _floors = sigma**2 + 6 * K * sigma_G**2
@@ -48,7 +49,7 @@ _in_theorem_1 = (*_smooth, "dissimilarity")
 PRINTED = (
     Derivation("(24) to (23), as printed", functional="aggregate_error", steps=(*_STEPS_4, "flics.4.factor"),
                right_side=sympy.Integer(0), needs=_estimates, assumptions=_noise,
-               readings=_UNDIVIDED | {"factor": "epsilon^"}, proves=("flics.lemma4@main",)),
+               readings=_UNDIVIDED | {readings.FACTOR: readings.EPSILON}, proves=("flics.lemma4@main",)),
     Derivation("(26), as printed", functional="scaled_inner_product",
                steps=("flics.5.definition", "flics.5.lemma4", "flics.5.statement", "flics.5.fifteen"),
                right_side=inflation * eta_L * K / 2 * (1 + 30 * z**2 * M * P) * gradient**2
@@ -64,8 +65,8 @@ PRINTED = (
                    "flics.7.noise", "flics.7.last"),
                right_side=inflation**2 * eta_L**2 * K * sigma**2 * P + eta_L**2 * inflation**2 * pseudogradient
                    + eta_L**2 * (sigma**2 + G**2) * spread,
-               needs=_estimates, assumptions=_bounded, readings=_UNDIVIDED | {"local gradients": "k = 0..K-1"},
-               proves=("flics.lemma7@main",)),
+               needs=_estimates, assumptions=_bounded,
+               readings=_UNDIVIDED | {readings.LOCAL_GRADIENTS: readings.FROM_STEP_0}, proves=("flics.lemma7@main",)),
     Derivation("(9) to Theorem 1, as printed", functional="least_squared_gradient", steps=_STEPS_1,
                right_side=_right_1, needs=_needs_1, assumptions=_in_theorem_1, readings=_LEAST,
                proves=("flics.thm1@main", "flics.thm1@appendix")),
@@ -77,7 +78,7 @@ PRINTED = (
                proves=("flics.eq7.e@main",)),
     Derivation("(11) to (22), as printed", functional="policy_limit",
                steps=("flics.2.12_lower", "flics.2.14_no_solution", "flics.2.end"), right_side=sympy.Integer(0),
-               needs=(("least_participation", s_min - r_min),), readings={"sigma_T": "the policy's objective"},
+               needs=(("least_participation", s_min - r_min),), readings={readings.SIGMA_T: readings.OF_THE_POLICY},
                proves=("flics.thm2@main",)),
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 
+from ....claims import readings
 from ....proof.derivations import Derivation
 from .repaired5 import FLOOR, PROGRESS
 from .tables import (
@@ -15,10 +16,11 @@ _SERVER = ("smoothness", "server_noise")
 _CLIENTS = ("smoothness", "gradient_noise", "dissimilarity")
 _NONCONVEX = (*_CLIENTS, "server_noise")
 _CONVEX = (*_NONCONVEX, "strong_convexity")
-_EITHER = ("exact shares", "probability")
-_SUMMED = {"average": "r = 0..R-1", "kinds of rounds": _EITHER}
-_RANDOM = {"kinds of rounds": "probability"}
-_MEANT_ROOT = {"root": "root of 30"}
+_EITHER = (readings.EXACT_SHARES, readings.PROBABILITY)
+_SUMMED = {readings.AVERAGE: readings.FROM_ROUND_0, readings.KINDS_OF_ROUNDS: _EITHER}
+_RANDOM = {readings.KINDS_OF_ROUNDS: readings.PROBABILITY}
+_MEANT_ROOT = {readings.ROOT: readings.ROOT_OF_30}
+_IN_THEOREM_4 = _SUMMED | _MEANT_ROOT | {readings.LOCAL_GRADIENTS: readings.FROM_STEP_0}
 
 _one_round, _server_round, _client_round = ("one_round", 1 - R), ("server_round", -q), ("client_round", q - 1)
 _tie_4 = ("tie", -((K * eta - 2 * eta_s) ** 2))
@@ -61,16 +63,15 @@ NONCONVEX = (
                steps=(*_STEPS_50, "s4.53", "s4.55_squared_step", "s4.54_minima"), right_side=_right_53(noise),
                needs=(_tie_4, _cap_21, _condition(least_G1, least_G2, 0), ("one_noise", sigma - sigma_s)),
                assumptions=_NONCONVEX,
-               readings=_SUMMED | _MEANT_ROOT | {"local gradients": "k = 0..K-1", "q-condition": ("product",
-                   "product with 2 L eta_s", "quotient", "quotient with 2 L eta_s")},
+               readings=_IN_THEOREM_4 | {readings.Q_CONDITION: (
+                   readings.PRODUCT, readings.PRODUCT_ETA_S, readings.QUOTIENT, readings.QUOTIENT_ETA_S)},
                proves=("safari.thm4@submission", "safari.cor1.c@submission")),
     Derivation("(25) to (55)", functional="average_squared_gradient",
                steps=(*_STEPS_50, "s4.53", "s4.54_squares_replaced_by_their_maximum", "s4.55_quotient",
                    "s4.55_squared_step"),
                right_side=_right_53(server), needs=(_tie_4, _cap_21, _condition(G1, G2, eta_s)),
                assumptions=_NONCONVEX,
-               readings=_SUMMED | _MEANT_ROOT | {"local gradients": "k = 0..K-1",
-                   "q-condition": "product with 2 L eta_s"},
+               readings=_IN_THEOREM_4 | {readings.Q_CONDITION: readings.PRODUCT_ETA_S},
                proves=("safari.thm4@main", "safari.thm4@appendix", "safari.cor1.a@main", "safari.cor1.b@main",
                    "safari.cor1.c@main")),
     Derivation("Theorem 4, repaired", functional="average_squared_gradient", steps=(*_STEPS_50, "thm4.corrected"),
@@ -82,7 +83,7 @@ NONCONVEX = (
                    + (1 - q) * L * eta_s**2 * server + (2 / m
                    + sympy.Rational(21, 10)) * q * L * K * eta**2 * noise) / _progress_4,
                needs=(("cap_42", 1 - 42 * z), ("server_cap", 1 - 2 * w)), assumptions=_NONCONVEX,
-               readings={"average": "r = 0..R-1", **_RANDOM}, proves=("safari.thm4@sharp",)),
+               readings={readings.AVERAGE: readings.FROM_ROUND_0, **_RANDOM}, proves=("safari.thm4@sharp",)),
 )  # fmt: skip
 
 # Theorem 5 --------------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ CONVEX = (
     Derivation("(56) to (85), as printed", functional="final_squared_distance",
                steps=(*_STEPS_83, "s5.83_gain", "s5.83_every_round", *_RECURSION), right_side=_many,
                needs=(_tie_5, _eight, _decay, ("q_condition", _gain - q * (_gain + _cost - 4 / mu * least_ratio))),
-               assumptions=_CONVEX, readings={**_RANDOM, "q-condition": "product"},
+               assumptions=_CONVEX, readings={**_RANDOM, readings.Q_CONDITION: readings.PRODUCT},
                proves=("safari.thm5@main", "safari.thm5@appendix", "safari.cor2@main")),
     Derivation("Theorem 5, repaired", functional="final_squared_distance",
                steps=("thm5.corrected.round", *_RECURSION), right_side=_many + q * (2 * eta * K / mu) * bias / rate,

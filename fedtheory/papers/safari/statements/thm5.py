@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from sympy import Le, exp
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
@@ -22,8 +23,8 @@ from .common import (
 least, peak = symbols("least_client_progress", "peak_client_progress")
 
 Q_CONDITION = Ambiguity(
-    "q-condition",
-    ("quotient", "product"),
+    readings.Q_CONDITION,
+    (readings.QUOTIENT, readings.PRODUCT),
     "the proof derives the condition before dividing by numbers whose signs it does not settle",
 )
 
@@ -44,7 +45,7 @@ def _q_conditions(cost, gain) -> tuple[Hypothesis, ...]:
             name,
             Le(q, 1 / (1 + (cost - 4 / mu * ratio) / gain)),
             "Theorem 5; G_3 and G_4 after it",
-            alternatives={"product": Le(q * (gain + cost - 4 / mu * ratio), gain)},
+            alternatives={readings.PRODUCT: Le(q * (gain + cost - 4 / mu * ratio), gain)},
         )
 
     return at("q_condition", least), at("q_condition_at_peak", peak)
