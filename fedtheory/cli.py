@@ -151,8 +151,9 @@ def prove(
     """Decide every step of a claim's proof, in the paper's order; exit status 1 if the proof is not complete."""
     from .evidence.scorecard import write_json
     from .papers import claim
-    from .proof.chains import prove as decide
-    from .proof.published import chain_data, reverify
+    from .papers.certificates import reverify
+    from .papers.proofs import prove as decide
+    from .proof.certificates import chain_data
     from .proof.text import describe, lines
 
     statement = claim(ref)
@@ -280,7 +281,7 @@ def verify(
     from .evidence.cache import Cache
     from .evidence.work import run_all
     from .papers import index
-    from .proof.published import publish
+    from .papers.certificates import publish
     from .report import theorems
     from .subjects.instance import read_json
 

@@ -31,6 +31,7 @@ class Functional:
             ``squared_gradient`` |grad F(x_r)|^2.
         average: of a run or of weights: whether it is averaged over rounds, instead of taken at the last one.
         expression: of values: the left side itself.
+        algorithm: the only one of which it speaks; "" where it is the same for all.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Functional:
     observable: str = ""
     average: bool = False
     expression: sympy.Expr | None = None
+    algorithm: str = ""
 
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")
@@ -103,19 +105,19 @@ AVERAGE_SQUARED_WEIGHTED_GRADIENT = Functional(
     "average_squared_weighted_gradient",
     "mean over the rounds t = 0..T-1 of E|grad h(x_t)|^2, h = sum of p_n omega_n F_n / sum of p_n omega_n",
     SQUARED_SLOPE, r"\frac{1}{T}\sum_{t=0}^{T-1}\mathbb{E}\|\nabla h(\mathbf{x}_t)\|^2",
-    observable="squared_weighted_gradient", average=True,
+    observable="squared_weighted_gradient", average=True, algorithm="fedau",
 )  # fmt: skip
 WEIGHTED_DIVERGENCE = Functional(
     "weighted_divergence", "max over clients of |grad F_n(x_0) - grad f~(x_0)|^2", SQUARED_SLOPE,
-    r"\|\nabla F_n(\mathbf{x})-\nabla\tilde{f}(\mathbf{x})\|^2", scope="round",
+    r"\|\nabla F_n(\mathbf{x})-\nabla\tilde{f}(\mathbf{x})\|^2", scope="round", algorithm="fedau",
 )  # fmt: skip
 LOCAL_DRIFT = Functional(
     "local_drift", "max over clients n and steps i of E|y_i - x_0|^2", SQUARED_LENGTH,
-    r"\mathbb{E}_t\|\mathbf{y}_{t,i}^n-\mathbf{x}_t\|^2", scope="round",
+    r"\mathbb{E}_t\|\mathbf{y}_{t,i}^n-\mathbf{x}_t\|^2", scope="round", algorithm="fedau",
 )  # fmt: skip
 WEIGHTED_INCREASE = Functional(
     "weighted_increase", "E f~(x_1) - f~(x_0)", OBJECTIVE,
-    r"\mathbb{E}_t[\tilde{f}(\mathbf{x}_{t+1})]-\tilde{f}(\mathbf{x}_t)", scope="round",
+    r"\mathbb{E}_t[\tilde{f}(\mathbf{x}_{t+1})]-\tilde{f}(\mathbf{x}_t)", scope="round", algorithm="fedau",
 )  # fmt: skip
 
 # Of the weights omega_t of FedAU's Algorithm 2, rounds t = 0..T-1, for clients n that take part independently, each
@@ -123,27 +125,38 @@ WEIGHTED_INCREASE = Functional(
 AVERAGE_WEIGHT_ERROR = Functional(
     "average_weight_error", "mean over clients and rounds of E[(p_n omega_t - 1)^2]", DIMENSIONLESS,
     r"\frac{1}{NT}\sum_{t=0}^{T-1}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights", average=True,
+    algorithm="fedau",
 )  # fmt: skip
 ROUND_WEIGHT_ERROR = Functional(
     "round_weight_error", "mean over clients of E[(p_n omega_t - 1)^2] in the last round", DIMENSIONLESS,
-    r"\frac{1}{N}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights",
+    r"\frac{1}{N}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights", algorithm="fedau",
 )  # fmt: skip
 INTERVAL_MEAN = Functional(
-    "interval_mean", "mean over clients of E[S]", DIMENSIONLESS, r"\mathbb{E}[S_n]", scope="weights"
+    "interval_mean", "mean over clients of E[S]", DIMENSIONLESS, r"\mathbb{E}[S_n]", scope="weights", algorithm="fedau"
 )
 NEGATED_INTERVAL_MEAN = Functional(
-    "negated_interval_mean", "-(mean over clients of E[S])", DIMENSIONLESS, r"-\mathbb{E}[S_n]", scope="weights"
+    "negated_interval_mean",
+    "-(mean over clients of E[S])",
+    DIMENSIONLESS,
+    r"-\mathbb{E}[S_n]",
+    scope="weights",
+    algorithm="fedau",
 )
 INTERVAL_VARIANCE = Functional(
-    "interval_variance", "mean over clients of Var[S]", DIMENSIONLESS, r"\mathrm{Var}[S_n]", scope="weights"
+    "interval_variance",
+    "mean over clients of Var[S]",
+    DIMENSIONLESS,
+    r"\mathrm{Var}[S_n]",
+    scope="weights",
+    algorithm="fedau",
 )
 NEGATED_INTERVAL_VARIANCE = Functional(
     "negated_interval_variance", "-(mean over clients of Var[S])", DIMENSIONLESS, r"-\mathrm{Var}[S_n]",
-    scope="weights",
+    scope="weights", algorithm="fedau",
 )  # fmt: skip
 LONG_RUN_BIAS = Functional(
     "long_run_bias", "mean over clients of (p_n E[S] - 1)^2", DIMENSIONLESS,
-    r"\frac{1}{N}\sum_{n=1}^N(1-p_n)^{2K}", scope="weights",
+    r"\frac{1}{N}\sum_{n=1}^N(1-p_n)^{2K}", scope="weights", algorithm="fedau",
 )  # fmt: skip
 
 
@@ -151,49 +164,56 @@ LONG_RUN_BIAS = Functional(
 # participation. Delta is the aggregated update of a round, vbar = sum_j p_j v_j the mean one, S_j how many answer.
 AGGREGATE_ERROR = Functional(
     "aggregate_error", "|E Delta - factor vbar|, factor as Lemma 4 has it", LENGTH,
-    r"\big\|\mathbb{E}[\Delta^t]-(1+\hat\epsilon)\bar{\mathbf{v}}^{t+1}\big\|", scope="selection",
+    r"\big\|\mathbb{E}[\Delta^t]-(1+\hat\epsilon)\bar{\mathbf{v}}^{t+1}\big\|", scope="selection", algorithm="flics",
 )  # fmt: skip
 AGGREGATE_BIAS = Functional(
     "aggregate_bias", "|E Delta - vbar|", LENGTH, r"\big\|\mathbb{E}[\Delta^t]-\bar{\mathbf{v}}^{t+1}\big\|",
-    scope="selection",
+    scope="selection", algorithm="flics",
 )  # fmt: skip
 SCALED_INNER_PRODUCT = Functional(
     "scaled_inner_product", "<grad F(x_0), E Delta + epsilon^ local_lr local_steps grad F(x_0)>", OBJECTIVE,
     r"\big\langle\nabla f(\bar{\mathbf{w}}^t),\mathbb{E}_t[\Delta^{t+1}]"
-    r"+\hat\epsilon\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection",
+    r"+\hat\epsilon\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection", algorithm="flics",
 )  # fmt: skip
 INNER_PRODUCT = Functional(
     "inner_product", "<grad F(x_0), E Delta + local_lr local_steps grad F(x_0)>", OBJECTIVE,
     r"\big\langle\nabla f(\bar{\mathbf{w}}^t),\mathbb{E}_t[\Delta^{t+1}]"
-    r"+\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection",
+    r"+\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection", algorithm="flics",
 )  # fmt: skip
 SQUARED_SELECTED_VECTOR = Functional(
     "squared_selected_vector", "E|sum over groups of p_j/s^_j S_j x_j|^2", SQUARED_SLOPE,
     r"\mathbb{E}\Big[\Big\|\sum_{i=1}^m\frac{p_i}{\hat s_i(t)}S_i\mathbf{x}_i\Big\|^2\Big]", scope="selection",
+    algorithm="flics",
 )  # fmt: skip
 SQUARED_AGGREGATE = Functional(
-    "squared_aggregate", "E|Delta|^2", SQUARED_LENGTH, r"\mathbb{E}_t\big[\|\Delta^{t+1}\|^2\big]", scope="selection"
+    "squared_aggregate",
+    "E|Delta|^2",
+    SQUARED_LENGTH,
+    r"\mathbb{E}_t\big[\|\Delta^{t+1}\|^2\big]",
+    scope="selection",
+    algorithm="flics",
 )
 LEAST_SQUARED_GRADIENT = Functional(
     "least_squared_gradient", "min over the rounds of E|grad F(w_t)|^2", SQUARED_SLOPE,
-    r"\min_{t\in[T]}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection",
+    r"\min_{t\in[T]}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection", algorithm="flics",
 )  # fmt: skip
 MEAN_SQUARED_GRADIENT = Functional(
     "mean_squared_gradient", "mean over the rounds t = 0..T-1 of E|grad F(w_t)|^2", SQUARED_SLOPE,
     r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection",
+    algorithm="flics",
 )  # fmt: skip
 RATIO_FAILURE = Functional(
     "ratio_failure", "P(s/s^ is not in [1 - relative_error, 1 + relative_error])", DIMENSIONLESS,
-    r"\Pr\Big[\frac{s_i}{\hat s_i(t)}\notin[1-\epsilon,1+\epsilon]\Big]", scope="selection",
+    r"\Pr\Big[\frac{s_i}{\hat s_i(t)}\notin[1-\epsilon,1+\epsilon]\Big]", scope="selection", algorithm="flics",
 )  # fmt: skip
 POLICY_LIMIT = Functional(
     "policy_limit", "|lim (sigma_T of the policy - sigma_T of the best in hindsight)|", DIMENSIONLESS,
     r"\Big|\lim_{T\to\infty}\big(\sigma_T(\mathbf{r}^{\mathrm{F}}(1:T))-"
-    r"\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))\big)\Big|", scope="selection",
+    r"\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))\big)\Big|", scope="selection", algorithm="flics",
 )  # fmt: skip
 POLICY_GAP = Functional(
     "policy_gap", "sum over groups of p_j^2/s^_j(T) - the same of the best participation in hindsight", DIMENSIONLESS,
-    r"\sum_j\frac{p_j^2}{\hat s_j(T)}-\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))", scope="selection",
+    r"\sum_j\frac{p_j^2}{\hat s_j(T)}-\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))", scope="selection", algorithm="flics",
 )  # fmt: skip
 
 

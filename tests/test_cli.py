@@ -6,11 +6,10 @@ import sys
 
 import pytest
 
-from fedtheory.evidence.assess import PUBLISHED
-from fedtheory.papers import all_claims
+from fedtheory.papers import all_claims, instance_path
 from fedtheory.printing import assignment
 
-INSTANCE = PUBLISHED / "instances" / "fast.thm1@main.json"
+INSTANCE = instance_path("fast.thm1@main")
 VALUES = {
     "smoothness": 1, "strong_convexity": 0.5, "gradient_noise": 0, "dissimilarity": 0.05, "initial_distance": 1,
     "cohort": 1, "arbitrary_cohort": 1, "local_steps": 1, "local_lr": 0.01, "snapshot_probability": 0.9, "rounds": 10,

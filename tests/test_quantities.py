@@ -11,13 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtheory.papers import papers
+from fedtheory.papers.paper import Paper
 from fedtheory.quantities import (
+    CLIENT_ROUND_QUANTITIES,
     CURVATURE,
     DIMENSIONLESS,
     LENGTH,
     OBJECTIVE,
     QUANTITIES,
+    ROUND_QUANTITIES,
     RUN_QUANTITIES,
+    SCOPES,
     SERVER_RUN_QUANTITIES,
     SLOPE,
     SQUARED_LENGTH,
@@ -186,10 +191,21 @@ def test_the_table_is_consistent(name: str) -> None:
     assert known.lower < known.upper
 
 
-@pytest.mark.parametrize("paper", ["fast", "safari", "fedau", "flics"])
-def test_within_a_paper_no_letter_means_two_things(paper: str) -> None:
-    letters = [q.letters[paper] for q in QUANTITIES.values() if paper in q.letters]
-    assert len(letters) == len(set(letters))
+@pytest.mark.parametrize("paper", papers().values(), ids=papers())
+def test_within_a_paper_no_letter_means_two_things(paper: Paper) -> None:
+    assert set(paper.letters) <= set(QUANTITIES)
+    assert len(paper.letters) == len(set(paper.letters.values()))
+
+
+def test_the_groups_of_quantities_are_whole() -> None:
+    """Each is what its field says; the order of the first is that of columns in results and checkpoints."""
+    assert RUN_QUANTITIES == (
+        "peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient",
+    )  # fmt: skip
+    assert SERVER_RUN_QUANTITIES[0] == "peak_server_gradient" and len(SERVER_RUN_QUANTITIES) == 5
+    assert len(ROUND_QUANTITIES) == 5 and CLIENT_ROUND_QUANTITIES == ("arbitrary_excess", "arbitrary_drift")
+    assert {q.scope for q in QUANTITIES.values()} == {"", *SCOPES}
+    assert {a for q in QUANTITIES.values() for a in q.algorithms} == {p.algorithm for p in papers().values()}
 
 
 # Units.

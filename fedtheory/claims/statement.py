@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import sympy
 
 from ..functionals import Functional
 from ..quantities import QUANTITIES, symbol
+from .readings import check_options
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -54,6 +55,8 @@ class Hypothesis:
 
     def under(self, reading: Mapping[str, str]) -> Hypothesis:
         """The hypothesis with the relation that it has under a reading (option by ambiguity)."""
+        for name, option in reading.items():
+            check_options(name, [option])
         chosen = next((o for o in reading.values() if o in self.alternatives), None)
         return self if chosen is None else replace(self, relation=self.alternatives[chosen], alternatives={})
 
@@ -69,6 +72,22 @@ class Assumption:
     from_below: bool = False
 
 
+def numbered(*assumptions: Assumption) -> Callable[..., tuple[Assumption, ...]]:
+    """A paper's assumptions, called with the quantities of those that a claim makes.
+
+    >>> made = numbered(Assumption("assumption_1", "smoothness", "Assumption 1"))
+    >>> [assumption.source for assumption in made("smoothness")]
+    ['Assumption 1']
+    """
+    by_quantity = {assumption.quantity: assumption for assumption in assumptions}
+    return lambda *quantities: tuple(by_quantity[name] for name in quantities)
+
+
+def least(*caps: sympy.Expr) -> sympy.Expr:
+    """The smallest of several caps, as printed: sympy is not to compare them."""
+    return sympy.Min(*caps, evaluate=False)
+
+
 @dataclass(frozen=True)
 class Ambiguity:
     """A place where the paper's words admit several readings, the literal one first."""
@@ -76,6 +95,9 @@ class Ambiguity:
     name: str
     options: tuple[str, ...]
     why: str
+
+    def __post_init__(self) -> None:
+        check_options(self.name, self.options)
 
 
 @dataclass(frozen=True)
@@ -92,6 +114,7 @@ class Claim:
         ambiguities: where readings branch; one that has a single option fixes it.
         choices: quantities that the statement chooses, such as a corollary's step size.
         rates: the printed O(.) of a corollary whose terms carry the constants that the O(.) hides.
+        letters: its paper's, LaTeX by the name of a quantity; the paper writes them in.
     """
 
     id: str
@@ -105,6 +128,7 @@ class Claim:
     ambiguities: tuple[Ambiguity, ...] = ()
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     rates: tuple[Term, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
 
     @property
     def ref(self) -> str:

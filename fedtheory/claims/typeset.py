@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import sympy
@@ -13,18 +14,19 @@ if TYPE_CHECKING:
     from .statement import Claim
 
 
-def expression_latex(expression: sympy.Basic, paper: str, vocabulary: bool = False) -> str:
-    """An expression in the letters of ``paper`` (the vocabulary's names where the paper has no letter)."""
+def expression_latex(expression: sympy.Basic, letters: Mapping[str, str]) -> str:
+    """An expression in a paper's letters; a quantity for which it has none by its name in the vocabulary."""
     names = {}
-    for name, quantity in QUANTITIES.items():
+    for name in QUANTITIES:
         spelled = rf"\mathtt{{{name.replace('_', chr(92) + '_')}}}"
-        names[symbol(name)] = spelled if vocabulary else quantity.letters.get(paper, spelled)
+        names[symbol(name)] = letters.get(name, spelled)
     return sympy.latex(expression, symbol_names=names)
 
 
 def claim_latex(claim: Claim, vocabulary: bool = False) -> str:
     """functional <= term + term - ..., in the printed order."""
-    first, *others = (expression_latex(term.expression, claim.paper, vocabulary) for term in claim.terms)
+    letters = {} if vocabulary else claim.letters
+    first, *others = (expression_latex(term.expression, letters) for term in claim.terms)
     signed = (f" {term}" if term.startswith("-") else f" + {term}" for term in others)
     return rf"{claim.functional.latex} \le {first}{''.join(signed)}"
 

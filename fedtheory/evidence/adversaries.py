@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from ..functionals import AVERAGES
 from ..moments.errors import exact_errors
 from ..moments.rounds import local_maps
 from ..moments.trajectory import peaks_at, trajectory
+from ..papers import instance_path
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
@@ -140,8 +139,8 @@ def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
     """The settings of the published instance and of the search's best points."""
     from .search import search
 
-    path = Path(str(files("fedtheory.evidence"))) / "published" / "instances" / f"{claim.ref}.json"
-    if path.exists():
+    path = instance_path(claim.ref)
+    if path is not None and path.exists():
         yield parse(read_json(path)).setting()
     report = search(claim, candidates=150, climbs=3, steps=15, seed=seed)
     for found in (report.best, report.best_late):

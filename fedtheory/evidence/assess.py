@@ -12,7 +12,7 @@ from typing import Any
 
 from ..claims.statement import Claim
 from ..data import fashion_mnist
-from ..papers import all_claims
+from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
 from ..subjects.fedau.quantities import speaks_of_weights
 from ..subjects.instance import read_json
@@ -26,7 +26,7 @@ from .verdict import Verdict
 from .work import run_all
 
 PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published"
-"""The scorecard and the instances that come with the package."""
+"""The scorecard that comes with the package."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is under way, steps done, steps in all."""
@@ -149,8 +149,8 @@ def published_instance(ref: str) -> dict[str, Any] | None:
     Raises:
         ReplayError: the file does not say what its numbers say.
     """
-    path = PUBLISHED / "instances" / f"{ref}.json"
-    if not path.exists():
+    path = instance_path(ref)
+    if path is None or not path.exists():
         return None
     content = read_json(path)
     if content.get("claim") != ref:
@@ -187,7 +187,7 @@ def _merged(searches: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _proof(ref: str) -> dict[str, Any]:
-    from ..proof.chains import prove
+    from ..papers.proofs import prove
     from ..proof.text import describe
 
     statement = find_claim(ref)

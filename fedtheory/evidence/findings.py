@@ -113,9 +113,8 @@ def consistency_rows(claim: Claim) -> Iterator[Row]:
 def proof_rows(claim: Claim, steps: Sequence[Any] = ()) -> Iterator[Row]:
     """Printed steps of the proof that do not hold, with what closes them; of ``steps`` where given. Of the steps that
     compare what was derived with the claim's own terms, the first that fails."""
-    from ..proof.chains import prove
+    from ..papers.proofs import prove, sentence
     from ..proof.steps import decide_all
-    from ..proof.text import sentence
 
     decisions = decide_all(steps) if steps else prove(claim).decisions
     failing = [d for d in decisions if not d.closed and d.step.printed]

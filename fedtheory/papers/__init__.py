@@ -1,102 +1,81 @@
-"""What the papers state, as data: a folder a paper, a file a theorem."""
+"""What the papers state, as data: a folder a paper, a file a theorem; and the registry of all papers.
+
+A paper is found as a folder here that defines ``PAPER``, under the entry points ``fedtheory.papers`` of an installed
+package, or in a file (``load``). One that cannot be imported keeps no other from being used: see ``failures``.
+"""
 
 from __future__ import annotations
 
+import pkgutil
+import runpy
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..quantities import nearest
+from .paper import Paper, PaperError
 
 if TYPE_CHECKING:
     from ..claims.statement import Claim
 
-MODULES = {
-    "fast.lemma1": "fast.lemmas",
-    "fast.lemma2": "fast.lemmas",
-    "fast.eq13": "fast.rounds_nonconvex",
-    "fast.eq17": "fast.rounds_nonconvex",
-    "fast.eq23": "fast.rounds_nonconvex",
-    "fast.thm1": "fast.thm1",
-    "fast.cor1": "fast.cor1",
-    "fast.cor2": "fast.cor1",
-    "fast.rem2.a": "fast.rem2",
-    "fast.rem2.b": "fast.rem2",
-    "fast.eq28": "fast.rounds_convex",
-    "fast.eq29": "fast.rounds_convex",
-    "fast.eq30": "fast.rounds_convex",
-    "fast.eq35": "fast.rounds_convex",
-    "fast.eq38": "fast.rounds_convex",
-    "fast.eq39": "fast.rounds_convex",
-    "fast.thm2": "fast.thm2",
-    "fast.cor3": "fast.cor3",
-    "safari.eq28": "safari.rounds",
-    "safari.eq50": "safari.rounds",
-    "safari.thm4": "safari.thm4",
-    "safari.cor1.a": "safari.corollaries",
-    "safari.cor1.b": "safari.corollaries",
-    "safari.cor1.c": "safari.corollaries",
-    "safari.eq58": "safari.rounds",
-    "safari.eq65": "safari.rounds",
-    "safari.eq77": "safari.rounds",
-    "safari.eq83": "safari.rounds",
-    "safari.thm5": "safari.thm5",
-    "safari.cor2": "safari.corollaries",
-    "safari.rem5.a": "safari.rem5",
-    "safari.rem5.b": "safari.rem5",
-    "fedau.lemmaB_3_1": "fedau.rounds",
-    "fedau.lemmaB_3_2": "fedau.rounds",
-    "fedau.lemmaB_3_3": "fedau.rounds",
-    "fedau.thm1": "fedau.thm1",
-    "fedau.lemmaB_5_1": "fedau.rounds",
-    "fedau.thm2": "fedau.thm2",
-    "fedau.thm2.nearly_optimal": "fedau.thm2",
-    "fedau.asm5.interval": "fedau.asm5",
-    "fedau.lemmaB_6_1.mean": "fedau.lemmaB_6_1",
-    "fedau.lemmaB_6_1.mean_below": "fedau.lemmaB_6_1",
-    "fedau.lemmaB_6_1.variance": "fedau.lemmaB_6_1",
-    "fedau.lemmaB_6_1.variance_below": "fedau.lemmaB_6_1",
-    "fedau.eqB_6_7": "fedau.eqB_6_8",
-    "fedau.eqB_6_8.a": "fedau.eqB_6_8",
-    "fedau.eqB_6_8.b": "fedau.eqB_6_8",
-    "fedau.eqB_6_8.b_next": "fedau.eqB_6_8",
-    "fedau.eqB_6_8.c": "fedau.eqB_6_8",
-    "fedau.thm3": "fedau.thm3",
-    "fedau.lemmaB_7_1": "fedau.lemmaB_7_1",
-    "fedau.eqB_7_2": "fedau.lemmaB_7_1",
-    "fedau.cor4": "fedau.cor4",
-    "fedau.appA_3.scale": "fedau.asm5",
-    "fedau.appA_3.error": "fedau.asm5",
-    "flics.lemma4": "flics.lemmas",
-    "flics.lemma5": "flics.lemmas",
-    "flics.lemma6": "flics.lemmas",
-    "flics.lemma7": "flics.lemmas",
-    "flics.thm1": "flics.thm1",
-    "flics.cor1_1": "flics.thm1",
-    "flics.eq7.a": "flics.eq7",
-    "flics.eq7.b": "flics.eq7",
-    "flics.eq7.c": "flics.eq7",
-    "flics.eq7.d": "flics.eq7",
-    "flics.eq7.e": "flics.eq7",
-    "flics.thm2": "flics.thm2",
-}
-"""The module that defines each statement's editions, by id, in the order of the papers."""
+GROUP = "fedtheory.papers"
+"""The entry points of other packages that name a ``Paper``."""
 
 
-@cache
+def papers() -> dict[str, Paper]:
+    """All papers that can be imported, by name.
+
+    >>> list(papers())
+    ['fast', 'safari', 'fedau', 'flics']
+    """
+    return dict(_found()[0])
+
+
+def paper(name: str) -> Paper:
+    """The paper of that name.
+
+    >>> paper("fats")
+    Traceback (most recent call last):
+    ValueError: unknown paper 'fats': did you mean 'fast'?
+    """
+    found, failed = _found()
+    if name in failed:
+        raise PaperError(f"paper {name!r} cannot be used: {failed[name]}")
+    if name not in found:
+        raise ValueError(f"unknown paper {name!r}: {nearest(name, found)}")
+    return found[name]
+
+
+def failures() -> dict[str, str]:
+    """The papers that cannot be used, or whose statements cannot, and why.
+
+    >>> failures()
+    {}
+    """
+    return _found()[1] | {name: why for name in _found()[0] if (why := _stated(name)[1])}
+
+
 def editions(id: str) -> tuple[Claim, ...]:
     """All editions of a statement.
 
     >>> [claim.ref for claim in editions("fast.thm2")]
     ['fast.thm2@main', 'fast.thm2@appendix', 'fast.thm2@corrected', 'fast.thm2@sharp']
     """
-    if id not in MODULES:
-        raise ValueError(f"unknown claim {id!r}: {nearest(id, MODULES)}")
-    return tuple(
-        claim
-        for claim in import_module(f"{__name__}.{MODULES[id].replace('.', '.statements.', 1)}").EDITIONS
-        if claim.id == id
-    )
+    name, found = id.partition(".")[0], ()
+    if name in _found()[1] or name in _found()[0]:
+        paper(name)
+        stated, failure = _stated(name)
+        if failure:
+            raise PaperError(f"claim {id!r}: the statements of paper {name!r} cannot be used: {failure}")
+        found = tuple(claim for claim in stated if claim.id == id)
+    if not found:
+        raise ValueError(f"unknown claim {id!r}: {nearest(id, {claim.id for claim in all_claims()})}")
+    return found
 
 
 def claim(ref: str) -> Claim:
@@ -116,5 +95,105 @@ def claim(ref: str) -> Claim:
 
 
 def all_claims() -> tuple[Claim, ...]:
-    """Every edition of every statement."""
-    return tuple(claim for id in MODULES for claim in editions(id))
+    """Every edition of every statement, paper by paper; with a warning for each paper that cannot be used."""
+    for name, why in failures().items():
+        warnings.warn(f"paper {name!r} is left out: {why}", stacklevel=2)
+    return tuple(claim for name in _found()[0] for claim in _stated(name)[0])
+
+
+def load(path: str | Path) -> Paper:
+    """The paper of a Python file, which is EXECUTED: its ``PAPER``; or the one that its ``CLAIM``, and the ``STEPS`` of
+    the proof if there are any, make up, in the letters of the paper whose algorithm the claim is about.
+
+    Raises:
+        PaperError: the file fails, or defines neither; it is said where.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise PaperError(f"{path}: no such file")
+    try:
+        names = runpy.run_path(str(path))
+    except (Exception, SystemExit) as error:
+        raise PaperError(f"{explained(error, path)}; the theorem's state is unknown") from None
+    if "PAPER" in names:
+        if not isinstance(names["PAPER"], Paper):
+            raise PaperError(f"{path}: PAPER = {names['PAPER']!r}: allowed is a fedtheory.papers.paper.Paper")
+        return names["PAPER"]
+    return _paper_of(names.get("CLAIM"), tuple(names.get("STEPS", ())), path)
+
+
+def instance_path(ref: str) -> Path | None:
+    """Where the published instance of a claim lies, if there is one; ``None`` for a paper without a folder."""
+    folder = papers()[name].folder if (name := ref.partition(".")[0]) in papers() else None
+    return folder and folder / "instances" / f"{ref}.json"
+
+
+def explained(error: BaseException, path: Path | None = None) -> str:
+    """An error with the file and line that it comes from: the last of ``path``, if given."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if path is None or f.filename == str(path)]
+    if isinstance(error, SyntaxError):
+        file, line = error.filename, error.lineno
+    else:
+        file, line = (frames[-1].filename, frames[-1].lineno) if frames else (path, None)
+    return f"{path or file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}"
+
+
+def _paper_of(claim: object, steps: tuple, path: Path) -> Paper:
+    from ..claims.statement import Claim
+    from ..claims.whose import algorithm_of
+    from ..proof.steps import Step
+
+    if not isinstance(claim, Claim):
+        raise PaperError(f"{path}: CLAIM = {claim!r}: allowed is a fedtheory.claims.statement.Claim")
+    if not all(isinstance(step, Step) for step in steps):
+        raise PaperError(f"{path}: STEPS: allowed is a list of fedtheory.proof.steps.Step")
+    algorithm = algorithm_of(claim) or ""
+    like = papers().get(claim.paper) or next((p for p in papers().values() if p.algorithm == algorithm), None)
+    wording = {} if like is None else {"letters": like.letters, "prose": like.prose, "shorthands": like.shorthands}
+    return Paper(claim.paper, claim.title, algorithm=algorithm, claims=(claim,), steps=steps, derivations=(), **wording)
+
+
+@cache
+def _found() -> tuple[dict[str, Paper], dict[str, str]]:
+    """The papers, and by name why others cannot be imported."""
+    found: dict[str, Paper] = {}
+    failed: dict[str, str] = {}
+    for name, place, read in (*_folders(), *_entry_points()):
+        try:
+            one = read()
+            if not isinstance(one, Paper):
+                raise PaperError(f"{place}: PAPER = {one!r}: allowed is a fedtheory.papers.paper.Paper")
+            if one.name in found:
+                raise PaperError(f"{place}: another paper is named {one.name!r}: {found[one.name].home}")
+        except PaperError as error:
+            failed[name] = str(error)
+        except Exception as error:
+            failed[name] = explained(error)
+        else:
+            found[one.name] = one
+    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0]))), failed
+
+
+Place = tuple[str, str, Callable[[], object]]
+"""A paper's name as far as it is known before it is read, where it is, and how to read it."""
+
+
+def _folders() -> Iterator[Place]:
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        if module.ispkg:
+            place = module.name
+            yield place.rpartition(".")[2], place, lambda place=place: getattr(import_module(place), "PAPER", None)
+
+
+def _entry_points() -> Iterator[Place]:
+    for point in entry_points(group=GROUP):
+        yield point.name, f"entry point {point.value!r}", point.load
+
+
+@cache
+def _stated(name: str) -> tuple[tuple[Claim, ...], str]:
+    """A paper's claims, or why there are none."""
+    try:
+        return _found()[0][name].claims, ""
+    except Exception as error:
+        return (), str(error) if isinstance(error, PaperError) else explained(error)

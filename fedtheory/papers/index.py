@@ -1,4 +1,5 @@
-"""The list of all claims, kept as a file, so that it can be shown without building every expression."""
+"""The list of all claims, kept as a file in each paper's folder, so that it can be shown without building every
+expression."""
 
 from __future__ import annotations
 
@@ -7,39 +8,49 @@ import json
 from pathlib import Path
 
 from ..files import write_beside
+from . import papers
+from .paper import Paper
 
-PATH = Path(__file__).parent / "index.json"
+FILE = "index.json"
 
 
-def listing(path: Path = PATH) -> list[dict[str, str]]:
-    """``claim``, ``title`` and ``source`` of every claim: from the file, or, where that is damaged or the claims have
-    changed, from the claims.
+def listing() -> list[dict[str, str]]:
+    """``claim``, ``title`` and ``source`` of every claim: see ``listed``.
 
     >>> listing()[0]["claim"]
     'fast.lemma1@main'
     """
+    return [row for paper in papers().values() for row in listed(paper, paper.folder)]
+
+
+def listed(paper: Paper, folder: Path | None) -> list[dict[str, str]]:
+    """One paper's rows: from the folder's file, or, where that is damaged or the paper has changed, from its claims."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = json.loads((folder / FILE).read_text(encoding="utf-8")) if folder else {}
     except (FileNotFoundError, ValueError):
-        return _built()
-    return kept["claims"] if kept.get("sources") == _sources() else _built()
+        kept = {}
+    return kept["claims"] if kept.get("sources") == sources(paper) and "claims" in kept else built(paper)
 
 
 def refresh() -> None:
-    """Write the file anew."""
-    content = {"sources": _sources(), "claims": _built()}
-    write_beside(PATH, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    """Write every paper's file anew."""
+    for paper in papers().values():
+        if paper.folder:
+            content = {"sources": sources(paper), "claims": built(paper)}
+            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            write_beside(paper.folder / FILE, text.encode())
 
 
-def _built() -> list[dict[str, str]]:
-    from . import all_claims
+def built(paper: Paper) -> list[dict[str, str]]:
+    """The rows of a paper's claims."""
+    return [{"claim": c.ref, "title": c.title, "source": c.source} for c in paper.claims]
 
-    return [{"claim": c.ref, "title": c.title, "source": c.source} for c in all_claims()]
 
-
-def _sources() -> str:
-    """A hash of the code that defines the claims."""
-    content, here = hashlib.sha256(), Path(__file__).parent
-    for path in sorted(here.rglob("*.py")):
-        content.update(path.relative_to(here).as_posix().encode() + path.read_bytes())
+def sources(paper: Paper) -> str | None:
+    """A hash of the code in the paper's folder."""
+    if paper.folder is None:
+        return None
+    content = hashlib.sha256()
+    for path in sorted(paper.folder.rglob("*.py")):
+        content.update(path.relative_to(paper.folder).as_posix().encode() + path.read_bytes())
     return content.hexdigest()

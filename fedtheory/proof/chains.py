@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 
 from ..claims.statement import Claim
-from ..papers import claim as claim_of
-from . import registry
 from .derivations import Derivation
+from .library import Library
 from .steps import Decision, Step, decide_all
 from .tie import tie
 
@@ -70,56 +68,41 @@ class Chain:
         return {kind: (decided[kind], number) for kind, number in sorted(all_of.items())}
 
 
-def prove(claim: Claim) -> Chain:
+def prove(claim: Claim, library: Library) -> Chain:
     """The chain that proves the claim, on its own data; if none does, the one that was written for its ref, or else the
     first for its functional, with what is open.
 
     >>> from fedtheory.papers import claim
-    >>> prove(claim("fast.lemma2")).outcome
+    >>> from fedtheory.papers.proofs import library
+    >>> prove(claim("fast.lemma2"), library()).outcome
     'proved'
     >>> half = {"curvature": claim("fast.lemma1").right_side / 2}
-    >>> prove(claim("fast.lemma1").edited("main", "mutated", terms=half)).first_open.step.name
+    >>> prove(claim("fast.lemma1").edited("main", "mutated", terms=half), library()).first_open.step.name
     'claim.term.displacement^2'
     """
-    found = proof_of(claim)
-    fitting = _fitting(claim)
+    found = proof_of(claim, library)
+    fitting = library.fitting(claim)
     if found is not None or not fitting:
         return found or Chain(claim, None, ())
-    return made_of(claim, fitting[0], decide_all(tie(claim, fitting[0])))
+    return made_of(claim, fitting[0], decide_all(tie(claim, fitting[0])), library)
 
 
-def proof_of(claim: Claim) -> Chain | None:
+def proof_of(claim: Claim, library: Library) -> Chain | None:
     """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked."""
-    for derivation in _fitting(claim):
+    for derivation in library.fitting(claim):
         steps = tie(claim, derivation)
         if not all(s.kind == "definition" or (s.checks and _certified(s)) for s in steps):
             continue
-        made = made_of(claim, derivation, decide_all(steps, certify_only=True))
+        made = made_of(claim, derivation, decide_all(steps, certify_only=True), library)
         if made.outcome == "proved":
             return made
     return None
-
-
-def _fitting(claim: Claim) -> list[Derivation]:
-    """The derivations of its functional, the one that was written for it first."""
-    fitting = (d for d in registry.DERIVATIONS if d.fits(claim))
-    return sorted(fitting, key=lambda d: claim.ref not in d.proves)
 
 
 def _certified(step: Step) -> bool:
     return all(check.certified().outcome == "proved" for check in step.checks)
 
 
-def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...]) -> Chain:
+def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...], library: Library) -> Chain:
     """The chain of a derivation's steps, decided, and of those that tie it to the claim."""
-    return Chain(claim, derivation, (*map(registry.decided, registry.needed(derivation.steps)), *tied))
-
-
-@cache
-def chain(ref: str) -> Chain:
-    """The chain of the claim named ``<id>`` or ``<id>@<edition>``.
-
-    >>> chain("fast.eq28").outcome, chain("fast.rem2.a").outcome
-    ('proved', 'gap')
-    """
-    return prove(claim_of(ref))
+    return Chain(claim, derivation, (*map(library.decided, library.needed(derivation.steps)), *tied))

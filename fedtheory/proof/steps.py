@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Union
 
 import sympy
@@ -155,6 +157,25 @@ class Ball:
         return self.statement.counterexample() is not None
 
 
+@dataclass(frozen=True)
+class Cap:
+    """The inequality ``expression >= 0`` on ``where(c)``, the region under a cap with the constant c.
+
+    >>> from fedtheory.proof.regions import capped, region
+    >>> x = sympy.Symbol("x")
+    >>> Cap(1 - 4 * x**2, lambda c: region(capped("x", c))).weakest(Fraction(1, 8))
+    (Fraction(1, 2), Fraction(9, 16))
+    """
+
+    expression: sympy.Expr
+    where: Callable[[sympy.Expr], Region]
+
+    @cache  # noqa: B019
+    def weakest(self, tolerance: Fraction = Fraction(1, 10**4)) -> tuple[Fraction | None, Fraction | None]:
+        """The largest constant below 1/2 for which it is proved, and the smallest for which it is refuted."""
+        return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
+
+
 Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed"]
 
 
@@ -173,7 +194,8 @@ class Step:
         printed: whether the paper prints it; the others say what holds instead, or close a case.
         rests_on: names of earlier steps that it uses.
         repaired_by: names of steps, not printed, from which what follows a broken step is derived instead.
-        weakest_cap: for what constant of the step size's cap the step holds: see ``cap_of``.
+        weakest_cap: for what constant of the step size's cap the step holds.
+        paper: whose step it is.
     """
 
     name: str
@@ -186,7 +208,8 @@ class Step:
     printed: bool = True
     rests_on: tuple[str, ...] = ()
     repaired_by: tuple[str, ...] = ()
-    weakest_cap: str = ""
+    weakest_cap: Cap | None = None
+    paper: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -218,8 +241,8 @@ def decide(step: Step, earlier: Mapping[str, Decision] | None = None, certify_on
     """Decide a step: every check, and whether all that it rests on is closed. With ``certify_only`` no counterexample
     is looked for and no solver asked.
 
-    >>> from fedtheory.proof.registry import step
-    >>> decide(step("a2.22_under_the_cap_1/8")).evidence[0].value
+    >>> from fedtheory.papers.proofs import library
+    >>> decide(library().step("a2.22_under_the_cap_1/8")).evidence[0].value
     '-7/32'
     """
     return conclude(

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Protocol
 
-from ..papers.fast.proofs.caps import cap_of
 from ..quantities import QUANTITIES
 from .chains import Chain
 from .gram import GramCounterexample
 from .positivity import Counterexample
-from .registry import step as step_of
 from .steps import Decision, Evidence, Step
 
-SHORTHANDS = {
-    "z": "z = L K eta_c", "p": "p = 1 - q", "h": "h = q/m + (1 - q)/n",
-    "N": "N and D are the numerator and the denominator of the bound on q", "l": "l is the logarithm in the step size",
-}  # fmt: skip
-"""Letters of ours in what steps say."""
 
-_SHORTHANDS_OF = {"fedau": {"z": "z = L I gamma", "q": "q = 1 - p"}}
-"""The same, of papers with letters of their own."""
+class Wording(Protocol):
+    """How a paper writes.
+
+    Attributes:
+        letters: LaTeX by the name of a quantity.
+        prose: what short names in what its steps say stand for.
+        shorthands: a sentence for each other letter of its steps.
+    """
+
+    letters: Mapping[str, str]
+    prose: Mapping[str, str]
+    shorthands: Mapping[str, str]
+
 
 _CAP_DIGITS = 10**4
 
@@ -28,7 +34,7 @@ _CAP_DIGITS = 10**4
 def describe(chain: Chain) -> dict:
     """A chain as plain data for JSON, without its certificates.
 
-    >>> from fedtheory.proof.chains import chain
+    >>> from fedtheory.papers.proofs import chain
     >>> describe(chain("fast.lemma2"))["outcome"]
     'proved'
     """
@@ -66,82 +72,72 @@ def lines(chain: Chain) -> list[str]:
     return [*text, f"  decided: {', '.join(shares)}"]
 
 
-def sentence(decision: Decision) -> str:
-    """What an open step claims and where it fails, for how large a step size it holds, and what repairs it.
+def sentence(decision: Decision, words: Wording, repair: Step | None = None) -> str:
+    """What an open step claims and where it fails, for how large a step size it holds, and ``repair``, the step that
+    replaces it.
 
-    >>> from fedtheory.proof.registry import decided
-    >>> print(sentence(decided("a2.22_under_the_cap_1/8")))
+    >>> from fedtheory.papers import paper
+    >>> from fedtheory.papers.proofs import library
+    >>> broken = library().decided("a2.22_under_the_cap_1/8")
+    >>> print(sentence(broken, paper("fast"), library().step(broken.step.repaired_by[0])))
     (21) to (22): it is claimed that 1/2 - 30 z^2 >= 1/4 under the theorem's z <= 1/8 (z = L K eta_c). At L = 1, K = 1,
     eta_c = 1/8 this is off by 7/32: 30/64 > 1/4. It holds for z <= 0.0912 and fails for z = 0.0914. What follows it
     holds all the same: 1/2 - 12 z^2 >= 1/4 under z <= 1/8.
     """
-    step, paper = decision.step, _paper(decision.step)
-    says = _in_letters(step.says, paper)
-    words = [
-        text for letter, text in _SHORTHANDS_OF.get(paper, SHORTHANDS).items() if re.search(rf"\b{letter}\b", says)
-    ]
+    step = decision.step
+    says = _in_letters(step.says, words)
+    meant = [text for letter, text in words.shorthands.items() if re.search(rf"\b{letter}\b", says)]
     claims = f"{step.equation}: {'' if step.kind == 'unclear' else 'it is claimed that '}{says}"
-    claims += f" ({', '.join(words)})" if words else ""
+    claims += f" ({', '.join(meant)})" if meant else ""
     if decision.outcome != "gap":
         return f"{claims}. This is neither proved nor refuted."
-    parts = [f"{claims}. {_failure(decision)}{f': {_in_letters(step.why, paper)}' if step.why else ''}."]
+    parts = [f"{claims}. {_failure(decision, words)}{f': {_in_letters(step.why, words)}' if step.why else ''}."]
     if step.weakest_cap:
-        cap = _cap_text(*cap_of(step.weakest_cap))
-        parts.append(f"It {cap}.")
-    if step.repaired_by:
-        parts.append(f"What follows it holds all the same: {_repair(step)}.")
+        parts.append(f"It {_cap_text(*step.weakest_cap.weakest())}.")
+    if repair is not None:
+        parts.append(f"What follows it holds all the same: {_in_letters(repair.says, words)}.")
     return " ".join(parts)
 
 
-def _failure(decision: Decision) -> str:
-    step, paper = decision.step, _paper(decision.step)
+def _failure(decision: Decision, words: Wording) -> str:
     index, finding = next((i, f) for i, f in enumerate(decision.findings) if f.outcome == "gap")
     against = finding.evidence[0] if finding.evidence else None
     if not isinstance(against, Counterexample):
-        return f"At {_in_letters(str(_point(against) or against), paper)} it fails" if against else "It fails"
-    used = {s.name for s in step.checks[index].expression.free_symbols}
+        return f"At {_in_letters(str(_point(against) or against), words)} it fails" if against else "It fails"
+    used = {s.name for s in decision.step.checks[index].expression.free_symbols}
     values = dict(against.point)
     shown = [n for n in (*QUANTITIES, *sorted(values.keys() - QUANTITIES.keys())) if n in values and n in used]
     short = str(-Fraction(against.value))
-    return f"At {', '.join(f'{letter(n, paper)} = {values[n]}' for n in shown)} this is off by {short}"
+    return f"At {', '.join(f'{letter(n, words)} = {values[n]}' for n in shown)} this is off by {short}"
 
 
-def _repair(step: Step) -> str:
-    first = step_of(step.repaired_by[0])
-    return _in_letters(first.says, _paper(first))
-
-
-def _paper(step: Step) -> str:
-    """The paper whose letters a step uses."""
-    words = (step.name.lower(), step.equation.lower())
-    if any(w.startswith(("s4.", "s5.", "safari")) for w in words):
-        return "safari"
-    return next((p for p in ("fedau", "flics") if any(w.startswith((f"{p}.", f"{p},")) for w in words)), "fast")
-
-
-def letter(name: str, paper: str = "fast") -> str:
+def letter(name: str, words: Wording) -> str:
     """A quantity's letter as plain text, or its name.
 
-    >>> letter("local_lr"), letter("dissimilarity"), letter("initial_distance"), letter("local_lr", "flics")
-    ('eta_c', 'sigma_G', '|x_0 - x*|', 'eta_L')
+    >>> from fedtheory.papers import paper
+    >>> fast, flics = paper("fast"), paper("flics")
+    >>> letter("local_lr", fast), letter("dissimilarity", fast), letter("initial_distance", fast)
+    ('eta_c', 'sigma_G', '|x_0 - x*|')
+    >>> letter("local_lr", flics), letter("excess", fast)
+    ('eta_L', 'l - mu K R eta_c')
     """
     if name not in QUANTITIES:
-        return {"log_factor": "l", "excess": "l - mu K R eta_c"}.get(name, name)
-    latex = QUANTITIES[name].letters.get(paper, name)
+        return words.prose.get(name, name)
+    latex = words.letters.get(name, name)
     if re.fullmatch(r"\\?\w+", latex):
         return latex.removeprefix("\\")
     meaning = QUANTITIES[name].meaning
     return meaning if re.fullmatch(r"\S+( [-+] \S+)?", meaning) else name.replace("_", " ")
 
 
-def _in_letters(text: str, paper: str) -> str:
-    """A step's words with the paper's letters; FAST's and SAFARI's eta is a client's step size."""
-    text = re.sub(r"\beps\b", "epsilon", text)
-    text = re.sub(r"\beta\b", "eta_c", text) if paper in ("fast", "safari") else text
-    for name in (*QUANTITIES, "log_factor"):
+def _in_letters(text: str, words: Wording) -> str:
+    """A step's words with the paper's letters."""
+    for short, long in words.prose.items():
+        text = re.sub(rf"\b{short}\b", lambda _, long=long: long, text)
+    for name in QUANTITIES:
         # a name of one word is also a word: it is a symbol only beside an operator
         pattern = rf"\b{name}\b" if "_" in name else rf"(?<=[*/(]){name}\b|\b{name}(?=[*/)^])"
-        text = re.sub(pattern, lambda _, name=name: letter(name, paper), text)
+        text = re.sub(pattern, lambda _, name=name: letter(name, words), text)
     return text.replace("**", "^")
 
 
@@ -155,7 +151,7 @@ def _cap_text(proved: Fraction, refuted: Fraction) -> str:
 def _step(decision: Decision) -> dict:
     step = decision.step
     against = next((e for e in decision.evidence if isinstance(e, (Counterexample, GramCounterexample))), None)
-    cap = cap_of(step.weakest_cap) if step.weakest_cap and decision.outcome == "gap" else None
+    cap = step.weakest_cap.weakest() if step.weakest_cap and decision.outcome == "gap" else None
     return {
         "name": step.name,
         "equation": step.equation,

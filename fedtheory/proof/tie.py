@@ -8,27 +8,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import sympy
 
 from ..claims.statement import Ambiguity, Claim, Hypothesis, slack_of
+from ..quantities import QUANTITIES
 from .atoms import Atoms, has_atoms
 from .derivations import Derivation
 from .domain import Domain, Follows, bare, rational
-from .needs import Needed
+from .needs import Needed, has_unknown_sign
 from .roots import Unsupported, rooted, solve_choice
 from .steps import Check, Identity, Step
 
-DATA = (
-    "gradient_noise", "dissimilarity", "initial_distance", "initial_gap", "gradient_norm", "objective_decrease",
-    "full_pseudogradient", "cohort_pseudogradient", "arbitrary_pseudogradient", "displacement", "perturbation",
-    "server_noise", "arbitrary_excess", "arbitrary_drift", "vector_covariance", "gradient_bound", "weight_error",
-    "objective_error",
-)  # fmt: skip
-"""The quantities that measure a federation or a run; the coefficients of their products are compared one by one."""
+_SYMBOLS = tuple(sympy.Symbol(name) for name, known in QUANTITIES.items() if known.data)
+"""What measures a federation or a run; the coefficients of their products are compared one by one."""
 
-_OF_ANY_SIGN = ("objective_decrease", "arbitrary_excess", "vector_covariance")
-_SYMBOLS = tuple(map(sympy.Symbol, DATA))
 _ETA, _LOG, _ROUNDS = map(sympy.Symbol, ("local_lr", "log_factor", "rounds"))
 
 
@@ -40,7 +35,7 @@ def tie(claim: Claim, derivation: Derivation) -> tuple[Step, ...]:
     except Unsupported as reason:
         says = f"the comparison with what is derived cannot be made, {reason}"
         steps.append(Step("claim.form", claim.source, says, "unclear", expected="unknown"))
-    return tuple(steps)
+    return tuple(replace(step, paper=claim.paper) for step in steps)
 
 
 def domains_of(claim: Claim, derivation: Derivation) -> Iterator[tuple[str, Domain]]:
@@ -208,7 +203,7 @@ def compare(
         total, conditions = parts
         difference = sympy.together(total - other)
         checks += [Follows(c, domain) for c in (*conditions, *more)]
-        if any(s.name in _OF_ANY_SIGN for s in data.free_symbols):
+        if has_unknown_sign(data):
             checks.append(Identity(total, other))
         elif rational(difference):
             checks.append(Follows(difference, domain))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import matplotlib
 
@@ -15,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..evidence.consistency import KINDS, SLIVER, Map, q_map
-from ..papers import claim
+from ..papers import claim, papers
 from ..quantities import DIMENSIONLESS, quantity
 
 COLOURS = ("#d9d9d9", "#b2182b", "#f4a582", "#92c5de", "#2166ac")
@@ -105,16 +106,20 @@ def _wrapped(parts: list[str], per_line: int) -> list[str]:
 
 def _label(name: str, paper: str) -> str:
     known = quantity(name)
-    letter = known.letters.get(paper)
+    letter = _letters(paper).get(name)
     units = re.sub(r"\^(\d+)", r"$^{\1}$", str(known.units))
     shown = "" if known.units == DIMENSIONLESS else f"  [{units}]"
     return f"{name}{f'  ${letter}$' if letter else ''}{shown}"
 
 
+def _letters(paper: str) -> Mapping[str, str]:
+    return papers()[paper].letters if paper in papers() else {}
+
+
 def _fixed(found: Map, paper: str) -> list[str]:
     """The other quantities, in the paper's letters where it has them."""
-    letters = {name: quantity(name).letters.get(paper) for name in found.fixed}
-    return [f"{f'${letters[n]}$' if letters[n] else n} = {float(v):g}" for n, v in found.fixed.items()]
+    letters = _letters(paper)
+    return [f"{f'${letters[n]}$' if n in letters else n} = {float(v):g}" for n, v in found.fixed.items()]
 
 
 def _percent(share: float) -> str:

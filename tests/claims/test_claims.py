@@ -17,7 +17,8 @@ from matplotlib.mathtext import MathTextParser
 import fedtheory
 from fedtheory.claims.statement import Claim, Term, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
-from fedtheory.papers import MODULES, all_claims, claim, editions, index
+from fedtheory.papers import all_claims, claim, editions, index, papers
+from fedtheory.papers.paper import Paper
 from fedtheory.quantities import QUANTITIES, symbol
 
 CLAIMS = {c.ref: c for c in all_claims()}
@@ -47,7 +48,7 @@ def test_refs_are_unique_and_lead_to_their_claim() -> None:
     for id, names in FAST.items():
         assert [each.edition for each in editions(f"fast.{id}")] == names.split()
     assert sum(len(names.split()) for names in FAST.values()) == sum(each.paper == "fast" for each in all_claims())
-    for id in MODULES:
+    for id in {each.id for each in CLAIMS.values()}:
         assert claim(id) is claim(f"{id}@main")
         assert all(edition.id == id for edition in editions(id))
 
@@ -163,7 +164,8 @@ def test_latex_is_well_formed(each: Claim, vocabulary: bool) -> None:
     assert text.startswith(each.functional.latex + r" \le ")
     MathTextParser("path").parse("$" + mathtext(text) + "$")  # an independent reader
     for expression in [*each.choices.values(), *(rate.expression for rate in each.rates)]:
-        MathTextParser("path").parse("$" + mathtext(expression_latex(expression, each.paper, vocabulary)) + "$")
+        letters = {} if vocabulary else each.letters
+        MathTextParser("path").parse("$" + mathtext(expression_latex(expression, letters)) + "$")
     assert "+ -" not in text
 
 
@@ -173,7 +175,7 @@ def test_latex_uses_the_papers_letters(each: Claim) -> None:
     in_terms = {s.name for t in each.terms for s in t.expression.free_symbols}
     for name in in_terms:
         in_latex = name.replace("_", r"\_")
-        letter = QUANTITIES[name].letters.get(each.paper)
+        letter = each.letters.get(name)
         assert (letter or in_latex) in text
         assert in_latex not in text or letter is None
         assert in_latex in spelled
@@ -211,15 +213,20 @@ print(len(all_claims()))
     assert run_python(code).split() == [str(len(CLAIMS))]
 
 
-def test_the_kept_list_is_that_of_the_claims(tmp_path: Path) -> None:
-    rows = [{"claim": each.ref, "title": each.title, "source": each.source} for each in CLAIMS.values()]
-    kept = json.loads(index.PATH.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("paper", papers().values(), ids=papers())
+def test_the_kept_list_is_that_of_the_claims(paper: Paper, tmp_path: Path) -> None:
+    rows = [{"claim": each.ref, "title": each.title, "source": each.source} for each in paper.claims]
+    kept = json.loads((paper.folder / index.FILE).read_text(encoding="utf-8"))
     again = "python -c 'from fedtheory.papers.index import refresh as r; r()'"
-    assert (kept["claims"], kept["sources"]) == (rows, index._sources()), f"write it anew: {again}"
-    assert index.listing(tmp_path / "absent.json") == rows
-    path = tmp_path / "index.json"
+    assert (kept["claims"], kept["sources"]) == (rows, index.sources(paper)), f"write it anew: {again}"
+    assert index.listed(paper, tmp_path) == rows
+    path = tmp_path / index.FILE
     for content, listed in ((kept | {"claims": []}, []), (kept | {"sources": "", "claims": []}, rows)):
         path.write_text(json.dumps(content))
-        assert index.listing(path) == listed
+        assert index.listed(paper, tmp_path) == listed
     path.write_text("{")
-    assert index.listing(path) == rows
+    assert index.listed(paper, tmp_path) == rows
+
+
+def test_the_list_is_every_papers() -> None:
+    assert [row["claim"] for row in index.listing()] == list(CLAIMS)

@@ -17,8 +17,9 @@ from fedtheory.claims.comparison import compare
 from fedtheory.claims.statement import Claim
 from fedtheory.claims.typeset import mathtext
 from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.papers import claim
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.quantities import QUANTITIES, SERVER_RUN_QUANTITIES, symbol
+from fedtheory.quantities import SERVER_RUN_QUANTITIES, symbol
 
 ALL = [claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS]
 CLAIMS = {claim.ref: claim for claim in ALL}
@@ -51,12 +52,13 @@ def test_the_claims_are_these() -> None:
 
 @every_claim
 def test_latex_renders(each: Claim) -> None:
+    each = claim(each.ref)
     for vocabulary in (False, True):
         text = each.latex(vocabulary)
         assert text.startswith(each.functional.latex + r" \le ") and "+ -" not in text
         MathTextParser("path").parse("$" + mathtext(text) + "$")
     names = {s.name for term in each.terms for s in term.expression.free_symbols}
-    assert all(QUANTITIES[name].letters["safari"] in each.latex() for name in names)
+    assert all(each.letters[name] in each.latex() for name in names)
 
 
 # The root covers L K in print; G_4/mu clashes with 4 eta G_3 (the appendix) and 1/(L + mu) with the rest of the

@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,7 @@ from fedtheory.evidence import confirm
 from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
 from fedtheory.evidence.constructions import ALL, CONSTRUCTIONS, biased_quartet, construct
 from fedtheory.moments.points import Points
-from fedtheory.papers import claim
+from fedtheory.papers import claim, instance_path, papers
 from fedtheory.subjects.instance import FunctionInstance, Instance, parse, read_json
 
 QUARTET = biased_quartet("fast.thm1@main", rounds=10**5, cohort=4, local_lr=Fraction(1, 200))
@@ -362,13 +360,11 @@ def test_rounds_that_would_take_too_long_are_refused_by_name():
 
 # What is published.
 
-PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published" / "instances"
-
 
 @pytest.mark.parametrize("ref", CONSTRUCTIONS)
 def test_published_instances(ref):
     """Each replays, falls under every reading, and is what its construction gives; short numbers throughout."""
-    data = read_json(PUBLISHED / f"{ref}.json")
+    data = read_json(instance_path(ref))
     judgement = replay(data)
     assert judgement.refutes and data["claim"] == ref and data["refutes"] is True
     assert json.loads(json.dumps(construct(ref).to_json())) == data
@@ -378,11 +374,11 @@ def test_published_instances(ref):
 
 
 def test_every_published_file_has_a_construction():
-    assert {path.stem for path in PUBLISHED.iterdir()} == set(ALL)
+    assert {path.stem for paper in papers().values() for path in (paper.folder / "instances").iterdir()} == set(ALL)
 
 
 @pytest.mark.parametrize("ref", sorted(set(ALL) - set(CONSTRUCTIONS)))
 def test_every_other_published_file_replays_to_what_its_construction_gives(ref):
-    data = read_json(PUBLISHED / f"{ref}.json")
+    data = read_json(instance_path(ref))
     assert replay(data).refutes is data["refutes"] and data["claim"] == ref
     assert json.loads(json.dumps(construct(ref).to_json())) == data

@@ -7,8 +7,6 @@ import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from fedtheory.claims.balls import working_precision
 from fedtheory.evidence.confirm import ReplayError, judge, replay
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
+from fedtheory.papers import instance_path
 from fedtheory.papers.safari.counterexamples import CONSTRUCTIONS, diverging_server, far_pair, steep_pair
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.subjects.enclosure import Undecided
@@ -32,7 +31,6 @@ from fedtheory.subjects.safari.instance import CLIENT, SERVER, SafariInstance
 
 F = Fraction
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
-PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published" / "instances"
 SHARES = "exact shares"
 
 
@@ -48,7 +46,7 @@ LEAST_RATIO = {"thm4": 7, "cor1": 7, "thm5": 9, "cor2": 6.5, "rem5": np.inf}
 
 @pytest.mark.parametrize("ref", CONSTRUCTIONS)
 def test_published_instances_replay_and_fall_under_every_reading(ref: str) -> None:
-    data = read_json(PUBLISHED / f"{ref}.json")
+    data = read_json(instance_path(ref))
     judgement = replay(data, CLAIMS[ref])
     kind = ref.split(".")[1].split("@")[0]
     assert judgement.refutes and data["refutes"] is True
@@ -75,7 +73,7 @@ def test_the_submitted_theorem_4_falls_in_the_literal_corner_only() -> None:
 
 def test_a_file_that_says_something_else_is_refused() -> None:
     ref = "safari.thm4@main"
-    data = read_json(PUBLISHED / f"{ref}.json")
+    data = read_json(instance_path(ref))
     with pytest.raises(ReplayError, match=r"left = '0\.5'"):
         replay(data | {"left": "0.5"}, CLAIMS[ref])
     with pytest.raises(ReplayError, match="the bound is not exceeded"):

@@ -129,8 +129,8 @@ def test_a_tampered_published_instance_fails_the_assessment(tmp_path, monkeypatc
     content = assess.published_instance(ref)
     assert content["refutes"] is True
     content["ratio"] = "3.3"
-    monkeypatch.setattr(assess, "PUBLISHED", tmp_path)
-    scorecard.write_json(tmp_path / "instances" / f"{ref}.json", content)
+    monkeypatch.setattr(assess, "instance_path", lambda ref: tmp_path / f"{ref}.json")
+    scorecard.write_json(tmp_path / f"{ref}.json", content)
     with pytest.raises(ReplayError, match=r"the file says ratio = .3\.3."):
         assess.published_instance(ref)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fedtheory.papers import all_claims, claim
-from fedtheory.proof.chains import chain
-from fedtheory.proof.text import describe, lines, sentence
+from fedtheory.papers.proofs import chain, sentence
+from fedtheory.proof.text import describe, lines
 
 _Q_CONDITION = "a2.24_q_condition_divided_by_D<0"
 EXPECTED = {

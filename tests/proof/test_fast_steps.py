@@ -10,13 +10,12 @@ import sympy
 
 from fedtheory.claims.statement import slack_of
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs import STEPS
-from fedtheory.papers.fast.proofs.caps import CAPS, cap_of
+from fedtheory.papers.fast.proofs import STEPS, coefficients_a2, coefficients_a3
 from fedtheory.papers.fast.proofs.coefficients_a2 import squared_cap, squared_z
 from fedtheory.papers.fast.proofs.coefficients_a3 import CONTRACTION, all_hypotheses_hold
 from fedtheory.papers.fast.proofs.tables import K, L, eta, h, m, mu, q, z
+from fedtheory.papers.proofs import library
 from fedtheory.proof.positivity import Certificate, Counterexample, prove
-from fedtheory.proof.registry import decided, needed, step
 from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_all, evidence_data, evidence_from
 from fedtheory.quantities import QUANTITIES
 
@@ -26,21 +25,21 @@ NAMES = [s.name for s in STEPS]
 def test_names_are_unique_and_known() -> None:
     assert len(set(NAMES)) == len(NAMES)
     with pytest.raises(ValueError, match="unknown step"):
-        step("a9.1")
+        library().step("a9.1")
 
 
 def test_what_a_step_rests_on_comes_before_it() -> None:
-    order = needed(NAMES)
+    order = library().needed(NAMES)
     assert sorted(order) == sorted(NAMES)
     for name in NAMES:
-        this = step(name)
+        this = library().step(name)
         assert all(order.index(other) < order.index(name) for other in (*this.rests_on, *this.repaired_by))
         assert not this.repaired_by or this.expected == "gap"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_outcome_is_the_one_derived_by_hand(name: str) -> None:
-    this, decision = step(name), decided(name)
+    this, decision = library().step(name), library().decided(name)
     assert decision.outcome == this.expected
     assert len(decision.findings) == len(this.checks)
     for evidence in decision.evidence:
@@ -52,13 +51,13 @@ def test_the_outcome_is_the_one_derived_by_hand(name: str) -> None:
 def test_what_is_proved_is_not_what_is_refuted() -> None:
     """No evidence of a proved check shows a gap, and no counterexample is accepted as a proof."""
     for name in NAMES:
-        for check, finding in zip(step(name).checks, decided(name).findings, strict=True):
+        for check, finding in zip(library().step(name).checks, library().decided(name).findings, strict=True):
             if isinstance(check, Nonnegative):
                 assert not {"proved": check.refuted, "gap": check.accepts}[finding.outcome](finding.evidence)
 
 
 def point_of(name: str) -> dict[sympy.Symbol, sympy.Rational]:
-    (evidence,) = decided(name).evidence
+    (evidence,) = library().decided(name).evidence
     return {sympy.Symbol(n): sympy.Rational(v) for n, v in evidence.point if n in QUANTITIES}
 
 
@@ -96,7 +95,7 @@ def test_the_q_condition_is_the_printed_one(edition: str) -> None:
 @pytest.mark.parametrize(("name", "constant"), [("a2.11_under_its_own_cap", 15), ("a2.22_under_its_own_cap", 30)])
 def test_the_irrational_caps_are_tight(name: str, constant: int) -> None:
     looser = squared_cap(sympy.Rational(101, 100) / (4 * constant))
-    assert isinstance(prove(step(name).checks[0].expression, looser), Counterexample)
+    assert isinstance(prove(library().step(name).checks[0].expression, looser), Counterexample)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +110,8 @@ def test_the_irrational_caps_are_tight(name: str, constant: int) -> None:
     ],
 )
 def test_a_slightly_stronger_statement_is_refuted(name: str, less: sympy.Expr) -> None:
-    this = step(name)
-    assert decided(name).outcome == "proved"
+    this = library().step(name)
+    assert library().decided(name).outcome == "proved"
     stronger = replace(this, checks=(replace(this.checks[0], expression=this.checks[0].expression - less),))
     assert decide(stronger).outcome == "gap"
 
@@ -129,8 +128,7 @@ def test_a_slightly_stronger_statement_is_refuted(name: str, less: sympy.Expr) -
     ],
 )
 def test_the_weakest_caps(name: str, square: int, linear: int, constant: int) -> None:
-    assert name in CAPS
-    proved, refuted = cap_of(name, Fraction(1, 200))
+    proved, refuted = (coefficients_a2.CAPS | coefficients_a3.CAPS)[name].weakest(Fraction(1, 200))
     assert square * proved**2 + linear * proved <= constant < square * refuted**2 + linear * refuted
     assert refuted - proved <= Fraction(1, 200)
 

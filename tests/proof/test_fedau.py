@@ -19,14 +19,13 @@ from fedtheory.papers.fedau import proofs as fedau
 from fedtheory.papers.fedau.proofs import intervals, weights
 from fedtheory.papers.fedau.proofs.derivations import DERIVATIONS
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
-from fedtheory.proof import registry
+from fedtheory.papers.proofs import algorithm_of, library, proof_of, prove, sentence
 from fedtheory.proof.atoms import Atoms, has_atoms
-from fedtheory.proof.chains import Chain, proof_of, prove
-from fedtheory.proof.derivations import algorithm_of
+from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain, bare
 from fedtheory.proof.identity import is_identity
 from fedtheory.proof.roots import Unsupported
-from fedtheory.proof.text import describe, lines, sentence
+from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 
 MODULES = (rounds, thm1, thm2, lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1, cor4, asm5)
@@ -65,16 +64,16 @@ def proved(this: Claim) -> bool:
 
 
 def test_every_step_comes_out_as_derived_by_hand() -> None:
-    found = {s.name: registry.decided(s.name).outcome for s in fedau.STEPS}
+    found = {s.name: library().decided(s.name).outcome for s in fedau.STEPS}
     assert found == {s.name: s.expected for s in fedau.STEPS}
     gaps = {name for name, outcome in found.items() if outcome == "gap"}
     assert gaps == {*_MISPRINTS, *_LEMMA}
 
 
 def test_names_are_unique_and_every_step_is_used() -> None:
-    names = [s.name for s in registry.STEPS]
+    names = [s.name for s in library().steps]
     assert len(set(names)) == len(names)
-    used = {name for d in DERIVATIONS for name in registry.needed(d.steps)}
+    used = {name for d in DERIVATIONS for name in library().needed(d.steps)}
     assert {s.name for s in fedau.STEPS} <= used
 
 
@@ -156,7 +155,7 @@ def test_the_early_rounds_in_which_the_lines_fail() -> None:
         (_A, lambda p_, q: p_**2 * q**2 + q**4), (_B, lambda p_, q: p_**2 * p_ * q + q**4),
         (_NEXT, lambda p_, q: 4 * p_**2 * p_ * q + q**4),
     ):  # fmt: skip
-        (found,) = registry.decided(name).evidence
+        (found,) = library().decided(name).evidence
         p_ = Fraction(dict(found.point)["participation_probability"])
         q = 1 - p_
         (error,) = {(p_ * weight(s) - 1) ** 2 for _, s in law(2, p_, 1)}

@@ -20,10 +20,10 @@ from fedtheory.papers.flics import proofs as flics
 from fedtheory.papers.flics.proofs import eq7 as steps_of_eq7
 from fedtheory.papers.flics.proofs.derivations import DERIVATIONS, PRINTED
 from fedtheory.papers.flics.statements import eq7, lemmas, thm1, thm2
-from fedtheory.proof import registry
-from fedtheory.proof.chains import Chain, proof_of, prove
+from fedtheory.papers.proofs import library, proof_of, prove, sentence
+from fedtheory.proof.chains import Chain
 from fedtheory.proof.steps import Identity, Vectors
-from fedtheory.proof.text import describe, lines, sentence
+from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 from fedtheory.subjects.selection.exact import var_rates
 
@@ -82,14 +82,14 @@ def proved(this: Claim) -> bool:
 
 
 def test_every_step_comes_out_as_derived_by_hand() -> None:
-    found = {s.name: registry.decided(s.name).outcome for s in flics.STEPS}
+    found = {s.name: library().decided(s.name).outcome for s in flics.STEPS}
     assert found == {s.name: s.expected for s in flics.STEPS}
 
 
 def test_names_are_unique_and_every_step_is_used() -> None:
-    names = [s.name for s in registry.STEPS]
+    names = [s.name for s in library().steps]
     assert len(set(names)) == len(names)
-    used = {name for d in DERIVATIONS for name in registry.needed(d.steps)}
+    used = {name for d in DERIVATIONS for name in library().needed(d.steps)}
     assert {s.name for s in flics.STEPS} == {name for name in used if name.startswith("flics.")}
 
 
@@ -112,7 +112,7 @@ def test_two_noisy_steps_by_hand() -> None:
         together += F((first + later + second) ** 2) / 4
         apart += F((first + second) ** 2 + later**2) / 4
     assert together - apart == 2 * step
-    found = registry.decided("flics.7.split").evidence[0]
+    found = library().decided("flics.7.split").evidence[0]
     t, ((xi,),) = F(dict(found.parameters)["p_t"]), [x for name, x in found.coordinates if name == "xi"]
     assert F(found.value) == -2 * t * F(xi) ** 2
 
@@ -173,7 +173,7 @@ def test_the_policy_solves_the_mended_14() -> None:
 
 def _shown(name: str, check: int = 0) -> sympy.Expr:
     """The expression that a step's check shows to be >= 0; the right side of an identity."""
-    made = registry.step(name).checks[check]
+    made = library().step(name).checks[check]
     if isinstance(made, Identity):
         return made.right
     return (made.statement if isinstance(made, Vectors) else made).expression
@@ -249,9 +249,9 @@ def test_what_stands_is_what_is_corrected_and_display_7() -> None:
 
 def test_every_printed_derivation_is_open_and_no_other() -> None:
     for derivation in DERIVATIONS:
-        names = registry.needed(derivation.steps)
-        closed = {n for n in names if registry.decided(n).closed}
-        left = [n for n in names if n not in closed and not {*registry.step(n).repaired_by} & closed]
+        names = library().needed(derivation.steps)
+        closed = {n for n in names if library().decided(n).closed}
+        left = [n for n in names if n not in closed and not {*library().step(n).repaired_by} & closed]
         assert bool(left) == (derivation in PRINTED) == derivation.name.endswith("as printed")
 
 

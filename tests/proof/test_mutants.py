@@ -13,7 +13,7 @@ from sympy import Rational
 from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Term
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
 from fedtheory.papers import claim
-from fedtheory.proof.chains import proof_of
+from fedtheory.papers.proofs import proof_of
 from fedtheory.quantities import symbols
 
 K, R, eta, q, sigma = symbols("local_steps", "rounds", "local_lr", "snapshot_probability", "gradient_noise")

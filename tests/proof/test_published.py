@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from fedtheory.papers import all_claims
-from fedtheory.proof import domain, gram, positivity, registry, smt
-from fedtheory.proof.chains import chain
-from fedtheory.proof.published import FOLDER, SHARED, _verified_shared, published, reverify
-from fedtheory.proof.published import __file__ as module
+from fedtheory.papers.certificates import STEPS, folders, published, reverify, shelf
+from fedtheory.papers.proofs import chain, library
+from fedtheory.proof import domain, gram, positivity, smt
 
 REFS = [c.ref for c in all_claims()]
 
@@ -45,9 +44,8 @@ def test_all_verify_without_a_search(no_search: None) -> None:
     for ref in REFS:
         if not ref.startswith(SIGNS):
             reverify(ref)
-    text = (FOLDER / SHARED).read_text()
-    for name in registry.needed(step.name for step in registry.STEPS):  # also those that no claim's proof rests on
-        assert _verified_shared(text, name).outcome in ("proved", "given", "gap", "unknown")
+    for step in library().steps:  # also those that no claim's proof rests on
+        assert shelf().decision(step.name).outcome in ("proved", "given", "gap", "unknown")
 
 
 def test_those_with_logarithms_verify() -> None:
@@ -57,18 +55,19 @@ def test_those_with_logarithms_verify() -> None:
 
 @pytest.mark.parametrize("ref", REFS)
 def test_what_is_published_is_what_is_decided(ref: str) -> None:
-    said = json.loads((FOLDER / f"{ref}.json").read_text())
+    said = json.loads((folders()[ref.partition(".")[0]] / f"{ref}.json").read_text())
     now = chain(ref)
     assert said["outcome"] == now.outcome and said["derivation"] == now.derivation.name
-    shared = {s["name"]: s["outcome"] for s in json.loads((FOLDER / SHARED).read_text())["steps"]}
+    files = [json.loads((folder / STEPS).read_text()) for folder in folders().values()]
+    shared = {s["name"]: s["outcome"] for file in files for s in file["steps"]}
     shared |= {s["name"]: s["outcome"] for s in said["steps"]}
     assert {d.step.name: d.outcome for d in now.decisions}.items() <= shared.items()
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in (SHARED, "fast.eq17@main.json", "fast.rem2.a@main.json", "fast.thm1@main.json"):
-        shutil.copy(Path(module).parent / name, tmp_path)
+    for name in (STEPS, "fast.eq17@main.json", "fast.rem2.a@main.json", "fast.thm1@main.json"):
+        shutil.copy(folders()["fast"] / name, tmp_path)
     return tmp_path
 
 
@@ -123,11 +122,11 @@ ALTERED = [
     (REMARK, f"{REMARK}.json", _finding("claim.value", "proved"), "claim.value"),
     (REMARK, f"{REMARK}.json", lambda d: _certificate(d, "claim.value").update(value="-7"), "claim.value"),
     (REMARK, f"{REMARK}.json", lambda d: d.update(outcome="proved"), "outcome"),
-    (THEOREM, SHARED, _finding("a2.24_noise_term_dropped", "proved"), "a2.24_noise_term_dropped"),
-    (THEOREM, SHARED, lambda d: _certificate(d, "drift.gradient")["squares"].pop(), "drift.gradient"),
-    (THEOREM, SHARED, lambda d: _certificate(d, "drift.gradient")["given"][0].__setitem__(1, {}), "fields"),
-    (THEOREM, SHARED, lambda d: d["regions"].clear(), "region = "),
-    (THEOREM, SHARED, lambda d: _step(d, "lemma1.path").update(outcome="proved"), "lemma1.path"),
+    (THEOREM, STEPS, _finding("a2.24_noise_term_dropped", "proved"), "a2.24_noise_term_dropped"),
+    (THEOREM, STEPS, lambda d: _certificate(d, "drift.gradient")["squares"].pop(), "drift.gradient"),
+    (THEOREM, STEPS, lambda d: _certificate(d, "drift.gradient")["given"][0].__setitem__(1, {}), "fields"),
+    (THEOREM, STEPS, lambda d: d["regions"].clear(), "region = "),
+    (THEOREM, STEPS, lambda d: _step(d, "lemma1.path").update(outcome="proved"), "lemma1.path"),
 ]  # fmt: skip
 
 
@@ -135,4 +134,4 @@ ALTERED = [
 def test_an_altered_file_is_refused(copy: Path, ref: str, name: str, change: Callable, message: str) -> None:
     altered(copy, name, change)
     with pytest.raises(ValueError, match=message):
-        reverify(ref, copy)
+        reverify(ref, {"fast": copy})

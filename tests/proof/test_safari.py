@@ -15,15 +15,14 @@ from sympy import Le, Rational
 
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.papers import claim as registered
+from fedtheory.papers.proofs import algorithm_of, library, proof_of, prove, sentence
 from fedtheory.papers.safari import proofs as safari
 from fedtheory.papers.safari.proofs.derivations import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.proof import registry
-from fedtheory.proof.chains import Chain, proof_of, prove
-from fedtheory.proof.derivations import algorithm_of
+from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain
 from fedtheory.proof.needs import Needed
-from fedtheory.proof.text import describe, lines, sentence
+from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 
 CLAIMS = {c.ref: c for module in (thm4, thm5, corollaries, rounds, rem5) for c in module.EDITIONS}
@@ -78,14 +77,14 @@ def chain(ref: str) -> Chain:
 
 
 def test_every_step_comes_out_as_derived_by_hand() -> None:
-    found = {s.name: registry.decided(s.name).outcome for s in safari.STEPS}
+    found = {s.name: library().decided(s.name).outcome for s in safari.STEPS}
     assert found == {s.name: s.expected for s in safari.STEPS}
 
 
 def test_names_are_unique_and_every_step_is_used() -> None:
-    names = [s.name for s in registry.STEPS]
+    names = [s.name for s in library().steps]
     assert len(set(names)) == len(names)
-    used = {name for d in registry.DERIVATIONS for name in registry.needed(d.steps)}
+    used = {name for d in library().derivations for name in library().needed(d.steps)}
     assert {s.name for s in safari.STEPS} <= used
 
 
@@ -106,7 +105,7 @@ def test_three_large_steps_by_hand() -> None:
     for noise in (1, 0, 0):
         gradients, x = gradients + x, x - eta_L * (x + noise)  # of L = 1, in units of 1/L
     assert (gradients + 1) ** 2 == Fraction(5, 3) ** 4 > gradients**2 + 3
-    found = registry.decided("s5.61_three_steps").evidence[0]
+    found = library().decided("s5.61_three_steps").evidence[0]
     step = Fraction(dict(found.point)["step"])
     assert step**2 * (2 - step) ** 2 + 3 - (1 - step) ** 4 == Fraction(found.value) < 0
 

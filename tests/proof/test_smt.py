@@ -8,18 +8,18 @@ from types import ModuleType
 import pytest
 import sympy
 
+from fedtheory.papers.proofs import library
 from fedtheory.proof import smt
 from fedtheory.proof.positivity import Certificate, Counterexample
 from fedtheory.proof.regions import nonnegative, region
-from fedtheory.proof.registry import STEPS, decided
 from fedtheory.proof.steps import Nonnegative
 
 x = sympy.Symbol("x")
 WHERE = region(nonnegative("x"))
 CHECKS = [
     (step.name, check, finding)
-    for step in STEPS
-    for check, finding in zip(step.checks, decided(step.name).findings, strict=True)
+    for step in library().steps
+    for check, finding in zip(step.checks, library().decided(step.name).findings, strict=True)
     if isinstance(check, Nonnegative)
 ]
 

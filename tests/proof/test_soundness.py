@@ -11,13 +11,12 @@ from sympy import Ge, Le, Rational
 
 from fedtheory.claims.statement import Hypothesis
 from fedtheory.papers import all_claims, claim
-from fedtheory.proof.chains import proof_of
+from fedtheory.papers.proofs import library, proof_of
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import Domain, Follows, bare
 from fedtheory.proof.gram import Gram, GramCertificate, GramCounterexample, dot, norm2, vectors
 from fedtheory.proof.positivity import certify
 from fedtheory.proof.regions import capped, interval, nonnegative, positive, region
-from fedtheory.proof.registry import DERIVATIONS, decided, needed, step
 from fedtheory.proof.steps import Step
 from fedtheory.proof.tie import tie
 from fedtheory.quantities import symbols
@@ -148,10 +147,10 @@ def test_more_hypotheses_keep_a_proof(ref: str) -> None:
 
 def test_every_derivation_stands_on_closed_steps() -> None:
     """What a derivation of a proved claim shows rests on steps that are closed, or broken and repaired by such."""
-    for derivation in DERIVATIONS:
-        names = needed(derivation.steps)
-        closed = {n for n in names if decided(n).closed}
-        open_ = [n for n in names if n not in closed and not {*step(n).repaired_by} & closed]
+    for derivation in library().derivations:
+        names = library().needed(derivation.steps)
+        closed = {n for n in names if library().decided(n).closed}
+        open_ = [n for n in names if n not in closed and not {*library().step(n).repaired_by} & closed]
         printed = derivation.name in ("(5) to (24)", "(25) to (55)") or derivation.name.endswith("as printed")
         assert bool(open_) == printed, derivation.name
 
@@ -164,7 +163,7 @@ def _implied(weaker: Derivation, stronger: Derivation) -> tuple[Step, ...]:
     return tie(replace(base, terms=(stated,), hypotheses=needs, choices={}), stronger)
 
 
-@pytest.mark.parametrize("derivation", [d for d in DERIVATIONS if d.right_side], ids=lambda d: d.name)
+@pytest.mark.parametrize("derivation", [d for d in library().derivations if d.right_side], ids=lambda d: d.name)
 def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: Derivation) -> None:
     """A right side 1% below the derived one, term by term, does not follow from it."""
     smaller = replace(derivation, right_side=derivation.right_side * Rational(99, 100))
@@ -175,13 +174,13 @@ def test_a_derivation_shows_its_own_statement_and_nothing_smaller(derivation: De
 
 def test_the_right_side_of_13_is_what_12_shows() -> None:
     """(12) as a Gram statement: fall + rest - K eta/4 |g|^2 >= 0; times 4/(K eta) that is the derived right side."""
-    (check,) = step("a2.12").checks
+    (check,) = library().step("a2.12").checks
     shown = check.statement.expression.expand()
     put_in = {"dot_V_V": "full_pseudogradient", "dot_W_W": "cohort_pseudogradient", "fall": "objective_decrease"}
     shown = shown.subs({sympy.Symbol(old): sympy.Symbol(new) for old, new in put_in.items()})
     K, eta = sympy.symbols("local_steps local_lr")
     gradient = sympy.Symbol("dot_g_g")
-    (derivation,) = [d for d in DERIVATIONS if d.name == "(5) to (13)"]
+    (derivation,) = [d for d in library().derivations if d.name == "(5) to (13)"]
     assert sympy.expand(4 / (K * eta) * shown + gradient - derivation.right_side) == 0
 
 
@@ -192,8 +191,8 @@ def test_the_right_side_of_13_is_what_12_shows() -> None:
 def test_the_right_sides_of_the_repaired_theorems_are_what_their_sums_show(name: str, last: str, rate: str) -> None:
     """Each coefficient of the derived right side is at least that of the last sum, with equality where none is rounded
     up."""
-    (derivation,) = [d for d in DERIVATIONS if d.name == name]
-    right = step(last).checks[0].right
+    (derivation,) = [d for d in library().derivations if d.name == name]
+    right = library().step(last).checks[0].right
     noise, bias = sympy.symbols("gradient_noise dissimilarity")
     K, eta = sympy.symbols("local_steps local_lr")
     z = L * K * eta

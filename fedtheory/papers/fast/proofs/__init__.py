@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ....proof.steps import Step
 from . import a2, a3, lemmas, repaired
+from .derivations import DERIVATIONS
+
+__all__ = ["DERIVATIONS", "STEPS"]
 
 STEPS: tuple[Step, ...] = (*lemmas.ALL, *a2.STEPS, *a3.STEPS, *repaired.ALL)
 """Every step in the paper's order: the lemmas first, the steps that are not printed last."""

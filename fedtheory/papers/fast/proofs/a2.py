@@ -11,7 +11,8 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.steps import Step
 from .coefficients_a2 import A2 as COEFFICIENTS
-from .tables import K, L, eta, given, gram, half, m, n, same, sigma, sigma_G
+from ....proof.write import given, same
+from .tables import K, L, eta, gram, half, m, n, sigma, sigma_G
 
 g, V, W, u, v, w, x = vectors("g V W u v w x")
 D, fall, falls, F_0, F_1, F_2, F_star = sympy.symbols("drift fall falls F_0 F_1 F_2 F_star")

@@ -16,7 +16,8 @@ from ....proof.regions import capped, interval, positive, region
 from ....proof.steps import Ball, Nonnegative, Step
 from .coefficients_a2 import A2
 from .coefficients_a3 import A3 as COEFFICIENTS
-from .tables import K, L, d, epsilon, eta, given, gram, m, mu, n, same, sigma, sigma_G
+from ....proof.write import given, same
+from .tables import K, L, d, epsilon, eta, gram, m, mu, n, sigma, sigma_G
 
 a, b, g, u, v, w, y, B, N, S, T, W = vectors("a b g u v w y B N S T W")
 D, f_r, f_star, rate, partial = sympy.symbols("drift f_r f_star rate partial")

@@ -7,25 +7,9 @@ from collections.abc import Iterable
 import sympy
 
 from ....proof.regions import Region, at_least, capped, count, equal, interval, nonnegative, positive, region
-from ....proof.steps import Step
-from .tables import (
-    G1,
-    G2,
-    G3,
-    K,
-    L,
-    coefficient_step,
-    eta,
-    h,
-    half,
-    m,
-    mu,
-    n,
-    q,
-    setting,
-    sigma_G,
-    z,
-)  # fmt: skip
+from ....proof.steps import Cap, Step
+from ....proof.write import coefficient_step
+from .tables import G1, G2, G3, K, L, eta, h, half, m, mu, n, q, setting, sigma_G, z
 
 squared_z = sympy.Symbol("squared_step")  # z^2, where a printed cap on z is irrational
 _noise_rate = (q * n + (1 - q) * m) / (m * n)  # = h, as printed
@@ -114,6 +98,13 @@ def left_side(constant: int, squared: sympy.Expr) -> sympy.Expr:
     return half - constant * squared - sympy.Rational(1, 4)
 
 
+CAPS = {
+    name: Cap(left_side(constant, z**2), lambda c: setting(cap=c / (L * K)))
+    for name, constant in (("a2.11", 15), ("a2.22", 30))
+}
+"""What the printed caps of z are for."""
+
+
 def squared_cap(cap: sympy.Rational) -> Region:
     """z^2 <= cap."""
     return region(capped("squared_step", cap))
@@ -144,16 +135,16 @@ _A2 = (
     # 30/64 > 16/64: the theorem's cap 1/8 does not imply 1/(2 sqrt(30)) = 1/10.95
     coefficient_step("a2.22_under_the_cap_1/8", "(21) to (22)", "1/2 - 30 z^2 >= 1/4 under the theorem's z <= 1/8",
          "gap", "30/64 > 1/4", left_side(30, z**2), (setting(cap=_CAP_8),),
-         repaired_by=("a2.22_with_the_sharper_drift", "a2.23_with_the_sharper_drift"), weakest_cap="a2.22"),
+         repaired_by=("a2.22_with_the_sharper_drift", "a2.23_with_the_sharper_drift"), weakest_cap=CAPS["a2.22"]),
     # both caps of the theorem: fails exactly where min(1/8, h/5) > 1/sqrt(120), that is h > 5/sqrt(120) = 0.4564
     coefficient_step("a2.22_under_both_caps_m=n=1", "(21) to (22)", "1/2 - 30 z^2 >= 1/4 under both caps, m = n = 1",
          "gap", "the theorem's caps are met: h = 1, so they give z <= 1/8, and 30/64 > 1/4", left_side(30, z**2),
          (_EQUAL_COHORTS[1],),
-         repaired_by=("a2.22_with_the_sharper_drift", "a2.23_with_the_sharper_drift"), weakest_cap="a2.22"),
+         repaired_by=("a2.22_with_the_sharper_drift", "a2.23_with_the_sharper_drift"), weakest_cap=CAPS["a2.22"]),
     coefficient_step("a2.22_under_both_caps_m=n=2", "(21) to (22)", "1/2 - 30 z^2 >= 1/4 under both caps, m = n = 2",
          "gap", "the theorem's caps are met: h = 1/2, so they give z <= 1/10, and 30/100 > 1/4", left_side(30, z**2),
          (_EQUAL_COHORTS[2],),
-         repaired_by=("a2.22_with_the_sharper_drift", "a2.23_with_the_sharper_drift"), weakest_cap="a2.22"),
+         repaired_by=("a2.22_with_the_sharper_drift", "a2.23_with_the_sharper_drift"), weakest_cap=CAPS["a2.22"]),
     coefficient_step("a2.22_under_both_caps_m,n>=3", "(21) to (22)", "1/2 - 30 z^2 >= 1/4 under both caps, m >= 3 "
         "and n >= 3",
          "proved", "h <= 1/3: z <= 1/15, 30/225 < 1/4", left_side(30, z**2), (setting(cap=_CAP_NOISE, least=3),),

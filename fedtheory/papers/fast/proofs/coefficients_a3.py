@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import sympy
 
 from ....proof.regions import Region, at_least, capped, count, equal, interval, positive, region
-from ....proof.steps import Step
-from .tables import K, L, coefficient_step, eta, m, mu, n, q, setting, sigma_G, z
+from ....proof.steps import Cap, Step
+from ....proof.write import coefficient_step
+from .tables import K, L, eta, m, mu, n, q, setting, sigma_G, z
 
 _noise_rate = (q * n + (1 - q) * m) / (m * n)  # = h, as printed
 
@@ -33,6 +34,15 @@ def noise_absorption(size: sympy.Expr) -> sympy.Expr:
 def cohort_cap(size: sympy.Expr, constant: sympy.Expr = _TWENTIETH) -> Region:
     """z <= constant / size."""
     return setting(cap=constant / (size * L * K))
+
+
+CAPS = {
+    "a3.30_distance": Cap(distance_absorption(), lambda c: cohort_cap(m, c)),
+    "a3.30_dissimilarity": Cap(dissimilarity_absorption(), lambda c: cohort_cap(m, c)),
+    "a3.30_noise": Cap(noise_absorption(m), lambda c: cohort_cap(m, c)),
+    "a3.38_noise": Cap(noise_absorption(n), lambda c: cohort_cap(n, c)),
+}
+"""What the printed caps of z, a constant over a cohort, are for."""
 
 
 def _absorptions(equation: str, size: sympy.Expr) -> Iterable[Step]:

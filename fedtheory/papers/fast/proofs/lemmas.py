@@ -11,22 +11,8 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, capped, count, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from .tables import (
-    K,
-    L,
-    M,
-    eta,
-    given,
-    gram,
-    m,
-    mu,
-    nonnegative_step,
-    same,
-    sigma,
-    sigma_G,
-    under,
-    vectors_check,
-)
+from ....proof.write import given, nonnegative_step, same
+from .tables import K, L, M, eta, gram, m, mu, sigma, sigma_G, under, vectors_check
 
 t, k, f_x, f_y, f_z = sympy.symbols("t k f_x f_y f_z")
 a, b, c, e, g, s, u, v, w, y, N, S, B, G, xi = vectors("a b c e g s u v w y N S B G xi")

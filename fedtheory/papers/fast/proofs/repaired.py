@@ -12,7 +12,8 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import capped, count, positive, region
 from ....proof.steps import Step
-from .tables import K, L, eta, given, gram, h, half, m, mu, n, nonnegative_step, p, q, same, sigma, sigma_G, under, z
+from ....proof.write import given, nonnegative_step, same
+from .tables import K, L, eta, gram, h, half, m, mu, n, p, q, sigma, sigma_G, under, z
 
 a, b, e, g, N, S, w, y = vectors("a b e g N S w y")
 D, X, fall, move, square, f_x, f_y = sympy.symbols("drift cohort_square fall move square f_x f_y")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sympy import Ge, Max, exp, log
 
-from ....claims.statement import Hypothesis, Term
-from .common import EQUAL_COHORTS, K, L, R, inverse_cohort, least, m, n, q
+from ....claims.statement import Hypothesis, Term, least
+from .common import EQUAL_COHORTS, K, L, R, inverse_cohort, m, n, q
 from .thm2 import APPENDIX as THEOREM_2_APPENDIX
 from .thm2 import MAIN as THEOREM_2
 from .thm2 import distance, mu, sigma, sigma_G

@@ -12,18 +12,7 @@ from ....claims.statement import Claim, Hypothesis, Term
 from ....functionals import LOCAL_GRADIENT_ERROR, SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
-    ARBITRARY_ROUND,
-    COHORT_DRAW,
-    DRIFT_CAP,
-    NONCONVEX,
-    ONE_ROUND,
-    SNAPSHOT_ROUND,
-    K,
-    L,
-    assumptions,
-    eta,
-    m,
-    n,
+    ARBITRARY_ROUND, COHORT_DRAW, DRIFT_CAP, NONCONVEX, ONE_ROUND, SNAPSHOT_ROUND, K, L, assumptions, eta, m, n,
 )  # fmt: skip
 
 sigma, sigma_G, gradient, decrease = symbols("gradient_noise", "dissimilarity", "gradient_norm", "objective_decrease")

@@ -4,45 +4,32 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Rational
 
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims import readings
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
 from .common import (
-    COHORT_DRAW,
-    COHORT_IS_A_SET,
-    NONCONVEX,
-    RANDOM_SNAPSHOTS,
-    SNAPSHOT_RULE,
-    K,
-    L,
-    R,
-    assumptions,
-    eta,
-    inverse_cohort,
-    least,
-    m,
-    n,
-    q,
-    z,
+    COHORT_DRAW, COHORT_IS_A_SET, NONCONVEX, RANDOM_SNAPSHOTS, SNAPSHOT_RULE, K, L, R, assumptions, eta,
+    inverse_cohort, m, n, q, z,
 )  # fmt: skip
 
 sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")
 G1, G2, G3 = symbols("peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient")
 
 SUM_OVER_ROUNDS = Ambiguity(
-    "average",
+    readings.AVERAGE,
     AVERAGES,
     "the statement sums r = 1..R, the algorithm and the proof's descent step run over r = 0..R-1",
 )
-SUM_OF_THE_PROOF = Ambiguity("average", AVERAGES[1:], "the iterates whose gradients the descent step bounds")
+SUM_OF_THE_PROOF = Ambiguity(readings.AVERAGE, AVERAGES[1:], "the iterates whose gradients the descent step bounds")
 LOCAL_INDEX = Ambiguity(
-    "local gradients",
-    ("k = 1..K", "k = 0..K-1"),
+    readings.LOCAL_GRADIENTS,
+    (readings.FROM_STEP_1, readings.FROM_STEP_0),
     "G_1 to G_3 sum k = 1..K, the algorithm takes its local steps at k = 0..K-1",
 )
 Q_CONDITION = Ambiguity(
-    "q-condition",
-    ("quotient", "product"),
+    readings.Q_CONDITION,
+    (readings.QUOTIENT, readings.PRODUCT),
     "the proof derives the condition before dividing by a denominator whose sign it does not settle",
 )
 
@@ -67,7 +54,7 @@ MAIN = Claim(
             "q_condition",
             Ge(q, numerator / denominator),
             "Theorem 1; G_1 to G_3 after (24)",
-            alternatives={"product": Ge(q * denominator, numerator)},
+            alternatives={readings.PRODUCT: Ge(q * denominator, numerator)},
         ),
     ),
     assumptions=assumptions(*NONCONVEX),

@@ -13,25 +13,12 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Rational, exp
 
-from ....claims.statement import Claim, Hypothesis, Term
+from ....claims.statement import Claim, Hypothesis, Term, least
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
 from .common import (
-    COHORT_DRAW,
-    COHORT_IS_A_SET,
-    RANDOM_SNAPSHOTS,
-    SNAPSHOT_RULE,
-    STRONGLY_CONVEX,
-    K,
-    L,
-    R,
-    assumptions,
-    eta,
-    inverse_cohort,
-    least,
-    m,
-    n,
-    q,
+    COHORT_DRAW, COHORT_IS_A_SET, RANDOM_SNAPSHOTS, SNAPSHOT_RULE, STRONGLY_CONVEX, K, L, R, assumptions, eta,
+    inverse_cohort, m, n, q,
 )  # fmt: skip
 
 mu, sigma, sigma_G, distance = symbols("strong_convexity", "gradient_noise", "dissimilarity", "initial_distance")

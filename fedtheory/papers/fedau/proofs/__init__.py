@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ....proof.steps import Step
 from . import corollary, intervals, rounds, theorems, weights
+from .derivations import DERIVATIONS
+
+__all__ = ["DERIVATIONS", "STEPS"]
 
 STEPS: tuple[Step, ...] = (*rounds.ALL, *theorems.ALL, *intervals.ALL, *weights.ALL, *corollary.ALL)
 """Every step in the paper's order; those that are not printed are beside those that they repair."""

@@ -11,8 +11,8 @@ import sympy
 
 from ....proof.regions import Region, capped, count, equal, nonnegative, positive, region
 from ....proof.steps import Nonnegative, Step
-from ...fast.proofs.tables import nonnegative_step, same
-from .tables import CAP, PAIRS, F, G, I, L, N, Q, T, delta, gram, one, sigma
+from ....proof.write import Pairs, nonnegative_step, same
+from .tables import CAP, F, G, I, L, N, Q, T, delta, gram, one, sigma
 
 root, slope, inverse, bounded = sympy.symbols("root slope inverse bounded")
 lead = root * Q * slope * L / N
@@ -74,7 +74,7 @@ def _sum_of(leading: sympy.Expr | int, weights: int, drift: sympy.Rational | int
     )  # fmt: skip
 
 
-def _pieces(weights: int, drift: sympy.Rational | int) -> PAIRS:
+def _pieces(weights: int, drift: sympy.Rational | int) -> Pairs:
     """What is put in for the weight error and the local step."""
     small = 1 / (I * T) - local
     return (

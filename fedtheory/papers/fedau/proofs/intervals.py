@@ -9,7 +9,7 @@ import sympy
 
 from ....proof.regions import capped, region
 from ....proof.steps import Identity, Step
-from ...fast.proofs.tables import given, nonnegative_step, same
+from ....proof.write import given, nonnegative_step, same
 from .tables import K, one, p, q
 
 a, b, k, mass, here, there = sympy.symbols("a b k mass here there")

@@ -17,31 +17,10 @@ from ....proof.analytic import Enclosed
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, capped, count, interval, nonnegative, positive, region
 from ....proof.steps import Ball, Identity, Nonnegative, Step
-from ...fast.proofs.tables import given, nonnegative_step, same
+from ....proof.write import given, nonnegative_step, same
 from .tables import (
-    FIXED,
-    GLOBAL_CAP,
-    UNDER_CAPS,
-    E,
-    I,
-    L,
-    N,
-    Q,
-    bracket,
-    c,
-    d,
-    delta,
-    gamma,
-    gram,
-    half,
-    local_drift,
-    one,
-    quarter,
-    setting,
-    share,
-    sigma,
-    vectors_check,
-    z,
+    FIXED, GLOBAL_CAP, UNDER_CAPS, E, I, L, N, Q, bracket, c, d, delta, gamma, gram, half, local_drift, one, quarter,
+    setting, share, sigma, vectors_check, z,
 )  # fmt: skip
 
 a, b, u, v, x, y, xi = vectors("a b u v x y xi")

@@ -1,4 +1,4 @@
-"""Symbols and short ways to write steps, shared by FedAU's tables, in the paper's letters.
+"""Symbols shared by FedAU's tables, in the paper's letters.
 
 In the comments z = smoothness * local_steps * local_lr, c = local_lr * global_lr and q = 1 - p.
 """
@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import sympy
 
-from ....proof.gram import dot, norm2
+from ....proof.gram import norm2
 from ....proof.regions import Part, Region, capped, count, nonnegative, positive, region
-from ....proof.steps import Step, Vectors
-from ...fast.proofs.tables import gram as gram_anywhere
-from ...fast.proofs.tables import vectors_check as vectors_check_anywhere
-
-PAIRS = tuple[tuple[sympy.Expr, sympy.Expr], ...]
+from ....proof.write import within
 
 L, sigma, delta, F, gradient = sympy.symbols(
     "smoothness gradient_noise dissimilarity initial_gap gradient_norm"
@@ -63,17 +59,7 @@ GLOBAL_CAP = capped("global_lr", 1 / (4 * L * I * gamma))
 UNDER_CAPS = setting(GLOBAL_CAP, capped("local_lr", CAP / (L * I)))
 """c <= 1/(4 L I) and z <= 1/15."""
 
-
-def gram(
-    name: str, equation: str, says: str, expression: sympy.Expr, given: PAIRS = (), where: Region = FREE, **more: object
-) -> Step:
-    """A step about vectors: see ``fast.tables.gram``."""
-    return gram_anywhere(name, equation, says, expression, given, where=where, **more)
-
-
-def vectors_check(expression: sympy.Expr, given: PAIRS = (), zero: PAIRS = (), where: Region = FREE) -> Vectors:
-    """The check of a Gram statement."""
-    return vectors_check_anywhere(expression, given, zero, where)
+gram, vectors_check = within(FREE)
 
 
 def local_drift(noise: int, gradients: int) -> sympy.Expr:
@@ -96,5 +82,3 @@ FIXED = (
     + c**2 * L * I / N * (sympy.Rational(17, 16) * sigma**2 + share * I * d**2) * Q
 )
 """The right side of the descent lemma without |g|^2."""
-
-__all__ = ["dot", "norm2"]

@@ -10,33 +10,10 @@ import sympy
 from ....proof.gram import norm2, vectors
 from ....proof.regions import capped, count, interval, positive, region
 from ....proof.steps import Step
-from ...fast.proofs.tables import nonnegative_step, same
+from ....proof.write import nonnegative_step, same
 from .tables import (
-    CAP,
-    FIXED,
-    E,
-    F,
-    G,
-    I,
-    L,
-    N,
-    Q,
-    T,
-    bracket,
-    c,
-    d,
-    delta,
-    eta,
-    gamma,
-    gram,
-    one,
-    quarter,
-    setting,
-    share,
-    sigma,
-    vectors_check,
-    w,
-    z,
+    CAP, FIXED, E, F, G, I, L, N, Q, T, bracket, c, d, delta, eta, gamma, gram, one, quarter, setting, share, sigma,
+    vectors_check, w, z,
 )  # fmt: skip
 
 (g,) = vectors("g")

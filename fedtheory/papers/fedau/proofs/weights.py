@@ -11,7 +11,7 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, capped, count, equal, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from ...fast.proofs.tables import given, nonnegative_step, same
+from ....proof.write import given, nonnegative_step, same
 from .intervals import MEAN, VARIANCE
 from .tables import K, T, gram, half, one, p, q, t
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sympy import Ge, Integer, Le, Rational
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import of_values
 from ....quantities import symbols
@@ -14,8 +15,8 @@ from .common import N, p
 _NINTH = Rational(1, 9)
 
 FRACTION = Ambiguity(
-    "fractions",
-    ("8/(9 p_n)", "(8/9) p_n"),
+    readings.FRACTIONS,
+    (readings.BELOW_THE_LINE, readings.BESIDE_IT),
     "printed 8/9p_n and 10/9p_n, 'a toleration of a relative error of 1/9 from the optimal weight 1/p_n'",
 )
 
@@ -28,9 +29,9 @@ INTERVAL = Claim(
     terms=(Term("tolerance", _NINTH**2),),
     hypotheses=(
         Hypothesis("from_below", Ge(omega, 8 * _NINTH / p), "after Assumption 5",
-                   alternatives={"(8/9) p_n": Ge(omega, 8 * _NINTH * p)}),
+                   alternatives={readings.BESIDE_IT: Ge(omega, 8 * _NINTH * p)}),
         Hypothesis("from_above", Le(omega, 10 * _NINTH / p), "after Assumption 5",
-                   alternatives={"(8/9) p_n": Le(omega, 10 * _NINTH * p)}),
+                   alternatives={readings.BESIDE_IT: Le(omega, 10 * _NINTH * p)}),
     ),
     assumptions=(),
     ambiguities=(FRACTION,),

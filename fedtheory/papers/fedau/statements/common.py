@@ -7,10 +7,10 @@ else (Assumption 4).
 
 from __future__ import annotations
 
-import sympy
-from sympy import Ge, Integer, Min, ceiling, log
+from sympy import Ge, Integer, ceiling, log
 
-from ....claims.statement import Ambiguity, Assumption, Hypothesis
+from ....claims import readings
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
 from ....quantities import symbols
 
 L, sigma, delta, initial_gap = symbols("smoothness", "gradient_noise", "dissimilarity", "initial_gap")
@@ -22,17 +22,17 @@ absence, cutoff_bias = symbols("absence", "cutoff_bias")
 
 ZERO = Integer(0)
 
-_ASSUMPTIONS = {
-    "smoothness": Assumption("assumption_1", "smoothness", "Assumption 1"),
-    "gradient_noise": Assumption("assumption_2", "gradient_noise", "Assumption 2"),
-    "dissimilarity": Assumption("assumption_3", "dissimilarity", "Assumption 3"),
-    "gradient_bound": Assumption("assumption_5_option_2", "gradient_bound", "Assumption 5, Option 2"),
-}
+assumptions = numbered(
+    Assumption("assumption_1", "smoothness", "Assumption 1"),
+    Assumption("assumption_2", "gradient_noise", "Assumption 2"),
+    Assumption("assumption_3", "dissimilarity", "Assumption 3"),
+    Assumption("assumption_5_option_2", "gradient_bound", "Assumption 5, Option 2"),
+)
 NONCONVEX = ("smoothness", "gradient_noise", "dissimilarity")
 
 CONDITION = Ambiguity(
-    "condition",
-    ("given an interval", "in expectation"),
+    readings.CONDITION,
+    (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION),
     "'based on at least one sample of S_n': in a round before the cutoff, given that an interval has ended, or not",
 )
 
@@ -43,13 +43,3 @@ R = -1 / (2 * log(1 - p_min))
 
 LOGARITHMIC_CUTOFF = {"cutoff": ceiling(log(T) * R)}
 """K = ceil(log_c T)."""
-
-
-def assumptions(*quantities: str) -> tuple[Assumption, ...]:
-    """FedAU's numbered assumptions about these quantities."""
-    return tuple(_ASSUMPTIONS[name] for name in quantities)
-
-
-def least(*caps: sympy.Expr) -> sympy.Expr:
-    """The smallest of several caps, as printed: sympy is not to compare them."""
-    return Min(*caps, evaluate=False)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from sympy import Rational, log, sqrt
 
-from ....claims.statement import Ambiguity, Term
-from .common import LOGARITHMIC_CUTOFF, TWO_ROUNDS, G, I, L, N, R, T, delta, initial_gap, least, sigma
+from ....claims import readings
+from ....claims.statement import Ambiguity, Term, least
+from .common import LOGARITHMIC_CUTOFF, TWO_ROUNDS, G, I, L, N, R, T, delta, initial_gap, sigma
 from .rounds import Q
 from .thm2 import CORRECTED as THEOREM_2_CORRECTED
 from .thm2 import MAIN as THEOREM_2
@@ -16,8 +17,8 @@ from .thm2 import SUM_OVER_ROUNDS, Q_expected
 
 # Q is a maximum over the run, and the step depends on it.
 SCALE = Ambiguity(
-    "Q",
-    ("of the run", "a bound known beforehand"),
+    readings.SCALE,
+    (readings.OF_THE_RUN, readings.KNOWN_BEFOREHAND),
     "Q is a maximum over the run, by which the step is chosen before it",
 )
 

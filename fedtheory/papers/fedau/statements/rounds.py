@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import LOCAL_DRIFT, WEIGHTED_DIVERGENCE, WEIGHTED_INCREASE
 from ....quantities import symbols
@@ -25,8 +26,8 @@ GLOBAL_CAP = Hypothesis("global_cap", Le(step, 1 / (4 * L * I)), "Lemma B.3.3")
 # A weight of a later round tells who took part in this one. Given all weights the lemma fails: N = L = I = 1,
 # F = x^2/2, no noise, p = 9/10, K >= 2, weights of Algorithm 2. If omega_2 = 2, round 0 had nobody and x_1 = x_0.
 CONDITIONING = Ambiguity(
-    "conditioning",
-    ("weights of round t", "weights of all rounds"),
+    readings.CONDITIONING,
+    (readings.OF_THE_ROUND, readings.OF_ALL_ROUNDS),
     "E_t is the expectation given x_t and {omega_t^n}, which may stand for the weights of one round or of all",
 )
 
@@ -105,4 +106,6 @@ LEMMA_B_5_1 = LEMMA_B_3_3.edited(
     title="The decrease of the objective in one round", terms=_descent(delta, W),
 )  # fmt: skip
 
-EDITIONS = (LEMMA_B_3_1, LEMMA_B_3_1_SHARP, LEMMA_B_3_2, LEMMA_B_3_2_SHARP, LEMMA_B_3_3, LEMMA_B_5_1)
+THEOREM_1 = (LEMMA_B_3_1, LEMMA_B_3_1_SHARP, LEMMA_B_3_2, LEMMA_B_3_2_SHARP, LEMMA_B_3_3)
+THEOREM_2 = (LEMMA_B_5_1,)
+EDITIONS = (*THEOREM_1, *THEOREM_2)

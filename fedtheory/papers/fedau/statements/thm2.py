@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from sympy import Le, Rational
 
-from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ....claims import readings
+from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
-from .common import NONCONVEX, G, I, L, N, T, assumptions, delta, gamma, initial_gap, least, sigma
+from .common import NONCONVEX, G, I, L, N, T, assumptions, delta, gamma, initial_gap, sigma
 from .rounds import GLOBAL_CAP, LOCAL_CAP, Q, W, step
 
 Q_expected, peak_error = symbols("expected_weight_scale", "peak_weight_error")
 
-SUM_OVER_ROUNDS = Ambiguity("average", AVERAGES[1:], "the sum in (6) runs over t = 0..T-1")
+SUM_OVER_ROUNDS = Ambiguity(readings.AVERAGE, AVERAGES[1:], "the sum in (6) runs over t = 0..T-1")
 
 # With Algorithm 2's weights Q is known after the run only. A step chosen by it depends on who takes part later, and the
 # first step of the proof, (B.3.6), does not hold.
 KNOWN_SCALE = Ambiguity(
-    "weights",
-    ("given", "estimated on the run"),
+    readings.WEIGHTS,
+    (readings.GIVEN, readings.ESTIMATED),
     "'arbitrary (but given) weights'; Corollary 4 uses the theorem with those of Algorithm 2, whose Q is random",
 )
-GIVEN_WEIGHTS = Ambiguity("weights", ("given",), "Q is a number that is known beforehand")
+GIVEN_WEIGHTS = Ambiguity(readings.WEIGHTS, (readings.GIVEN,), "Q is a number that is known beforehand")
 
 STEP_CAP = Hypothesis("global_cap", Le(step, least(1 / (4 * L * I), N / (54 * L * I * Q))), "Theorem 2")
 _share = Rational(27, 8)

@@ -9,7 +9,8 @@ import sympy
 
 from ....proof.regions import Region, at_least, capped, count, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from ...fast.proofs.tables import given, nonnegative_step, same, vectors_check
+from ....proof.write import given, nonnegative_step, same
+from ...fast.proofs.tables import vectors_check
 
 n, p, s, hat, r, t = sympy.symbols(
     "group_clients group_weight group_participation participation_estimate response_probability rounds"

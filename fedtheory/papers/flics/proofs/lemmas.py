@@ -11,29 +11,10 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, count, interval, nonnegative, positive, region
 from ....proof.steps import Step
-from ...fast.proofs.tables import given, gram, nonnegative_step, same, vectors_check
+from ....proof.write import given, nonnegative_step, same
+from ...fast.proofs.tables import gram, vectors_check
 from .tables import (
-    FREE,
-    G,
-    K,
-    L,
-    M,
-    P,
-    e,
-    epsilon,
-    eta_L,
-    half,
-    hat,
-    inflation,
-    one,
-    p,
-    r_min,
-    rho,
-    s,
-    setting,
-    sigma,
-    sigma_G,
-    z,
+    FREE, G, K, L, M, P, e, epsilon, eta_L, half, hat, inflation, one, p, r_min, rho, s, setting, sigma, sigma_G, z,
 )  # fmt: skip
 
 a, b, g, h, v, u, w, x, y, N, S, V, X, xi, chi = vectors("a b g h v u w x y N S V X xi chi")

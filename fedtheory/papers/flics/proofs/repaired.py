@@ -10,26 +10,10 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, count, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from ...fast.proofs.tables import given, gram, same, vectors_check
+from ....proof.write import given, same
+from ...fast.proofs.tables import gram, vectors_check
 from .tables import (
-    FREE,
-    SMALL_STEPS,
-    G,
-    K,
-    L,
-    delta,
-    drift,
-    epsilon,
-    eta,
-    eta_L,
-    hat,
-    one,
-    p,
-    r_min,
-    s,
-    setting,
-    squares,
-    two,
+    FREE, SMALL_STEPS, G, K, L, delta, drift, epsilon, eta, eta_L, hat, one, p, r_min, s, setting, squares, two,
 )  # fmt: skip
 
 a, b, g, h, v, w, x, A, B, N, S, X, Y = vectors("a b g h v w x A B N S X Y")

@@ -10,7 +10,8 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, capped, count, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from ...fast.proofs.tables import gram, nonnegative_step, same
+from ....proof.write import nonnegative_step, same
+from ...fast.proofs.tables import gram
 from .tables import G, K, L, M, P, T, c, e, eta, eta_L, half, one, setting, sigma, sigma_G, spread, z
 
 g, X, Y = vectors("g X Y")

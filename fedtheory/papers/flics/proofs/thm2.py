@@ -10,7 +10,7 @@ import sympy
 
 from ....proof.regions import at_least, capped, equal, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from ...fast.proofs.tables import given, nonnegative_step, same
+from ....proof.write import given, nonnegative_step, same
 
 p, s, hat, epsilon, now, last = sympy.symbols("weight share estimate epsilon now last")
 h, r, a, k, t, T_0, T, C, mu, mu_k, gamma, q, nu = sympy.symbols(

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from sympy import Le, Rational
 
-from ....claims.statement import Ambiguity, Assumption, Hypothesis
+from ....claims import readings
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
 from ....quantities import symbols
 
 L, M, K, T = symbols("smoothness", "groups", "local_steps", "rounds")
@@ -36,25 +37,20 @@ inflation = 1 + epsilon / r_min
 drift = L**2 * eta_L**2 * G**2 * (K - 1) * (2 * K - 1) * Rational(1, 6)
 """A bound on (L^2/K) sum_k E|w_k - w_0|^2, since |w_k - w_0| is at most k eta_L G in the mean square."""
 
-_ASSUMPTIONS = {
-    "smoothness": Assumption("assumption_2", "smoothness", "Assumption 2"),
-    "gradient_noise": Assumption("assumption_3", "gradient_noise", "Assumption 3"),
-    "local_gradient_bound": Assumption("assumption_4", "local_gradient_bound", "Assumption 4"),
-    "dissimilarity": Assumption("dissimilarity", "dissimilarity", "Lemma 2 of Yang et al. 2020"),
-}
+assumptions = numbered(
+    Assumption("assumption_2", "smoothness", "Assumption 2"),
+    Assumption("assumption_3", "gradient_noise", "Assumption 3"),
+    Assumption("assumption_4", "local_gradient_bound", "Assumption 4"),
+    Assumption("dissimilarity", "dissimilarity", "Lemma 2 of Yang et al. 2020"),
+)
 
 ESTIMATES = Hypothesis("estimates", Le(worst, epsilon), "Theorem 1, Lemma 4: |s - s^(t)| is at most epsilon")
 LEAST_PARTICIPATION = Hypothesis("least_participation", Le(r_min, s_min), "Theorem 1, (10)")
 LOCAL_CAP = Hypothesis("local_cap", Le(eta_L, 1 / (8 * L * K)), "Lemma 2 of Yang et al. 2020", implicit=True)
 
 LINE_14 = Ambiguity(
-    "line 14",
-    ("divided", "not divided"),
+    readings.LINE_14,
+    (readings.DIVIDED, readings.NOT_DIVIDED),
     "Algorithm 1 divides the sum of the updates by the number of answers, the proofs from (24) on do not",
 )
-UNDIVIDED = Ambiguity("line 14", ("not divided",), "as in the proofs")
-
-
-def assumptions(*quantities: str) -> tuple[Assumption, ...]:
-    """FLICS's assumptions about these quantities."""
-    return tuple(_ASSUMPTIONS[name] for name in quantities)
+UNDIVIDED = Ambiguity(readings.LINE_14, (readings.NOT_DIVIDED,), "as in the proofs")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sympy import Integer, Le
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import (
     AGGREGATE_BIAS,
@@ -20,29 +21,8 @@ from ....functionals import (
 )
 from ....quantities import symbols
 from .common import (
-    ESTIMATES,
-    LEAST_PARTICIPATION,
-    LINE_14,
-    LOCAL_CAP,
-    UNDIVIDED,
-    G,
-    K,
-    L,
-    M,
-    P,
-    assumptions,
-    drift,
-    epsilon,
-    eta_L,
-    gradient,
-    inflation,
-    mismatch,
-    proxy,
-    pseudogradient,
-    r_min,
-    sigma,
-    sigma_G,
-    spread,
+    ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, P, assumptions, drift, epsilon, eta_L,
+    gradient, inflation, mismatch, proxy, pseudogradient, r_min, sigma, sigma_G, spread,
 )  # fmt: skip
 
 update_length, mean_update, state_update = symbols("mean_update_length", "squared_mean_update", "squared_state_update")
@@ -59,7 +39,11 @@ LEMMA_4 = Claim(
     hypotheses=(ESTIMATES, LEAST_PARTICIPATION),
     assumptions=assumptions("gradient_noise"),
     ambiguities=(
-        Ambiguity("factor", ("1 + epsilon^", "epsilon^"), "(23) prints 1 + epsilon^, its proof ends with epsilon^"),
+        Ambiguity(
+            readings.FACTOR,
+            (readings.ONE_PLUS_EPSILON, readings.EPSILON),
+            "(23) prints 1 + epsilon^, its proof ends with epsilon^",
+        ),
         LINE_14,
     ),
 )
@@ -142,7 +126,11 @@ LEMMA_7 = Claim(
     hypotheses=(ESTIMATES, LEAST_PARTICIPATION),
     assumptions=assumptions("gradient_noise", "local_gradient_bound"),
     ambiguities=(
-        Ambiguity("local gradients", ("k = 1..K-1", "k = 0..K-1"), "(28) sums from 1, local training from 0"),
+        Ambiguity(
+            readings.LOCAL_GRADIENTS,
+            (readings.FROM_STEP_1_OF_K, readings.FROM_STEP_0),
+            "(28) sums from 1, local training from 0",
+        ),
         LINE_14,
     ),
 )

@@ -4,42 +4,25 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
 from .common import (
-    ESTIMATES,
-    LEAST_PARTICIPATION,
-    LINE_14,
-    LOCAL_CAP,
-    UNDIVIDED,
-    G,
-    K,
-    L,
-    M,
-    P,
-    T,
-    assumptions,
-    c,
-    drift,
-    eta,
-    eta_L,
-    gap,
-    inflation,
-    mismatch,
-    proxy,
-    rate_spread,
-    sigma,
-    sigma_G,
-    spread,
+    ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, P, T, assumptions, c, drift, eta, eta_L,
+    gap, inflation, mismatch, proxy, rate_spread, sigma, sigma_G, spread,
 )  # fmt: skip
 
-COUNTS = Ambiguity("counts", ("received", "planned"), "s^ counts answers in line 7, and the rates in display (6)")
+COUNTS = Ambiguity(
+    readings.COUNTS, (readings.RECEIVED, readings.PLANNED), "s^ counts answers in line 7, and the rates in display (6)"
+)
 START = Ambiguity(
-    "start",
-    ("forgotten", "counted"),
+    readings.START,
+    (readings.FORGOTTEN, readings.COUNTED),
     "line 7 divides by t - 1 and starts from beta; (6) is the mean of the rounds, or beta counts as one of them",
 )
-MINIMUM = Ambiguity("minimum", ("t = 1..T", "t = 0..T-1"), "[T] is 1..T; the descent bounds the gradients at 0..T-1")
+MINIMUM = Ambiguity(
+    readings.MINIMUM, (readings.FROM_T_1, readings.FROM_T_0), "[T] is 1..T; the descent bounds the gradients at 0..T-1"
+)
 
 CONSTANT_CAP = Hypothesis(
     "constant_cap", Le(c, Rational(1, 2) - 15 * L**2 * K**2 * eta_L**2 * M * P), "appendix B, proof of Theorem 1",
@@ -94,7 +77,11 @@ CORRECTED = MAIN.edited(
     ),
     hypotheses=(STEP_CAP,),
     assumptions=assumptions("smoothness", "gradient_noise", "local_gradient_bound"),
-    ambiguities=(UNDIVIDED, Ambiguity("counts", ("planned",), "the weights are known before the answers"), START),
+    ambiguities=(
+        UNDIVIDED,
+        Ambiguity(readings.COUNTS, (readings.PLANNED,), "the weights are known before the answers"),
+        START,
+    ),
 )
 
 # Expectations are over the round's availability too: with rates r_j and weights p_j/s^_j of mean r_j/s^_j = 1 over it,

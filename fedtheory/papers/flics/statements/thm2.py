@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sympy import Integer
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Term
 from ....functionals import POLICY_GAP, POLICY_LIMIT
 from ....quantities import symbols
@@ -22,8 +23,8 @@ MAIN = Claim(
     assumptions=(),
     ambiguities=(
         Ambiguity(
-            "sigma_T",
-            ("of Corollary 1.1", "of the proof", "the policy's objective"),
+            readings.SIGMA_T,
+            (readings.OF_COROLLARY_1_1, readings.OF_THE_PROOF, readings.OF_THE_POLICY),
             "sigma_T is defined in Corollary 1.1, with Sigma; the proof has the mean over rounds of sum p_i/s^_i(t); "
             "the appendix calls it the optimal value of what FLICS-AVG minimises, (5) in round T",
         ),

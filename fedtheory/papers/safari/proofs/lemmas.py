@@ -11,7 +11,7 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, capped, count, equal, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
-from ...fast.proofs.tables import given
+from ....proof.write import given
 from .tables import FREE, K, L, bias, eta, gram, mu, noise, one, setting, sigma_s, vectors_check
 
 e, g, v, w, y, A, B, N, S, xi = vectors("e g v w y A B N S xi")

@@ -1,4 +1,4 @@
-"""Symbols and short ways to write steps, shared by SAFARI's tables.
+"""Symbols shared by SAFARI's tables.
 
 In the comments z = smoothness * local_steps * local_lr and w = smoothness * server_lr.
 """
@@ -8,14 +8,10 @@ from __future__ import annotations
 import sympy
 
 from ....proof.regions import Part, Region, capped, count, interval, nonnegative, positive, region
-from ....proof.steps import Step, Vectors
+from ....proof.write import within
 from ...fast.proofs.tables import K, L, R, d, decrease, gradient, mu, sigma, sigma_G, z, zeta
-from ...fast.proofs.tables import gram as gram_anywhere
-from ...fast.proofs.tables import vectors_check as vectors_check_anywhere
 
 __all__ = ["K", "L", "R", "d", "decrease", "gradient", "mu", "sigma", "sigma_G", "z", "zeta"]
-
-PAIRS = tuple[tuple[sympy.Expr, sympy.Expr], ...]
 
 m, q, eta, eta_s, sigma_s = sympy.symbols("arbitrary_cohort client_round_probability local_lr server_lr server_noise")
 G1, G2 = sympy.symbols("peak_server_gradient peak_arbitrary_pseudogradient")
@@ -54,13 +50,4 @@ def under(constant: sympy.Expr, *more: Part) -> Region:
     return setting(capped("local_lr", constant / (L * K)), *more)
 
 
-def gram(
-    name: str, equation: str, says: str, expression: sympy.Expr, given: PAIRS = (), where: Region = FREE, **more: object
-) -> Step:
-    """A step about vectors: see ``fast.tables.gram``."""
-    return gram_anywhere(name, equation, says, expression, given, where=where, **more)
-
-
-def vectors_check(expression: sympy.Expr, given: PAIRS = (), zero: PAIRS = (), where: Region = FREE) -> Vectors:
-    """The check of a Gram statement."""
-    return vectors_check_anywhere(expression, given, zero, where)
+gram, vectors_check = within(FREE)

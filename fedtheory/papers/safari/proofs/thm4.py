@@ -13,27 +13,9 @@ from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, capped, count, interval, nonnegative, positive, region
 from ....proof.steps import Step
 from ...fast.proofs.coefficients_a2 import left_side
-from ...fast.proofs.tables import given, nonnegative_step, same
+from ....proof.write import given, nonnegative_step, same
 from .tables import (
-    G1,
-    G2,
-    K,
-    L,
-    bias,
-    eta,
-    eta_s,
-    gram,
-    half,
-    m,
-    noise,
-    one,
-    q,
-    quarter,
-    server,
-    setting,
-    under,
-    w,
-    z,
+    G1, G2, K, L, bias, eta, eta_s, gram, half, m, noise, one, q, quarter, server, setting, under, w, z,
 )  # fmt: skip
 
 g, u, v, x, N, S, U, V = vectors("g u v x N S U V")

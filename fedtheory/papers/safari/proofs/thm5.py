@@ -14,7 +14,7 @@ from ....proof.analytic import Enclosed
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import capped, interval, positive, region
 from ....proof.steps import Ball, Nonnegative, Step
-from ...fast.proofs.tables import given, nonnegative_step, same
+from ....proof.write import given, nonnegative_step, same
 from .tables import K, L, bias, client_cost, eta, eta_s, gram, m, mu, noise, one, q, rate, server, setting, tied_rate, z
 
 e, g, u, v, w, N, S, V = vectors("e g u v w N S V")

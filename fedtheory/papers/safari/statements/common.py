@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from sympy import Ge, Le, sqrt
 
-from ....claims.statement import Ambiguity, Assumption, Hypothesis
+from ....claims import readings
+from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
 from ....functionals import AVERAGES
 from ....quantities import symbols
 
@@ -24,37 +25,39 @@ mean_step = (1 - q) * eta_s + client_step
 """How far a round moves along the gradients, in expectation over its kind: by the clients, and by both. The clients'
 share client_step/mean_step multiplies their bias."""
 
-_ASSUMPTIONS = {
-    "smoothness": Assumption("assumption_3", "smoothness", "Assumption 3"),
-    "gradient_noise": Assumption("assumption_4", "gradient_noise", "Assumption 4"),
-    "server_noise": Assumption("assumption_4_server", "server_noise", "Assumption 4"),
-    "dissimilarity": Assumption("assumption_5", "dissimilarity", "Assumption 5"),
-    "strong_convexity": Assumption("strongly_convex", "strong_convexity", "Theorem 5", from_below=True),
-}
+assumptions = numbered(
+    Assumption("assumption_3", "smoothness", "Assumption 3"),
+    Assumption("assumption_4", "gradient_noise", "Assumption 4"),
+    Assumption("assumption_4_server", "server_noise", "Assumption 4"),
+    Assumption("assumption_5", "dissimilarity", "Assumption 5"),
+    Assumption("strongly_convex", "strong_convexity", "Theorem 5", from_below=True),
+)
 NONCONVEX = ("smoothness", "gradient_noise", "server_noise", "dissimilarity")
 STRONGLY_CONVEX = (*NONCONVEX, "strong_convexity")
 
 KINDS = Ambiguity(
-    "kinds of rounds",
-    ("probability", "exact shares"),
+    readings.KINDS_OF_ROUNDS,
+    (readings.PROBABILITY, readings.EXACT_SHARES),
     "Algorithm 1: with probability q; the proof of Theorem 4: 'in expectation, we define that there are totally' "
     "(1-q)R server and qR client rounds",
 )
-RANDOM_KINDS = Ambiguity("kinds of rounds", ("probability",), "each round is the clients' with probability q, alone")
+RANDOM_KINDS = Ambiguity(
+    readings.KINDS_OF_ROUNDS, (readings.PROBABILITY,), "each round is the clients' with probability q, alone"
+)
 SUM_OVER_ROUNDS = Ambiguity(
-    "average",
+    readings.AVERAGE,
     AVERAGES,
     "the statement sums r = 1..R, the algorithm and the proof's descent step run over r = 0..R-1",
 )
-SUM_OF_THE_PROOF = Ambiguity("average", AVERAGES[1:], "the iterates whose gradients the descent step bounds")
+SUM_OF_THE_PROOF = Ambiguity(readings.AVERAGE, AVERAGES[1:], "the iterates whose gradients the descent step bounds")
 LOCAL_INDEX = Ambiguity(
-    "local gradients",
-    ("k = 1..K", "k = 0..K-1"),
+    readings.LOCAL_GRADIENTS,
+    (readings.FROM_STEP_1, readings.FROM_STEP_0),
     "local training starts from x_{r,0}; G_2 sums over k in [K]",
 )
 ROOT = Ambiguity(
-    "root",
-    ("root of 30 L K", "root of 30"),
+    readings.ROOT,
+    (readings.ROOT_OF_30_L_K, readings.ROOT_OF_30),
     "printed sqrt(30 L K), whose units clash with the step's; the proof's 'i.e.' needs L K outside the root",
 )
 
@@ -62,7 +65,7 @@ STEP_CAP = Hypothesis(
     "step_cap",
     Le(eta_c, 1 / (4 * sqrt(30 * L * K))),
     "Theorem 4",
-    alternatives={"root of 30": Le(eta_c, 1 / (4 * sqrt(30) * L * K))},
+    alternatives={readings.ROOT_OF_30: Le(eta_c, 1 / (4 * sqrt(30) * L * K))},
 )
 MEANT_STEP_CAP = Hypothesis("step_cap", Le(eta_c, 1 / (4 * sqrt(30) * L * K)), "Theorem 4, with 30 alone in the root")
 SERVER_CAP = Hypothesis("server_cap", Le(eta_s, 2 / (L + mu)), "Theorem 5")
@@ -70,8 +73,3 @@ SERVER_CAP = Hypothesis("server_cap", Le(eta_s, 2 / (L + mu)), "Theorem 5")
 ONE_ROUND = Hypothesis("one_round", Le(R, 1), "one round, from x_0 = x_r")
 SERVER_ROUND = Hypothesis("server_round", Le(q, 0), "'when server updates'")
 CLIENT_ROUND = Hypothesis("client_round", Ge(q, 1), "'when clients update'")
-
-
-def assumptions(*quantities: str) -> tuple[Assumption, ...]:
-    """SAFARI's assumptions about these quantities."""
-    return tuple(_ASSUMPTIONS[name] for name in quantities)

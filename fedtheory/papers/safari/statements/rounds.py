@@ -11,25 +11,8 @@ from ....claims.statement import Claim, Hypothesis, Term
 from ....functionals import FINAL_SQUARED_DISTANCE, SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
-    CLIENT_ROUND,
-    ONE_ROUND,
-    ROOT,
-    SERVER_CAP,
-    SERVER_ROUND,
-    STEP_CAP,
-    STRONGLY_CONVEX,
-    K,
-    L,
-    assumptions,
-    distance,
-    eta_c,
-    eta_s,
-    m,
-    mu,
-    q,
-    sigma,
-    sigma_G,
-    sigma_s,
+    CLIENT_ROUND, ONE_ROUND, ROOT, SERVER_CAP, SERVER_ROUND, STEP_CAP, STRONGLY_CONVEX, K, L, assumptions, distance,
+    eta_c, eta_s, m, mu, q, sigma, sigma_G, sigma_s,
 )  # fmt: skip
 from .thm5 import SERVER_STEP, client_cost, rate, tied_rate
 
@@ -149,4 +132,6 @@ EQ_83 = EQ_77.edited(
     assumptions=assumptions(*STRONGLY_CONVEX),
 )
 
-EDITIONS = (EQ_28, EQ_50, EQ_58, EQ_65, EQ_77, EQ_83)
+NONCONVEX = (EQ_28, EQ_50)
+CONVEX = (EQ_58, EQ_65, EQ_77, EQ_83)
+EDITIONS = (*NONCONVEX, *CONVEX)

@@ -11,41 +11,21 @@ from __future__ import annotations
 
 from sympy import Le, Rational
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import AVERAGE_SQUARED_GRADIENT
 from ....quantities import symbols
 from .common import (
-    KINDS,
-    LOCAL_INDEX,
-    MEANT_STEP_CAP,
-    NONCONVEX,
-    RANDOM_KINDS,
-    ROOT,
-    STEP_CAP,
-    SUM_OF_THE_PROOF,
-    SUM_OVER_ROUNDS,
-    K,
-    L,
-    R,
-    assumptions,
-    client_step,
-    eta_c,
-    eta_s,
-    m,
-    mean_step,
-    q,
-    sigma,
-    sigma_G,
-    sigma_s,
-    zeta,
+    KINDS, LOCAL_INDEX, MEANT_STEP_CAP, NONCONVEX, RANDOM_KINDS, ROOT, STEP_CAP, SUM_OF_THE_PROOF, SUM_OVER_ROUNDS, K,
+    L, R, assumptions, client_step, eta_c, eta_s, m, mean_step, q, sigma, sigma_G, sigma_s, zeta,
 )  # fmt: skip
 
 G1, G2 = symbols("peak_server_gradient", "peak_arbitrary_pseudogradient")
 least_G1, least_G2 = symbols("least_server_gradient", "least_arbitrary_pseudogradient")
 
 Q_CONDITION = Ambiguity(
-    "q-condition",
-    ("quotient", "quotient with 2 L eta_s", "product", "product with 2 L eta_s"),
+    readings.Q_CONDITION,
+    (readings.QUOTIENT, readings.QUOTIENT_ETA_S, readings.PRODUCT, readings.PRODUCT_ETA_S),
     "the statement prints 2 L eta_s^2/K^2, the end of its proof 2 L eta_s/K^2; the proof derives the condition before "
     "dividing by numbers whose signs it does not settle",
 )
@@ -75,9 +55,9 @@ def q_condition(g1, g2) -> Hypothesis:
         Le(q, bound_on_q(g1, g2, LITERAL)),
         "Theorem 4; G_1 and G_2 after it",
         alternatives={
-            "quotient with 2 L eta_s": Le(q, bound_on_q(g1, g2, PROVED)),
-            "product": product(LITERAL),
-            "product with 2 L eta_s": product(PROVED),
+            readings.QUOTIENT_ETA_S: Le(q, bound_on_q(g1, g2, PROVED)),
+            readings.PRODUCT: product(LITERAL),
+            readings.PRODUCT_ETA_S: product(PROVED),
         },
     )
 

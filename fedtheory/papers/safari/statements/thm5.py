@@ -11,35 +11,20 @@ from __future__ import annotations
 
 from sympy import Le, exp
 
+from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
 from .common import (
-    RANDOM_KINDS,
-    SERVER_CAP,
-    STRONGLY_CONVEX,
-    K,
-    L,
-    R,
-    assumptions,
-    client_step,
-    distance,
-    eta_c,
-    eta_s,
-    m,
-    mean_step,
-    mu,
-    q,
-    sigma,
-    sigma_G,
-    sigma_s,
+    RANDOM_KINDS, SERVER_CAP, STRONGLY_CONVEX, K, L, R, assumptions, client_step, distance, eta_c, eta_s, m, mean_step,
+    mu, q, sigma, sigma_G, sigma_s,
 )  # fmt: skip
 
 least, peak = symbols("least_client_progress", "peak_client_progress")
 
 Q_CONDITION = Ambiguity(
-    "q-condition",
-    ("quotient", "product"),
+    readings.Q_CONDITION,
+    (readings.QUOTIENT, readings.PRODUCT),
     "the proof derives the condition before dividing by numbers whose signs it does not settle",
 )
 
@@ -60,7 +45,7 @@ def _q_conditions(cost, gain) -> tuple[Hypothesis, ...]:
             name,
             Le(q, 1 / (1 + (cost - 4 / mu * ratio) / gain)),
             "Theorem 5; G_3 and G_4 after it",
-            alternatives={"product": Le(q * (gain + cost - 4 / mu * ratio), gain)},
+            alternatives={readings.PRODUCT: Le(q * (gain + cost - 4 / mu * ratio), gain)},
         )
 
     return at("q_condition", least), at("q_condition_at_peak", peak)

@@ -1,0 +1,24 @@
+"""Whose runs and rounds a claim is about, from what its quantities and its left side belong to."""
+
+from __future__ import annotations
+
+from ..quantities import QUANTITIES
+from .statement import Claim
+
+
+def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
+    """The algorithm that a claim is about: its functional's or its paper's, else the one whose own quantities it uses;
+    ``None`` where that is not one, or where a quantity is used of which that algorithm does not know.
+
+    >>> from fedtheory.papers import claim
+    >>> algorithm_of(claim("fast.thm2")), algorithm_of(claim("safari.thm5")), algorithm_of(claim("fast.eq28"))
+    ('fast', 'safari', None)
+    >>> algorithm_of(claim("fast.eq28"), "fast"), algorithm_of(claim("fast.thm2"), "safari")
+    ('fast', None)
+    """
+    knowing = [set(QUANTITIES[name].algorithms) for name in claim.quantities if QUANTITIES[name].algorithms]
+    named = {claim.functional.algorithm, paper_algorithm} - {""}
+    possible = named or (set.intersection(*knowing) if knowing else set())
+    if len(possible) != 1 or not all(possible <= algorithms for algorithms in knowing):
+        return None
+    return next(iter(possible))

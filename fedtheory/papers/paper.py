@@ -1,0 +1,114 @@
+"""A paper as one object: what it states, how it proves it, in which letters, and of whose runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..claims.statement import Claim
+    from ..proof.derivations import Derivation
+    from ..proof.steps import Step
+    from ..subjects.base import Point, Subject
+
+
+class PaperError(ValueError):
+    """A paper that cannot be used; it is said where and why."""
+
+
+class Part:
+    """A part of a paper that is heavy to load: given outright, or read on first use from a sub-module of the paper."""
+
+    def __init__(self, module: str, attribute: str, empty: object, finish: Callable[[Paper, Any], Any]) -> None:
+        self.module, self.attribute, self.empty, self.finish = module, attribute, empty, finish
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, paper: Paper | None, owner: type) -> Any:
+        if paper is None:
+            return None  # the field's default: nothing is given
+        kept = paper.__dict__
+        if kept.get(self.name) is None:
+            kept[self.name] = self.finish(paper, self._read(paper.home))
+        return kept[self.name]
+
+    def __set__(self, paper: Paper, value: Any) -> None:
+        paper.__dict__[self.name] = value if value is None else self.finish(paper, value)
+
+    def _read(self, home: str) -> Any:
+        module = f"{home}.{self.module}"
+        if not home or find_spec(module) is None:
+            return self.empty
+        return getattr(import_module(module), self.attribute, self.empty)
+
+
+def _claims(paper: Paper, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    seen = set()
+    for claim in claims:
+        if claim.paper != paper.name or claim.ref in seen:
+            raise PaperError(f"{claim.ref}: allowed is a ref that begins with {paper.name!r} and is there once")
+        seen.add(claim.ref)
+    return tuple(replace(claim, letters=paper.letters) for claim in claims)
+
+
+def _steps(paper: Paper, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    return tuple(replace(step, paper=paper.name) for step in steps)
+
+
+def _derivations(paper: Paper, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
+    return tuple(replace(d, algorithm=d.algorithm or paper.algorithm) for d in derivations)
+
+
+def _as_given(paper: Paper, part: Mapping) -> Mapping:
+    return part
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """What one paper says. The last five are read on first use where they are not given, from the sub-modules
+    ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``) and
+    ``subjects`` (``SUBJECTS``) of ``home``; one that is not there is empty.
+
+    Attributes:
+        name: with which the ids of its claims begin.
+        title: as printed.
+        letters: LaTeX by the name of a quantity.
+        algorithm: whose runs and rounds its claims are about, unless their quantities tell.
+        prose: what short names in what its steps say stand for, by the short name.
+        shorthands: a sentence for each other letter of its steps.
+        order: papers are listed by it, then by name.
+        home: the package of its sub-modules.
+        claims: every edition of every statement, in the paper's order.
+        steps: of its proofs, in the paper's order.
+        derivations: what the steps show.
+        counterexamples: by a claim's ref, what makes its counterexample; it is called with the ref.
+        subjects: by algorithm, how examples of its runs are drawn and read.
+    """
+
+    name: str
+    title: str
+    letters: Mapping[str, str] = field(default_factory=dict)
+    algorithm: str = ""
+    prose: Mapping[str, str] = field(default_factory=dict)
+    shorthands: Mapping[str, str] = field(default_factory=dict)
+    order: int = 1000
+    home: str = ""
+    claims: tuple[Claim, ...] = Part("statements", "CLAIMS", (), _claims)
+    steps: tuple[Step, ...] = Part("proofs", "STEPS", (), _steps)
+    derivations: tuple[Derivation, ...] = Part("proofs", "DERIVATIONS", (), _derivations)
+    counterexamples: Mapping[str, Callable[[str], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
+    subjects: Mapping[str, Subject] = Part("subjects", "SUBJECTS", {}, _as_given)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of its package, where its certificates, instances and index lie."""
+        return Path(sys.modules[self.home].__file__).parent if self.home else None
+
+    def __repr__(self) -> str:
+        return f"Paper({self.name!r})"

@@ -1,0 +1,107 @@
+"""What is proved of the papers' claims: all papers' steps and derivations together, since one uses another's lemmas."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from functools import cache
+
+from ..claims.statement import Claim
+from ..claims.whose import algorithm_of as algorithm_of_claim
+from ..proof import chains, text
+from ..proof.chains import Chain
+from ..proof.library import Library
+from ..proof.steps import Decision
+from . import claim as claim_of
+from . import explained, papers
+from .paper import Paper, PaperError
+
+
+@cache
+def library() -> Library:
+    """The steps and derivations of all papers.
+
+    >>> library().decided("lemma2").outcome
+    'proved'
+    """
+    return _of(papers().values())
+
+
+def library_with(paper: Paper) -> Library:
+    """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
+    return _of([*papers().values(), paper])
+
+
+def prove(claim: Claim, paper: Paper | None = None) -> Chain:
+    """The chain that proves a claim, of ``paper`` where that is not among ``papers()``: see ``chains.prove``.
+
+    >>> from fedtheory.papers import claim
+    >>> prove(claim("fast.lemma2")).outcome
+    'proved'
+    """
+    return chains.prove(claim, _library_for(claim, paper))
+
+
+def proof_of(claim: Claim, paper: Paper | None = None) -> Chain | None:
+    """The chain that proves a claim, or ``None``: see ``chains.proof_of``."""
+    return chains.proof_of(claim, _library_for(claim, paper))
+
+
+@cache
+def chain(ref: str) -> Chain:
+    """The chain of the claim named ``<id>`` or ``<id>@<edition>``.
+
+    >>> chain("fast.eq28").outcome, chain("fast.rem2.a").outcome
+    ('proved', 'gap')
+    """
+    return prove(claim_of(ref))
+
+
+def sentence(decision: Decision, paper: Paper | None = None) -> str:
+    """An open step in words, in the letters of ``paper`` or of its own: see ``text.sentence``."""
+    step = decision.step
+    words = paper or papers().get(step.paper) or Paper(step.paper, "")
+    used = library_with(paper) if paper else library()
+    repair = used.step(step.repaired_by[0]) if step.repaired_by else None
+    return text.sentence(decision, words, repair)
+
+
+def algorithm_of(claim: Claim) -> str | None:
+    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.whose``.
+
+    >>> algorithm_of(claim_of("fast.eq28"))
+    'fast'
+    """
+    known = papers().get(claim.paper)
+    return algorithm_of_claim(claim, known.algorithm if known else "")
+
+
+def _of(all_papers: Iterable[Paper]) -> Library:
+    usable = []
+    for paper in all_papers:
+        if failure := _failure(paper):
+            warnings.warn(f"the proofs of paper {paper.name!r} are left out: {failure}", stacklevel=3)
+        else:
+            usable.append(paper)
+    return Library(
+        (step for paper in usable for step in paper.steps),
+        (derivation for paper in usable for derivation in paper.derivations),
+        {paper.name: paper.algorithm for paper in usable},
+    )
+
+
+def _library_for(claim: Claim, paper: Paper | None) -> Library:
+    used = paper or papers().get(claim.paper)
+    if used and (failure := _failure(used)):
+        raise PaperError(f"claim {claim.ref!r}: the proofs of paper {used.name!r} cannot be used: {failure}")
+    return library_with(paper) if paper else library()
+
+
+@cache
+def _failure(paper: Paper) -> str:
+    """Why a paper's proofs cannot be imported, or ""."""
+    try:
+        _ = paper.steps, paper.derivations
+    except Exception as error:
+        return explained(error)
+    return ""

@@ -1,0 +1,78 @@
+"""What proofs are made of: steps and derivations, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..claims.statement import Claim
+from ..claims.whose import algorithm_of
+from ..quantities import nearest
+from .derivations import Derivation
+from .steps import Decision, Step, decide
+
+
+class Library:
+    """Steps, which may rest on each other, and derivations, which end in some of them.
+
+    Attributes:
+        steps: in the order given.
+        derivations: in the order in which they are tried on a claim.
+        algorithms: whose runs a paper's claims are about, by the paper's name.
+    """
+
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        derivations: Iterable[Derivation] = (),
+        algorithms: Mapping[str, str] | None = None,
+    ) -> None:
+        self.steps, self.derivations = tuple(steps), tuple(derivations)
+        self.algorithms = dict(algorithms or {})
+        self._by_name: dict[str, Step] = {}
+        self._decided: dict[str, Decision] = {}
+        for step in self.steps:
+            if step.name in self._by_name:
+                papers = " and ".join(sorted({self._by_name[step.name].paper, step.paper}))
+                raise ValueError(f"step {step.name!r}: its name occurs twice, in {papers or 'one list'}")
+            self._by_name[step.name] = step
+
+    def step(self, name: str) -> Step:
+        """The step of that name; ``ValueError`` if there is none."""
+        if name not in self._by_name:
+            raise ValueError(f"unknown step {name!r}: {nearest(name, self._by_name)}")
+        return self._by_name[name]
+
+    def decided(self, name: str) -> Decision:
+        """A step, decided once, after all that it rests on."""
+        for other in self.needed([name]):
+            if other not in self._decided:
+                self._decided[other] = decide(self.step(other), self._decided)
+        return self._decided[name]
+
+    def needed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The steps of these names (one that ends in * stands for all that begin so), with all that they rest on and
+        all that repairs them, each after what it needs."""
+        done: dict[str, None] = {}
+        for name in names:
+            matching = [n for n in self._by_name if n.startswith(name[:-1])] if name.endswith("*") else [name]
+            if not matching:
+                raise ValueError(f"step {name!r}: no step's name begins so")
+            for found in matching:
+                self._visit(found, done, ())
+        return tuple(done)
+
+    def _visit(self, name: str, done: dict[str, None], above: tuple[str, ...]) -> None:
+        """Add a step to ``done``, after all that it needs."""
+        if name in above:
+            raise ValueError(f"step {name!r} rests on itself: {' -> '.join((*above, name))}")
+        if name not in done:
+            this = self.step(name)
+            for other in (*this.rests_on, *this.repaired_by):
+                self._visit(other, done, (*above, name))
+            done[name] = None
+
+    def fitting(self, claim: Claim) -> list[Derivation]:
+        """The derivations of a claim's functional, for its algorithm, the one that was written for it first."""
+        algorithm = algorithm_of(claim, self.algorithms.get(claim.paper, ""))
+        fitting = (d for d in self.derivations if d.fits(claim, algorithm))
+        return sorted(fitting, key=lambda d: claim.ref not in d.proves)
