@@ -97,13 +97,16 @@ def left(functional: Functional, question: Question) -> Any:
 def _of(known: Mapping[str, Mapping[Condition | None, Any]], name: str, kind: str, question: Question) -> Any:
     for module in MODULES:
         import_module(f".{module}", __package__)
-    own = known.get(name, {})
-    for where, evaluator in own.items():
-        if where is not None and where(question):
-            return evaluator(question)
-    if None not in own:
+    evaluator = _evaluator(known, name, question)
+    if evaluator is None:
         raise Unserved(f"{kind} {name}: no evaluator knows it here; state its value, or give one that computes it")
-    return own[None](question)
+    return evaluator(question)
+
+
+def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, question: Question) -> Any:
+    """The evaluator whose condition holds, else the one without a condition; ``None`` where there is none."""
+    own = known.get(name, {})
+    return next((one for where, one in own.items() if where is not None and where(question)), own.get(None))
 
 
 MODULES: tuple[str, ...] = ("of_weights", "of_weighted_runs")

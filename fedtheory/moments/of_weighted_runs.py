@@ -1,13 +1,14 @@
 """Evaluators of what claims say of runs and rounds of weighted updates (FedAU's Algorithm 1) on quadratic clients.
 
 A claim may speak of the gap and the gradients of another objective than F = (1/N) sum_n F_n: whoever asks states it as
-``objective``, the weights phi_n >= 0 of f~ = sum_n phi_n F_n, (N,), or ``IMPLIED`` for the one that constant weights
-minimise. Steps may be stated too; see ``weighted_rounds``.
+``objective_weight``, the weights phi_n >= 0 of f~ = sum_n phi_n F_n, (N,), or ``IMPLIED`` for the one that constant
+weights minimise. Steps may be stated too; see ``weighted_rounds``.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,6 @@ import numpy as np
 from ..claims.balls import Ball, ball
 from ..exact import exact_number
 from ..federations.constants import BOUND, Constant
-from ..federations.constants import EXACT as KNOWN
 from ..functionals import (
     AVERAGE_SQUARED_GRADIENT,
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
@@ -28,11 +28,12 @@ from ..functionals import (
 )
 from .estimated_weights import estimated_sums, law_given_weights
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
-from .of_weights import horizons_of, only_row, over_horizons
+from .of_weights import horizons_of, only_row, over_horizons, said
 from .weighted_rounds import (
     Row,
     Unfollowed,
     WeightedRounds,
+    answer,
     expected_increase,
     given_sums,
     in_kind,
@@ -49,7 +50,7 @@ from .weighted_rounds import (
     weighted_rounds,
 )
 
-OBJECTIVE, HISTORY = "objective", "history of participation"
+OBJECTIVE, HISTORY = "objective_weight", "history of participation"
 """What is stated: phi_n, or ``IMPLIED``; and who takes part in round 0 and after it, rows of 0 and 1, in a run whose
 weights are all known."""
 
@@ -60,14 +61,14 @@ CONDITIONING, ALL_ROUNDS = "conditioning", "weights of all rounds"
 """The ambiguity of what E_t is conditional on, and its option that later weights are known too."""
 
 
-def states_objective(question: Question) -> bool:
-    """Whether gaps and gradients are those of another objective than F."""
-    return OBJECTIVE in question.stated
-
-
 def runs_weighted(question: Question) -> bool:
     """Whether the question's rounds are weighted updates, whose coordinates are followed one by one."""
     return is_weighted(question.setting)
+
+
+def of_an_objective(question: Question) -> bool:
+    """The same, or whether another objective than F is stated, of which only these evaluators know."""
+    return OBJECTIVE in question.stated or runs_weighted(question)
 
 
 def objective_of(question: Question) -> Row:
@@ -82,13 +83,13 @@ def objective_of(question: Question) -> Row:
         return in_kind((Fraction(1, clients),) * clients, question.numbers)
     if isinstance(stated, str):
         if stated != IMPLIED:
-            raise ValueError(f"objective = {stated!r}: allowed are numbers, or {IMPLIED!r}")
+            raise ValueError(f"objective_weight = {stated!r}: allowed are numbers, or {IMPLIED!r}")
         probabilities = in_kind(probabilities_of(question.setting), question.numbers)
         shares = [p * w for p, w in zip(probabilities, only_row(question), strict=True)]
         return tuple(share / total(shares) for share in shares)
     exact = [exact_number(OBJECTIVE, value) for value in stated]
     if len(exact) != clients or min(exact) < 0 or not math.isclose(sum(exact), 1, rel_tol=1e-12):
-        raise ValueError(f"objective = {list(map(str, exact))}: allowed are {clients} numbers >= 0 with sum 1")
+        raise ValueError(f"objective_weight = {list(map(str, exact))}: allowed are {clients} numbers >= 0 with sum 1")
     return in_kind(exact, question.numbers)
 
 
@@ -170,15 +171,15 @@ def gradient_bound(question: Question) -> Constant:
     longest = max(horizons_of(question)) if rounds.cutoff is not None else 1
     if not stays_in(rounds, rounds.largest_weights(longest)) or (noise.gradient_noise and noise.noise != "two-point"):
         raise Unfollowed("the run may leave the region in which its gradient is bounded")
-    return Constant(root_of(_number(bound)), BOUND, "largest in a box that no run leaves, and beyond which F is linear")
+    return said(question, root_of(_number(bound)), "largest in a box that no run leaves, F linear beyond it", BOUND)
 
 
 # The objective --------------------------------------------------------------------------------------------------------
 
 
-@evaluates("initial_gap", where=states_objective)
+@evaluates("initial_gap", where=of_an_objective)
 def initial_gap(question: Question) -> Constant:
-    """f~(x_0) - min f~, of the stated objective.
+    """f~(x_0) - min f~, of the stated objective, else F.
 
     Raises:
         Unserved: f~ has no unique minimiser.
@@ -186,15 +187,15 @@ def initial_gap(question: Question) -> Constant:
     rounds = weighted_rounds(question)
     curvatures, origin = minimiser(rounds, objective_of(question))
     gaps = [h * (x - m) ** 2 for h, x, m in zip(curvatures, rounds.start, origin, strict=True)]
-    return Constant(total(gaps) / 2, KNOWN, "of the stated objective")
+    return said(question, total(gaps) / 2, "of the objective at x_0")
 
 
-@evaluates("gradient_norm", where=states_objective)
+@evaluates("gradient_norm", where=of_an_objective)
 def gradient_norm(question: Question) -> Constant:
-    """|grad f~(x_0)|, of the stated objective."""
+    """|grad f~(x_0)|, of the stated objective, else F."""
     objective, columns = objective_of(question), zip(*weighted_rounds(question).gradients, strict=True)
     square = total([mean_of(objective, column) ** 2 for column in columns])
-    return Constant(root_of(square), KNOWN, "of the stated objective")
+    return said(question, root_of(square), "of the objective at x_0")
 
 
 @evaluates("objective_error")
@@ -202,13 +203,13 @@ def objective_error(question: Question) -> Constant:
     """sum_n (p_n omega_n/N - phi_n)^2, with the weights of round 0. Source: FedAU, Lemma B.3.3."""
     rounds = weighted_rounds(question)
     parts = zip(rounds.probabilities, rounds.first_row, objective_of(question), strict=True)
-    return Constant(total([(p * w / rounds.clients - phi) ** 2 for p, w, phi in parts]), KNOWN, "round 0")
+    return said(question, total([(p * w / rounds.clients - phi) ** 2 for p, w, phi in parts]), "round 0")
 
 
 @evaluates("least_objective_weight")
 def least_objective_weight(question: Question) -> Constant:
     """min_n phi_n, of the stated objective, else 1/N."""
-    return Constant(min(objective_of(question)), KNOWN, "the objective")
+    return said(question, min(objective_of(question)), "the objective")
 
 
 # Functionals of runs --------------------------------------------------------------------------------------------------
@@ -218,17 +219,15 @@ def _average(question: Question, objective: Row, average: str) -> Any:
     check_average(average)
     rounds = weighted_rounds(question)
     sums = given_sums if rounds.rows else estimated_sums
-    if average == AVERAGES[1]:
-        return over_horizons(
-            question,
-            lambda horizons: [_number(s / T) for s, T in zip(sums(rounds, objective, horizons), horizons, strict=True)],
-        )
+    first = int(average == AVERAGES[0])  # it is in the sum, and is not to be
 
-    def from_the_first(horizons: list[int]) -> list[Any]:
-        (first, *rest) = sums(rounds, objective, [1, *(T + 1 for T in horizons)])
-        return [_number((s - first) / T) for s, T in zip(rest, horizons, strict=True)]
+    def averages(horizons: list[int]) -> list[Any]:
+        alone, *all_of_them = sums(rounds, objective, [1, *(T + first for T in horizons)])
+        found = [(s - first * alone) / T for s, T in zip(all_of_them, horizons, strict=True)]
+        return [math.inf if value != value else value for value in found] if question.numbers == FLOAT else found
 
-    return over_horizons(question, from_the_first)
+    with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge; infinity less infinity is infinite here
+        return over_horizons(question, averages)
 
 
 @evaluates_functional(AVERAGE_SQUARED_GRADIENT, where=runs_weighted)
@@ -245,18 +244,14 @@ def average_squared_gradient(question: Question) -> Any:
     >>> average_squared_gradient(Question(setting, rounds=2, reading={"average": "r = 0..R-1"}, numbers="exact"))
     Fraction(13, 16)
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _average(question, objective_of(question), question.reading.get("average", AVERAGES[0]))
+    return _average(question, objective_of(question), question.reading.get("average", AVERAGES[0]))
 
 
 @evaluates_functional(AVERAGE_SQUARED_WEIGHTED_GRADIENT)
 def average_squared_weighted_gradient(question: Question) -> Any:
     """The mean over the rounds t = 0..T-1 of E|grad h(x_t)|^2, h the objective that constant weights minimise."""
-    implied = Question(
-        question.setting, question.rounds, question.reading, question.numbers, {**question.stated, OBJECTIVE: IMPLIED}
-    )
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _average(question, objective_of(implied), AVERAGES[1])
+    implied = replace(question, stated={**question.stated, OBJECTIVE: IMPLIED})
+    return _average(question, objective_of(implied), AVERAGES[1])
 
 
 # Functionals of one round ---------------------------------------------------------------------------------------------
@@ -265,13 +260,13 @@ def average_squared_weighted_gradient(question: Question) -> Any:
 @evaluates_functional(WEIGHTED_DIVERGENCE)
 def weighted_divergence(question: Question) -> Any:
     """max over clients of |grad F_n(x_0) - grad f~(x_0)|^2."""
-    return largest_divergence(weighted_rounds(question), objective_of(question))
+    return answer(question, largest_divergence(weighted_rounds(question), objective_of(question)))
 
 
 @evaluates_functional(LOCAL_DRIFT)
 def local_drift(question: Question) -> Any:
     """max over clients n and steps i = 0..I of E|y_i - x_0|^2."""
-    return _number(largest_drift(weighted_rounds(question)))
+    return answer(question, largest_drift(weighted_rounds(question)))
 
 
 @evaluates_functional(WEIGHTED_INCREASE)
@@ -289,5 +284,5 @@ def weighted_increase(question: Question) -> Any:
         if any(len(row) != rounds.clients or not {*row} <= {0, 1} for row in history):
             raise ValueError(f"history of participation: allowed are rows of {rounds.clients} entries 0 or 1")
         law = law_given_weights(rounds.probabilities, rounds.cutoff, history)
-    value = _number(expected_increase(rounds, objective_of(question), law))
-    return float(value) if question.numbers == FLOAT else value
+    value = expected_increase(rounds, objective_of(question), law)
+    return float(value) if question.numbers == FLOAT else answer(question, value)

@@ -27,7 +27,7 @@ from ..functionals import (
 )
 from . import laws_of_weights as laws
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
-from .weighted_rounds import Row, aggregation_of, given_rows, in_kind, mean, probabilities_of
+from .weighted_rounds import Row, aggregation_of, answer, given_rows, in_kind, mean, probabilities_of
 
 CONDITION, GIVEN_AN_INTERVAL = "condition", "given an interval"
 """The ambiguity of what the error of a round is conditional on, and its option that some interval has ended before;
@@ -56,13 +56,18 @@ def horizons_of(question: Question) -> list[int]:
 
 def over_horizons(question: Question, values: Callable[[list[int]], Sequence[Any]]) -> Any:
     """``values`` of all horizons, in the shape of the question's rounds."""
-    found = list(values(horizons_of(question)))
+    found = [answer(question, value) for value in values(horizons_of(question))]
     shape = np.shape(question.rounds)
     if shape == ():
         return found[0]
     array = np.empty(len(found), dtype=float if question.numbers == FLOAT else object)
     array[:] = found
     return array.reshape(shape)
+
+
+def said(question: Question, value: Any, how: str, kind: str = KNOWN) -> Constant:
+    """The quantity, in the kind of number that is asked for."""
+    return Constant(answer(question, value), kind, how)
 
 
 def _probabilities(question: Question) -> Row:
@@ -120,19 +125,19 @@ def only_row(question: Question) -> Row:
 @evaluates("participation_probability")
 def participation_probability(question: Question) -> Constant:
     """p, where it is the same for all clients."""
-    return Constant(_single(question, "participation_probability"), KNOWN, CLIENTS)
+    return said(question, _single(question, "participation_probability"), CLIENTS)
 
 
 @evaluates("least_participation_probability")
 def least_participation_probability(question: Question) -> Constant:
     """min_n p_n."""
-    return Constant(min(_probabilities(question)), KNOWN, CLIENTS)
+    return said(question, min(_probabilities(question)), CLIENTS)
 
 
 @evaluates("absence")
 def absence(question: Question) -> Constant:
     """(1/N) sum_n (1 - p_n)."""
-    return Constant(mean([1 - p for p in _probabilities(question)]), KNOWN, CLIENTS)
+    return said(question, mean([1 - p for p in _probabilities(question)]), CLIENTS)
 
 
 # Intervals and cutoffs ------------------------------------------------------------------------------------------------
@@ -141,8 +146,7 @@ def absence(question: Question) -> Constant:
 @evaluates("cutoff")
 def cutoff(question: Question) -> Constant:
     """K, where there is one."""
-    value = _finite_cutoff(question)
-    return Constant(value if question.numbers == FLOAT else Fraction(value), KNOWN, "the algorithm")
+    return said(question, _finite_cutoff(question), "the algorithm")
 
 
 @evaluates("history")
@@ -150,7 +154,7 @@ def history(question: Question) -> Constant:
     """T - 1, the rounds that the weight of the last one has seen; of the first there is none."""
     if min(horizons_of(question)) < 2:
         raise Unserved("history: the weight of round 0 has seen no round; allowed are rounds >= 2")
-    return Constant(over_horizons(question, lambda horizons: [T - 1 for T in horizons]), KNOWN, "rounds - 1")
+    return said(question, over_horizons(question, lambda horizons: [T - 1 for T in horizons]), "rounds - 1")
 
 
 @evaluates("guaranteed_intervals")
@@ -158,14 +162,14 @@ def guaranteed_intervals(question: Question) -> Constant:
     """max(floor((T - 1)/K), 1)."""
     K = _finite_cutoff(question)
     value = over_horizons(question, lambda horizons: [max((T - 1) // K, 1) for T in horizons])
-    return Constant(value, KNOWN, "rounds and cutoff")
+    return said(question, value, "rounds and cutoff")
 
 
 @evaluates("cutoff_bias")
 def cutoff_bias(question: Question) -> Constant:
     """(1/N) sum_n (1 - p_n)^(2K)."""
     K = _finite_cutoff(question)
-    return Constant(mean([(1 - p) ** (2 * K) for p in _probabilities(question)]), KNOWN, "probabilities and cutoff")
+    return said(question, mean([(1 - p) ** (2 * K) for p in _probabilities(question)]), "probabilities and cutoff")
 
 
 @evaluates("weight_spread")
@@ -176,7 +180,7 @@ def weight_spread(question: Question) -> Constant:
     value = over_horizons(
         question, lambda horizons: [laws.squared_distance(p, K, T - 1, p * 0 + 1, centre, given) for T in horizons]
     )
-    return Constant(value, KNOWN, "the law of the weights")
+    return said(question, value, "the law of the weights")
 
 
 # Weights over rounds --------------------------------------------------------------------------------------------------
@@ -193,12 +197,12 @@ def _of_rounds(
             return [getattr(laws.given_summary(probabilities, rows, T), given) for T in horizons]
 
         if len(rows) == 1 and question.rounds is None:
-            return Constant(summaries([1])[0], KNOWN, PARTICIPANTS)
-        return Constant(over_horizons(question, summaries), KNOWN, PARTICIPANTS)
+            return said(question, summaries([1])[0], PARTICIPANTS)
+        return said(question, over_horizons(question, summaries), PARTICIPANTS)
     K = cutoff_of(question)
     value = over_horizons(question, lambda horizons: estimated(probabilities, K, horizons))
     how = "the law of the weights" if random == KNOWN else "the least bound known before the run"
-    return Constant(value, random, how)
+    return said(question, value, how, random)
 
 
 @evaluates("weight_error")
@@ -235,14 +239,14 @@ def aggregation_weight(question: Question) -> Constant:
     row = only_row(question)
     if len(set(row)) > 1:
         raise Unserved("aggregation_weight: it is a client's, and clients differ; state it for one of them")
-    return Constant(row[0], KNOWN, "the algorithm")
+    return said(question, row[0], "the algorithm")
 
 
 @evaluates("update_weight")
 def update_weight(question: Question) -> Constant:
     """P/N = (1/N) sum_n p_n omega_n, of constant weights. Source: FedAU, Theorem 1."""
     pairs = zip(_probabilities(question), only_row(question), strict=True)
-    return Constant(mean([p * w for p, w in pairs]), KNOWN, PARTICIPANTS)
+    return said(question, mean([p * w for p, w in pairs]), PARTICIPANTS)
 
 
 # Functionals of scope "weights" ---------------------------------------------------------------------------------------
@@ -279,7 +283,7 @@ def round_weight_error(question: Question) -> Any:
 
 def _of_intervals(question: Question, value: Callable[[Any, int], Any]) -> Any:
     K = _finite_cutoff(question)
-    return mean([value(p, K) for p in _probabilities(question)])
+    return answer(question, mean([value(p, K) for p in _probabilities(question)]))
 
 
 @evaluates_functional(INTERVAL_MEAN)

@@ -166,6 +166,14 @@ def in_kind(values: Sequence[Any], numbers: str) -> Row:
     return tuple(float(v) for v in values) if numbers == FLOAT else tuple(values)
 
 
+def answer(question: Question, value: Any) -> Any:
+    """A value in the kind of number that is asked for, a ball where no Fraction exists; an array as it is."""
+    if isinstance(value, np.ndarray) or question.numbers == FLOAT:
+        return value
+    value = value.value if isinstance(value, Ball) else value
+    return ball(value) if question.numbers == BALL else value if isinstance(value, arb) else Fraction(value)
+
+
 def weighted_rounds(question: Question) -> WeightedRounds:
     """What the question's setting does in a round. Steps may be stated, as ``local_lr`` and ``global_lr``: a claim may
     choose irrational ones, which are balls. In balls all steps are, which keeps their powers from growing by digits.

@@ -74,7 +74,7 @@ def test_averages_of_squared_gradients_are_those_of_all_runs(name: str) -> None:
     setting, rounds = RUNS[name]
     clients = setting.federation.clients
     for phi in ((F(1, clients),) * clients, tuple(F(2 * n + 2, clients * (clients + 1)) for n in range(clients))):
-        found = asked(AVERAGE_SQUARED_GRADIENT, setting, rounds, reading=FROM_0, stated={"objective": phi})
+        found = asked(AVERAGE_SQUARED_GRADIENT, setting, rounds, reading=FROM_0, stated={"objective_weight": phi})
         assert found == brute_average(setting, rounds, phi)
     assert asked(AVERAGE_SQUARED_GRADIENT, setting, rounds, reading=FROM_0) == brute_average(
         setting, rounds, (F(1, clients),) * clients
@@ -118,7 +118,7 @@ def test_many_horizons_at_once(name: str, numbers: str) -> None:
 def test_implied_objective() -> None:
     """p omega = (1, 2/5): phi = (5/7, 2/7)."""
     setting = made(TWO, P, ROWS[:1])
-    assert objective_of(Question(setting, numbers=EXACT, stated={"objective": IMPLIED})) == (F(5, 7), F(2, 7))
+    assert objective_of(Question(setting, numbers=EXACT, stated={"objective_weight": IMPLIED})) == (F(5, 7), F(2, 7))
     found = asked(AVERAGE_SQUARED_WEIGHTED_GRADIENT, setting, 3)
     assert found == brute_average(setting, 3, (F(5, 7), F(2, 7)))
     scaled = made(TWO, P, [[7 * w for w in ROWS[0]]], global_lr=F(3, 35))
@@ -193,8 +193,8 @@ def test_the_increase_of_a_round_is_that_of_all_its_runs(name: str) -> None:
     phi = (F(1, 4), F(3, 4)) if setting.federation.clients == 2 else (F(1),)
     runs = list(algorithm_1(setting, 1))
     expected = sum((p * value(setting, phi, path[1]) for p, path, _ in runs), F(0)) - value(setting, phi, runs[0][1][0])
-    assert asked(WEIGHTED_INCREASE, setting, 1, stated={"objective": phi}) == expected
-    found = asked(WEIGHTED_INCREASE, setting, 1, FLOAT, stated={"objective": phi})
+    assert asked(WEIGHTED_INCREASE, setting, 1, stated={"objective_weight": phi}) == expected
+    found = asked(WEIGHTED_INCREASE, setting, 1, FLOAT, stated={"objective_weight": phi})
     assert isinstance(found, float) and found == pytest.approx(float(expected), rel=1e-13)
 
 
@@ -217,14 +217,14 @@ def test_the_drift_is_that_of_all_local_iterates(name: str) -> None:
 
 def test_the_divergence_by_hand() -> None:
     """Gradients at 2: 2 + 1 and 3 - 2; their mean with weights 1/4 and 3/4 is 3/2, with weights 1/2 it is 2."""
-    stated = {"objective": (F(1, 4), F(3, 4))}
+    stated = {"objective_weight": (F(1, 4), F(3, 4))}
     assert asked(WEIGHTED_DIVERGENCE, ROUNDS["two"], 1, stated=stated) == F(9, 4)
     assert asked(WEIGHTED_DIVERGENCE, ROUNDS["two"], 1) == 1
 
 
 def test_quantities_of_a_stated_objective_by_hand() -> None:
     """f~ = x^2 11/16 - 5/4 x: curvature 11/8, gradient 3/2 at 2, gap (3/2)^2 / (2 11/8) = 9/11."""
-    question = Question(ROUNDS["two"], 1, numbers=EXACT, stated={"objective": (F(1, 4), F(3, 4))})
+    question = Question(ROUNDS["two"], 1, numbers=EXACT, stated={"objective_weight": (F(1, 4), F(3, 4))})
     names = ("gradient_norm", "initial_gap", "least_objective_weight")
     assert [quantity(name, question).value for name in names] == [F(3, 2), F(9, 11), F(1, 4)]
     # p omega / 2 = (1/2, 1/5)
@@ -232,7 +232,7 @@ def test_quantities_of_a_stated_objective_by_hand() -> None:
     assert quantity("update_weight", question).value == F(7, 10)
     with pytest.raises(Unserved, match="no unique minimiser"):
         quantity("initial_gap", replace(question, setting=ROUNDS["no minimum"]))
-    irrational = Question(ROUNDS["plane"], 1, numbers=EXACT, stated={"objective": (F(1), F(0))})
+    irrational = Question(ROUNDS["plane"], 1, numbers=EXACT, stated={"objective_weight": (F(1), F(0))})
     with working_precision():
         norm = quantity("gradient_norm", irrational).value
         assert (norm**2).contains(arb(9 + 4 + 4 + 16))
@@ -242,11 +242,11 @@ def test_quantities_of_a_stated_objective_by_hand() -> None:
 @pytest.mark.parametrize(
     ("objective", "message"),
     [((1,), "allowed are 2 numbers >= 0 with sum 1"), (("3/2", "-1/2"), "allowed are 2 numbers"),
-     ((1, 1), "with sum 1"), ("mean", "objective = 'mean': allowed are numbers, or 'implied'")],
+     ((1, 1), "with sum 1"), ("mean", "objective_weight = 'mean': allowed are numbers, or 'implied'")],
 )  # fmt: skip
 def test_no_objective(objective: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        asked(WEIGHTED_DIVERGENCE, ROUNDS["two"], 1, stated={"objective": objective})
+        asked(WEIGHTED_DIVERGENCE, ROUNDS["two"], 1, stated={"objective_weight": objective})
 
 
 # What weights tell ----------------------------------------------------------------------------------------------------
