@@ -1,5 +1,5 @@
-r"""The law of FedAU's weights (Algorithm 2), of clients that take part independently: in Fractions by following it
-round by round, in floats by its generating functions (``fedtheory.weights``) and by sums over an interval's values.
+r"""The law of FedAU's weights (Algorithm 2), of clients that take part independently: in Fractions, and over few rounds
+in floats, by following it round by round; in floats over many by its generating functions (``fedtheory.weights``).
 
 No formula of the paper enters: these are what its formulas are compared with.
 """
@@ -7,19 +7,23 @@ No formula of the paper enters: these are what its formulas are compared with.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from operator import truediv
 from typing import Any
 
 import numpy as np
 
 from ..weights import weight_moments
-from .weighted_rounds import Row, Unfollowed, longest_interval, mean, mean_of
+from .weighted_rounds import Row, Unfollowed, longest_interval, mean, mean_of, total
 
 LONGEST_EXACT = 300
 """Rounds that are followed in Fractions, which have a number for each (intervals ended, rounds covered)."""
+
+SHORT = 32
+"""Rounds that are followed in floats too: generating functions are off by 1e-12, which weights near 1 would notice."""
 
 LONGEST = 10**7
 """Rounds that are followed in floats, unless all weights are 1."""
@@ -37,11 +41,11 @@ class RoundMoments:
         mean, mean_square: E[omega; M >= 1] and E[omega^2; M >= 1].
     """
 
-    initial: Fraction
-    mean: Fraction
-    mean_square: Fraction
+    initial: Any
+    mean: Any
+    mean_square: Any
 
-    def squared_distance(self, scale: Fraction, centre: Fraction, given_an_interval: bool = False) -> Fraction:
+    def squared_distance(self, scale: Any, centre: Any, given_an_interval: bool = False) -> Any:
         """E[(scale * omega - centre)^2], or the same given M >= 1.
 
         Raises:
@@ -52,8 +56,8 @@ class RoundMoments:
 
 
 @lru_cache(maxsize=64)
-def round_moments(probability: Fraction, cutoff: int | float, rounds: int) -> tuple[RoundMoments, ...]:
-    """The moments in rounds 0 to rounds-1.
+def round_moments(probability: Any, cutoff: int | float, rounds: int) -> tuple[RoundMoments, ...]:
+    """The moments in rounds 0 to rounds-1, of a Fraction or a float.
 
     Raises:
         Unfollowed: there are more than ``LONGEST_EXACT``.
@@ -61,13 +65,15 @@ def round_moments(probability: Fraction, cutoff: int | float, rounds: int) -> tu
     >>> [str(m.squared_distance(Fraction(1, 2), Fraction(1))) for m in round_moments(Fraction(1, 2), 2, 4)]
     ['1/4', '1/4', '1/8', '3/32']
     """
+    exact = isinstance(probability, Fraction)
+    number, over = (Fraction, Fraction) if exact else (float, truediv)
     if rounds > LONGEST_EXACT:
         raise Unfollowed(f"rounds = {rounds}: weights are followed in Fractions over at most {LONGEST_EXACT}")
     # Chances in round t are whole multiples of denominator^-t: by (intervals ended, rounds that they cover).
-    present, denominator = probability.numerator, probability.denominator
-    chances, unit, found = {(0, 0): 1}, 1, [RoundMoments(Fraction(1), Fraction(0), Fraction(0))]
+    present, denominator = (probability.numerator, probability.denominator) if exact else (probability, 1)
+    chances, unit, found = {(0, 0): 1}, 1, [RoundMoments(number(1), number(0), number(0))]
     for t in range(1, rounds):
-        following: dict[tuple[int, int], int] = {}
+        following: dict[tuple[int, int], Any] = {}
         for (count, covered), chance in chances.items():
             ended = denominator if t - covered == cutoff else present
             if ended:
@@ -75,20 +81,20 @@ def round_moments(probability: Fraction, cutoff: int | float, rounds: int) -> tu
             if ended < denominator:
                 following[count, covered] = (denominator - ended) * chance
         chances, unit = following, unit * denominator
-        found.append(_summed(chances, unit))
+        found.append(_summed(chances, unit, over))
     return tuple(found)
 
 
-def _summed(chances: Mapping[tuple[int, int], int], unit: int) -> RoundMoments:
-    sums: dict[int, tuple[int, int]] = {}
+def _summed(chances: Mapping[tuple[int, int], Any], unit: int, over: Callable[[Any, int], Any]) -> RoundMoments:
+    sums: dict[int, tuple[Any, Any]] = {}
     for (count, covered), chance in chances.items():
         one, two = sums.get(count, (0, 0))
         sums[count] = one + covered * chance, two + covered**2 * chance
     ended = [(count, *both) for count, both in sums.items() if count]
     return RoundMoments(
-        Fraction(chances.get((0, 0), 0), unit),
-        sum((Fraction(one, count) for count, one, _ in ended), Fraction(0)) / unit,
-        sum((Fraction(two, count**2) for count, _, two in ended), Fraction(0)) / unit,
+        over(chances.get((0, 0), 0), unit),
+        over(sum(over(one, count) for count, one, _ in ended), unit),
+        over(sum(over(two, count**2) for count, _, two in ended), unit),
     )
 
 
@@ -191,7 +197,7 @@ def average_error(probabilities: Row, cutoff: int | float, horizons: Sequence[in
     >>> average_error((Fraction(1, 2),), 2, [1, 4]), average_error((0.5,), 2, [4])
     ([Fraction(1, 4), Fraction(23, 128)], [0.1796875])
     """
-    return _averages(probabilities, cutoff, horizons, lambda p, m: m.squared_distance(p, Fraction(1)), "error")
+    return _averages(probabilities, cutoff, horizons, lambda p, m: m.squared_distance(p, 1), "error")
 
 
 def average_scale(probabilities: Row, cutoff: int | float, horizons: Sequence[int]) -> list[Any]:
@@ -203,10 +209,10 @@ def average_scale(probabilities: Row, cutoff: int | float, horizons: Sequence[in
     return _averages(probabilities, cutoff, horizons, lambda p, m: p * (m.initial + m.mean_square), "scale")
 
 
-def _averages(probabilities: Row, cutoff: int | float, horizons: Sequence[int], exact: Any, name: str) -> list[Any]:
-    if isinstance(probabilities[0], Fraction):
-        rows = [[exact(p, m) for m in round_moments(p, cutoff, max(horizons))] for p in probabilities]
-        return [mean([sum(row[:horizon], Fraction(0)) / horizon for row in rows]) for horizon in horizons]
+def _averages(probabilities: Row, cutoff: int | float, horizons: Sequence[int], followed: Any, name: str) -> list[Any]:
+    if isinstance(probabilities[0], Fraction) or max(horizons) <= SHORT:
+        rows = [[followed(p, m) for m in round_moments(p, cutoff, max(horizons))] for p in probabilities]
+        return [mean([total(row[:horizon]) / horizon for row in rows]) for horizon in horizons]
     constant = {"error": lambda p: (p - 1) ** 2, "scale": lambda p: p}[name]
     random = [p for p in probabilities if not certain(p, cutoff)]
     sums = np.zeros(len(horizons))

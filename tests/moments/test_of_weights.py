@@ -189,6 +189,9 @@ def test_floats_over_many_rounds() -> None:
     found = valued("weight_error", setting, horizons, FLOAT)
     assert found == pytest.approx([valued("weight_error", setting, int(T), FLOAT) for T in horizons], abs=1e-11)
     assert found[0] == pytest.approx(float(valued("weight_error", setting, 10)), abs=1e-12)
+    # Over few rounds digits are not lost where the error is tiny.
+    often = estimating([1 - F(1, 2**20)], 4)
+    assert valued("weight_error", often, 12, FLOAT) == pytest.approx(float(valued("weight_error", often, 12)), rel=1e-9)
     ones = estimating([F(1, 50), F(1)], 1)
     assert valued("weight_error", ones, 10**9, FLOAT) == pytest.approx(0.98**2 / 2, rel=1e-15)
     assert valued("expected_weight_scale", ones, 10**9, FLOAT) == pytest.approx(0.51, rel=1e-15)
