@@ -366,6 +366,8 @@ def test_larger_steps_leave_it() -> None:
     assert quantity("gradient_bound", short).value == F(5, 2)
     with pytest.raises(Undecided, match="the run may leave the region"):
         quantity("gradient_bound", long)
+    certain = Question(made(BOXED, [1, F(4, 5)], math.inf), 8, numbers=EXACT)  # weights 1, and up to 7
+    assert quantity("gradient_bound", certain).value == F(5, 2)
     with pytest.raises(Unfollowed, match="one positive curvature"):
         quantity("gradient_bound", Question(made(TWO, P, ROWS), 3))
     gaussian = made(BOXED | {"noise": "gaussian"}, P, ROWS)
