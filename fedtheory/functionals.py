@@ -32,6 +32,7 @@ class Functional:
         average: of a run or of weights: whether it is averaged over rounds, instead of taken at the last one.
         expression: of values: the left side itself.
         algorithm: the only one of which it speaks; "" where it is the same for all.
+        objective: whose gap and gradients a claim about it speaks of: "" of F, or ``implied`` of h (see below).
     """
 
     name: str
@@ -43,6 +44,7 @@ class Functional:
     average: bool = False
     expression: sympy.Expr | None = None
     algorithm: str = ""
+    objective: str = ""
 
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")
@@ -105,7 +107,7 @@ AVERAGE_SQUARED_WEIGHTED_GRADIENT = Functional(
     "average_squared_weighted_gradient",
     "mean over the rounds t = 0..T-1 of E|grad h(x_t)|^2, h = sum of p_n omega_n F_n / sum of p_n omega_n",
     SQUARED_SLOPE, r"\frac{1}{T}\sum_{t=0}^{T-1}\mathbb{E}\|\nabla h(\mathbf{x}_t)\|^2",
-    observable="squared_weighted_gradient", average=True, algorithm="fedau",
+    observable="squared_weighted_gradient", average=True, objective="implied", algorithm="fedau",
 )  # fmt: skip
 WEIGHTED_DIVERGENCE = Functional(
     "weighted_divergence", "max over clients of |grad F_n(x_0) - grad f~(x_0)|^2", SQUARED_SLOPE,

@@ -2,7 +2,7 @@
 
 - `fast`, `safari`: kinds of round that alternate.
 - `fedavg`, `fedprox`, `fedavgm`, `fedadam`, `fedamplify`: one kind of round; local training, or the server, differ.
-- `fedau`, `known_statistics`, `constant_weights`: weights for clients that take part at different rates.
+- `fedau`, `known_statistics`, `constant_weights`, `given_weights`: weights for clients that come at different rates.
 - `fedvarp`, `mifa`, `afl`: the server remembers every client's latest update.
 - `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients.
 
@@ -17,6 +17,7 @@ from .aggregation import (
     Constant,
     FedAUWeights,
     FedVarp,
+    GivenWeights,
     GroupWeights,
     Known,
     Updates,
@@ -29,7 +30,7 @@ from .linked_steps import check_theorem_4_tie, check_theorem_5_tie, theorem_4_se
 from .safari import Safari, safari
 from .selection import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
 from .server import Adam, Amplified, Momentum, Plain, Server
-from .unknown_participation import afl, constant_weights, fedau, fedvarp, known_statistics, mifa
+from .unknown_participation import afl, constant_weights, fedau, fedvarp, given_weights, known_statistics, mifa
 
 __all__ = [
     "MIFA",
@@ -45,6 +46,7 @@ __all__ = [
     "Fast",
     "FedAUWeights",
     "FedVarp",
+    "GivenWeights",
     "GroupSelection",
     "GroupWeights",
     "Known",
@@ -73,6 +75,7 @@ __all__ = [
     "fedvarp",
     "flics_adam",
     "flics_avg",
+    "given_weights",
     "known_statistics",
     "mifa",
     "naive",

@@ -132,6 +132,38 @@ class Constant(WeightedSum):
 
 
 @dataclass(frozen=True)
+class GivenWeights(WeightedSum):
+    """w_i = N_i omega_i / M with weights that are known beforehand: in round r those of row r modulo the rows.
+
+    Args:
+        aggregation_weight: omega, rows of one positive number for each client.
+
+    Source: FedAU, Theorem 2: "arbitrary (but given) weights".
+    """
+
+    aggregation_weight: tuple[tuple[Fraction, ...], ...]
+    remembers = True
+
+    def bound(self, process: Participation, clients: int) -> GivenWeights:
+        for r, row in enumerate(self.aggregation_weight):
+            check_one_each(f"aggregation_weight[{r}]", row, clients)
+        return self
+
+    def initial(self, x: Tensor, clients: int) -> Memory:
+        return {"row": torch.zeros(len(x), dtype=torch.int64, device=x.device)}
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        return torch.stack([floats(row) / len(row) for row in self.aggregation_weight])
+
+    def weights(self, counts: Tensor, memory: Memory) -> Tensor:
+        return counts * self._weights.to(counts.device)[memory["row"]]
+
+    def after(self, counts: Tensor, memory: Memory) -> Memory:
+        return {"row": (memory["row"] + 1) % len(self.aggregation_weight)}
+
+
+@dataclass(frozen=True)
 class Known(WeightedSum):
     """w_i = N_i / (M p_i) with the true probabilities p_i, or E[N_i] for draws with replacement: E[w_i] = 1/M.
 

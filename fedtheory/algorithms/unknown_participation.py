@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 
 from ..weights.checks import check_cutoff
-from .aggregation import MIFA, Aggregation, AverageParticipating, Constant, FedAUWeights, FedVarp, Known
+from .aggregation import (
+    MIFA,
+    Aggregation,
+    AverageParticipating,
+    Constant,
+    FedAUWeights,
+    FedVarp,
+    GivenWeights,
+    Known,
+)
 from .checks import Number, each, option, positive, probability
 from .every_round import EveryRound, every_round
 from .server import Plain
@@ -83,6 +92,30 @@ def constant_weights(
     (Fraction(1, 1), Fraction(3, 2))
     """
     return _with(local_lr, local_steps, global_lr, Constant(each("aggregation_weight", aggregation_weight, positive)))
+
+
+def given_weights(
+    *, local_lr: Number, aggregation_weight: Sequence[Sequence[Number]], local_steps: int = 1, global_lr: Number = 1
+) -> EveryRound:
+    """FedAvg with weights that are known beforehand and repeat: x_{r+1} = x_r + (global_lr / M) sum_{i in S_r}
+    omega_i^r delta_i, with omega^r row r modulo the number of rows. One row is ``constant_weights``.
+
+    Args:
+        aggregation_weight: omega, > 0, rows of one for each client. local_lr, local_steps, global_lr: as in ``fedau``.
+
+    Raises:
+        ValueError: a value out of bounds.
+
+    Source: FedAU, Theorem 2, for weights with a period.
+
+    >>> given_weights(local_lr="1/10", aggregation_weight=[[1, 2], [3, "1/2"]]).round.aggregation.aggregation_weight[1]
+    (Fraction(3, 1), Fraction(1, 2))
+    """
+    name = "aggregation_weight"
+    if isinstance(aggregation_weight, str) or not hasattr(aggregation_weight, "__len__") or not len(aggregation_weight):
+        raise ValueError(f"{name} = {aggregation_weight!r}: allowed is a list of rows of numbers")
+    rows = tuple(each(f"{name}[{r}]", row, positive) for r, row in enumerate(aggregation_weight))
+    return _with(local_lr, local_steps, global_lr, Constant(rows[0]) if len(rows) == 1 else GivenWeights(rows))
 
 
 def fedvarp(*, local_lr: Number, local_steps: int = 1, global_lr: Number = 1) -> EveryRound:

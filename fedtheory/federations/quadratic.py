@@ -46,23 +46,28 @@ class Quadratic(Federation):
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
     ) -> None:
+        self.exact_centres = exact_array("centres", centres)
+        self._keep(hessians, "centres", self.exact_centres, gradient_noise, noise, server_noise)
+        self._check_convex()
+        self._place("cpu", torch.float64)
+
+    def _keep(
+        self, hessians: Sequence, name: str, rows: np.ndarray, gradient_noise: object, noise: str, server_noise: object
+    ) -> None:
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         self.exact_server_noise = exact_number("server_noise", server_noise)
         check_noise(float(self.exact_gradient_noise), noise, float(self.exact_server_noise))
-        self.exact_centres = exact_array("centres", centres)
         hessians = exact_array("hessians", hessians)
-        allowed = (self.exact_centres.shape, (*self.exact_centres.shape, *self.exact_centres.shape[1:]))
-        if self.exact_centres.ndim != 2 or hessians.shape not in allowed:
-            shapes = f"{hessians.shape} and {self.exact_centres.shape}"
-            raise ValueError(f"hessians and centres have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
+        if rows.ndim != 2 or hessians.shape not in (rows.shape, (*rows.shape, *rows.shape[1:])):
+            shapes = f"{hessians.shape} and {rows.shape}"
+            raise ValueError(f"hessians and {name} have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
         self.exact_hessians = _full_matrices(hessians)
         self.hessians = self.exact_hessians.astype(float)
-        self.centres = self.exact_centres.astype(float)
-        self.clients, self.dimension = self.centres.shape
+        if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
+            raise ValueError("hessians: allowed are symmetric matrices")
+        self.clients, self.dimension = rows.shape
         self.gradient_noise, self.noise = float(self.exact_gradient_noise), noise
         self.server_noise = float(self.exact_server_noise)
-        self._check_convex()
-        self._place("cpu", torch.float64)
 
     @classmethod
     def common_hessian(
@@ -86,9 +91,68 @@ class Quadratic(Federation):
             hessian = np.full(centres.shape[1], hessian[()], dtype=object)
         return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise, server_noise)
 
+    @classmethod
+    def with_slopes(
+        cls,
+        curvatures: Sequence,
+        slopes: Sequence,
+        gradient_noise: float | str | Fraction = 0.0,
+        noise: str = "two-point",
+        server_noise: float | str | Fraction = 0.0,
+    ) -> Quadratic:
+        """F_i(x) = x^T H_i x / 2 + g_i^T x, with H_i symmetric of any sign, and no constant: what speaks of one round
+        needs no minimum. Where the mean Hessian is not positive definite, what asks for the optimum is refused.
+
+        Args:
+            curvatures: H, (clients, D) for diagonals, or (clients, D, D), in units of F/x^2.
+            slopes: g, (clients, D), in units of F/x.
+            gradient_noise, noise, server_noise: see ``Federation``.
+
+        >>> fed = Quadratic.with_slopes(curvatures=[[1], [-2]], slopes=[[3], [0]])
+        >>> fed.exact_centres.tolist(), fed.constants()["smoothness"].value
+        ([[Fraction(-3, 1)], [Fraction(0, 1)]], 2.0)
+        """
+        self = cls.__new__(cls)
+        self.exact_slopes = exact_array("slopes", slopes)
+        self._keep(curvatures, "slopes", self.exact_slopes, gradient_noise, noise, server_noise)
+        self._tilted = True
+        self._place("cpu", torch.float64)
+        return self
+
+    _tilted = False
+    """Whether the clients are kept by their slopes, not by their minimisers."""
+
+    @cached_property
+    def exact_slopes(self) -> np.ndarray:
+        """grad F_i(0) in Fractions, (clients, D)."""
+        return np.stack([-(h @ c) for h, c in zip(self.exact_hessians, self.exact_centres, strict=True)])
+
+    @cached_property
+    def exact_centres(self) -> np.ndarray:
+        """c_i with grad F_i(c_i) = 0, in Fractions, (clients, D).
+
+        Raises:
+            ValueError: a client has no such point, or several.
+        """
+        found = []
+        for i, (hessian, slope) in enumerate(zip(self.exact_hessians, self.exact_slopes, strict=True)):
+            try:
+                found.append(solve_exactly(hessian, -slope))
+            except StopIteration:
+                raise ValueError(f"hessians: client {i}'s is singular, so it has no unique minimiser") from None
+        return np.stack(found)
+
+    @cached_property
+    def centres(self) -> np.ndarray:
+        """c_i, (clients, D) float64."""
+        return self.exact_centres.astype(float)
+
+    @cached_property
+    def has_optimum(self) -> bool:
+        """Whether F has a unique minimiser."""
+        return not self._tilted or _positive_definite(self.exact_hessians.sum(0))
+
     def _check_convex(self) -> None:
-        if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
-            raise ValueError("hessians: allowed are symmetric matrices")
         spectra = np.linalg.eigvalsh(self.hessians)
         tolerance = 1e-12 * np.abs(spectra).max()
         if spectra.min() < -tolerance:
@@ -99,8 +163,12 @@ class Quadratic(Federation):
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
         self._hessians = torch.as_tensor(self.hessians, device=device, dtype=dtype)
-        self._centres = torch.as_tensor(self.centres, device=device, dtype=dtype)
-        self._optimum = torch.as_tensor(self.exact_optimum.astype(float), device=device, dtype=dtype)
+        if self._tilted:
+            self._slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
+        else:
+            self._centres = torch.as_tensor(self.centres, device=device, dtype=dtype)
+        if self.has_optimum:
+            self._optimum = torch.as_tensor(self.exact_optimum.astype(float), device=device, dtype=dtype)
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Quadratic:
         moved = object.__new__(type(self))
@@ -109,26 +177,40 @@ class Quadratic(Federation):
         return moved
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        shifted = x - self._centres[pairs.client]
-        return (self._hessians[pairs.client] @ shifted[:, :, None])[:, :, 0]
+        shifted = x if self._tilted else x - self._centres[pairs.client]
+        gradient = (self._hessians[pairs.client] @ shifted[:, :, None])[:, :, 0]
+        return gradient + self._slopes[pairs.client] if self._tilted else gradient
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        if self._tilted:
+            return (x * (self.exact_gradient(x, pairs) + self._slopes[pairs.client])).sum(1) / 2
         return ((x - self._centres[pairs.client]) * self.exact_gradient(x, pairs)).sum(1) / 2
 
     def global_gradient(self, x: Tensor) -> Tensor:
+        if not self.has_optimum:
+            return x @ self._hessians.mean(0) + self._slopes.mean(0)
         return (x - self._optimum) @ self._hessians.mean(0)
 
     def global_loss(self, x: Tensor) -> Tensor:
+        if not self.has_optimum:
+            return (x * (self.global_gradient(x) + self._slopes.mean(0))).sum(1) / 2
         return self.gap(x) + self.optimal_value
 
     def gap(self, x: Tensor) -> Tensor:
+        if not self.has_optimum:
+            self.exact_optimum  # noqa: B018 - says why not
         return ((x - self._optimum) * self.global_gradient(x)).sum(1) / 2
 
     @cached_property
     def exact_optimum(self) -> np.ndarray:
-        """x* in Fractions, shape (D,): the solution of (sum_i H_i) x = sum_i H_i c_i."""
-        pulls = [h @ c for h, c in zip(self.exact_hessians, self.exact_centres, strict=True)]
-        return solve_exactly(self.exact_hessians.sum(0), sum(pulls[1:], pulls[0]))
+        """x* in Fractions, shape (D,): the solution of (sum_i H_i) x = sum_i H_i c_i = -sum_i grad F_i(0).
+
+        Raises:
+            ValueError: F has no unique minimiser.
+        """
+        if not self.has_optimum:
+            raise ValueError("hessians: their mean is not positive definite, so there is no unique global minimiser")
+        return solve_exactly(self.exact_hessians.sum(0), -self.exact_slopes.sum(0))
 
     @property
     def optimum(self) -> Tensor:
@@ -137,6 +219,8 @@ class Quadratic(Federation):
     @cached_property
     def exact_optimal_value(self) -> Fraction:
         """F(x*) as a Fraction."""
+        if self._tilted:
+            return self.exact_slopes.sum(0) @ self.exact_optimum / (2 * self.clients)
         shifted = self.exact_optimum - self.exact_centres
         values = [s @ h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
         return sum(values, Fraction(0)) / (2 * self.clients)
@@ -158,24 +242,33 @@ class Quadratic(Federation):
         """
         if not self.has_common_hessian:
             raise ValueError("hessians differ between clients: the dissimilarity is then infinite")
-        shifted = self.exact_optimum - self.exact_centres
-        gradients = [h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
+        gradients = self.exact_slopes - self.exact_slopes.sum(0) / Fraction(self.clients)
         return max(g @ g for g in gradients)
 
     def constants(self, region: Region | None = None) -> Constants:
         spectra = np.linalg.eigvalsh(self.hessians)
-        residuals = self._gradients_at_optimum()
-        at_optimum = float(np.linalg.norm(residuals, axis=1).max())
         return Constants({
-            "smoothness": Constant(float(spectra.max()), EXACT, "largest Hessian eigenvalue of a client"),
+            "smoothness": Constant(float(np.abs(spectra).max()), EXACT, "largest Hessian eigenvalue of a client"),
             "strong_convexity": Constant(max(0.0, float(spectra.min())), EXACT, "smallest Hessian eigenvalue"),
-            "dissimilarity": self._dissimilarity(residuals, region),
-            "dissimilarity_at_optimum": Constant(at_optimum, EXACT, "largest client gradient at x*"),
+            **self._dissimilarities(region),
             "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
             **self._known_server_noise(),
         })  # fmt: skip
 
+    def _dissimilarities(self, region: Region | None) -> dict[str, Constant]:
+        if not self.has_optimum:
+            value = float(self.exact_squared_dissimilarity) ** 0.5 if self.has_common_hessian else float("inf")
+            return {"dissimilarity": Constant(value, EXACT, "common Hessian: the same at every x, else unbounded")}
+        residuals = self._gradients_at_optimum()
+        at_optimum = float(np.linalg.norm(residuals, axis=1).max())
+        return {
+            "dissimilarity": self._dissimilarity(residuals, region),
+            "dissimilarity_at_optimum": Constant(at_optimum, EXACT, "largest client gradient at x*"),
+        }
+
     def _gradients_at_optimum(self) -> np.ndarray:
+        if self._tilted:
+            return self.exact_slopes.astype(float) + self.hessians @ self.exact_optimum.astype(float)
         shifted = self.exact_optimum.astype(float) - self.centres
         return np.einsum("ijk,ik->ij", self.hessians, shifted)
 
@@ -203,6 +296,17 @@ def _full_matrices(hessians: np.ndarray) -> np.ndarray:
     for i in range(hessians.shape[1]):
         full[:, i, i] = hessians[:, i]
     return full
+
+
+def _positive_definite(matrix: np.ndarray) -> bool:
+    """Whether elimination in Fractions meets pivots > 0 only; the matrix is symmetric."""
+    rows = matrix.copy()
+    for i in range(len(rows)):
+        if not rows[i, i] > 0:
+            return False
+        for j in range(i + 1, len(rows)):
+            rows[j] = rows[j] - rows[i] * (rows[j, i] / rows[i, i])
+    return True
 
 
 def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

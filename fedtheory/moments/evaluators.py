@@ -6,7 +6,7 @@ what, of what, and who could supply it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -46,35 +46,34 @@ class Question:
 
 QuantityEvaluator = Callable[[Question], Constant]
 FunctionalEvaluator = Callable[[Question], Any]
+Condition = Callable[[Question], bool]
 
-_QUANTITIES: dict[str, QuantityEvaluator] = {}
-_FUNCTIONALS: dict[str, FunctionalEvaluator] = {}
-
-
-def evaluates(*names: str) -> Callable[[QuantityEvaluator], QuantityEvaluator]:
-    """Register a function as the evaluator of these quantities; two for one quantity are refused."""
-
-    def register(evaluator: QuantityEvaluator) -> QuantityEvaluator:
-        for name in names:
-            if name in _QUANTITIES:
-                raise ValueError(f"quantity {name!r} has an evaluator already")
-            _QUANTITIES[name] = evaluator
-        return evaluator
-
-    return register
+_QUANTITIES: dict[str, dict[Condition | None, QuantityEvaluator]] = {}
+_FUNCTIONALS: dict[str, dict[Condition | None, FunctionalEvaluator]] = {}
 
 
-def evaluates_functional(*functionals: Functional) -> Callable[[FunctionalEvaluator], FunctionalEvaluator]:
+def evaluates(*names: str, where: Condition | None = None) -> Callable[[QuantityEvaluator], QuantityEvaluator]:
+    """Register a function as the evaluator of these quantities: ``where`` it says so, else wherever no other one does;
+    two for one quantity with one condition are refused."""
+    return lambda evaluator: _register(_QUANTITIES, "quantity", names, where, evaluator)
+
+
+def evaluates_functional(
+    *functionals: Functional, where: Condition | None = None
+) -> Callable[[FunctionalEvaluator], FunctionalEvaluator]:
     """The same for functionals."""
+    names = [functional.name for functional in functionals]
+    return lambda evaluator: _register(_FUNCTIONALS, "functional", names, where, evaluator)
 
-    def register(evaluator: FunctionalEvaluator) -> FunctionalEvaluator:
-        for functional in functionals:
-            if functional.name in _FUNCTIONALS:
-                raise ValueError(f"functional {functional.name!r} has an evaluator already")
-            _FUNCTIONALS[functional.name] = evaluator
-        return evaluator
 
-    return register
+def _register(
+    known: dict[str, dict[Condition | None, Any]], kind: str, names: Iterable[str], where: Condition | None, one: Any
+) -> Any:
+    for name in names:
+        if where in known.setdefault(name, {}):
+            raise ValueError(f"{kind} {name!r} has an evaluator already")
+        known[name][where] = one
+    return one
 
 
 def quantity(name: str, question: Question) -> Constant:
@@ -95,13 +94,20 @@ def left(functional: Functional, question: Question) -> Any:
     return _of(_FUNCTIONALS, functional.name, "functional", question)
 
 
-def _of(known: Mapping[str, Callable[[Question], Any]], name: str, kind: str, question: Question) -> Any:
+def _of(known: Mapping[str, Mapping[Condition | None, Any]], name: str, kind: str, question: Question) -> Any:
     for module in MODULES:
         import_module(f".{module}", __package__)
-    if name not in known:
-        raise Unserved(f"{kind} {name}: no evaluator knows it; state its value, or give one that computes it")
-    return known[name](question)
+    evaluator = _evaluator(known, name, question)
+    if evaluator is None:
+        raise Unserved(f"{kind} {name}: no evaluator knows it here; state its value, or give one that computes it")
+    return evaluator(question)
 
 
-MODULES: tuple[str, ...] = ()
+def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, question: Question) -> Any:
+    """The evaluator whose condition holds, else the one without a condition; ``None`` where there is none."""
+    own = known.get(name, {})
+    return next((one for where, one in own.items() if where is not None and where(question)), own.get(None))
+
+
+MODULES: tuple[str, ...] = ("of_weights", "of_weighted_runs")
 """The modules of this package whose evaluators are registered."""

@@ -33,6 +33,7 @@ from ..algorithms.aggregation import (
     Constant,
     FedAUWeights,
     FedVarp,
+    GivenWeights,
     GroupWeights,
     Known,
     LatestUpdates,
@@ -106,6 +107,8 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
             return Weighing(COUNT, [1 / (M * Fraction(p_i)) for p_i in p])
         case Constant(omega):
             return Weighing(COUNT, [Fraction(w) / M for w in omega])
+        case GivenWeights():
+            why = "weights that are given round by round differ, so there is no limit; allowed are moments of rounds"
         case FedAUWeights():
             why = "weights estimated from the participation so far depend on all that the iterate has been through"
         case GroupWeights():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..algorithms.aggregation import Constant, GivenWeights
 from ..algorithms.base import ClientRound, Kind
 from ..algorithms.every_round import EveryRound
 from ..algorithms.server import Amplified
@@ -77,12 +78,15 @@ def timeline(setting: Setting, one_round: Callable, exact: bool = False) -> Time
     """The operators of ``one_round`` of all rounds, also where the law of the participants changes between phases.
 
     Raises:
-        ValueError: as ``schedule``; a phase's length is not a multiple of the algorithm's period; or FedAmplify under
-            participants whose law changes, or who may all stay away, so that its periods have no fixed length.
+        ValueError: as ``schedule``; a phase's length is not a multiple of the algorithm's period; given weights under
+            participants whose law changes; or FedAmplify under those, or under participants who may all stay away, so
+            that its periods have no fixed length.
     """
     phases = phases_of(setting.participation)
     if _amplifies(setting):
         return _amplified(setting, one_round, exact)
+    if isinstance(setting.algorithm.client_rounds[0].aggregation, GivenWeights):
+        return _given(setting, one_round, exact)
     if phases is None:
         return Timeline((schedule(setting, one_round, exact),), (1,), False)
     period, ended = setting.algorithm.period or 1, phases.lengths if phases.cyclic else phases.lengths[:-1]
@@ -113,6 +117,19 @@ def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
         schedules.append(schedule(replace(setting, algorithm=algorithm), one_round, exact))
     period = kind.server.period
     return Timeline(tuple(schedules), (period - 1, 1), True) if period > 1 else Timeline((schedules[1],), (1,), False)
+
+
+def _given(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
+    """The rounds of given weights, a row each, in a cycle."""
+    kind = setting.algorithm.kinds[0]
+    if phases_of(setting.participation) is not None:
+        raise ValueError(
+            f"participation = {type(setting.participation).__name__}: with given weights, allowed is one law for all "
+            "rounds"
+        )
+    algorithms = [EveryRound(replace(kind, aggregation=Constant(row))) for row in kind.aggregation.aggregation_weight]
+    schedules = [schedule(replace(setting, algorithm=algorithm), one_round, exact) for algorithm in algorithms]
+    return Timeline(tuple(schedules), (1,) * len(schedules), True)
 
 
 def phase_settings(setting: Setting) -> list[Setting]:

@@ -102,6 +102,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "known": algorithms.known_statistics(**LOCAL, participation_probability=["1/4", "1/2", "1/2", "1/3"]),
     "known from the process": algorithms.known_statistics(**LOCAL),
     "constant": algorithms.constant_weights(**LOCAL, aggregation_weight=[1, 2, "1/2", 3]),
+    "given": algorithms.given_weights(**LOCAL, aggregation_weight=[[1, 2, "1/2", 3], [3, "1/2", 1, 1]]),
     "fedvarp": algorithms.fedvarp(**LOCAL),
     "mifa": algorithms.mifa(**LOCAL),
     "afl, cross device": algorithms.afl(**LOCAL, variant="cross_device"),

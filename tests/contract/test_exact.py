@@ -25,6 +25,7 @@ TABLE = [(a, p) for a in MEMORYLESS + REMEMBERING for p in PROCESSES
          if p not in DEPENDENT and refusal(a, p, "quadratic") is None]  # fmt: skip
 TABLE += [(a, p) for a in ("fast, period", "fast, proximal and momentum") for p in ("bernoulli", "groups", "weighted")]
 FEW = ["with replacement", "bernoulli"]
+TABLE += [("given", process) for process in FEW]
 
 
 OBSERVED = ("squared_distance", "squared_gradient")

@@ -38,6 +38,9 @@ def weighty(order: list[int]) -> dict[str, Algorithm]:
         "fedau": algorithms.fedau(**LOCAL, cutoff=2),
         "known": algorithms.known_statistics(**LOCAL, participation_probability=[p[i] for i in order]),
         "constant": algorithms.constant_weights(**LOCAL, aggregation_weight=[omega[i] for i in order]),
+        "given": algorithms.given_weights(
+            **LOCAL, aggregation_weight=[[row[i] for i in order] for row in (omega, [3, "1/2", 1, 1])]
+        ),
         "fedvarp": algorithms.fedvarp(**LOCAL),
         "mifa": algorithms.mifa(**LOCAL),
         "flics": algorithms.flics_avg(**LOCAL, **shares, budget=CLIENTS),
@@ -96,6 +99,7 @@ EVERYBODY: dict[str, Algorithm] = {
     "fedau, no cutoff": algorithms.fedau(**LOCAL, cutoff=math.inf),
     "known from the process": algorithms.known_statistics(**LOCAL),
     "constant": algorithms.constant_weights(**LOCAL, aggregation_weight=[1] * CLIENTS),
+    "given": algorithms.given_weights(**LOCAL, aggregation_weight=[[1] * CLIENTS] * 2),
     "fedvarp": algorithms.fedvarp(**LOCAL),
     "mifa": algorithms.mifa(**LOCAL),
     "afl": algorithms.afl(**LOCAL),

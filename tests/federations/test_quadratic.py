@@ -399,3 +399,56 @@ def test_regions_without_a_centre_are_refused(centre: list[float]) -> None:
 def test_constants_of_an_unknown_kind_are_refused() -> None:
     with pytest.raises(ValueError, match="kind = 'guess': allowed is exact, bound or estimate"):
         Constant(1.0, "guess", "out of the blue")
+
+
+# By slopes.
+
+
+def test_slopes_are_another_way_to_say_it() -> None:
+    """grad F_i(0) = -H_i c_i; the constant of F_i is left out, so that losses differ by those of 0."""
+    by_centres = Quadratic([[1, 2], ["3/2", 1]], [[2, -1], [0, "1/3"]], gradient_noise="1/2")
+    by_slopes = Quadratic.with_slopes([[1, 2], ["3/2", 1]], [[-2, 2], [0, "-1/3"]], gradient_noise="1/2")
+    assert (by_centres.exact_slopes == by_slopes.exact_slopes).all()
+    assert (by_centres.exact_centres == by_slopes.exact_centres).all()
+    assert (by_centres.exact_optimum == by_slopes.exact_optimum).all()
+    assert by_slopes.constants().values_only() == pytest.approx(by_centres.constants().values_only(), rel=1e-15)
+    x, everyone = torch.tensor([[0.5, -2.0]]).double(), torch.ones(1, 2, dtype=torch.bool)
+    pairs = Pairs.of(everyone, torch.zeros(1).long(), 0, 0)
+    points, origin = x.expand(2, -1), torch.zeros(2, 2).double()
+    assert torch.allclose(by_slopes.exact_gradient(points, pairs), by_centres.exact_gradient(points, pairs), 1e-15)
+    difference = by_centres.loss(points, pairs) - by_centres.loss(origin, pairs)
+    assert torch.allclose(by_slopes.loss(points, pairs), difference, 1e-14)
+    assert torch.allclose(by_slopes.global_loss(x), difference.mean()[None], 1e-14)
+    assert torch.allclose(by_slopes.gap(x), by_centres.gap(x), 1e-14)
+    assert torch.allclose(by_slopes.global_gradient(x), by_centres.global_gradient(x), 1e-14)
+
+
+def test_slopes_of_what_has_no_minimum() -> None:
+    """F_1 = -x^2 + 3x and F_2 = x^2/2 at 2: gradients -1 and 2, losses 2 and 2."""
+    fed = Quadratic.with_slopes([[-2], [1]], [[3], [0]])
+    x, pairs = torch.tensor([[2.0]]).double(), Pairs.of(torch.ones(1, 2, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
+    assert not fed.has_optimum
+    assert fed.exact_gradient(x.expand(2, -1), pairs).flatten().tolist() == [-1, 2]
+    assert fed.loss(x.expand(2, -1), pairs).tolist() == [2, 2]
+    assert (fed.global_gradient(x).item(), fed.global_loss(x).item()) == (0.5, 2.0)
+    assert fed.constants().values_only() == {
+        "smoothness": 2.0, "strong_convexity": 0.0, "dissimilarity": math.inf, "gradient_noise": 0.0,
+    }  # fmt: skip
+    alike = Quadratic.with_slopes([[-1], [-1]], [[3], [1]]).constants()
+    assert (alike["dissimilarity"].value, "dissimilarity_at_optimum" in alike) == (1.0, False)
+    for ask in (lambda: fed.optimum, lambda: fed.gap(x), lambda: fed.optimal_value):
+        with pytest.raises(ValueError, match="no unique global minimiser"):
+            ask()
+    with pytest.raises(ValueError, match="client 1's is singular, so it has no unique minimiser"):
+        Quadratic.with_slopes([[1], [0]], [[0], [1]]).exact_centres  # noqa: B018 - asks for it
+    with pytest.raises(ValueError, match="hessians and slopes have shapes"):
+        Quadratic.with_slopes([[1], [0]], [[0, 1]])
+    with pytest.raises(ValueError, match="symmetric"):
+        Quadratic.with_slopes([[[1, 2], [0, 1]]], [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"), [([[2, -1], [-1, 2]], True), ([[1, 2], [2, 1]], False), ([[0, 0], [0, 1]], False)]
+)
+def test_whether_slopes_have_an_optimum(matrix: list, expected: bool) -> None:
+    assert Quadratic.with_slopes([matrix], [[1, 1]]).has_optimum == expected

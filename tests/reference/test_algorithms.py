@@ -123,6 +123,11 @@ def _constant(problem: plain.Problem, x: list[float], draws: Draws) -> list[list
     return plain.weighted(problem, x, draws.present, lambda t, n: omega[n], **STEP, global_lr=1.5)
 
 
+def _given(problem: plain.Problem, x: list[float], draws: Draws) -> list[list[float]]:
+    omega = [[1.0, 2.0, 0.5, 3.0, 0.25], [2.0, 0.5, 1.0, 1.0, 4.0], [0.5, 1.0, 3.0, 0.25, 1.0]]
+    return plain.weighted(problem, x, draws.present, lambda t, n: omega[t % 3][n], **STEP, global_lr=1.5)
+
+
 def _fast(kind: Callable[[int, float], bool], replacement: bool = False, **options: float) -> Plainly:
     def path(problem: plain.Problem, x: list[float], draws: Draws) -> list[list[float]]:
         dice, own = draws.dice, draws.cohort(3, replacement)
@@ -160,6 +165,14 @@ ALGORITHMS: dict[str, tuple[algorithms.Algorithm, Plainly]] = {
         _known,
     ),
     "constant": (algorithms.constant_weights(**LOCAL, **LARGER, aggregation_weight=[1, 2, "1/2", 3, "1/4"]), _constant),
+    "given": (
+        algorithms.given_weights(
+            **LOCAL,
+            **LARGER,
+            aggregation_weight=[[1, 2, "1/2", 3, "1/4"], [2, "1/2", 1, 1, 4], ["1/2", 1, 3, "1/4", 1]],
+        ),
+        _given,
+    ),
     "fedvarp": (algorithms.fedvarp(**LOCAL, **LARGER), _of_present(plain.fedvarp, global_lr=1.5)),
     "mifa": (algorithms.mifa(**LOCAL, **LARGER), _of_present(plain.mifa, global_lr=1.5)),
     "afl, cross silo": (algorithms.afl(**LOCAL, **LARGER), _of_present(plain.mifa, global_lr=1.5)),

@@ -53,6 +53,11 @@ EXACT = {
     "amplified": (algos.fedamplify(**LR, period=2, global_lr=3), [Q(1, 2), Q(1, 2), Q(15, 16), Q(-1, 32)]),
     # weights (2, 1)/2: 1/2; stays; 3/8 - 3/8; -(3/4)/2
     "constant": (algos.constant_weights(**LR, aggregation_weight=[2, 1]), [Q(1, 2), Q(1, 2), Q(1, 2), Q(1, 8)]),
+    # weights (2, 1)/2 in even rounds, (1, 3)/2 in odd ones, the empty one among them: 1/2; stays; 3/8 - 3/8; -9/8
+    "given": (
+        algos.given_weights(**LR, aggregation_weight=[[2, 1], [1, 3]]),
+        [Q(1, 2), Q(1, 2), Q(1, 2), Q(-5, 8)],
+    ),
     # weights 1/(2p) = (1, 2): 1/2; stays; 3/8 - 2 (3/4); 2 (-3/16)
     "known": (
         algos.known_statistics(**LR, participation_probability=["1/2", "1/4"]),

@@ -39,6 +39,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "fedau": algos.fedau(**LOCAL, cutoff=3),
     "known": algos.known_statistics(**LOCAL),
     "constant": algos.constant_weights(**LOCAL, aggregation_weight=[1, 2, 3, "1/2"]),
+    "given": algos.given_weights(**LOCAL, aggregation_weight=[[1, 2, 3, "1/2"], [2, 1, 1, 3]]),
     "fedvarp": algos.fedvarp(**LOCAL),
     "mifa": algos.mifa(**LOCAL),
     "flics": algos.flics_avg(**LOCAL, groups=GROUPS, budget=["3/2", 1]),
