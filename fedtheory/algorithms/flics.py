@@ -97,6 +97,40 @@ def flics_adam(
                   local_steps, server)  # fmt: skip
 
 
+def weighted_groups(
+    *,
+    groups: Sequence[int],
+    estimate: Sequence[Number],
+    local_lr: Number,
+    local_steps: int = 1,
+    global_lr: Number = 1,
+    group_weight: Sequence[Number] | None = None,
+    divided: bool = False,
+) -> EveryRound:
+    """FLICS's rounds with estimates that stay as they are: whoever the participation process brings answers, and
+
+        x_{t+1} = x_t + global_lr sum_{i answering} (p_g(i) / s^_g(i)) delta_i.
+
+    Args:
+        estimate: s^, > 0, one for each group: for how many of its clients a round is to count.
+        groups, local_lr, local_steps, global_lr, group_weight, divided: as in ``flics_avg``.
+
+    Raises:
+        ValueError: a value out of bounds, or weights that do not sum to 1.
+
+    Source: FLICS, appendix C, of which Lemmas 4 to 7 speak.
+
+    >>> weighted_groups(groups=[0, 0, 1], estimate=[1, "1/2"], local_lr="1/10").round.aggregation.estimate
+    (Fraction(1, 1), Fraction(1, 2))
+    """
+    labels, weights = _groups(groups, group_weight)
+    known = each("estimate", estimate)
+    if len(known) != len(weights):
+        raise ValueError(f"estimate: there are {len(known)}, allowed is one for each of {len(weights)} groups")
+    server = Plain(positive("global_lr", global_lr))
+    return every_round(local_lr, local_steps, server, GroupWeights(labels, weights, divided, known))
+
+
 def naive(
     *,
     groups: Sequence[int],

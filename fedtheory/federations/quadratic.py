@@ -28,10 +28,11 @@ class Quadratic(Federation):
         hessians: (clients, D, D), or (clients, D) for diagonals.
         centres: (clients, D), the clients' minimisers c_i, in units of x.
         gradient_noise, noise, server_noise: see ``Federation``.
+        objective_weight: phi >= 0 with sum 1, one for each client, where F = sum_i phi_i F_i; ``None``: the mean.
 
     Raises:
         ValueError: shapes that do not match, entries that are not finite, a Hessian that is not symmetric positive
-            semidefinite, or a singular mean Hessian (no unique minimiser).
+            semidefinite, a singular mean Hessian (no unique minimiser), or weights out of bounds.
 
     >>> fed = Quadratic.common_hessian(offsets=[1.0, -1.0])
     >>> fed.optimum.tolist(), fed.constants()["dissimilarity"].value
@@ -45,6 +46,7 @@ class Quadratic(Federation):
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
+        objective_weight: Sequence | None = None,
     ) -> None:
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         self.exact_server_noise = exact_number("server_noise", server_noise)
@@ -56,6 +58,8 @@ class Quadratic(Federation):
             shapes = f"{hessians.shape} and {self.exact_centres.shape}"
             raise ValueError(f"hessians and centres have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
         self.exact_hessians = _full_matrices(hessians)
+        if objective_weight is not None:
+            self.objective_weight = _checked_weights(objective_weight, len(self.exact_centres))
         self.hessians = self.exact_hessians.astype(float)
         self.centres = self.exact_centres.astype(float)
         self.clients, self.dimension = self.centres.shape
@@ -72,6 +76,7 @@ class Quadratic(Federation):
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
+        objective_weight: Sequence | None = None,
     ) -> Quadratic:
         """The family with one Hessian for all clients.
 
@@ -84,7 +89,8 @@ class Quadratic(Federation):
         hessian = exact_array("hessian", hessian)
         if hessian.ndim == 0:
             hessian = np.full(centres.shape[1], hessian[()], dtype=object)
-        return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise, server_noise)
+        hessians = np.stack([hessian] * len(centres))
+        return cls(hessians, centres, gradient_noise, noise, server_noise, objective_weight)
 
     def _check_convex(self) -> None:
         if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
@@ -94,11 +100,12 @@ class Quadratic(Federation):
         if spectra.min() < -tolerance:
             raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
                              "allowed is >= 0")  # fmt: skip
-        if np.linalg.eigvalsh(self.hessians.mean(0)).min() <= tolerance:
+        if np.linalg.eigvalsh(self._mean_hessian).min() <= tolerance:
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
         self._hessians = torch.as_tensor(self.hessians, device=device, dtype=dtype)
+        self._hessian = torch.as_tensor(self._mean_hessian, device=device, dtype=dtype)
         self._centres = torch.as_tensor(self.centres, device=device, dtype=dtype)
         self._optimum = torch.as_tensor(self.exact_optimum.astype(float), device=device, dtype=dtype)
 
@@ -116,7 +123,7 @@ class Quadratic(Federation):
         return ((x - self._centres[pairs.client]) * self.exact_gradient(x, pairs)).sum(1) / 2
 
     def global_gradient(self, x: Tensor) -> Tensor:
-        return (x - self._optimum) @ self._hessians.mean(0)
+        return (x - self._optimum) @ self._hessian
 
     def global_loss(self, x: Tensor) -> Tensor:
         return self.gap(x) + self.optimal_value
@@ -124,11 +131,26 @@ class Quadratic(Federation):
     def gap(self, x: Tensor) -> Tensor:
         return ((x - self._optimum) * self.global_gradient(x)).sum(1) / 2
 
+    @property
+    def exact_weight(self) -> np.ndarray:
+        """phi in Fractions, shape (M,): F = sum_i phi_i F_i."""
+        return np.array(self.objective_weight or [Fraction(1, self.clients)] * self.clients, dtype=object)
+
+    @cached_property
+    def exact_hessian(self) -> np.ndarray:
+        """The Hessian of F in Fractions, shape (D, D)."""
+        return np.tensordot(self.exact_weight, self.exact_hessians, axes=1)
+
+    @property
+    def _mean_hessian(self) -> np.ndarray:
+        """The same in floats; of equal weights as the mean."""
+        return self.hessians.mean(0) if self.objective_weight is None else self.exact_hessian.astype(float)
+
     @cached_property
     def exact_optimum(self) -> np.ndarray:
-        """x* in Fractions, shape (D,): the solution of (sum_i H_i) x = sum_i H_i c_i."""
+        """x* in Fractions, shape (D,): the solution of (sum_i phi_i H_i) x = sum_i phi_i H_i c_i."""
         pulls = [h @ c for h, c in zip(self.exact_hessians, self.exact_centres, strict=True)]
-        return solve_exactly(self.exact_hessians.sum(0), sum(pulls[1:], pulls[0]))
+        return solve_exactly(self.exact_hessian, self.exact_weight @ np.array(pulls))
 
     @property
     def optimum(self) -> Tensor:
@@ -139,7 +161,7 @@ class Quadratic(Federation):
         """F(x*) as a Fraction."""
         shifted = self.exact_optimum - self.exact_centres
         values = [s @ h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
-        return sum(values, Fraction(0)) / (2 * self.clients)
+        return sum(p * value for p, value in zip(self.exact_weight, values, strict=True)) / 2
 
     @property
     def optimal_value(self) -> float:
@@ -186,7 +208,7 @@ class Quadratic(Federation):
             return Constant(value, EXACT, "common Hessian: the same at every x")
         if region is None:
             return Constant(float("inf"), EXACT, "Hessians differ: unbounded over R^D")
-        deviations = self.hessians - self.hessians.mean(0)
+        deviations = self.hessians - self._mean_hessian
         if np.shape(region.centre) != (self.dimension,):
             raise ValueError(f"region's centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
         shift = np.asarray(region.centre) - self.exact_optimum.astype(float)
@@ -203,6 +225,14 @@ def _full_matrices(hessians: np.ndarray) -> np.ndarray:
     for i in range(hessians.shape[1]):
         full[:, i, i] = hessians[:, i]
     return full
+
+
+def _checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
+    weights = tuple(exact_array("objective_weight", values).tolist())
+    if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
+        raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
+                         f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
+    return weights
 
 
 def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -103,5 +103,5 @@ def _of(known: Mapping[str, Callable[[Question], Any]], name: str, kind: str, qu
     return known[name](question)
 
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("of_selection",)
 """The modules of this package whose evaluators are registered."""

@@ -115,8 +115,10 @@ class Recorded(_FromRecord):
 
     @classmethod
     def of_counts(cls, counts: Sequence[Sequence[int]], groups: Sequence[int], after: str = "refuse") -> Recorded:
-        """The process in which the first ``counts[r][j]`` clients of each group j take part in round r; ``groups`` gives
-        each client's group.
+        """The process in which the first ``counts[r][j]`` clients of each group j take part in round r.
+
+        Args:
+            groups: each client's group, 0, 1, ...
 
         Raises:
             ValueError: a count that is not one a group, or more than the group has; or as `Recorded`.
