@@ -17,7 +17,7 @@ from ..selection.offline import offvar
 from ..selection.online import online
 from .evaluators import EXACT, FLOAT, Question, Unserved
 from .policy import LARGEST_GROUPS, answer_law, answer_variance, long_term
-from .selected import FORGOTTEN, PLANNED, UPDATES, Same, read, selection_of, settled, states_of
+from .selected import FORGOTTEN, PLANNED, RECEIVED, UPDATES, Same, read, selection_of, settled, states_of
 
 SPREAD, IN_COROLLARY, IN_PROOF, IN_OBJECTIVE = "sigma_T", "of Corollary 1.1", "of the proof", "the policy's objective"
 """Which sigma_T Theorem 2 speaks of."""
@@ -164,10 +164,11 @@ def answers_of(question: Question) -> tuple[int, Fraction]:
         Unserved: there are several groups, or rounds differ, or s^ does not count answers.
     """
     setting = read(question.setting, question.reading)
-    selection, end = selection_of(setting), settled(setting)
-    constant = len(set(end.availability)) == len(set(end.budget)) == 1 and end.beginning == 0
+    selection = selection_of(setting)
     one = len(selection.group_weight) == 1 and selection.answers == "independent"
-    if not (one and constant and selection.counts == "received" and selection.update == "mean"):
+    counting = one and selection.counts == RECEIVED and selection.update == UPDATES[FORGOTTEN]
+    end = settled(setting) if counting else None
+    if end is None or end.beginning > 0 or not len(set(end.availability)) == len(set(end.budget)) == 1:
         raise Unserved("response_probability: the statement speaks of one group whose clients answer independently, "
                        "with the same probability in every round, and of their mean number: allowed are one group, "
                        'one budget, constant availability, counts="received" and update="mean"')  # fmt: skip
