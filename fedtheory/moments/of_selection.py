@@ -203,7 +203,7 @@ def _policy_gap(question: Question) -> Any:
 def _policy_limit(question: Question) -> Any:
     if "least_participation" not in question.stated:
         raise Unserved("functional policy_limit: it speaks of least_participation, which is no setting's; state it")
-    return policy_trace.limit(question, question.stated["least_participation"])
+    return _plain(question, policy_trace.limit(question, question.stated["least_participation"]))
 
 
 @evaluates("response_probability")

@@ -24,8 +24,10 @@ from .policy import answer_law, answer_range, answer_variance, long_term
 from .selected import (
     BEGINNING,
     COUNTS,
+    DIVIDED,
     DIVISION,
     RECEIVED,
+    UNDIVIDED,
     Counts,
     Same,
     client_round,
@@ -37,7 +39,7 @@ from .selected import (
 )
 from .selected_training import Training, noise_of_a_coordinate, training
 
-LARGEST_WORK = 10**6
+LARGEST_WORK = 10**5
 """Ways of going on that are followed, over all histories and rounds."""
 
 
@@ -312,12 +314,14 @@ class _Tally:
 
 
 def follow(question: Question, rounds: int) -> Followed:
-    """The runs of the question's setting, followed once for all that is asked about them."""
-    reading = tuple(
-        (name, question.reading[name]) for name in (DIVISION, COUNTS, BEGINNING) if name in question.reading
-    )
-    steps = tuple((name, _key(question.stated[name])) for name in ("local_lr", "global_lr") if name in question.stated)
-    return _followed(Same(question.setting), reading, steps, question.numbers, rounds)
+    """The runs of the question's setting, followed once for all that is asked about them and all readings under which
+    they are the same."""
+    kind = client_round(read(question.setting, question.reading))
+    _, most = question.setting.participation.sizes(question.setting.federation.clients)
+    divided = DIVIDED if kind.aggregation.divided and most > 1 else UNDIVIDED
+    reading = [(DIVISION, divided), *((n, question.reading[n]) for n in (COUNTS, BEGINNING) if n in question.reading)]
+    steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
+    return _followed(Same(question.setting), tuple(reading), steps, question.numbers, rounds)
 
 
 @functools.lru_cache(maxsize=8)

@@ -372,7 +372,8 @@ def asked(setting: Setting, name: str, rounds: object = None, **options: object)
 
 
 @pytest.mark.parametrize(("changes", "name", "rounds", "message"), [
-    ({"algorithm": algorithms.fedavg(local_lr="1/10"), "federation": Quadratic.common_hessian([1, -1, -1])}, "groups", None, "allowed is one that weighs groups"),
+    ({"algorithm": algorithms.fedavg(local_lr="1/10"), "federation": Quadratic.common_hessian([1, -1, -1])}, "groups",
+     None, "allowed is one that weighs groups"),
     ({"algorithm": algorithms.flics_adam(groups=GROUPS, budget=1, local_lr="1/5", global_lr=1, group_weight=WEIGHT)},
      "groups", None, "plain server"),
     ({"federation": Quadratic.common_hessian([1, 0, -1], objective_weight=PHI)}, "rate_spread", 1, "share their obj"),
@@ -382,7 +383,6 @@ def asked(setting: Setting, name: str, rounds: object = None, **options: object)
     ({"participation": participation.Uniform(2)}, "rate_spread", 1, "availability of the algorithm's groups"),
     ({"participation": participation.Bernoulli(["1/2"] * 3)}, "largest_estimate_error", 1, "goes on for ever"),
     ({"participation": participation.Bernoulli(["1/2"] * 3)}, "mean_update_length", None, "known before availability"),
-    ({"participation": participation.Bernoulli(["1/2"] * 3)}, "rate_spread", 60, "fewer rounds"),
     ({"participation": participation.Recorded([[1, 0, 0]], after="last")}, "largest_estimate_error", 1, "never"),
     ({}, "selection_variance", 2, "for ever"),
     ({}, "price_drift", None, "say of how many rounds"),
@@ -392,6 +392,21 @@ def test_what_is_not_served(changes: dict, name: str, rounds: object, message: s
     setting = replace(named("a trace"), **changes)
     with pytest.raises(Unserved, match=message):
         asked(setting, name, rounds)
+
+
+def test_branching_runs_are_followed_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedtheory.moments.selected_runs.LARGEST_WORK", 100)
+    for changes in (
+        {"participation": participation.Bernoulli(["1/2"] * 3)},
+        {"algorithm": named("received").algorithm},
+    ):
+        with pytest.raises(Unserved, match="fewer rounds"):
+            asked(replace(with_everyone(), **changes), "rate_spread", 60)
+    assert asked(with_everyone(), "rate_spread", 60) > 0
+
+
+def with_everyone() -> Setting:
+    return replace(named("a trace"), participation=participation.Fixed([0, 1, 2]))
 
 
 def test_readings_decide_what_the_lemmas_can_be_asked() -> None:
