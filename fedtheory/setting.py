@@ -36,7 +36,8 @@ class Setting:
 
     Raises:
         ValueError: a start of the wrong shape or not finite, a cohort that the federation cannot supply, or an
-            algorithm that needs to know something of the process that it does not know.
+            algorithm that needs to know something of the process that it does not know, or minimises another objective
+            than one whose weights the federation names.
     """
 
     federation: Federation
@@ -47,6 +48,10 @@ class Setting:
     def __post_init__(self) -> None:
         self.participation.check(self.federation.clients)
         self.algorithm.check(self.federation.clients, self.participation)
+        weighed = self.federation.objective_weight
+        if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):
+            raise ValueError("objective_weight: allowed is the weighting that the algorithm has: of groups by their "
+                             "group_weight, else of all clients alike")  # fmt: skip
         shape = exact_array("start", self.start).shape
         if shape not in ((), (self.federation.dimension,)):
             raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")

@@ -4,7 +4,8 @@
 - `fedavg`, `fedprox`, `fedavgm`, `fedadam`, `fedamplify`: one kind of round; local training, or the server, differ.
 - `fedau`, `known_statistics`, `constant_weights`, `given_weights`: weights for clients that come at different rates.
 - `fedvarp`, `mifa`, `afl`: the server remembers every client's latest update.
-- `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients.
+- `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients; `weighted_groups`: its
+  rounds with given estimates.
 
 A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
 """
@@ -25,7 +26,7 @@ from .aggregation import (
 from .base import Algorithm, ClientRound, ServerRound, Weights
 from .every_round import EveryRound, fedadam, fedamplify, fedavg, fedavgm, fedprox
 from .fast import Fast, fast
-from .flics import flics_adam, flics_avg, naive
+from .flics import flics_adam, flics_avg, naive, weighted_groups
 from .linked_steps import check_theorem_4_tie, check_theorem_5_tie, theorem_4_server_lr, theorem_5_server_lr
 from .safari import Safari, safari
 from .selection import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
@@ -82,4 +83,5 @@ __all__ = [
     "safari",
     "theorem_4_server_lr",
     "theorem_5_server_lr",
+    "weighted_groups",
 ]

@@ -290,11 +290,12 @@ class GroupWeights(WeightedSum):
     """w_i = p_g / s^_g for each client i of group g that answers, with s^ the selection's estimate of how many clients
     of each group answer in a round, this round included; divided by the number of answers if ``divided``.
 
-    Needs a selection that keeps ``estimate`` in the memory: see `VarSelection`.
+    Without an estimate of its own it needs a selection that keeps ``estimate`` in the memory: see `VarSelection`.
 
     Args:
         groups: each client's group, 0, 1, ...
         group_weight: p, one number for each group.
+        estimate: s^, one number > 0 for each group, where it is the same in every round.
         divided: line 14 of the paper's algorithm prints 1/|S_t|; none of its proofs has it, and with it the step
             shrinks as more clients answer.
 
@@ -304,6 +305,11 @@ class GroupWeights(WeightedSum):
     groups: tuple[int, ...]
     group_weight: tuple[Fraction, ...]
     divided: bool = False
+    estimate: tuple[Fraction, ...] | None = None
+
+    def bound(self, process: Participation, clients: int) -> GroupWeights:
+        check_one_each("groups", self.groups, clients)
+        return self
 
     @cached_property
     def _groups_and_weights(self) -> tuple[Tensor, Tensor]:
@@ -311,8 +317,10 @@ class GroupWeights(WeightedSum):
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         groups, p = (value.to(counts.device) for value in self._groups_and_weights)
+        own = None if self.estimate is None else floats(self.estimate).to(counts.device).expand(len(counts), -1)
+        estimate = memory["estimate"] if own is None else own
         # A group whose estimate is 0 has not been counted yet, so none of its clients answers.
-        ratio = torch.where(memory["estimate"] > 0, p / memory["estimate"], 0.0)
+        ratio = torch.where(estimate > 0, p / estimate, 0.0)
         weights = counts * ratio[:, groups]
         return weights / counts.sum(1, keepdim=True).clamp(min=1) if self.divided else weights
 

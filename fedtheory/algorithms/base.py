@@ -101,7 +101,8 @@ class ClientRound:
             self.selection.check(clients)
             if isinstance(self.aggregation, Known):
                 raise ValueError("aggregation = Known: allowed without a selection only, which changes who takes part")
-        if isinstance(self.aggregation, GroupWeights) and not isinstance(self.selection, VarSelection):
+        estimated = isinstance(self.aggregation, GroupWeights) and self.aggregation.estimate is None
+        if estimated and not isinstance(self.selection, VarSelection):
             raise ValueError(f"selection = {self.selection}: allowed with GroupWeights is a VarSelection")
         return replace(self, aggregation=self.aggregation.bound(process, clients))
 
@@ -209,6 +210,10 @@ class Algorithm(ABC):
         used = {kind.parts for kind in self.client_rounds}
         if len(used) > 1 and any(part is not None and part.remembers for parts in used for part in parts):
             raise ValueError(f"kinds = {self.kinds}: allowed are the same parts in all of them, where parts remember")
+
+    def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
+        """phi, of the objective sum_i phi_i F_i that the algorithm is there to minimise: the mean over the clients."""
+        return (Fraction(1, clients),) * clients
 
     @abstractmethod
     def quantities(self) -> dict[str, float]:

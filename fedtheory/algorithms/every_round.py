@@ -9,10 +9,10 @@ from math import isinf
 
 from ..exact import exact_number
 from ..quantities import check_values
-from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights
+from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights, GroupWeights
 from .base import Algorithm, ClientRound
 from .checks import Number, at_least_zero, below_one, budgets, option, positive, whole
-from .selection import Selection, UniformSelection
+from .selection import GroupSelection, Selection, UniformSelection
 from .server import Adam, Amplified, Momentum, Plain, Server
 
 AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}
@@ -44,6 +44,14 @@ class EveryRound(Algorithm):
     def with_share(self, share: Fraction) -> EveryRound:
         """The same: both kinds are one."""
         return self
+
+    def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
+        """p_g / (clients of group g), where groups of clients weigh p_g."""
+        parts = self.round.selection, self.round.aggregation
+        own = next((part for part in parts if isinstance(part, (GroupSelection, GroupWeights))), None)
+        if own is None:
+            return super().objective_weight(clients)
+        return tuple(own.group_weight[g] / own.groups.count(g) for g in own.groups)
 
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes; none with a proximal term or with another server than

@@ -17,7 +17,7 @@ from ..selection.online import COUNTS, UPDATES
 from .aggregation import AverageParticipating, GroupWeights
 from .checks import Number, at_least_zero, budgets, each, option, positive
 from .every_round import EveryRound, adam, every_round
-from .selection import ANSWERS, NaiveSelection, VarSelection
+from .selection import ANSWERS, BUDGET_AFTER, NaiveSelection, VarSelection
 from .server import Plain, Server
 
 
@@ -34,6 +34,7 @@ def flics_avg(
     start: Number = 0,
     answers: str = "independent",
     divided: bool = False,
+    budget_after: str = "repeat",
 ) -> EveryRound:
     """FLICS-Avg: in every round the rates r_j that keep sum_j p_j^2 / s^_j least, and importance weights,
 
@@ -41,7 +42,8 @@ def flics_avg(
 
     Args:
         groups: each client's group, numbered 0, 1, ...
-        budget: k(t), how many clients may take part in a round on average: one number > 0, or several that take turns.
+        budget: k(t), how many clients may take part in a round on average: one number > 0, or several.
+        budget_after: what comes after several budgets: "repeat", they take turns, or "last", the last one stays.
         local_lr, local_steps, global_lr: eta_L, T_L and eta.
         group_weight: p, > 0, one for each group, with the sum 1; ``None``: the groups' shares of the clients.
         counts, update, start: how s^ moves and from where (beta); see ``VarSelection``. The defaults are display (6),
@@ -58,7 +60,8 @@ def flics_avg(
     (Fraction(2, 3), Fraction(1, 3))
     """
     server = Plain(positive("global_lr", global_lr))
-    return _flics(groups, budget, group_weight, counts, update, start, answers, divided, local_lr, local_steps, server)
+    return _flics(groups, budget, group_weight, counts, update, start, answers, divided, budget_after, local_lr,
+                  local_steps, server)  # fmt: skip
 
 
 def flics_adam(
@@ -77,6 +80,7 @@ def flics_adam(
     start: Number = 0,
     answers: str = "independent",
     divided: bool = False,
+    budget_after: str = "repeat",
 ) -> EveryRound:
     """FLICS-Adam: ``flics_avg`` whose server runs Adam on the aggregated update; see ``fedadam`` for its numbers.
 
@@ -89,7 +93,42 @@ def flics_adam(
     Fraction(9, 10)
     """
     server = adam(global_lr, beta1, beta2, epsilon)
-    return _flics(groups, budget, group_weight, counts, update, start, answers, divided, local_lr, local_steps, server)
+    return _flics(groups, budget, group_weight, counts, update, start, answers, divided, budget_after, local_lr,
+                  local_steps, server)  # fmt: skip
+
+
+def weighted_groups(
+    *,
+    groups: Sequence[int],
+    estimate: Sequence[Number],
+    local_lr: Number,
+    local_steps: int = 1,
+    global_lr: Number = 1,
+    group_weight: Sequence[Number] | None = None,
+    divided: bool = False,
+) -> EveryRound:
+    """FLICS's rounds with estimates that stay as they are: whoever the participation process brings answers, and
+
+        x_{t+1} = x_t + global_lr sum_{i answering} (p_g(i) / s^_g(i)) delta_i.
+
+    Args:
+        estimate: s^, > 0, one for each group: for how many of its clients a round is to count.
+        groups, local_lr, local_steps, global_lr, group_weight, divided: as in ``flics_avg``.
+
+    Raises:
+        ValueError: a value out of bounds, or weights that do not sum to 1.
+
+    Source: FLICS, appendix C, of which Lemmas 4 to 7 speak.
+
+    >>> weighted_groups(groups=[0, 0, 1], estimate=[1, "1/2"], local_lr="1/10").round.aggregation.estimate
+    (Fraction(1, 1), Fraction(1, 2))
+    """
+    labels, weights = _groups(groups, group_weight)
+    known = each("estimate", estimate)
+    if len(known) != len(weights):
+        raise ValueError(f"estimate: there are {len(known)}, allowed is one for each of {len(weights)} groups")
+    server = Plain(positive("global_lr", global_lr))
+    return every_round(local_lr, local_steps, server, GroupWeights(labels, weights, divided, known))
 
 
 def naive(
@@ -135,6 +174,7 @@ def _flics(
     start: Number,
     answers: str,
     divided: bool,
+    budget_after: str,
     local_lr: Number,
     local_steps: int,
     server: Server,
@@ -143,13 +183,14 @@ def _flics(
         ("counts", counts, COUNTS),
         ("update", update, UPDATES),
         ("answers", answers, ANSWERS),
+        ("budget_after", budget_after, BUDGET_AFTER),
     ):
         option(name, value, allowed)
     beta = at_least_zero("start", start)
     if update == "printed" and beta == 0:
         raise ValueError("start = 0: allowed is a number > 0 with update = 'printed', by which round 1 divides")
     labels, weights = _groups(groups, group_weight)
-    selection = VarSelection(labels, weights, budgets(budget), answers, counts, update, beta)
+    selection = VarSelection(labels, weights, budgets(budget), answers, counts, update, beta, budget_after)
     aggregation = GroupWeights(labels, weights, divided)
     return every_round(local_lr, local_steps, server, aggregation, selection=selection)
 

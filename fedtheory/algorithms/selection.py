@@ -21,6 +21,7 @@ from ..selection.variance import fill
 from .aggregation import Memory, check_one_each, floats
 
 ANSWERS = ("independent", "drawn")
+BUDGET_AFTER = ("repeat", "last")
 
 
 class Selection(ABC):
@@ -46,9 +47,13 @@ class Selection(ABC):
         """Who takes part, (replicas, clients) int8, of the ``available`` ones (replicas, clients) bool; and the memory
         after the round."""
 
-    def budget_of(self, round: int) -> float:
+    def exact_budget(self, round: int) -> Fraction:
         """k of this round (rounds count from 0 here)."""
-        return float(self.budget[round % len(self.budget)])
+        return self.budget[round % len(self.budget)]
+
+    def budget_of(self, round: int) -> float:
+        """The same in floating point."""
+        return float(self.exact_budget(round))
 
 
 @dataclass(frozen=True)
@@ -136,13 +141,19 @@ class VarSelection(GroupSelection):
     - ``update``: "mean": s^(t) is the mean of rounds 1 to t (display (6)); "printed": that of rounds 2 to t, and
       ``start`` for t = 1 (line 7, with its division by zero left out); "start_counts": the start counts as one round.
 
+    ``budget_after`` says what comes after several budgets: "repeat", they take turns, or "last", the last one stays.
+
     Source: FLICS, Algorithm 1, lines 1 to 7, and displays (5) and (6).
     """
 
     counts: str = "planned"
     update: str = "mean"
     start: Fraction = Fraction(0)
+    budget_after: str = "repeat"
     remembers = True
+
+    def exact_budget(self, round: int) -> Fraction:
+        return super().exact_budget(min(round, len(self.budget) - 1) if self.budget_after == "last" else round)
 
     def initial(self, x: Tensor) -> Memory:
         shape = (len(x), len(self.group_weight))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -67,6 +68,8 @@ class Federation(ABC):
 
     clients: int
     dimension: int
+    objective_weight: tuple[Fraction, ...] | None = None
+    """phi, where F = sum_i phi_i F_i instead of the mean."""
     gradient_noise: float
     noise: str
     server_noise: float = 0.0

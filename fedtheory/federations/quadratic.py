@@ -28,10 +28,11 @@ class Quadratic(Federation):
         hessians: (clients, D, D), or (clients, D) for diagonals.
         centres: (clients, D), the clients' minimisers c_i, in units of x.
         gradient_noise, noise, server_noise: see ``Federation``.
+        objective_weight: phi >= 0 with sum 1, one for each client, where F = sum_i phi_i F_i; ``None``: the mean.
 
     Raises:
         ValueError: shapes that do not match, entries that are not finite, a Hessian that is not symmetric positive
-            semidefinite, or a singular mean Hessian (no unique minimiser).
+            semidefinite, a singular mean Hessian (no unique minimiser), or weights out of bounds.
 
     >>> fed = Quadratic.common_hessian(offsets=[1.0, -1.0])
     >>> fed.optimum.tolist(), fed.constants()["dissimilarity"].value
@@ -45,9 +46,12 @@ class Quadratic(Federation):
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
+        objective_weight: Sequence | None = None,
     ) -> None:
         self.exact_centres = exact_array("centres", centres)
         self._keep(hessians, "centres", self.exact_centres, gradient_noise, noise, server_noise)
+        if objective_weight is not None:
+            self.objective_weight = _checked_weights(objective_weight, self.clients)
         self._check_convex()
         self._place("cpu", torch.float64)
 
@@ -77,6 +81,7 @@ class Quadratic(Federation):
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
+        objective_weight: Sequence | None = None,
     ) -> Quadratic:
         """The family with one Hessian for all clients.
 
@@ -89,7 +94,8 @@ class Quadratic(Federation):
         hessian = exact_array("hessian", hessian)
         if hessian.ndim == 0:
             hessian = np.full(centres.shape[1], hessian[()], dtype=object)
-        return cls(np.stack([hessian] * len(centres)), centres, gradient_noise, noise, server_noise)
+        hessians = np.stack([hessian] * len(centres))
+        return cls(hessians, centres, gradient_noise, noise, server_noise, objective_weight)
 
     @classmethod
     def with_slopes(
@@ -150,7 +156,7 @@ class Quadratic(Federation):
     @cached_property
     def has_optimum(self) -> bool:
         """Whether F has a unique minimiser."""
-        return not self._tilted or _positive_definite(self.exact_hessians.sum(0))
+        return not self._tilted or _positive_definite(self.exact_hessian)
 
     def _check_convex(self) -> None:
         spectra = np.linalg.eigvalsh(self.hessians)
@@ -158,11 +164,12 @@ class Quadratic(Federation):
         if spectra.min() < -tolerance:
             raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
                              "allowed is >= 0")  # fmt: skip
-        if np.linalg.eigvalsh(self.hessians.mean(0)).min() <= tolerance:
+        if np.linalg.eigvalsh(self._mean_hessian).min() <= tolerance:
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
         self._hessians = torch.as_tensor(self.hessians, device=device, dtype=dtype)
+        self._hessian = torch.as_tensor(self._mean_hessian, device=device, dtype=dtype)
         if self._tilted:
             self._slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
         else:
@@ -188,8 +195,8 @@ class Quadratic(Federation):
 
     def global_gradient(self, x: Tensor) -> Tensor:
         if not self.has_optimum:
-            return x @ self._hessians.mean(0) + self._slopes.mean(0)
-        return (x - self._optimum) @ self._hessians.mean(0)
+            return x @ self._hessian + self._slopes.mean(0)
+        return (x - self._optimum) @ self._hessian
 
     def global_loss(self, x: Tensor) -> Tensor:
         if not self.has_optimum:
@@ -201,16 +208,31 @@ class Quadratic(Federation):
             self.exact_optimum  # noqa: B018 - says why not
         return ((x - self._optimum) * self.global_gradient(x)).sum(1) / 2
 
+    @property
+    def exact_weight(self) -> np.ndarray:
+        """phi in Fractions, shape (M,): F = sum_i phi_i F_i."""
+        return np.array(self.objective_weight or [Fraction(1, self.clients)] * self.clients, dtype=object)
+
+    @cached_property
+    def exact_hessian(self) -> np.ndarray:
+        """The Hessian of F in Fractions, shape (D, D)."""
+        return np.tensordot(self.exact_weight, self.exact_hessians, axes=1)
+
+    @property
+    def _mean_hessian(self) -> np.ndarray:
+        """The same in floats; of equal weights as the mean."""
+        return self.hessians.mean(0) if self.objective_weight is None else self.exact_hessian.astype(float)
+
     @cached_property
     def exact_optimum(self) -> np.ndarray:
-        """x* in Fractions, shape (D,): the solution of (sum_i H_i) x = sum_i H_i c_i = -sum_i grad F_i(0).
+        """x* in Fractions, shape (D,): the solution of (sum_i phi_i H_i) x = -sum_i phi_i grad F_i(0).
 
         Raises:
             ValueError: F has no unique minimiser.
         """
         if not self.has_optimum:
             raise ValueError("hessians: their mean is not positive definite, so there is no unique global minimiser")
-        return solve_exactly(self.exact_hessians.sum(0), -self.exact_slopes.sum(0))
+        return solve_exactly(self.exact_hessian, -self.exact_weight @ self.exact_slopes)
 
     @property
     def optimum(self) -> Tensor:
@@ -223,7 +245,7 @@ class Quadratic(Federation):
             return self.exact_slopes.sum(0) @ self.exact_optimum / (2 * self.clients)
         shifted = self.exact_optimum - self.exact_centres
         values = [s @ h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
-        return sum(values, Fraction(0)) / (2 * self.clients)
+        return sum(p * value for p, value in zip(self.exact_weight, values, strict=True)) / 2
 
     @property
     def optimal_value(self) -> float:
@@ -242,7 +264,7 @@ class Quadratic(Federation):
         """
         if not self.has_common_hessian:
             raise ValueError("hessians differ between clients: the dissimilarity is then infinite")
-        gradients = self.exact_slopes - self.exact_slopes.sum(0) / Fraction(self.clients)
+        gradients = self.exact_slopes - self.exact_weight @ self.exact_slopes
         return max(g @ g for g in gradients)
 
     def constants(self, region: Region | None = None) -> Constants:
@@ -279,7 +301,7 @@ class Quadratic(Federation):
             return Constant(value, EXACT, "common Hessian: the same at every x")
         if region is None:
             return Constant(float("inf"), EXACT, "Hessians differ: unbounded over R^D")
-        deviations = self.hessians - self.hessians.mean(0)
+        deviations = self.hessians - self._mean_hessian
         if np.shape(region.centre) != (self.dimension,):
             raise ValueError(f"region's centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
         shift = np.asarray(region.centre) - self.exact_optimum.astype(float)
@@ -307,6 +329,14 @@ def _positive_definite(matrix: np.ndarray) -> bool:
         for j in range(i + 1, len(rows)):
             rows[j] = rows[j] - rows[i] * (rows[j, i] / rows[i, i])
     return True
+
+
+def _checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
+    weights = tuple(exact_array("objective_weight", values).tolist())
+    if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
+        raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
+                         f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
+    return weights
 
 
 def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -109,5 +109,5 @@ def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, q
     return next((one for where, one in own.items() if where is not None and where(question)), own.get(None))
 
 
-MODULES: tuple[str, ...] = ("of_weights", "of_weighted_runs")
+MODULES: tuple[str, ...] = ("of_weights", "of_weighted_runs", "of_selection")
 """The modules of this package whose evaluators are registered."""

@@ -184,7 +184,7 @@ def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
     variance = fed.exact_gradient_noise**2 / fed.dimension
     eta, variance = (number if exact else float(number) for number in (algorithm.local_lr, variance))
     identity = np.eye(fed.dimension, dtype=int).astype(kind)
-    mean_hessian = hessians.sum(0) / fed.clients
+    mean_hessian = fed.exact_hessian.astype(kind)
     point, noise, power = np.array([start] * fed.clients), 0 * hessians, np.array([identity] * fed.clients)
     sums, sum_noise, errors, drift = 0 * point, 0 * hessians, [], 0 * point[:, 0]
     excess = ((point / 2 - centres) * _apply(hessians, point)).sum(1)

@@ -86,7 +86,7 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> Loc
 
 def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False) -> LocalMaps:
     """The server's map in a round of its own, as of a single client that minimises F in one step."""
-    hessian = fed.exact_hessians.sum(0)[None] / Fraction(fed.clients)
+    hessian = fed.exact_hessian[None]
     at_optimum = np.full((1, fed.dimension), Fraction(0), dtype=object)
     return _maps(hessian, at_optimum, fed.exact_server_noise, kind.server_lr, 1, exact)
 
@@ -205,7 +205,7 @@ def observables(setting: Setting, exact: bool = False) -> dict[str, np.ndarray]:
 
 def _observables(fed: Quadratic, layout: Layout, exact: bool) -> dict[str, np.ndarray]:
     kind = object if exact else float
-    hessian = fed.exact_hessians.sum(0) / Fraction(fed.clients)
+    hessian = fed.exact_hessian
     identity = np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)])
     weights = {}
     for name, form in {"squared_distance": identity, "squared_gradient": hessian @ hessian}.items():

@@ -4,7 +4,7 @@
 - `Bernoulli`: every client for itself; `Markov`, `Cyclic`: with a memory. `participation_probabilities` are FedAU's.
 - `UniformGroups`, `PoissonGroups`, `DayNightGroups`, `RandomPatterns`: FLICS's availability, client by client.
 - `Fixed`, `Phases`, `Recorded`: sets, schedules and traces (`read_intervals`, `rounds_of`; `read_usage`, `light_use`).
-- `Incomplete`: any of these, some clients never taking part.
+- `Incomplete`: any of these, some clients never taking part; `Mixture`: one of several in every round.
 
 `history` draws many rounds; `estimated_marginal` is for a process whose moments have no formula.
 """
@@ -17,6 +17,7 @@ from .groups import DayNightGroups, GroupAvailability, PoissonGroups, UniformGro
 from .incomplete import Incomplete
 from .index_laws import IndexGamma, IndexWeibull
 from .memory import Cyclic, Markov
+from .mixture import Mixture
 from .processes import Fixed, Phases, Uniform
 from .recorded import RandomPatterns, Recorded
 from .tables import Table, read_intervals, read_usage
@@ -39,6 +40,7 @@ __all__ = [
     "Keys",
     "LightUse",
     "Markov",
+    "Mixture",
     "Participation",
     "Phases",
     "PoissonGroups",

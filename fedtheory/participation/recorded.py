@@ -17,7 +17,7 @@ from .base import AnySize, Inclusion, Keys
 from .bernoulli import independent_inclusion
 from .checks import check_clients, check_count, check_mask, check_option
 
-AFTER = ("refuse", "repeat", "absent")
+AFTER = ("refuse", "repeat", "absent", "last")
 ORDERS = ("ascending", "descending")
 
 
@@ -57,8 +57,10 @@ class _FromRecord(AnySize):
         if self.after == "refuse":
             raise ValueError(
                 f"round = {round}: the record has the rounds 0 to {len(self.mask) - 1}; allowed beyond is "
-                'after="repeat" or after="absent"'
+                'after="repeat", after="absent" or after="last"'
             )
+        if self.after == "last":
+            return len(self.mask) - 1
         return round % len(self.mask) if self.after == "repeat" else None
 
     def step(self, state: RecordedState, round: int) -> tuple[Tensor, RecordedState]:
@@ -76,8 +78,8 @@ class Recorded(_FromRecord):
 
     Args:
         mask: (rounds, clients), 0 or 1; see `rounds_of` for intervals from a file.
-        after: what happens when the record has ended: "refuse" (a ``ValueError``), "repeat" from its beginning, or
-            "absent", nobody takes part any more.
+        after: what happens when the record has ended: "refuse" (a ``ValueError``), "repeat" from its beginning,
+            "absent", nobody takes part any more, or "last", the last round stays.
 
     Raises:
         ValueError: a mask of another shape or content, or another ``after``; in `check`, if it has not one column for
@@ -110,6 +112,29 @@ class Recorded(_FromRecord):
                     raise ValueError(f"sets[{round}] = {list(members)}: client {client} is there twice")
                 mask[round, client] = True
         return cls(mask, after)
+
+    @classmethod
+    def of_counts(cls, counts: Sequence[Sequence[int]], groups: Sequence[int], after: str = "refuse") -> Recorded:
+        """The process in which the first ``counts[r][j]`` clients of each group j take part in round r.
+
+        Args:
+            groups: each client's group, 0, 1, ...
+
+        Raises:
+            ValueError: a count that is not one a group, or more than the group has; or as `Recorded`.
+
+        >>> Recorded.of_counts([[2, 0], [1, 1]], groups=[0, 0, 1]).mask.astype(int).tolist()
+        [[1, 1, 0], [1, 0, 1]]
+        """
+        place = [list(groups[:i]).count(j) for i, j in enumerate(groups)]
+        sizes = [list(groups).count(j) for j in range(max(groups, default=-1) + 1)]
+        for round, row in enumerate(counts):
+            fits = len(row) == len(sizes) and all(
+                check_count(f"counts[{round}]", n, least=0) <= size for n, size in zip(row, sizes, strict=True)
+            )
+            if not fits:
+                raise ValueError(f"counts[{round}] = {list(row)}: allowed is one number a group, at most {sizes}")
+        return cls(np.array([[p < row[j] for p, j in zip(place, groups, strict=True)] for row in counts]), after)
 
     def __repr__(self) -> str:
         return f"Recorded({self._digest()}, after={self.after!r})"

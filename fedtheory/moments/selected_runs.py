@@ -1,0 +1,335 @@
+"""Runs of FLICS-AVG by the two first moments of the iterate, for every history of the policy that is possible.
+
+A round's rates follow from the history of the groups' participation. With planned counts and deterministic availability
+there is one history, and a run costs a few operations a round; where answers are counted, or availability is random,
+histories branch, and short runs can be followed only.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from ..selection.exact import var_rates
+from .evaluators import FLOAT, Question, Unserved
+from .numbers import CONVERT, INFINITE, larger, root, smaller
+from .policy import answer_law, answer_range, answer_variance, long_term
+from .selected import (
+    BEGINNING,
+    COUNTS,
+    DIVIDED,
+    DIVISION,
+    RECEIVED,
+    UNDIVIDED,
+    Counts,
+    Same,
+    client_round,
+    groups_of,
+    read,
+    selection_of,
+    settled,
+    states_of,
+)
+from .selected_training import Training, noise_of_a_coordinate, training
+
+LARGEST_WORK = 10**5
+"""Ways of going on that are followed, over all histories and rounds."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One coordinate of the runs with one history: E[1 * w], E[1 * w^2], and an interval that holds every w."""
+
+    first: Any
+    second: Any
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True)
+class _Node:
+    """All runs with one history: its probability, and the coordinates."""
+
+    chance: Any
+    lines: tuple[_Line, ...]
+
+    def joined(self, other: _Node | None) -> _Node:
+        if other is None:
+            return self
+        both = zip(self.lines, other.lines, strict=True)
+        lines = (_Line(a.first + b.first, a.second + b.second, smaller(a.low, b.low), larger(a.high, b.high))
+                 for a, b in both)  # fmt: skip
+        return _Node(self.chance + other.chance, tuple(lines))
+
+
+class Followed:
+    """Runs of up to T rounds under a reading.
+
+    Attributes:
+        squares: E|grad F(w_t)|^2 for t = 0..T.
+        bound: (T,), by rounds passed: the largest stochastic gradient that a client can have met.
+        error: the same, largest |s* - s^(t)|; or why it is not known.
+        proxy, rate_spread, squared_mismatch: (T,), of each round, in expectation.
+        variance: the same; or why it is not known.
+    """
+
+    def __init__(self, question: Question, rounds: int) -> None:
+        self.setting = read(question.setting, question.reading)
+        self.numbers, self.convert = question.numbers, CONVERT[question.numbers]
+        self.groups, self.policy = groups_of(question), selection_of(self.setting)
+        self.divided = client_round(self.setting).aggregation.divided
+        # The policy is followed in Fractions, or in floats where everything is.
+        self.number = float if question.numbers == FLOAT else Fraction
+        self.weight = tuple(map(self.number, self.groups.weight))
+        self.training, self.global_lr = training(self.groups, self.numbers), self.convert(self.groups.global_lr)
+        self.sigma = noise_of_a_coordinate(self.groups, self.numbers)
+        self._objective()
+        self._long_run()
+        zero = self.convert(0)
+        starts = map(self.convert, self.groups.start)
+        nodes = {(self.number(0),) * len(self.weight):
+                 _Node(zero + 1, tuple(_Line(x, x * x, x, x) for x in starts))}  # fmt: skip
+        self.squares, self.work = [self._square(nodes)], 0
+        self.bound, self.error = [zero], [self.number(0)]
+        self.proxy, self.rate_spread, self.squared_mismatch, self.variance = [], [], [], []
+        for t in range(1, rounds + 1):
+            nodes = self._round(t, nodes)
+            self.squares.append(self._square(nodes))
+        del self.bound[0], self.error[0]
+
+    def _objective(self) -> None:
+        """F's curvature and minimiser in every coordinate."""
+        weight = [self.convert(p) for p in self.groups.weight]
+        self.objective = []
+        for column in self.training:
+            pulls = [p * one.curvature for p, one in zip(weight, column, strict=True)]
+            centre = sum(h * one.centre for h, one in zip(pulls, column, strict=True)) / sum(pulls)
+            self.objective.append((sum(pulls), centre))
+
+    def _long_run(self) -> None:
+        """s*, and the variances of the answers in the long run where availability and budget stay as they are and
+        clients answer on their own; or why they are not known."""
+        try:
+            self.long_term: Any = long_term(self.setting, self.numbers)
+        except Unserved as reason:
+            self.long_term = self.covariance = reason
+            return
+        end = settled(self.setting)
+        if len(end.budget) > 1:
+            self.covariance: Any = Unserved(
+                "selection_variance: in the long run availability or budget change for ever, and which answers then "
+                "vary together depends on the plan; state it"
+            )
+            return
+        pairs = zip(self.long_term, end.availability[0], strict=True)
+        self.covariance = [answer_variance(self.policy.answers, s, a) for s, a in pairs]
+
+    def _square(self, nodes: Mapping[tuple, _Node]) -> Any:
+        total = self.convert(0)
+        for d, (h, centre) in enumerate(self.objective):
+            each = (node.lines[d].second - 2 * centre * node.lines[d].first + centre * centre * node.chance
+                    for node in nodes.values())  # fmt: skip
+            total = total + h**2 * sum(each, self.convert(0))
+        return total
+
+    # The policy -------------------------------------------------------------------------------------------------------
+
+    def _estimate(self, sums: tuple, rounds: int) -> tuple:
+        """s^ after so many rounds, from the sums of what was counted."""
+        update, start = self.policy.update, self.number(self.policy.start)
+        if update == "start_counts":
+            return tuple((start + s) / (rounds + 1) for s in sums)
+        if update == "printed":
+            return tuple(s / (rounds - 1) for s in sums) if rounds > 1 else (start,) * len(sums)
+        return tuple(s / rounds for s in sums) if rounds else sums
+
+    def _counted(self, t: int, sums: tuple, counts: tuple) -> tuple:
+        if self.policy.update == "printed" and t == 1:
+            return sums
+        return tuple(s + n for s, n in zip(sums, counts, strict=True))
+
+    def _round(self, t: int, nodes: Mapping[tuple, _Node]) -> dict[tuple, _Node]:
+        states = states_of(self.setting, t - 1, exact=self.numbers != FLOAT)
+        budget, following = self.number(self.policy.exact_budget(t - 1)), {}
+        bound, error, tally = self.bound[-1], self.error[-1], _Tally(self)
+        for (sums, node), (chance, there) in itertools.product(nodes.items(), states):
+            history = [(t - 1) * s for s in self._estimate(sums, t - 1)]
+            rates = tuple(map(self.number, var_rates(history, there, budget, self.weight)))
+            bound = larger(bound, self._met(node, rates))
+            for after, estimate, moved in self._moves(t, sums, node, self.number(chance), there, rates):
+                following[after] = moved.joined(following.get(after))
+                tally.add(moved.chance, rates, estimate)
+                if not isinstance(self.long_term, Unserved):
+                    error = max(error, *(abs(s - e) for s, e in zip(self.long_term, estimate, strict=True)))
+        self.bound.append(bound)
+        self.error.append(error)
+        tally.close()
+        return following
+
+    def _moves(
+        self, t: int, sums: tuple, node: _Node, chance: Any, there: Counts, rates: tuple
+    ) -> Iterator[tuple[tuple, tuple, _Node]]:
+        """What may happen: the sums after the round, s^ and the runs."""
+        planned = self.policy.counts != RECEIVED
+        if planned:
+            after = self._counted(t, sums, rates)
+            estimate = self._estimate(after, t)
+        if planned and not self.divided:
+            self._worked(1)
+            yield after, estimate, self._moved_on_average(node, chance, there, rates, estimate)
+            return
+        laws = [answer_law(self.policy.answers, r, a) for r, a in zip(rates, there, strict=True)]
+        self._worked(math.prod(map(len, laws)))
+        for counts in itertools.product(*map(range, map(len, laws))):
+            share = math.prod((law[n] for law, n in zip(laws, counts, strict=True)), start=chance)
+            if share:
+                if not planned:
+                    after = self._counted(t, sums, counts)
+                    estimate = self._estimate(after, t)
+                yield after, estimate, self._moved(node, share, counts, estimate)
+
+    def _worked(self, ways: int) -> None:
+        self.work += ways
+        if self.work > LARGEST_WORK:
+            raise Unserved(
+                f"rounds: answers and availability branch in more than {LARGEST_WORK} ways; allowed are fewer rounds, "
+                'or counts="planned" without division under deterministic availability; simulate others'
+            )
+
+    # The iterates -----------------------------------------------------------------------------------------------------
+
+    def _met(self, node: _Node, rates: tuple) -> Any:
+        """The largest gradient that a client who may be asked can meet."""
+        bound = self.convert(0)
+        for j, rate in enumerate(rates):
+            if rate > 0:
+                met = []
+                for line, column in zip(node.lines, self.training, strict=True):
+                    one = column[j]
+                    far = larger(abs(line.low - one.centre), abs(line.high - one.centre))
+                    far = larger(far, one.last * far) + one.local_reach
+                    met.append(one.curvature * far + self.sigma)
+                bound = larger(bound, met[0] if len(met) == 1 else root(sum(m * m for m in met)))
+        return bound
+
+    def _scales(self, estimate: tuple, answers: tuple, total: Any = 1) -> list[Any]:
+        """p_j / s^_j, over the number of answers if they are divided; 0 for a group without answers."""
+        return [self.convert(p / (s * total)) if n else self.convert(0)
+                for p, s, n in zip(self.weight, estimate, answers, strict=True)]  # fmt: skip
+
+    def _affine(self, column: list[Training], scales: list[Any], answers: tuple) -> tuple[Any, Any, Any]:
+        """w + global_lr Delta = slope w + shift + noise, whose variance is returned, for so many answers."""
+        parts = list(zip(scales, answers, column, strict=True))
+        zero = self.convert(0)
+        slope = 1 + self.global_lr * sum((y * n * one.gain for y, n, one in parts), zero)
+        shift = -self.global_lr * sum((y * n * one.gain * one.centre for y, n, one in parts), zero)
+        noise = self.global_lr * self.global_lr * sum((y * y * n * one.spread for y, n, one in parts), zero)
+        return slope, shift, noise
+
+    def _moved(self, node: _Node, chance: Any, counts: Counts, estimate: tuple) -> _Node:
+        """The runs after these answers."""
+        total = sum(counts) if self.divided and sum(counts) else 1
+        scales, chance, lines = self._scales(estimate, counts, total), self.convert(chance), []
+        for line, column in zip(node.lines, self.training, strict=True):
+            slope, shift, noise = self._affine(column, scales, counts)
+            stray = self.global_lr * sum((y * n * one.reach for y, n, one in zip(scales, counts, column, strict=True)),
+                                         self.convert(0))  # fmt: skip
+            ends = slope * line.low + shift, slope * line.high + shift
+            first, second = _through(line, node.chance, slope, shift, noise)
+            lines.append(_Line(chance * first, chance * second, smaller(*ends) - stray, larger(*ends) + stray))
+        return _Node(chance * node.chance, tuple(lines))
+
+    def _moved_on_average(self, node: _Node, chance: Any, there: Counts, rates: tuple, estimate: tuple) -> _Node:
+        """The runs after all answers that are possible; groups answer independently of each other."""
+        rate = [self.convert(r) for r in rates]
+        scales, chance, lines = self._scales(estimate, rates), self.convert(chance), []
+        how, pairs = self.policy.answers, list(zip(rates, there, strict=True))
+        variances = [self.convert(answer_variance(how, r, a)) for r, a in pairs]
+        ranges = [answer_range(how, r, a) for r, a in pairs]
+        for line, column in zip(node.lines, self.training, strict=True):
+            slope, shift, noise = self._affine(column, scales, tuple(rate))
+            first, second = _through(line, node.chance, slope, shift, noise)
+            for y, variance, one in zip(scales, variances, column, strict=True):
+                about = line.second - 2 * one.centre * line.first + one.centre * one.centre * node.chance
+                second = second + (self.global_lr * y * one.gain) ** 2 * variance * about
+            low, high = self._extremes(line, column, scales, ranges)
+            lines.append(_Line(chance * first, chance * second, low, high))
+        return _Node(chance * node.chance, tuple(lines))
+
+    def _extremes(self, line: _Line, column: list, scales: list, ranges: list) -> tuple[Any, Any]:
+        """Where runs can get to from the interval's two ends: what each group adds is linear in its answers."""
+        lows, highs = [], []
+        for x in (line.low, line.high):
+            low = high = x
+            for y, (fewest, most), one in zip(scales, ranges, column, strict=True):
+                way = one.gain * (x - one.centre)
+                down, up = (self.global_lr * y * (way + sign * one.reach) for sign in (-1, 1))
+                low = low + smaller(fewest * down, most * down)
+                high = high + larger(fewest * up, most * up)
+            lows.append(low)
+            highs.append(high)
+        return smaller(*lows), larger(*highs)
+
+
+def _through(line: _Line, chance: Any, slope: Any, shift: Any, noise: Any) -> tuple[Any, Any]:
+    """The moments of slope w + shift + noise."""
+    first = slope * line.first + shift * chance
+    return first, slope * slope * line.second + 2 * slope * shift * line.first + (shift * shift + noise) * chance
+
+
+class _Tally:
+    """What is averaged over the runs of a round; infinite where an estimate is 0."""
+
+    def __init__(self, run: Followed) -> None:
+        self.run, zero = run, run.convert(0)
+        self.proxy = self.rate_spread = self.mismatch = self.variance = zero
+
+    def add(self, chance: Any, rates: tuple, estimate: tuple) -> None:
+        run, convert = self.run, self.run.convert
+        if any(e == 0 for e in estimate):
+            infinite = INFINITE[run.numbers]
+            self.proxy = self.rate_spread = self.mismatch = self.variance = infinite
+            return
+        y = [p / e for p, e in zip(run.weight, estimate, strict=True)]
+        parts = list(zip(y, rates, strict=True))
+        self.proxy += chance * convert(sum(a**2 * r for a, r in parts))
+        self.rate_spread += chance * convert(sum(a * r for a, r in parts) ** 2)
+        self.mismatch += chance * convert(max(abs(r / e - 1) for r, e in zip(rates, estimate, strict=True)) ** 2)
+        if not isinstance(run.covariance, Unserved):
+            self.variance += chance * convert(sum(a**2 * v for a, v in zip(y, run.covariance, strict=True)))
+
+    def close(self) -> None:
+        run = self.run
+        run.proxy.append(self.proxy)
+        run.rate_spread.append(self.rate_spread)
+        run.squared_mismatch.append(self.mismatch)
+        run.variance.append(self.variance)
+
+
+def follow(question: Question, rounds: int) -> Followed:
+    """The runs of the question's setting, followed once for all that is asked about them and all readings under which
+    they are the same."""
+    kind = client_round(read(question.setting, question.reading))
+    _, most = question.setting.participation.sizes(question.setting.federation.clients)
+    divided = DIVIDED if kind.aggregation.divided and most > 1 else UNDIVIDED
+    reading = [(DIVISION, divided), *((n, question.reading[n]) for n in (COUNTS, BEGINNING) if n in question.reading)]
+    steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
+    return _followed(Same(question.setting), tuple(reading), steps, question.numbers, rounds)
+
+
+@functools.lru_cache(maxsize=8)
+def _followed(same: Same, reading: tuple, steps: tuple, numbers: str, rounds: int) -> Followed:
+    stated = {name: arb(*key) if isinstance(key, tuple) else key for name, key in steps}
+    return Followed(Question(same.setting, rounds, dict(reading), numbers, stated), rounds)
+
+
+def _key(step: Any) -> Any:
+    """A step size as something that has a hash: balls have none, but their middles and radii do."""
+    return (step.mid(), step.rad()) if isinstance(step, arb) else step

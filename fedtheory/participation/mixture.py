@@ -1,0 +1,87 @@
+"""Rounds of several kinds, drawn one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..randomness import uniforms, words
+from .base import AnySize, Inclusion, Keys, Participation
+from .checks import check_clients, check_probabilities
+
+
+class MixtureState(NamedTuple):
+    """A process's keys, and the states of its parts."""
+
+    keys: Keys
+    parts: tuple
+
+
+@dataclass(frozen=True)
+class Mixture(AnySize):
+    """In every round one of several processes brings the participants, drawn with these probabilities, independently of
+    everything else: clients depend on each other through what is the case in a round.
+
+    Args:
+        processes: each with independent rounds of one law.
+        probabilities: one for each, with the sum 1.
+
+    Raises:
+        ValueError: probabilities out of bounds, not one a process or not of the sum 1; or rounds that depend on each
+            other.
+
+    >>> from fedtheory.participation import Fixed
+    >>> Mixture([Fixed([0]), Fixed([1])], ["1/4", "3/4"]).inclusion(2).second.tolist()
+    [[Fraction(1, 4), Fraction(0, 1)], [Fraction(0, 1), Fraction(3, 4)]]
+    """
+
+    processes: Sequence[Participation]
+    probabilities: Sequence[object]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "processes", tuple(self.processes))
+        object.__setattr__(self, "probabilities", check_probabilities("probabilities", self.probabilities))
+        check_clients("probabilities", len(self.probabilities), len(self.processes))
+        if sum(self.probabilities) != 1:
+            raise ValueError(f"probabilities: they sum to {sum(self.probabilities)}, allowed is a sum of 1")
+        for process in self.processes:
+            if not process.independent_rounds:
+                raise ValueError(f"processes: {process}: allowed are independent rounds")
+
+    @property
+    def deterministic(self) -> bool:
+        return len(self.processes) == 1 and self.processes[0].deterministic
+
+    def check(self, clients: int) -> None:
+        for process in self.processes:
+            process.inclusion(clients)
+
+    def sizes(self, clients: int) -> tuple[int, int]:
+        fewest, most = zip(*(process.sizes(clients) for process in self.processes), strict=True)
+        return min(fewest), max(most)
+
+    def init(self, keys: Keys) -> MixtureState:
+        self.check(keys.clients)
+        return MixtureState(keys, tuple(process.init(keys) for process in self.processes))
+
+    def step(self, state: MixtureState, round: int) -> tuple[Tensor, MixtureState]:
+        keys = state.keys
+        # Fewer coordinates than the parts' own draws have.
+        dice = uniforms(words(keys.seed, keys.axis, keys.replica_ids, round))
+        ends = torch.tensor(np.cumsum([float(p) for p in self.probabilities])[:-1], device=dice.device)
+        chosen = torch.searchsorted(ends.to(dice.dtype), dice, right=True)
+        drawn, parts = zip(*(p.step(s, round) for p, s in zip(self.processes, state.parts, strict=True)), strict=True)
+        counts = torch.stack(drawn)[chosen, torch.arange(len(chosen), device=chosen.device)]
+        return counts, MixtureState(keys, parts)
+
+    def inclusion(self, clients: int) -> Inclusion:
+        found = [process.inclusion(clients) for process in self.processes]
+        pairs = list(zip(self.probabilities, found, strict=True))
+        return Inclusion(sum((p * part.first for p, part in pairs), Fraction(0)),
+                         sum((p * part.second for p, part in pairs), Fraction(0)))  # fmt: skip
