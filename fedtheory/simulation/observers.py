@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 from torch import Tensor
 
-from ..algorithms import ClientRound, Updates
+from ..algorithms import ClientRound, Fast, Updates
 from ..algorithms.aggregation import Memory
 from ..federations.base import ConvexFederation, Pairs
 from ..quantities import RUN_QUANTITIES, nearest
+from .local import LocalSGD, local_update
 
 if TYPE_CHECKING:
     from ..setting import Setting
-    from .local import LocalSGD
     from .state import Plan, State
 
 
@@ -80,31 +81,39 @@ def needs_convex(observer: str, setting: Setting) -> None:
 
 
 @dataclass(frozen=True)
-class SquaredDistance(Observer):
+class _Square(Observer):
+    """|v|^2 of a vector that a convex federation has at x_r."""
+
+    every: int = 1
+
+    def check(self, setting: Setting) -> None:
+        needs_convex(self.names[0], setting)
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        value = self.vector(plan.federation, state.x).square().sum(1).to(torch.float64)
+        return {self.names[0]: torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
+
+    @abstractmethod
+    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+        """v of each replica, (replicas, D)."""
+
+
+class SquaredDistance(_Square):
     """|x_r - x*|^2."""
 
-    every: int = 1
     names = ("squared_distance",)
 
-    def check(self, setting: Setting) -> None:
-        needs_convex("squared_distance", setting)
-
-    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        return {"squared_distance": _square(state, state.x - plan.federation.optimum.to(state.x))}
+    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+        return x - federation.optimum.to(x)
 
 
-@dataclass(frozen=True)
-class SquaredGradient(Observer):
+class SquaredGradient(_Square):
     """|grad F(x_r)|^2; it costs a full gradient a round."""
 
-    every: int = 1
     names = ("squared_gradient",)
 
-    def check(self, setting: Setting) -> None:
-        needs_convex("squared_gradient", setting)
-
-    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        return {"squared_gradient": _square(state, plan.federation.global_gradient(state.x))}
+    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+        return federation.global_gradient(x)
 
 
 @dataclass(frozen=True)
@@ -137,12 +146,6 @@ class Snapshots(Observer):
         return {"snapshot_probability": state.probability, "snapshot": snapshot}
 
 
-def _square(state: State, vectors: Tensor) -> Tensor:
-    """|v|^2 of each replica's vector, infinite where it is no number."""
-    value = vectors.square().sum(1).to(torch.float64)
-    return torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)
-
-
 @dataclass(frozen=True)
 class Peaks(Observer):
     """G_1 to G_3 of FAST (``RUN_QUANTITIES``): maxima over the rounds so far, 0 where there was no round of the kind.
@@ -152,8 +155,6 @@ class Peaks(Observer):
     needs_gradients = True
 
     def check(self, setting: Setting) -> None:
-        from ..algorithms import Fast
-
         if not isinstance(setting.algorithm, Fast):
             raise ValueError(f"observer peaks: allowed with Fast only, not {type(setting.algorithm).__name__}")
         needs_convex("peaks", setting)
@@ -179,8 +180,6 @@ class Peaks(Observer):
 
     def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: LocalSGD) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
-        from .local import local_update
-
         fed = plan.federation
         if solver.steps == 1:
             return fed.global_gradient(state.x)
