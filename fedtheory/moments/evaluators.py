@@ -21,6 +21,8 @@ from ..federations.constants import Constant
 from ..functionals import Functional
 
 if TYPE_CHECKING:
+    import sympy
+
     from ..setting import Setting
 
 FLOAT, EXACT, BALL = "float", "exact", "ball"
@@ -131,7 +133,7 @@ def quantity(name: str, question: Question) -> Constant:
     found = _said(name, question)
     if found is None:
         parts = " and ".join(type(part).__name__ for part in (question.setting.federation, question.setting.algorithm))
-        raise Unserved(f"quantity {name}: {parts} do not say it and no evaluator computes it; state its value")
+        raise Unserved(f"quantity {name}: {parts} do not say it and no evaluator computes it; state it, {name} = ...")
     return found
 
 
@@ -172,16 +174,28 @@ def quantities(
 
 
 def left(functional: Functional, question: Question) -> Any:
-    """The functional's value: E of what it names, one number or one for each of the question's rounds.
+    """The functional's value: E of what it names, one number or one for each of the question's rounds. It is computed
+    by the functional's own ``compute``, by its evaluator, or from the quantities of its ``expression``.
 
     Raises:
         Unserved: the setting does not have it.
     """
     _load()
     compute = functional.compute or _FUNCTIONALS.get(functional.name)
-    if compute is None:
+    if compute is not None:
+        return compute(question)
+    if functional.expression is None:
         raise Unserved(f"functional {functional.name}: no evaluator computes it; give it a compute of its own")
-    return compute(question)
+    return _of_values(functional.expression, question)
+
+
+def _of_values(expression: sympy.Expr, question: Question) -> Any:
+    from ..claims import arithmetic, balls
+
+    values = {s.name: quantity(s.name, question).value for s in expression.free_symbols}
+    if question.numbers == FLOAT:
+        return arithmetic.compiled(expression)({name: np.asarray(value, dtype=float) for name, value in values.items()})
+    return (balls.evaluate_exactly if question.numbers == EXACT else balls.evaluate_in_balls)(expression, values)
 
 
 def _said(name: str, question: Question) -> Constant | None:

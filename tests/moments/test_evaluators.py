@@ -19,13 +19,14 @@ from fedtheory.functionals import (
     LOCAL_GRADIENT_ERROR,
     SQUARED_MOVEMENT,
     Functional,
+    of_values,
 )
 from fedtheory.moments import evaluators, stationary
 from fedtheory.moments.errors import exact_errors
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantities, quantity
 from fedtheory.moments.one_round import one_round
 from fedtheory.participation import Bernoulli, Fixed
-from fedtheory.quantities import CLIENT_ROUND_QUANTITIES, QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
+from fedtheory.quantities import CLIENT_ROUND_QUANTITIES, QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, symbols
 
 ALGORITHMS = {
     "fast": ft.algorithms.fast(cohort=2, local_lr="1/100", local_steps=3, snapshot_period=4),
@@ -158,6 +159,16 @@ def test_functionals_that_are_not_served() -> None:
         left(own, Question(usual()))
     computed = replace(own, compute=lambda question: question.rounds * 2)
     assert left(computed, Question(usual(), 3)) == 6 and computed == own
+
+
+def test_a_functional_that_is_an_expression_is_that_of_the_quantities() -> None:
+    smoothness, rounds, convexity = symbols("smoothness", "rounds", "strong_convexity")
+    ratio = of_values("ratio", "L / (mu R)", smoothness / (convexity * rounds), r"\kappa")
+    assert left(ratio, Question(usual(), [2, 5])).tolist() == [2, 0.8]
+    assert left(ratio, Question(usual(), 5, numbers=EXACT)) == F(4, 5)
+    assert left(ratio, Question(usual(), 5, numbers=BALL)).contains(ball(F(4, 5)))
+    with pytest.raises(Unserved, match="quantity rounds: they are not given"):
+        left(ratio, Question(usual()))
 
 
 def test_two_evaluators_for_one_name_are_refused() -> None:
