@@ -3,13 +3,16 @@ weights, of a server's selection, of quantities."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from .quantities import DIMENSIONLESS, LENGTH, OBJECTIVE, SQUARED_LENGTH, SQUARED_SLOPE, Units
 
 if TYPE_CHECKING:
     import sympy
+
+    from .moments.evaluators import Question
 
 SCOPES = ("run", "round", "function", "weights", "selection", "values")
 """What a functional is evaluated on: the runs of a setting, one round from x_0, a smooth function at some points, the
@@ -33,6 +36,8 @@ class Functional:
         expression: of values: the left side itself.
         algorithm: the only one of which it speaks; "" where it is the same for all.
         objective: whose gap and gradients a claim about it speaks of: "" of F, or ``implied`` of h (see below).
+        compute: the value that a setting gives it, for a functional of one's own; else its evaluator computes it, see
+            ``fedtheory.moments.evaluators``.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Functional:
     expression: sympy.Expr | None = None
     algorithm: str = ""
     objective: str = ""
+    compute: Callable[[Question], Any] | None = field(default=None, compare=False, repr=False)
 
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")

@@ -180,6 +180,11 @@ class Algorithm(ABC):
         """Whether the share depends on the run."""
         return False
 
+    def next_probability(self, probability: Tensor, accuracy_before: Tensor, accuracy: Tensor) -> Tensor:
+        """Of adaptive algorithms: the probability of the first kind in the next round, from the last two training
+        accuracies; all (replicas,) float64."""
+        raise NotImplementedError
+
     def is_first(self, keys: Keys, round: int, probability: Tensor | None = None) -> Tensor:
         """In which replicas this round is of the first kind, (replicas,) bool.
 

@@ -37,6 +37,10 @@ class EveryRound(Algorithm):
         return self.round.local_lr
 
     @property
+    def global_lr(self) -> Fraction:
+        return self.round.server.global_lr
+
+    @property
     def share(self) -> Fraction:
         """0: there is no first kind."""
         return Fraction(0)

@@ -100,12 +100,16 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
     """See ``Claim.at``."""
     from ..federations.constants import Constant
 
-    known = setting.quantities(rounds, needed=[name for name in claim.quantities if name not in overrides])
+    asked = [name for name in claim.quantities if name not in overrides]
+    known = setting.quantities(rounds, needed=asked, stated=overrides)
     plain = {name: value for name, value in overrides.items() if not isinstance(value, Constant)}
     known |= {name: value for name, value in overrides.items() if name not in plain}
     values = {name: constant.value for name, constant in known.items()} | plain
     provenance = {name: f"{constant.kind}: {constant.how}" for name, constant in known.items()}
     provenance |= dict.fromkeys(plain, "given")
+    missing = [name for name in _program(claim).needed if name not in values]
+    if missing:
+        raise ValueError(f"{claim.ref} needs {', '.join(missing)}: {_reason(setting, rounds, missing[0], overrides)}")
     own = {name: values.pop(name) for name in claim.choices if name in values}
     checked(own)
     bound = evaluate(claim, values)
@@ -115,6 +119,15 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
             off = np.abs(bound.quantities[name] / np.asarray(value, dtype=float) - 1)
         slack[f"{name}_choice"] = np.where(off <= CHOICE_TOLERANCE, 0.0, -np.nan_to_num(off, nan=np.inf))[()]
     return Bound(bound.claim, bound.value, bound.terms, slack, bound.quantities | own, provenance)
+
+
+def _reason(setting: Setting, rounds: Any, missing: str, overrides: Mapping[str, Any]) -> str:
+    """Why the setting does not have the quantity, and who could supply it."""
+    try:
+        setting.quantities(rounds, needed=[missing], stated=overrides, strict=True)
+    except ValueError as reason:
+        return str(reason)
+    return "state its value"
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, np.ndarray]:

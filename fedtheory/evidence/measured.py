@@ -81,8 +81,7 @@ def measure(
     setting = (tied_setting if speaks_of_servers(statement) else admissible_setting)(statement, plan)
     run = setting.simulate(
         replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress,
-        observables=[statement.functional.observable],
-        run_quantities=bool(set(RUN_QUANTITIES) & set(statement.quantities)),
+        observers=[statement.functional.observable] + ["peaks"] * bool({*RUN_QUANTITIES} & {*statement.quantities}),
     )  # fmt: skip
     bound = bound_on_run(statement, setting, run, plan.rounds)
     average = next(statement.readings()).get("average", AVERAGES[0])

@@ -1,10 +1,11 @@
-"""Convex problems whose constants are known. Members load on first use, so that importing this costs nothing."""
+"""Federations, and convex problems whose constants are known. Members load on first use."""
 
 from importlib import import_module
 
 _HOMES = {
     "Constant": "constants",
     "Constants": "constants",
+    "ConvexFederation": "base",
     "Federation": "base",
     "Logistic": "logistic",
     "Pairs": "base",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -61,26 +62,90 @@ class Federation(ABC):
     """Clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
 
     Parameters are flat: a batch of them has shape (P, D) when it goes with ``Pairs`` and (replicas, D) otherwise.
+    This is all that local training, aggregation and the engine need; ``ConvexFederation`` knows more.
+    """
+
+    clients: int
+    dimension: int
+    server_noise: float = 0.0
+
+    @abstractmethod
+    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """F_i(x) for each pair, shape (P,), in units of F."""
+
+    @abstractmethod
+    def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """A stochastic gradient of F_i at x for each pair, shape (P, D), in units of F / x: unbiased, drawn afresh for
+        every (replica, client, round, step)."""
+
+    @abstractmethod
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Self:
+        """The same federation with its tensors on another device or in another precision."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether ``gradient`` is the gradient of F_i, without noise."""
+        return False
+
+    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
+        """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, drawn afresh for every
+        (replica, round).
+
+        Raises:
+            ValueError: the server has no data here.
+        """
+        raise ValueError(f"{type(self).__name__} has no server_gradient: allowed is a federation whose server has data")
+
+    def training_accuracy(self, x: Tensor) -> Tensor:
+        """The share of a client's training points that x classifies right, averaged over the clients as F is:
+        (replicas,) float64 in [0, 1].
+
+        Raises:
+            ValueError: nothing is classified here. A federation that classifies overrides this.
+        """
+        raise ValueError(
+            f"{type(self).__name__} has no training accuracy: allowed is a federation that classifies, such as Logistic"
+        )
+
+    def constants(self, region: Region | None = None) -> Constants:
+        """What is known of smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise,
+        and of server_noise where there is any, on all of R^D or on ``region``; each with whether it is exact, a bound
+        in the safe direction, or an estimate."""
+        return Constants({})
+
+    def exact_constants(self) -> dict[str, Fraction]:
+        """Those of ``constants`` on all of R^D that are known as Fractions."""
+        return {}
+
+    def exact_squared_constants(self) -> dict[str, Fraction]:
+        """The squares of those of ``constants`` on all of R^D whose squares are known as Fractions."""
+        return {}
+
+    def identity(self, server: bool = False) -> bytes:
+        """What tells this federation from others: the clients' gradients at three random points, and the levels of its
+        noise, with ``server`` the server's too."""
+        everyone = Pairs.of(torch.ones(1, self.clients, dtype=torch.bool), torch.zeros(1).long(), 0, 0)
+        points = normals(words(0, Axis.GRADIENT_NOISE, torch.arange(3)), self.dimension)
+        gradient = getattr(self, "exact_gradient", self.gradient)
+        return b"".join(gradient(point.expand(self.clients, -1), everyone).numpy().tobytes() for point in points)
+
+
+class ConvexFederation(Federation):
+    """A federation whose F has one minimiser, which is known, as the clients' gradients are.
+
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
     +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default) or Gaussian of the same covariance.
     The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.
     """
 
-    clients: int
-    dimension: int
     objective_weight: tuple[Fraction, ...] | None = None
     """phi, where F = sum_i phi_i F_i instead of the mean."""
     gradient_noise: float
     noise: str
-    server_noise: float = 0.0
     optimum_error: float = 0.0
     """A proven bound on the distance from ``optimum`` to the true minimiser."""
     optimal_value_error: float = 0.0
     """A proven bound on ``optimal_value`` - min F."""
-
-    @abstractmethod
-    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """F_i(x) for each pair, shape (P,), in units of F."""
 
     @abstractmethod
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
@@ -104,35 +169,23 @@ class Federation(ABC):
     def optimal_value(self) -> float:
         """F(x*)."""
 
-    def training_accuracy(self, x: Tensor) -> Tensor:
-        """The share of a client's training points that x classifies right, averaged over the clients as F is:
-        (replicas,) float64 in [0, 1].
+    @abstractmethod
+    def constants(self, region: Region | None = None) -> Constants:
+        """All of the constants that ``Federation.constants`` names."""
 
-        Raises:
-            ValueError: nothing is classified here. A federation that classifies overrides this.
-        """
-        raise ValueError(
-            f"{type(self).__name__} has no training accuracy: allowed is a federation that classifies, such as Logistic"
-        )
+    @property
+    def deterministic(self) -> bool:
+        return self.gradient_noise == 0
 
     def gap(self, x: Tensor) -> Tensor:
         """F(x) - F(x*), (replicas,)."""
         return self.global_loss(x) - self.optimal_value
 
-    @abstractmethod
-    def constants(self, region: Region | None = None) -> Constants:
-        """smoothness, strong_convexity, dissimilarity, dissimilarity_at_optimum and gradient_noise, and server_noise
-        where there is any, on all of R^D or on ``region``; each with whether it is exact, a bound in the safe
-        direction, or an estimate."""
-
-    @abstractmethod
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Federation:
-        """The same federation with its tensors on another device or in another precision."""
-
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """A stochastic gradient for each pair, shape (P, D): unbiased, its noise drawn afresh for every
-        (replica, client, round, step)."""
-        gradient = self.exact_gradient(x, pairs)
+        return self.with_noise(self.exact_gradient(x, pairs), pairs)
+
+    def with_noise(self, gradient: Tensor, pairs: Pairs) -> Tensor:
+        """A stochastic gradient from the exact one, (P, D)."""
         return gradient if self.gradient_noise == 0 else gradient + self.draw_noise(pairs).to(gradient)
 
     def draw_noise(self, pairs: Pairs) -> Tensor:
@@ -141,14 +194,16 @@ class Federation(ABC):
         return self._noise(key, self.gradient_noise)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
-        """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, its noise drawn afresh
-        for every (replica, round)."""
         gradient = self.global_gradient(x)
         if self.server_noise == 0:
             return gradient
         # The server draws as one more client, with the number after the last one's.
         key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, 0)
         return gradient + self._noise(key, self.server_noise).to(gradient)
+
+    def identity(self, server: bool = False) -> bytes:
+        noise = [self.gradient_noise, self.noise] + ([self.server_noise] if server else [])
+        return super().identity(server) + repr(noise).encode()
 
     def _known_server_noise(self) -> dict[str, Constant]:
         """``server_noise`` as an entry of ``constants``, where there is any."""

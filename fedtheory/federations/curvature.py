@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from torch import Tensor
 
 from ..randomness import Axis, normals, words
-from .base import Federation, Pairs
+from .base import ConvexFederation, Pairs
 
 _BYTES = 2**27
 """Size that the basis of the pairs that are done together may reach."""
@@ -36,7 +36,7 @@ class Curvatures:
     step_error: np.ndarray
 
 
-def curvatures(fed: Federation, x: Tensor, *, length: float, steps: int, failure: float, seed: int) -> Curvatures:
+def curvatures(fed: ConvexFederation, x: Tensor, *, length: float, steps: int, failure: float, seed: int) -> Curvatures:
     r"""Lanczos iteration on products with the Hessians of F_i at x (D,), for every client at once.
 
     A product is (grad F_i(x + h v) - grad F_i(x - h v)) / (2 h), of error O(h^2): exact for quadratic objectives but
@@ -72,7 +72,7 @@ def curvatures(fed: Federation, x: Tensor, *, length: float, steps: int, failure
     return Curvatures(least, most, np.where(complete, 0.0, outside), step_error)
 
 
-def _of_some(fed: Federation, x: Tensor, pairs: Pairs, length: float, steps: int) -> tuple[np.ndarray, ...]:
+def _of_some(fed: ConvexFederation, x: Tensor, pairs: Pairs, length: float, steps: int) -> tuple[np.ndarray, ...]:
     """Least and most, the steps' error, and whether all directions were exhausted; each (pairs,)."""
     precision = torch.finfo(x.dtype).eps
     h = precision ** (1 / 3) * length

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
-from .base import Federation, Pairs
+from .base import ConvexFederation, Pairs
 from .constants import ESTIMATE, Constant, Constants
 from .curvature import Curvatures, curvatures
 
@@ -18,7 +18,7 @@ _OWN_REPLICA = -1
 
 
 def estimated_constants(
-    federation: Federation,
+    federation: ConvexFederation,
     points: Tensor,
     *,
     steps: int = 40,
@@ -86,7 +86,7 @@ def estimated_constants(
     return Constants(constants | _initial(federation, points, constants.get("strong_convexity")))
 
 
-def _check(federation: Federation, points: Tensor, steps: int, draws: int, confidence: float) -> None:
+def _check(federation: ConvexFederation, points: Tensor, steps: int, draws: int, confidence: float) -> None:
     if points.ndim != 2 or len(points) == 0 or points.shape[1] != federation.dimension:
         raise ValueError(f"points has shape {tuple(points.shape)}: allowed is (n, {federation.dimension}), n >= 1")
     if not points.isfinite().all():
@@ -116,7 +116,7 @@ def _strong_convexity(found: list[Curvatures]) -> dict[str, Constant]:
     return {"strong_convexity": Constant(value, ESTIMATE, how, (max(0.0, float(low)), float(high)))}
 
 
-def _gradient_noise(fed: Federation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
+def _gradient_noise(fed: ConvexFederation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
     squares = points.new_empty(draws, len(points), fed.clients, dtype=torch.float64)
     sizes = points.new_empty(len(points), fed.clients, dtype=torch.float64)
     everyone = torch.ones(1, fed.clients, dtype=torch.bool, device=points.device)
@@ -131,7 +131,7 @@ def _gradient_noise(fed: Federation, points: Tensor, draws: int, failure: float,
     return _noise(squares, rounding, failure, f"{draws} stochastic gradients of every client at the points seen")
 
 
-def _server_noise(fed: Federation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
+def _server_noise(fed: ConvexFederation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
     ids, exact = _OWN_REPLICA - torch.arange(len(points), device=points.device), fed.global_gradient(points)
     samples = [fed.server_gradient(points, ids, seed, draw) - exact for draw in range(draws)]
     squares = torch.stack([deviation.square().sum(1).double() for deviation in samples])
@@ -149,7 +149,7 @@ def _noise(squares: Tensor, rounding: Tensor, failure: float, how: str) -> Const
     return Constant(sqrt(float(mean.max())), ESTIMATE, how, (sqrt(max(0.0, low)), sqrt(high)))
 
 
-def _dissimilarity(fed: Federation, points: Tensor) -> Constant:
+def _dissimilarity(fed: ConvexFederation, points: Tensor) -> Constant:
     everyone = torch.ones(1, fed.clients, dtype=torch.bool, device=points.device)
     pairs = Pairs.of(everyone, torch.zeros(1, dtype=torch.int64, device=points.device), 0, 0)
     value = rounding = 0.0
@@ -162,7 +162,7 @@ def _dissimilarity(fed: Federation, points: Tensor) -> Constant:
     return Constant(value, ESTIMATE, how, (max(0.0, value - rounding), value + rounding))
 
 
-def _initial(fed: Federation, points: Tensor, convexity: Constant | None) -> dict[str, Constant]:
+def _initial(fed: ConvexFederation, points: Tensor, convexity: Constant | None) -> dict[str, Constant]:
     values, slopes = fed.global_loss(points).double(), fed.global_gradient(points).norm(dim=1).double()
     best = int(values.argmin())
     gap = float(values[0] - values[best])

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, dirichlet
-from .base import Federation, Pairs, check_noise
+from .base import ConvexFederation, Pairs, check_noise
 from .constants import Constants, Region
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimise
@@ -22,7 +22,7 @@ _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float
 _STACKED = {"cpu": 2**16, "cuda": 2**24}
 
 
-class Logistic(Federation):
+class Logistic(ConvexFederation):
     """L2-regularised multinomial logistic regression with cross-entropy loss.
 
     Client i holds rows a_s (p features) with labels y_s, s = 1..n_i, and
@@ -38,7 +38,7 @@ class Logistic(Federation):
         labels: for each client an integer array (n_i,) with entries in 0 to C - 1.
         l2: the regularisation, in units of F / x^2; finite and > 0.
         classes: C, at least 2; by default one more than the largest label.
-        gradient_noise, noise, server_noise: the additive noise of stochastic gradients, see ``Federation``.
+        gradient_noise, noise, server_noise: the additive noise of stochastic gradients, see ``ConvexFederation``.
 
     Raises:
         ValueError: for an argument outside its range, naming it and what is allowed.

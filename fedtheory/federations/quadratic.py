@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from ..exact import exact_array, exact_number
-from .base import Federation, Pairs, check_noise
+from .base import ConvexFederation, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
 
 
-class Quadratic(Federation):
+class Quadratic(ConvexFederation):
     """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
 
     So grad F_i(x) = H_i (x - c_i) and F has the minimiser x* = (sum_i H_i)^{-1} sum_i H_i c_i. The dissimilarity is
@@ -27,7 +27,7 @@ class Quadratic(Federation):
     Args:
         hessians: (clients, D, D), or (clients, D) for diagonals.
         centres: (clients, D), the clients' minimisers c_i, in units of x.
-        gradient_noise, noise, server_noise: see ``Federation``.
+        gradient_noise, noise, server_noise: see ``ConvexFederation``.
         objective_weight: phi >= 0 with sum 1, one for each client, where F = sum_i phi_i F_i; ``None``: the mean.
 
     Raises:
@@ -266,6 +266,25 @@ class Quadratic(Federation):
             raise ValueError("hessians differ between clients: the dissimilarity is then infinite")
         gradients = self.exact_slopes - self.exact_weight @ self.exact_slopes
         return max(g @ g for g in gradients)
+
+    @cached_property
+    def _exact_squared_gradient_at_optimum(self) -> Fraction:
+        gradients = [h @ self.exact_optimum + g for h, g in zip(self.exact_hessians, self.exact_slopes, strict=True)]
+        return max(g @ g for g in gradients)
+
+    def exact_constants(self) -> dict[str, Fraction]:
+        noise = {"gradient_noise": self.exact_gradient_noise, "server_noise": self.exact_server_noise}
+        off_diagonal = self.exact_hessians[:, ~np.eye(self.dimension, dtype=bool)]
+        if off_diagonal.any():
+            return noise
+        curvatures = self.exact_hessians.diagonal(axis1=1, axis2=2)
+        return {"smoothness": abs(curvatures).max(), "strong_convexity": max(curvatures.min(), Fraction(0)), **noise}
+
+    def exact_squared_constants(self) -> dict[str, Fraction]:
+        squares = {"dissimilarity": self.exact_squared_dissimilarity} if self.has_common_hessian else {}
+        if self.has_optimum:
+            squares["dissimilarity_at_optimum"] = self._exact_squared_gradient_at_optimum
+        return squares
 
     def constants(self, region: Region | None = None) -> Constants:
         spectra = np.linalg.eigvalsh(self.hessians)

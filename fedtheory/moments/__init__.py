@@ -1,1 +1,27 @@
-"""Exact expected errors: rounds as linear maps of moments, and what they lead to."""
+"""Exact moments: rounds as linear maps, what they lead to, and what a setting says of quantities and functionals.
+Members load on first use."""
+
+from importlib import import_module
+
+_HOMES = {
+    "ExactErrors": "errors",
+    "OneRound": "one_round",
+    "Points": "points",
+    "Question": "evaluators",
+    "Unserved": "evaluators",
+    "best_probability": "stationary",
+    "evaluates": "evaluators",
+    "evaluates_functional": "evaluators",
+    "exact_errors": "errors",
+    "expected_models": "errors",
+    "fixed_point": "stationary",
+    "left": "evaluators",
+    "quantities": "evaluators",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

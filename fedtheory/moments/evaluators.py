@@ -6,15 +6,23 @@ what, of what, and who could supply it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
 from importlib import import_module
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..federations.constants import EXACT as KNOWN_EXACTLY
 from ..federations.constants import Constant
 from ..functionals import Functional
 
 if TYPE_CHECKING:
+    import sympy
+
     from ..setting import Setting
 
 FLOAT, EXACT, BALL = "float", "exact", "ball"
@@ -42,10 +50,43 @@ class Question:
     reading: Mapping[str, str] = field(default_factory=dict)
     numbers: str = FLOAT
     stated: Mapping[str, Any] = field(default_factory=dict)
+    _found: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def once(self, compute: Callable[[Question], Any]) -> Any:
+        """``compute(self)``, computed once however many evaluators of this question use it."""
+        if compute not in self._found:
+            self._found[compute] = compute(self)
+        return self._found[compute]
+
+    def number(self, value: Any) -> Any:
+        """A number, or an array of such, in the kind of number that is asked for; in floats as it is given."""
+        if self.numbers == FLOAT:
+            return value
+        if np.ndim(value):
+            return np.array([self.number(each) for each in np.asarray(value).tolist()], dtype=object)
+        if self.numbers == EXACT:
+            return Fraction(value)
+        from ..claims.balls import ball
+
+        return ball(Fraction(value))
+
+    def root(self, square: Fraction) -> Any:
+        """The square root.
+
+        Raises:
+            Unserved: a Fraction is asked for and it is irrational.
+        """
+        if self.numbers == BALL:
+            return self.number(square).sqrt()
+        root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+        if root**2 != square:
+            raise Unserved(f"the square root of {square} is irrational; ask for floats or balls")
+        return root
 
 
 QuantityEvaluator = Callable[[Question], Constant]
 FunctionalEvaluator = Callable[[Question], Any]
+
 Condition = Callable[[Question], bool]
 
 _QUANTITIES: dict[str, dict[Condition | None, QuantityEvaluator]] = {}
@@ -77,30 +118,76 @@ def _register(
 
 
 def quantity(name: str, question: Question) -> Constant:
-    """The quantity, with how it is known.
+    """The quantity, with how it is known: as stated; or from its evaluator; or from what the federation and the
+    algorithm say of themselves.
 
     Raises:
         Unserved: the setting does not have it.
     """
-    return _of(_QUANTITIES, name, "quantity", question)
+    _load()
+    if name in question.stated:
+        stated = question.stated[name]
+        return stated if isinstance(stated, Constant) else Constant(stated, KNOWN_EXACTLY, "given")
+    evaluator = _evaluator(_QUANTITIES, name, question)
+    if evaluator is not None:
+        return evaluator(question)
+    found = _said(name, question)
+    if found is None:
+        parts = " and ".join(type(part).__name__ for part in (question.setting.federation, question.setting.algorithm))
+        raise Unserved(f"quantity {name}: {parts} do not say it and no evaluator computes it; state it, {name} = ...")
+    return found
+
+
+def quantities(
+    setting: Setting,
+    rounds: Any = None,
+    needed: Collection[str] | None = None,
+    numbers: str = FLOAT,
+    reading: Mapping[str, str] | None = None,
+    stated: Mapping[str, Any] | None = None,
+    strict: bool = False,
+) -> dict[str, Constant]:
+    """The quantities ``needed`` that the setting has, in that order, with how each is known; if none are named, what
+    the federation, the algorithm, the participation process and the start say without computing a run or a round.
+
+    Quantities of the run are there where they can be told beforehand: for deterministic runs of a quadratic
+    federation, as maxima over all of the first max(rounds) rounds. Quantities of one round are those of the round
+    from the start, on a quadratic federation.
+
+    Args:
+        rounds, numbers, reading, stated: see ``Question``.
+        strict: whether it is an error if the setting lacks one that is needed.
+
+    Raises:
+        Unserved: ``strict``, and it does.
+    """
+    _load()
+    question = Question(setting, rounds, reading or {}, numbers, stated or {})
+    names = [*question.once(_of_itself), *AT_HAND] if needed is None else needed
+    known = {}
+    for name in names:
+        try:
+            known[name] = quantity(name, question)
+        except Unserved:
+            if strict:
+                raise
+    return known
 
 
 def left(functional: Functional, question: Question) -> Any:
-    """The functional's value: E of what it names, one number or one for each of the question's rounds.
+    """The functional's value: E of what it names, one number or one for each of the question's rounds. It is computed
+    by the functional's own ``compute``, by its evaluator, or from the quantities of its ``expression``.
 
     Raises:
         Unserved: the setting does not have it.
     """
-    return _of(_FUNCTIONALS, functional.name, "functional", question)
-
-
-def _of(known: Mapping[str, Mapping[Condition | None, Any]], name: str, kind: str, question: Question) -> Any:
-    for module in MODULES:
-        import_module(f".{module}", __package__)
-    evaluator = _evaluator(known, name, question)
-    if evaluator is None:
-        raise Unserved(f"{kind} {name}: no evaluator knows it here; state its value, or give one that computes it")
-    return evaluator(question)
+    _load()
+    compute = functional.compute or _evaluator(_FUNCTIONALS, functional.name, question)
+    if compute is not None:
+        return compute(question)
+    if functional.expression is None:
+        raise Unserved(f"functional {functional.name}: no evaluator computes it; give it a compute of its own")
+    return _of_values(functional.expression, question)
 
 
 def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, question: Question) -> Any:
@@ -109,5 +196,45 @@ def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, q
     return next((one for where, one in own.items() if where is not None and where(question)), own.get(None))
 
 
-MODULES: tuple[str, ...] = ("of_weights", "of_weighted_runs", "of_selection")
+def _of_values(expression: sympy.Expr, question: Question) -> Any:
+    from ..claims import arithmetic, balls
+
+    values = {s.name: quantity(s.name, question).value for s in expression.free_symbols}
+    if question.numbers == FLOAT:
+        return arithmetic.compiled(expression)({name: np.asarray(value, dtype=float) for name, value in values.items()})
+    return (balls.evaluate_exactly if question.numbers == EXACT else balls.evaluate_in_balls)(expression, values)
+
+
+def _said(name: str, question: Question) -> Constant | None:
+    """What the federation or the algorithm say."""
+    constant = question.once(_of_itself).get(name)
+    if constant is None or question.numbers == FLOAT:
+        return constant
+    fed, algorithm = question.setting.federation, question.setting.algorithm
+    values, squares = fed.exact_constants(), fed.exact_squared_constants()
+    if name in squares:
+        return replace(constant, value=question.root(squares[name]))
+    value = constant.value if isinstance(constant.value, int) else values.get(name, getattr(algorithm, name, None))
+    if not isinstance(value, int | Fraction):
+        raise Unserved(f"quantity {name}: known in floats only; ask for floats, or state its value")
+    return replace(constant, value=question.number(value))
+
+
+def _of_itself(question: Question) -> dict[str, Constant]:
+    """In floats, what the federation and the algorithm say of themselves."""
+    said = question.setting.algorithm.quantities()
+    own = {name: Constant(value, KNOWN_EXACTLY, "the algorithm") for name, value in said.items()}
+    return {**question.setting.federation.constants(), **own}
+
+
+@cache
+def _load() -> None:
+    for module in MODULES:
+        import_module(f".{module}", __package__)
+
+
+AT_HAND = ("clients", "server_noise", "arbitrary_cohort", "rounds", "initial_gap", "initial_distance")
+"""Quantities that nothing has to be run for, besides those that the federation and the algorithm say."""
+
+MODULES: tuple[str, ...] = ("of_setting", "of_weights", "of_weighted_runs", "of_selection")
 """The modules of this package whose evaluators are registered."""

@@ -62,7 +62,7 @@ def draw_theorem(id: str, folder: Path, progress: Callable[[int, int], None] | N
     horizons = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
     run = simulate(
         setting, replicas=replicas, rounds=rounds, seed=0, record_every=max(1, rounds // 400),
-        observables=[statement.functional.observable], run_quantities=True, progress=progress,
+        observers=[statement.functional.observable, "peaks"], progress=progress,
     )  # fmt: skip
     if not bound_on_run(statement, setting, run, rounds).hypotheses_hold:
         raise ValueError(f"{id}: a hypothesis fails on the figure's runs")

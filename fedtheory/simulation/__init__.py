@@ -1,6 +1,8 @@
 """Many replicas of many rounds at once, on CPU or GPU."""
 
 from .engine import simulate
-from .run import Run
+from .iterates import iterates
+from .observers import OBSERVERS, Observer
+from .run import OBSERVABLES, Run
 
-__all__ = ["Run", "simulate"]
+__all__ = ["OBSERVABLES", "OBSERVERS", "Observer", "Run", "iterates", "simulate"]

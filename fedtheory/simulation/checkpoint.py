@@ -17,14 +17,13 @@ import numpy as np
 import torch
 
 from ..files import write_beside
-from ..quantities import RUN_QUANTITIES
-from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES, STATISTICS, Run, row_names
+from .run import STATISTICS, Run, row_names
 
 if TYPE_CHECKING:
-    from .state import State
+    from .state import Plan, State
 
 _STATE_DICTS = ("sums", "least", "most", "current")
-_STATE_TENSORS = ("x", "peaks", "diverged_at", "probability", "accuracy")
+_STATE_TENSORS = ("x", "diverged_at", "probability", "accuracy")
 
 
 class Checkpoints:
@@ -75,8 +74,9 @@ class Checkpoints:
         for kind in _STATE_DICTS:
             for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
-        for name in state.memory:
-            state.memory[name] = torch.as_tensor(last[f"memory.{name}"], device=device)
+        for kind in ("memory", "kept"):
+            for name in getattr(state, kind):
+                getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
         return int(last["next_round"])
 
     def record(self, round: int, state: State) -> None:
@@ -104,6 +104,7 @@ class Checkpoints:
         }
         arrays |= {name: getattr(state, name).cpu().numpy() for name in _STATE_TENSORS}
         arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.memory.items()}
+        arrays |= {f"kept.{name}": value.cpu().numpy() for name, value in state.kept.items()}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             arrays[name] = np.stack(columns, axis=1) if columns else np.zeros((len(state.ids), 0))
@@ -115,14 +116,15 @@ class Checkpoints:
         self.segments.append(arrays)
         self.pending = []
 
-    def load(self) -> Run:
+    def load(self, plan: Plan, state: State) -> Run:
         """All segments as one run."""
         last = self.segments[-1]
-        names = [name for name in row_names(OBSERVABLES + ADAPTIVE_OBSERVABLES) if name in last]
-        rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1) for name in names}
+        rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1)
+                for name in row_names(state.sums)}  # fmt: skip
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
-        peaks = {name: last["peaks"][:, i] for i, name in enumerate(RUN_QUANTITIES)}
-        return Run(rounds, rows, peaks, last["diverged_at"])
+        peaks = {name: last[f"kept.{name}"] for name in state.kept}
+        every = {name: watch.every for watch in plan.observers for name in watch.names if watch.every > 1}
+        return Run(rounds, rows, peaks, last["diverged_at"], every)
 
 
 def _read_label(path: Path) -> dict[str, Any]:

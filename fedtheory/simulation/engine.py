@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ..algorithms import Fast
 from ..randomness import Axis
 from .checkpoint import Checkpoints
+from .observers import Observer
 from .rounds import advance
 from .run import OBSERVABLES, Run
 from .state import Plan, State
@@ -32,8 +32,7 @@ def simulate(
     rounds: int = 1000,
     seed: int = 0,
     record_every: int | None = None,
-    observables: Sequence[str] = OBSERVABLES,
-    run_quantities: bool = False,
+    observers: Sequence[Observer | str] = OBSERVABLES,
     chunk: int | None = None,
     device: str = "cpu",
     dtype: torch.dtype = torch.float64,
@@ -46,10 +45,9 @@ def simulate(
     Args:
         record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
-        observables: what to record, of ``squared_distance`` and ``squared_gradient``; the latter costs a full
-            gradient a round. Adaptive snapshots add theirs, see ``Run``.
-        run_quantities: also track G_1 to G_3 of FAST (the sums run over the local steps k = 0..K-1); for FAST only.
-            With several local steps this trains all clients in snapshot rounds.
+        observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default ``squared_distance`` and
+            ``squared_gradient``, for convex federations; the latter costs a full gradient a round. ``peaks`` are FAST's
+            G_1 to G_3. Adaptive snapshots are always watched besides, see ``Run``.
         dtype: float32 or float64; draws and weights are in float64 either way.
         chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
         directory: where to keep checkpoints; an interrupted run continues from the last one.
@@ -57,28 +55,18 @@ def simulate(
         progress: called with (replica-rounds done, replica-rounds in all).
 
     Raises:
-        ValueError: a count below 1, a directory that holds another run, run quantities of another algorithm than
-            FAST, adaptive snapshots on a federation that has no training accuracy, or another dtype than float32 and
-            float64.
+        ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
+            (adaptive snapshots need a training accuracy), or another dtype than float32 and float64.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
               "checkpoint_every": checkpoint_every}  # fmt: skip
     for name, value in counts.items():
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
-    unknown = sorted(set(observables) - set(OBSERVABLES))
-    if unknown or not observables:
-        raise ValueError(f"observables = {list(observables)}: allowed are {', '.join(OBSERVABLES)}")
-    if run_quantities and not isinstance(setting.algorithm, Fast):
-        raise ValueError(f"run_quantities = True: allowed with Fast only, not {type(setting.algorithm).__name__}")
     if dtype not in DTYPES:
         raise ValueError(f"dtype = {dtype}: allowed is one of {', '.join(map(str, DTYPES))}")
-    plan = Plan.of(
-        setting, rounds, seed, record_every or max(1, rounds // 100), observables, run_quantities, device, dtype
-    )
+    plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
     size = _default_chunk(plan, replicas) if chunk is None else chunk
-    if plan.adaptive:
-        plan.federation.training_accuracy(plan.start[None])  # refused here, before anything is written
     parts = []
     for start in range(0, replicas, size):
         ids = torch.arange(start, min(start + size, replicas), device=device)
@@ -116,4 +104,4 @@ def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[
         progress((round + 1) * len(ids))
         store.maybe_save(round + 1, state)
     store.finish(plan.rounds, state)
-    return store.load()
+    return store.load(plan, state)

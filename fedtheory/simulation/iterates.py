@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from .engine import simulate
+from .observers import Observer
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .state import Plan, State
 
 
 def iterates(
@@ -22,7 +22,7 @@ def iterates(
     """x_0, x_every, x_{2 every}, ... up to x_rounds of the runs that `simulate` makes, (n, replicas, D), on the CPU.
 
     Args:
-        options: those of `simulate`, but ``directory`` and ``checkpoint_every``.
+        options: those of `simulate`, but ``observers``, ``directory`` and ``checkpoint_every``.
 
     Raises:
         ValueError: ``every`` is no integer in 1 to ``rounds``, or what `simulate` refuses.
@@ -37,21 +37,21 @@ def iterates(
     """
     if not 1 <= every <= rounds or every != int(every):
         raise ValueError(f"every = {every}: allowed is an integer in 1 to rounds = {rounds}")
-    with tempfile.TemporaryDirectory() as folder:
-        simulate(
-            setting, replicas=replicas, rounds=rounds, seed=seed, directory=folder, checkpoint_every=every, **options
-        )
-        kept = range(every, rounds + 1, every)
-        chunks = [_read(chunk, kept) for chunk in sorted(Path(folder).iterdir())]
-    later = np.concatenate(chunks, axis=1)
-    start = setting.start_vector.to(torch.from_numpy(later).dtype).expand(replicas, -1)
-    return torch.cat([start[None], torch.from_numpy(later)])
+    models = _Models(every)
+    simulate(setting, replicas=replicas, rounds=rounds, seed=seed, observers=[models], directory=None, **options)
+    seen = rounds // every + 1  # in each chunk of replicas
+    chunks = [torch.stack(models.found[first : first + seen]) for first in range(0, len(models.found), seen)]
+    return torch.cat(chunks, dim=1)
 
 
-def _read(chunk: Path, kept: range) -> np.ndarray:
-    """The iterates before the ``kept`` rounds, (n, replicas, D), of a chunk of replicas."""
-    found = []
-    for round in kept:
-        with np.load(chunk / f"segment-{round:012d}.npz", allow_pickle=False) as arrays:
-            found.append(arrays["x"])
-    return np.stack(found)
+@dataclass(frozen=True)
+class _Models(Observer):
+    """Keeps x_0, x_every, ... of every chunk of replicas, on the CPU."""
+
+    every: int
+    found: list[Tensor] = field(default_factory=list, compare=False, repr=False)
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        if round % self.every == 0:
+            self.found.append(state.x.cpu())
+        return {}

@@ -19,15 +19,19 @@ class LocalSGD:
     proximal: float = 0.0
 
 
-def local_update(fed: Federation, start: Tensor, pairs: Pairs, solver: LocalSGD) -> tuple[Tensor, Tensor]:
-    """Local training of every pair from ``start`` (P, D): the models after it, and the sums of the EXACT local
-    gradients at the (noisy) local iterates k = 0..K-1, both (P, D)."""
-    x, total = start, torch.zeros_like(start)
+def local_update(
+    fed: Federation, start: Tensor, pairs: Pairs, solver: LocalSGD, summed: bool = False
+) -> tuple[Tensor, Tensor | None]:
+    """Local training of every pair from ``start`` (P, D): the models after it and, if ``summed``, the sums of the EXACT
+    local gradients at the (noisy) local iterates k = 0..K-1, which a ``ConvexFederation`` has; both (P, D)."""
+    x, total = start, torch.zeros_like(start) if summed else None
     for step in range(solver.steps):
-        gradient = fed.exact_gradient(x, pairs)
-        total += gradient
-        if fed.gradient_noise > 0:
-            gradient = gradient + fed.draw_noise(pairs.at_step(step)).to(gradient)
+        if summed:
+            exact = fed.exact_gradient(x, pairs)
+            total += exact
+            gradient = fed.with_noise(exact, pairs.at_step(step))
+        else:
+            gradient = fed.gradient(x, pairs.at_step(step))
         if solver.proximal > 0:
             gradient = gradient + solver.proximal * (x - start)
         x = x - solver.lr * gradient

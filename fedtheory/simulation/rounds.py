@@ -12,6 +12,7 @@ from ..algorithms.aggregation import Memory
 from ..federations.base import Pairs
 from ..randomness import Axis
 from .local import LocalSGD, local_update
+from .observers import Training
 from .state import Plan, State
 
 
@@ -52,10 +53,12 @@ def _client_round(
         memory = memory | remembered
     pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
     solver = LocalSGD(kind.local_steps, float(kind.local_lr), float(kind.proximal))
-    models, gradients = local_update(plan.federation, before[pairs.replica], pairs, solver)
+    summed = any(observer.needs_gradients for observer in plan.observers)
+    models, gradients = local_update(plan.federation, before[pairs.replica], pairs, solver, summed)
     updates = Updates(models - before[pairs.replica], pairs, counts)
-    if plan.run_quantities:
-        _track_peaks(plan, state, round, updates.combined(kind.aggregation.weights(counts, memory), gradients), solver)
+    training = Training(kind, chosen, counts, memory, pairs, solver, gradients)
+    for observer in plan.observers:
+        observer.after_training(plan, state, round, training)
     delta, own = kind.aggregation.step(updates, memory)
     moved, servers = kind.server.step(before, delta, memory)
     somebody = (counts > 0).any(1)
@@ -84,30 +87,3 @@ def _server_gradient(plan: Plan, state: State, round: int, chosen: Tensor) -> Te
     if chosen.any():
         gradient[chosen] = plan.federation.server_gradient(state.x[chosen], state.ids[chosen], plan.seed, round)
     return gradient
-
-
-def _track_peaks(plan: Plan, state: State, round: int, mean_gradient: Tensor, solver: LocalSGD) -> None:
-    """G_1 to G_3 of FAST, with the participants' mean of the sums of local gradients."""
-    snapshot = state.is_first(plan, round)
-    cohort = mean_gradient.square().sum(1).to(torch.float64)
-    full = torch.zeros_like(cohort)
-    if snapshot.any():
-        everyone = snapshot[:, None].expand(-1, plan.federation.clients)
-        full = _full_gradient_sum(plan, state, round, everyone, solver).square().sum(1).to(torch.float64)
-    zero = torch.zeros_like(cohort)
-    values = torch.stack(
-        [torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero)],
-        dim=1,
-    )
-    # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
-    state.peaks = torch.maximum(state.peaks, torch.where(values.isnan(), torch.inf, values))
-
-
-def _full_gradient_sum(plan: Plan, state: State, round: int, everyone: Tensor, solver: LocalSGD) -> Tensor:
-    """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
-    if solver.steps == 1:
-        return plan.federation.global_gradient(state.x)
-    pairs = Pairs.of(everyone, state.ids, plan.seed, round)
-    _, gradients = local_update(plan.federation, state.x[pairs.replica], pairs, solver)
-    mean = torch.full(everyone.shape, 1 / plan.federation.clients, dtype=torch.float64, device=everyone.device)
-    return Updates(gradients, pairs, everyone).combined(mean)

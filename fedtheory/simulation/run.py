@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
 
 from ..functionals import Functional, check_average
-from ..quantities import RUN_QUANTITIES
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
+"""What is observed unless other observers are given."""
 ADAPTIVE_OBSERVABLES = ("snapshot_probability", "snapshot", "training_accuracy")
 """What is recorded besides, always, where the snapshot probability follows the training accuracy."""
 STATISTICS = ("", "_sum", "_min", "_max")
@@ -29,18 +29,20 @@ class Run:
     Attributes:
         rounds: (n,) int64, the recorded rounds, 0 first.
         rows: by name, (replicas, n): ``squared_distance`` and ``squared_gradient`` before each recorded round r,
-            their ``_sum`` over the rounds before r, and their ``_min`` and ``_max`` up to r. Only what was observed.
+            their ``_sum`` over the rounds before r, ``_min`` and ``_max`` up to r; or what else was observed.
             Runs with adaptive snapshots have ``training_accuracy`` acc_r, ``snapshot_probability`` q_r and
             ``snapshot`` (1 if round r is a snapshot, else 0; ``snapshot_sum`` counts those before r) besides.
-        peaks: by run quantity, (replicas,): the maxima over all rounds (zero unless they were asked for).
+        peaks: by name, (replicas,): what observers kept in the end, such as the run quantities: maxima over all rounds.
         diverged_at: (replicas,) int64, the first round r at which x_r, an observable, its sum over the rounds up to r
             or a maximum over the rounds before r is no finite number; -1 if none is.
+        every: by name, the rounds between two looks of its observer, where they are more than one.
     """
 
     rounds: np.ndarray
     rows: dict[str, np.ndarray]
     peaks: dict[str, np.ndarray]
     diverged_at: np.ndarray
+    every: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def join(cls, parts: Sequence[Run]) -> Run:
@@ -48,8 +50,9 @@ class Run:
         return cls(
             parts[0].rounds,
             {name: np.concatenate([part.rows[name] for part in parts]) for name in parts[0].rows},
-            {name: np.concatenate([part.peaks[name] for part in parts]) for name in RUN_QUANTITIES},
+            {name: np.concatenate([part.peaks[name] for part in parts]) for name in parts[0].peaks},
             np.concatenate([part.diverged_at for part in parts]),
+            parts[0].every,
         )
 
     @property
@@ -66,12 +69,20 @@ class Run:
         return f"{diverged.sum()} of {self.replicas} replicas diverged, the first at round {first}"
 
     def samples(self, functional: Functional, average: str = "r = 1..R") -> np.ndarray:
-        """The functional's random variable for R = each recorded round (0 excluded for averages), (replicas, n)."""
-        values = self.rows[functional.observable]
+        """The functional's random variable for R = each recorded round (0 excluded for averages), (replicas, n).
+
+        Raises:
+            ValueError: its observable was not watched, or not in every round.
+        """
+        name = functional.observable
+        if name not in self.rows or name in self.every:
+            seen = f"every {self.every[name]} rounds" if name in self.every else "never"
+            raise ValueError(f"{functional.name} needs {name or 'an observable'} of every round, observed here: {seen}")
+        values = self.rows[name]
         if not functional.average:
             return values
         check_average(average)
-        total = self.rows[functional.observable + "_sum"]
+        total = self.rows[name + "_sum"]
         if average == "r = 1..R":
             total = total + values - values[:, :1]
         return total[:, self.rounds > 0] / self.rounds[self.rounds > 0]

@@ -13,9 +13,9 @@ from ..algorithms import ClientRound, ServerRound
 from ..algorithms.aggregation import Memory
 from ..federations.base import Federation
 from ..participation import Keys
-from ..quantities import RUN_QUANTITIES
 from ..randomness import Axis
-from .run import ADAPTIVE_OBSERVABLES, OBSERVABLES
+from .observers import Observer, resolve
+from .run import OBSERVABLES
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -36,8 +36,7 @@ class Plan:
     rounds: int
     seed: int
     record_every: int
-    observables: tuple[str, ...]
-    run_quantities: bool
+    observers: tuple[Observer, ...]
     federation: Federation
     start: Tensor
     kinds: tuple[ClientRound | ServerRound, ...]
@@ -50,12 +49,11 @@ class Plan:
         rounds: int,
         seed: int = 0,
         record_every: int = 1,
-        observables: Iterable[str] = OBSERVABLES,
-        run_quantities: bool = False,
+        observers: Iterable[Observer | str] = OBSERVABLES,
         device: str = "cpu",
         dtype: torch.dtype = torch.float64,
     ) -> Plan:
-        fed, names = setting.federation, tuple(dict.fromkeys(observables))
+        fed = setting.federation
         kinds = tuple(
             kind.bound(setting.participation, fed.clients) if isinstance(kind, ClientRound) else kind
             for kind in setting.algorithm.kinds
@@ -66,7 +64,7 @@ class Plan:
                 same = replace(kind, uniform=None)
                 trainings[same] = (*trainings.get(same, ()), i)
         return cls(
-            setting, rounds, seed, record_every, names, run_quantities, fed.to(device, dtype),
+            setting, rounds, seed, record_every, resolve(observers, setting), fed.to(device, dtype),
             setting.start_vector.to(device, dtype), kinds, tuple(trainings.items()),
         )  # fmt: skip
 
@@ -86,8 +84,7 @@ class Plan:
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,
-            "observables": list(self.observables),
-            "run_quantities": self.run_quantities,
+            "observers": [repr(observer) for observer in self.observers],
             "first_replica": int(ids[0]),
             "replicas": len(ids),
         }
@@ -105,7 +102,8 @@ class State:
     least: dict[str, Tensor]
     most: dict[str, Tensor]
     current: dict[str, Tensor]
-    peaks: Tensor
+    kept: dict[str, Tensor]
+    """What observers keep."""
     diverged_at: Tensor
     probability: Tensor
     """q_r of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
@@ -114,50 +112,35 @@ class State:
 
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
-        names = plan.observables + (ADAPTIVE_OBSERVABLES if plan.adaptive else ())
         zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
+        names = [name for observer in plan.observers for name in observer.names]
 
         def full(value: float) -> dict[str, Tensor]:
             return {name: torch.full_like(zero, value) for name in names}
 
-        x = plan.start.expand(len(ids), -1).clone()
-        memory = {}
+        x, memory, kept = plan.start.expand(len(ids), -1).clone(), {}, {}
         for kind, _ in plan.trainings:
             memory |= kind.initial(x, plan.federation.clients)
-        peaks = torch.zeros(len(ids), len(RUN_QUANTITIES), dtype=torch.float64, device=ids.device)
+        for observer in plan.observers:
+            kept |= observer.initial(ids)
         never = torch.full_like(ids, -1)
-        return cls(ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), peaks, never, zero, zero)
+        return cls(ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), kept, never, zero, zero)
 
     def observe(self, plan: Plan, round: int) -> None:
-        """Record what is known before round r; ``sums`` run over the rounds before this one."""
-        values = self._squares(plan) | (self._snapshots(plan, round) if plan.adaptive else {})
-        finite = torch.isfinite(self.x).all(1) & torch.isfinite(self.peaks).all(1)
-        for name, value in values.items():
-            self.sums[name] = self.sums[name] + self.current[name]
-            self.current[name] = value
-            self.least[name] = torch.minimum(self.least[name], value)
-            self.most[name] = torch.maximum(self.most[name], value)
-            finite &= torch.isfinite(self.sums[name] + value)
-        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
-
-    def _squares(self, plan: Plan) -> dict[str, Tensor]:
-        """|x_r - x*|^2 and |grad F(x_r)|^2, infinite where they are no numbers."""
-        fed = plan.federation
-        vectors = {
-            "squared_distance": lambda: self.x - fed.optimum.to(self.x),
-            "squared_gradient": lambda: fed.global_gradient(self.x),
-        }
+        """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
         finite = torch.isfinite(self.x).all(1)
-        values = {name: vectors[name]().square().sum(1).to(torch.float64) for name in plan.observables}
-        return {name: torch.where(finite & ~value.isnan(), value, torch.inf) for name, value in values.items()}
-
-    def _snapshots(self, plan: Plan, round: int) -> dict[str, Tensor]:
-        """q_r, whether round r is a snapshot, and the training accuracy of x_r."""
-        return {
-            "snapshot_probability": self.probability,
-            "snapshot": self.is_first(plan, round).to(torch.float64),
-            "training_accuracy": plan.federation.training_accuracy(self.x),
-        }
+        for value in self.kept.values():
+            finite &= torch.isfinite(value)
+        for observer in plan.observers:
+            if round % observer.every and round != plan.rounds:
+                continue
+            for name, value in observer.observe(plan, self, round).items():
+                self.sums[name] = self.sums[name] + self.current[name]
+                self.current[name] = value
+                self.least[name] = torch.minimum(self.least[name], value)
+                self.most[name] = torch.maximum(self.most[name], value)
+                finite &= torch.isfinite(self.sums[name] + value)
+        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
 
     def is_first(self, plan: Plan, round: int) -> Tensor:
         """In which replicas this round is of the algorithm's first kind."""

@@ -53,7 +53,7 @@ WRONG = {
     "another start": (lambda: plain(start=[1.0, 2.0, 3.0]), r"start has shape \(3,\)"),
     "half precision": (lambda: simulate(plain(), rounds=1, dtype=torch.float16), "dtype = torch.float16: allowed is"),
     "run quantities of another algorithm": (
-        lambda: simulate(plain(), rounds=1, run_quantities=True), "run_quantities = True: allowed with Fast only"),
+        lambda: simulate(plain(), rounds=1, observers=["peaks"]), "observer peaks: allowed with Fast only"),
     "a chunk of no replicas": (lambda: simulate(plain(), rounds=1, chunk=0), "chunk = 0: allowed is an integer >= 1"),
 }  # fmt: skip
 

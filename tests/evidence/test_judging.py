@@ -393,7 +393,7 @@ def test_values_are_those_of_a_run_of_identical_clients():
         snapshot_probability=values["snapshot_probability"], constants={"dissimilarity": F(0)},
     ).setting()  # fmt: skip
     assert setting.federation.exact_squared_dissimilarity == 0
-    run = setting.simulate(replicas=40, rounds=2, seed=0, run_quantities=True)
+    run = setting.simulate(replicas=40, rounds=2, seed=0, observers=["peaks"])
     seen = [all(abs(run.peaks[name][i] - float(G[name])) < 1e-12 for name in G) for i in range(40)]
     assert any(seen)  # a quarter of the runs
 

@@ -14,7 +14,7 @@ from fedtheory.federations import Logistic, Pairs, random_quadratic
 from fedtheory.participation import Fixed, Keys, Uniform
 from fedtheory.randomness import Axis, uniforms, words
 from fedtheory.setting import Setting
-from fedtheory.simulation import Run
+from fedtheory.simulation import OBSERVABLES, Run
 from fedtheory.simulation.run import ADAPTIVE_OBSERVABLES, row_names
 
 CLIENTS, ROWS = 6, 25
@@ -146,7 +146,7 @@ def test_rows():
     assert np.array_equal(q[:, 1:], (q + 2 * (before - accuracy)).clip(0, 1)[:, :-1]) and (q[:, 0] == 0).all()
     counts = np.cumsum(every.rows["snapshot"], axis=1)
     assert np.array_equal(every.rows["snapshot_sum"][:, 1:], counts[:, :-1]) and counts[:, -1].min() > 0
-    some = setting.simulate(replicas=4, rounds=25, seed=2, record_every=7, observables=["squared_distance"])
+    some = setting.simulate(replicas=4, rounds=25, seed=2, record_every=7, observers=["squared_distance"])
     assert set(some.rows) == set(row_names(("squared_distance", *ADAPTIVE_OBSERVABLES)))
     for name, values in some.rows.items():
         assert np.array_equal(values, every.rows[name][:, some.rounds]), name
@@ -167,7 +167,7 @@ def test_adaptivity_zero_is_no_snapshots():
 
 def test_run_quantities_follow_the_snapshots():
     """G_1 and G_3 of a replica are 0 as long as it has had no snapshot."""
-    run = some_setting(adaptivity=0.3).simulate(replicas=12, rounds=12, seed=1, run_quantities=True)
+    run = some_setting(adaptivity=0.3).simulate(replicas=12, rounds=12, seed=1, observers=[*OBSERVABLES, "peaks"])
     had = run.rows["snapshot_sum"][:, -1] > 0
     assert 0 < had.sum() < 12
     for name in ("peak_full_pseudogradient", "peak_cohort_pseudogradient"):

@@ -21,10 +21,17 @@ from fedtheory.federations import Pairs, Quadratic
 from fedtheory.files import write_beside
 from fedtheory.participation import Fixed, IndexBeta
 from fedtheory.setting import Setting
-from fedtheory.simulation import Run
+from fedtheory.simulation import OBSERVABLES, Run
 
 ROUNDS, EVERY = 23, 5
-OPTIONS = {"replicas": 5, "rounds": ROUNDS, "seed": 3, "record_every": 4, "run_quantities": True, "chunk": 2}
+OPTIONS = {
+    "replicas": 5,
+    "rounds": ROUNDS,
+    "seed": 3,
+    "record_every": 4,
+    "observers": [*OBSERVABLES, "peaks"],
+    "chunk": 2,
+}
 
 
 class Counting(Quadratic):
@@ -155,7 +162,7 @@ def test_single_precision_resumes(tmp_path):
 
 
 def test_diverged_run_resumes(tmp_path):
-    options = {"setting": make_setting(lr="1e40"), "run_quantities": False}
+    options = {"setting": make_setting(lr="1e40"), "observers": OBSERVABLES}
     with pytest.raises(KeyboardInterrupt):
         run_once(tmp_path, progress=interrupt_at(13), **options)
     resumed = run_once(tmp_path, **options)
@@ -172,8 +179,8 @@ def test_diverged_run_resumes(tmp_path):
         ({"seed": 4}, ["seed = 3 there, 4 here"]),
         ({"rounds": 24}, ["rounds = 23 there, 24 here"]),
         ({"record_every": 5}, ["record_every = 4 there, 5 here"]),
-        ({"run_quantities": False}, ["run_quantities = True there, False here"]),
-        ({"observables": ["squared_gradient"]}, ["observables = "]),
+        ({"observers": OBSERVABLES}, ["observers = "]),
+        ({"observers": ["squared_gradient"]}, ["observers = "]),
         ({"dtype": torch.float32}, ["dtype = 'torch.float64' there, 'torch.float32' here"]),
         ({"chunk": 3}, ["replicas = 2 there, 3 here"]),
         ({"seed": 4, "rounds": 24}, ["seed = 3 there, 4 here", "rounds = 23 there, 24 here"]),

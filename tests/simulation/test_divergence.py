@@ -13,7 +13,7 @@ from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
-from fedtheory.simulation import Run
+from fedtheory.simulation import OBSERVABLES, Run
 
 
 def line(start: float, *, hessian: float = 1.0, local_lr: float = 0.5, local_steps: int = 1) -> Setting:
@@ -58,7 +58,7 @@ def test_divergence_in_single_precision():
 @pytest.mark.parametrize("observables", [("squared_distance",), ("squared_gradient",)])
 def test_a_square_that_overflows_while_the_iterate_is_finite(observables):
     """x = 2^600 halves in every round and stays finite, but its square is none: the rows say infinity, the run why."""
-    run = line(2.0**600).simulate(replicas=2, rounds=200, record_every=1, observables=observables)
+    run = line(2.0**600).simulate(replicas=2, rounds=200, record_every=1, observers=observables)
     values = run.rows[observables[0]]
     assert (values[:, :89] == inf).all() and np.isfinite(values[:, 89:]).all()  # 2^(600 - 88) squared is 2^1024
     assert run.divergence == "2 of 2 replicas diverged, the first at round 0"
@@ -78,13 +78,13 @@ def test_an_overflow_on_the_way_is_reported_at_its_round():
 def test_an_unobserved_square_is_not_judged():
     """|x|^2 is finite, |grad F|^2 = 2^1040 is not: that depends on what is asked for."""
     setting = line(1.0, hessian=2.0**520, local_lr=2.0**-521)
-    assert setting.simulate(replicas=1, rounds=3, observables=["squared_distance"]).divergence is None
+    assert setting.simulate(replicas=1, rounds=3, observers=["squared_distance"]).divergence is None
     assert setting.simulate(replicas=1, rounds=3).divergence == "1 of 1 replicas diverged, the first at round 0"
 
 
 def test_a_sum_that_overflows_while_its_terms_are_finite():
     """x^2 = 2^1022 in every round: the fourth makes the sum 2^1024."""
-    run = line(2.0**511, local_lr=2.0).simulate(replicas=1, rounds=6, record_every=1, observables=["squared_distance"])
+    run = line(2.0**511, local_lr=2.0).simulate(replicas=1, rounds=6, record_every=1, observers=["squared_distance"])
     assert (run.rows["squared_distance"] == 2.0**1022).all()
     assert run.diverged_at.tolist() == [3]
     assert_reported(run)
@@ -94,7 +94,7 @@ def test_a_peak_that_overflows_while_the_squares_are_finite():
     """Four local gradients 2^511 (1, -1, 1, -1) cancel; four of one sign, with hardly any step, make 2^513."""
     for lr, local_steps, diverged_at in ((2.0, 4, -1), (1e-20, 4, 1), (1e-20, 1, -1)):
         setting = line(2.0**511, local_lr=lr, local_steps=local_steps)
-        run = setting.simulate(replicas=1, rounds=1, run_quantities=True)
+        run = setting.simulate(replicas=1, rounds=1, observers=[*OBSERVABLES, "peaks"])
         assert run.diverged_at.tolist() == [diverged_at]
         peaks = [float(values[0]) for values in run.peaks.values()]
         assert (inf in peaks) == (diverged_at >= 0)
@@ -105,7 +105,7 @@ def test_divergence_of_some_replicas_leaves_the_others_alone():
     """Client 1 multiplies by about -10^100 and client 0 by 1/2: |x|^2 overflows where client 1 is drawn twice."""
     fed = Quadratic([[1.0], [1e100]], [[0.0], [1.0]])
     setting = Setting(fed, fast(cohort=1, local_lr=0.5, snapshot_probability=0.3), Fixed([0]), start=3.0)
-    options = {"replicas": 40, "rounds": 10, "seed": 0, "record_every": 1, "observables": ["squared_distance"]}
+    options = {"replicas": 40, "rounds": 10, "seed": 0, "record_every": 1, "observers": ["squared_distance"]}
     run = setting.simulate(**options)
     diverged = run.diverged_at >= 0
     assert 0 < diverged.sum() < 40
@@ -118,7 +118,7 @@ def test_divergence_of_some_replicas_leaves_the_others_alone():
 
 
 def test_diverged_run_quantities_are_infinite():
-    run = thousandfold(run_quantities=True)
+    run = thousandfold(observers=[*OBSERVABLES, "peaks"])
     assert run.divergence is not None
     assert (run.peaks["peak_full_pseudogradient"] == inf).all() and (
         run.peaks["peak_cohort_pseudogradient"] == inf

@@ -70,7 +70,7 @@ def test_default_recording():
 @pytest.mark.parametrize("observed", OBSERVABLES)
 def test_one_observable_alone(observed):
     setting, options = SETTINGS["two-point, period"], {"replicas": 2, "rounds": 9, "record_every": 3}
-    alone, both = setting.simulate(observables=[observed], **options), setting.simulate(**options)
+    alone, both = setting.simulate(observers=[observed], **options), setting.simulate(**options)
     assert {name for name in both.rows if name.startswith(observed)} == set(alone.rows)
     for name, values in alone.rows.items():
         assert np.array_equal(values, both.rows[name])

@@ -341,8 +341,8 @@ def test_fingerprints() -> None:
 
 
 def test_what_the_engine_refuses() -> None:
-    with pytest.raises(ValueError, match=r"^run_quantities = True: allowed with Fast only, not Safari$"):
-        some_setting().simulate(replicas=1, rounds=2, run_quantities=True)
+    with pytest.raises(ValueError, match=r"^observer peaks: allowed with Fast only, not Safari$"):
+        some_setting().simulate(replicas=1, rounds=2, observers=["peaks"])
 
 
 def test_rounds_may_differ_in_size() -> None:

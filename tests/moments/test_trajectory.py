@@ -18,6 +18,7 @@ from fedtheory.moments.trajectory import peak_ranges, peaks, peaks_at, running_p
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.setting import Setting
+from fedtheory.simulation import OBSERVABLES
 
 HESSIANS = [[[1, 0.5], [0.5, 2]], [[3, 0], [0, 0.25]], [[1, -1], [-1, 2]]]
 CENTRES = [[1, 0], [-1, 2], [0.5, 1 / 3]]
@@ -238,7 +239,7 @@ def test_sums_of_gradients_keep_their_digits_where_steps_are_tiny() -> None:
 
 @every_setting
 def test_simulated_runs_have_the_same_peaks_and_distances(setting: Setting) -> None:
-    run = setting.simulate(replicas=1, rounds=12, seed=0, record_every=1, run_quantities=True)
+    run = setting.simulate(replicas=1, rounds=12, seed=0, record_every=1, observers=[*OBSERVABLES, "peaks"])
     for name, value in peaks(setting, 12).items():
         # Rounding, as above.
         assert float(run.peaks[name][0]) == pytest.approx(value, rel=1e-12, abs=1e-14), name

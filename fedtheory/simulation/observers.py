@@ -1,0 +1,227 @@
+"""What is watched along a run: observers, each with what it needs and what it records."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from torch import Tensor
+
+from ..algorithms import ClientRound, Fast, Updates
+from ..algorithms.aggregation import Memory
+from ..federations.base import ConvexFederation, Pairs
+from ..quantities import RUN_QUANTITIES, nearest
+from .local import LocalSGD, local_update
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+    from .state import Plan, State
+
+
+@dataclass(frozen=True)
+class Training:
+    """What clients did in one round.
+
+    Attributes:
+        kind: of round, bound to the process that brings the participants; it is right in ``chosen`` replicas only.
+        chosen: (replicas,) bool.
+        counts: (replicas, clients), how often each client takes part.
+        memory: what the algorithm's parts remember, of this round's selection too.
+        pairs, solver: who trained, and how.
+        gradients: (P, D), the pairs' sums of exact local gradients, if any observer asks for them.
+    """
+
+    kind: ClientRound
+    chosen: Tensor
+    counts: Tensor
+    memory: Memory
+    pairs: Pairs
+    solver: LocalSGD
+    gradients: Tensor | None
+
+
+class Observer(Protocol):
+    """Watches a run, in all replicas of a chunk at once. One's own derives from this class.
+
+    Attributes:
+        names: of the numbers that it observes before a round; each becomes four rows of the ``Run``.
+        every: it looks in the rounds 0, every, 2 every, ..., and after the last one; its sums, minima and maxima are
+            over the rounds in which it looked.
+        needs_gradients: whether it asks for the sums of exact local gradients.
+    """
+
+    names: tuple[str, ...] = ()
+    every: int = 1
+    needs_gradients: bool = False
+
+    def check(self, setting: Setting) -> None:
+        """Raise ``ValueError`` if the setting lacks what is watched."""
+
+    def initial(self, ids: Tensor) -> dict[str, Tensor]:
+        """What is kept from round to round, in checkpoints too, and returned as the run's ``peaks``: by name, one
+        number a replica, (replicas,) float64. A replica in which one is not finite has diverged."""
+        return {}
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        """By name, the value before this round, (replicas,) float64, infinite where it is no number."""
+        return {}
+
+    def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
+        """Look at what clients did in this round; ``state`` is still that before it, but for ``state.kept``."""
+
+
+def needs_convex(observer: str, setting: Setting) -> None:
+    """Raise ``ValueError`` unless the setting's federation has an optimum and exact gradients."""
+    kind = type(setting.federation)
+    if not issubclass(kind, ConvexFederation):
+        raise ValueError(f"observer {observer} needs a ConvexFederation, not {kind.__name__}")
+
+
+@dataclass(frozen=True)
+class _Square(Observer):
+    """|v|^2 of a vector that a convex federation has at x_r."""
+
+    every: int = 1
+
+    def check(self, setting: Setting) -> None:
+        needs_convex(self.names[0], setting)
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        value = self.vector(plan.federation, state.x).square().sum(1).to(torch.float64)
+        return {self.names[0]: torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
+
+    @abstractmethod
+    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+        """v of each replica, (replicas, D)."""
+
+
+class SquaredDistance(_Square):
+    """|x_r - x*|^2."""
+
+    names = ("squared_distance",)
+
+    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+        return x - federation.optimum.to(x)
+
+
+class SquaredGradient(_Square):
+    """|grad F(x_r)|^2; it costs a full gradient a round."""
+
+    names = ("squared_gradient",)
+
+    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+        return federation.global_gradient(x)
+
+
+@dataclass(frozen=True)
+class TrainingAccuracy(Observer):
+    """The share of training points that x_r classifies right, see ``Federation.training_accuracy``."""
+
+    every: int = 1
+    names = ("training_accuracy",)
+
+    def check(self, setting: Setting) -> None:
+        setting.federation.training_accuracy(setting.start_vector[None])
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        return {"training_accuracy": plan.federation.training_accuracy(state.x)}
+
+
+@dataclass(frozen=True)
+class Snapshots(Observer):
+    """Of adaptive snapshots: the probability q_r, and 1 if round r is a snapshot, else 0."""
+
+    every: int = 1
+    names = ("snapshot_probability", "snapshot")
+
+    def check(self, setting: Setting) -> None:
+        if not setting.algorithm.adaptive:
+            raise ValueError(f"observer snapshots: allowed with adaptive snapshots only, not {setting.algorithm}")
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        snapshot = state.is_first(plan, round).to(torch.float64)
+        return {"snapshot_probability": state.probability, "snapshot": snapshot}
+
+
+@dataclass(frozen=True)
+class Peaks(Observer):
+    """G_1 to G_3 of FAST (``RUN_QUANTITIES``): maxima over the rounds so far, 0 where there was no round of the kind.
+    The sums run over the local steps k = 0..K-1. With several local steps this trains all clients in snapshot rounds.
+    """
+
+    needs_gradients = True
+
+    def check(self, setting: Setting) -> None:
+        if not isinstance(setting.algorithm, Fast):
+            raise ValueError(f"observer peaks: allowed with Fast only, not {type(setting.algorithm).__name__}")
+        needs_convex("peaks", setting)
+
+    def initial(self, ids: Tensor) -> dict[str, Tensor]:
+        return {name: torch.zeros(len(ids), dtype=torch.float64, device=ids.device) for name in RUN_QUANTITIES}
+
+    def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
+        snapshot = state.is_first(plan, round)
+        weights = training.kind.aggregation.weights(training.counts, training.memory)
+        mean = Updates(training.gradients, training.pairs, training.counts).combined(weights)
+        cohort = mean.square().sum(1).to(torch.float64)
+        full = torch.zeros_like(cohort)
+        if snapshot.any():
+            full = self._full(plan, state, round, snapshot, training.solver).square().sum(1).to(torch.float64)
+        zero = torch.zeros_like(cohort)
+        values = (
+            torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero),
+        )  # fmt: skip
+        for name, value in zip(RUN_QUANTITIES, values, strict=True):
+            # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
+            state.kept[name] = torch.maximum(state.kept[name], torch.where(value.isnan(), torch.inf, value))
+
+    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: LocalSGD) -> Tensor:
+        """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
+        fed = plan.federation
+        if solver.steps == 1:
+            return fed.global_gradient(state.x)
+        everyone = snapshot[:, None].expand(-1, fed.clients)
+        pairs = Pairs.of(everyone, state.ids, plan.seed, round)
+        _, gradients = local_update(fed, state.x[pairs.replica], pairs, solver, summed=True)
+        mean = torch.full(everyone.shape, 1 / fed.clients, dtype=torch.float64, device=everyone.device)
+        return Updates(gradients, pairs, everyone).combined(mean)
+
+
+OBSERVERS: dict[str, type[Observer]] = {
+    "squared_distance": SquaredDistance,
+    "squared_gradient": SquaredGradient,
+    "training_accuracy": TrainingAccuracy,
+    "snapshots": Snapshots,
+    "peaks": Peaks,
+}
+"""Those that go by a name."""
+
+
+def resolve(observers: Iterable[Observer | str], setting: Setting) -> tuple[Observer, ...]:
+    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always.
+
+    Raises:
+        ValueError: there are none, a name is unknown, two observe numbers of one name, or the setting lacks what one of
+            them needs.
+    """
+    given = list(observers)
+    unknown = [each for each in given if isinstance(each, str) and each not in OBSERVERS]
+    if unknown or not given:
+        known = f"; {nearest(unknown[0], OBSERVERS)}" if unknown else ""
+        raise ValueError(f"observers = {given}: allowed are observers, or of the names {', '.join(OBSERVERS)}{known}")
+    found = [OBSERVERS[each]() if isinstance(each, str) else each for each in given]
+    if setting.algorithm.adaptive:
+        found += [Snapshots(), TrainingAccuracy()]
+    found = list(dict.fromkeys(found))
+    names = [name for observer in found for name in observer.names]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"observers = {found}: {', '.join(sorted(twice))} is observed twice, allowed is once")
+    for observer in found:
+        if observer.every < 1 or observer.every != int(observer.every):
+            raise ValueError(f"every = {observer.every}: allowed is an integer >= 1")
+        observer.check(setting)
+    return tuple(found)
