@@ -130,7 +130,11 @@ def quantity(name: str, question: Question) -> Constant:
         return stated if isinstance(stated, Constant) else Constant(stated, KNOWN_EXACTLY, "given")
     evaluator = _evaluator(_QUANTITIES, name, question)
     if evaluator is not None:
-        return evaluator(question)
+        try:
+            return evaluator(question)
+        except Unserved as reason:
+            told = str(reason)
+            raise Unserved(told if told.startswith("quantity ") else f"quantity {name}: {told}") from None
     found = _said(name, question)
     if found is None:
         parts = " and ".join(type(part).__name__ for part in (question.setting.federation, question.setting.algorithm))

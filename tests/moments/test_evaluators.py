@@ -124,7 +124,7 @@ LOGISTIC = Logistic([[[1.0], [0.5]], [[1.0], [-1.0]]], [[0, 1], [0, 1]], l2=0.5)
 @pytest.mark.parametrize(
     ("name", "changes", "rounds", "reason"),
     [
-        ("weight_scale", {}, 5, "quantity weight_scale: Quadratic and Fast do not say it and no evaluator computes it"),
+        ("weight_scale", {}, 5, "quantity weight_scale: weights of updates: the algorithm has none of its own"),
         ("rounds", {}, None, "quantity rounds: they are not given"),
         ("server_noise", {}, 5, "quantity server_noise: Fast has no server rounds"),
         (
