@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from ..moments.trajectory import peaks_at, trajectory
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
-from ..subjects.instance import parse, read_json
+from .judge import parse
 
 Q, STEP = "snapshot_probability", "local_lr"
 
@@ -138,11 +136,12 @@ def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, n
 
 def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
     """The settings of the published instance and of the search's best points."""
+    from .assess import recorded_instance
     from .search import search
 
-    path = Path(str(files("fedtheory.evidence"))) / "published" / "instances" / f"{claim.ref}.json"
-    if path.exists():
-        yield parse(read_json(path)).setting()
+    recorded = recorded_instance(claim.ref)
+    if recorded is not None:
+        yield parse(recorded, claim).point.setting
     report = search(claim, candidates=150, climbs=3, steps=15, seed=seed)
     for found in (report.best, report.best_late):
         if found is not None and isinstance(found.point, Setting):

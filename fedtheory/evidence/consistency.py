@@ -18,10 +18,10 @@ import sympy
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
 from ..exact import exact_number
-from ..papers.fedau.consistency import estimated_weights_findings
 from ..proof.positivity import Certificate, prove
 from ..proof.regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
+from ..subjects import findings
 from .compatibility import bounds_part, compatibility
 
 Q, STEP, ROUNDS = "snapshot_probability", "local_lr", "rounds"
@@ -73,12 +73,12 @@ def check_consistency(claim: Claim) -> tuple[Finding, ...]:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
         what = f"no values of the quantities meet all hypotheses: {fails} fails wherever the others hold"
         return (Finding("contradictory", what, {"proofs": list(found.proofs)}),)
-    findings = [*_at_small_steps(claim), *_at_the_optimum(claim), *_least_probability(claim)]
-    findings += [Finding(*found) for found in estimated_weights_findings(claim)]
+    seen = [*_at_small_steps(claim), *_at_the_optimum(claim), *_least_probability(claim)]
+    seen += [Finding(*own) for own in findings(claim)]
     if found.state == "unknown":
         what = "it is not known whether any values of the quantities meet all hypotheses"
-        return (Finding("undecided", what, {}), *findings)
-    return tuple(findings)
+        return (Finding("undecided", what, {}), *seen)
+    return tuple(seen)
 
 
 def _on_q(claim: Claim) -> Iterator[Hypothesis]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -20,9 +21,13 @@ from sympy import Le
 from ...claims.evaluation import compiled
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
+from ..base import Space
+from ..candidates import limit_of
 from ..found import LATE, Found, ratio, worst
-from ..runs import DIVERGING_STEP, HORIZONS, RESOLUTION, limit_of
+from ..rounding import STEP_SHARES, short
+from ..runs import DIVERGING_STEP, HORIZONS, RESOLUTION
 from .exact import EstimatedWeights, FedauRun, GivenWeights, given_sums
+from .point import FedauPoint, rounded_run
 from .quantities import (
     ALL_ROUNDS,
     CONDITIONING,
@@ -68,7 +73,7 @@ class FedauCandidate:
     global_share: float
 
 
-class FedauRuns:
+class FedauRuns(Space):
     """The runs and rounds on which a claim is searched."""
 
     def __init__(self, statement: Claim) -> None:
@@ -322,6 +327,11 @@ class FedauRuns:
         if isinstance(run.weights, GivenWeights):
             return np.array(given_sums(run, objective, [int(rounds) for rounds in horizons]), dtype=float) / horizons
         return np.array([float(estimated_sum(run, objective))]) / horizons
+
+    def rounded(self, found: Found, digits: int) -> Iterator[FedauPoint]:
+        """The run with short numbers, its global step down from a share of its size."""
+        near = partial(short, digits=digits)
+        return (FedauPoint(rounded_run(found.point, self.statement, share, near)) for share in STEP_SHARES)
 
     def _unit(self, run: FedauRun) -> float:
         """What the left side is measured in: the largest gradient and the smoothness, to the powers of its units."""
