@@ -38,12 +38,13 @@ class FastPart:
     def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
         step = chosen_or_rational(data, "local_lr", claim)
         numbers: dict[str, Any] = {name: entry(data, name, int) for name in ("cohort", "local_steps")}
-        if ("snapshot_probability" in data) == ("snapshot_period" in data):
+        by_probability = "snapshot_probability" in data
+        if by_probability and "snapshot_period" in data:
             raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
-        if "snapshot_period" in data:
+        if not by_probability:
             numbers["snapshot_period"] = entry(data, "snapshot_period", int)
         check_counts(**numbers)
-        if "snapshot_probability" in data:
+        if by_probability:
             numbers["snapshot_probability"] = rational_entry(data, "snapshot_probability")
         return with_steps(fast, local_lr=step, **numbers), ()
 
