@@ -196,7 +196,9 @@ def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
     """The expression, of which every quantity has a value."""
     unknown = sorted({s.name for s in expression.free_symbols} - set(values))
     if unknown:
-        raise ValueError(f"{unknown[0]}: such an instance does not have it, or cannot enclose it")
+        raise ValueError(
+            f"{unknown[0]}: such an instance does not have it, or cannot enclose it; its subject has to supply it"
+        )
     return expression
 
 

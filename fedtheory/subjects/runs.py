@@ -31,7 +31,7 @@ from ..setting import Setting
 from .base import Point, Space
 from .candidates import Candidate, demands, draw, limit_of, perturb, structured
 from .entries import FREE, stated_constants
-from .found import LATE, Found, ratio, worst
+from .found import LATE, Found, finds_at, worst
 from .rounding import STEP_SHARES, short
 from .run import RunPoint, diagonals, from_setting, run_point
 from .run_parts import steps_of
@@ -169,19 +169,8 @@ class Runs(Space):
         else:
             with np.errstate(over="ignore"):  # infinite, as it has to be
                 left = exact_errors(setting, horizons).functional(self.statement.functional, self.average)
-        terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
-                 for value in bound.terms.values()]  # fmt: skip
         seen = self._surely(left, setting)
-        right, ratios = sum(terms), ratio(seen, terms)
-        fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
-        usable = admissible & np.isfinite(right)  # an infinite left side is a lead, not to be skipped
-        for rows in (usable, usable & (fading < LATE)):
-            if rows.any():
-                i = int(np.where(rows, ratios, -1.0).argmax())
-                quantities = {name: float(np.broadcast_to(v, horizons.shape)[i])
-                              for name, v in bound.quantities.items() if np.ndim(v) < 2}  # fmt: skip
-                yield Found(candidate, setting, quantities, int(horizons[i]), float(left[i]), float(right[i]),
-                            float(ratios[i]), float(fading[i]))  # fmt: skip
+        yield from finds_at(candidate, lambda rounds: setting, bound, horizons, admissible, left, seen)
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, np.ndarray] | None:
         """The maxima over the run at each horizon or, where they are not known exactly, a grid over their ranges,

@@ -23,7 +23,7 @@ from ...claims.statement import Claim
 from ...claims.undecided import Undecided
 from ..base import Space
 from ..candidates import limit_of
-from ..found import LATE, Found, ratio, worst
+from ..found import LATE, Found, finds_at, worst
 from ..rounding import STEP_SHARES, short
 from ..runs import DIVERGING_STEP, HORIZONS, RESOLUTION
 from .exact import EstimatedWeights, FedauRun, GivenWeights, given_sums
@@ -305,18 +305,10 @@ class FedauRuns(Space):
             return
         left = self._left(run, horizons)
         left = np.where(np.isnan(left), np.inf, left)  # infinity less infinity: the run diverges
-        terms = [np.broadcast_to(term, horizons.shape) for term in bound.terms.values()]
         seen = np.where((left > 0) & (left < RESOLUTION * self._unit(run)), 0.0, left)
-        right, ratios = sum(terms), ratio(seen, terms)
-        fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
-        usable = admissible & np.isfinite(right)
-        for rows in (usable, usable & (fading < LATE)):
-            if rows.any():
-                i = int(np.where(rows, ratios, -1.0).argmax())
-                at = {n: float(np.broadcast_to(v, horizons.shape)[i]) for n, v in bound.quantities.items()}
-                point = replace(run, rounds=int(horizons[i]))
-                yield Found(candidate, point, at, int(horizons[i]), float(left[i]), float(right[i]), float(ratios[i]),
-                            float(fading[i]))  # fmt: skip
+        yield from finds_at(
+            candidate, lambda rounds: replace(run, rounds=rounds), bound, horizons, admissible, left, seen
+        )
 
     def _left(self, run: FedauRun, horizons: np.ndarray) -> np.ndarray:
         statement = self.statement
