@@ -15,7 +15,7 @@ _HOMES = {
     "Setting": "setting",
     "claim": "papers",
     "plot": "report",
-    "refute": "evidence.search",
+    "refute": "evidence.refute",
     "verify": "evidence.verdict",
 }
 __all__ = sorted((*_PACKAGES, *_HOMES))

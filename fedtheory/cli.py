@@ -96,9 +96,9 @@ def replay(
     json: Json = False,
 ) -> None:
     """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim."""
-    from .evidence.confirm import ReplayError
-    from .evidence.confirm import replay as judge_again
-    from .subjects.instance import read_json
+    from .evidence.replay import ReplayError
+    from .evidence.replay import replay as judge_again
+    from .files import read_json
 
     try:
         judgement = judge_again(read_json(instance))
@@ -122,9 +122,9 @@ def refute(
     json: Json = False,
 ) -> None:
     """Search for an instance that refutes a claim under every reading; exit status 1 if none is found."""
-    from .evidence.confirm import Judgement
+    from .evidence.judge import Judgement
+    from .evidence.refute import refute as search_instance
     from .evidence.scorecard import write_json
-    from .evidence.search import refute as search_instance
 
     with Progress() as progress:
         result = search_instance(ref, seed=seed, progress=lambda done, total: progress(f"{ref}: search", done, total))
@@ -280,10 +280,10 @@ def verify(
     from .evidence import assess, scorecard
     from .evidence.cache import Cache
     from .evidence.work import run_all
+    from .files import read_json
     from .papers import index
     from .papers.certificates import publish
     from .report import theorems
-    from .subjects.instance import read_json
 
     cache = None if fresh else Cache(report / "cache")
     with Progress() as progress:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 
 def write_beside(path: Path, content: bytes) -> None:
@@ -17,3 +19,18 @@ def write_beside(path: Path, content: bytes) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def read_json(path: str | Path) -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        ValueError: the file is no JSON object; the place is named.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not a JSON file ({error})") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: holds a {type(data).__name__}, allowed is an object")
+    return data

@@ -19,11 +19,10 @@ from ..functionals import AVERAGES
 from ..moments.errors import exact_errors
 from ..moments.rounds import local_maps
 from ..moments.trajectory import peaks_at, trajectory
-from ..papers import instance_path
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
-from ..subjects.instance import parse, read_json
+from .judge import parse
 
 Q, STEP = "snapshot_probability", "local_lr"
 
@@ -137,11 +136,12 @@ def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, n
 
 def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
     """The settings of the published instance and of the search's best points."""
+    from .assess import recorded_instance
     from .search import search
 
-    path = instance_path(claim.ref)
-    if path is not None and path.exists():
-        yield parse(read_json(path)).setting()
+    recorded = recorded_instance(claim.ref)
+    if recorded is not None:
+        yield parse(recorded, claim).point.setting
     report = search(claim, candidates=150, climbs=3, steps=15, seed=seed)
     for found in (report.best, report.best_late):
         if found is not None and isinstance(found.point, Setting):

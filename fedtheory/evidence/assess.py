@@ -12,13 +12,13 @@ from typing import Any
 
 from ..claims.statement import Claim
 from ..data import fashion_mnist
+from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
-from ..subjects.fedau.quantities import speaks_of_weights
-from ..subjects.instance import read_json
+from ..subjects import subject_of
 from .cache import Cache
-from .confirm import replay
 from .measured import DIGITS, FASHION_MNIST, RealData, measure
+from .replay import replay
 from .rule import overall
 from .search import SearchReport, search
 from .units import check_units
@@ -94,7 +94,7 @@ def _tasks(
     searched = [s for s in statements if s.ref in twins]
     tasks: dict[str, Callable[[], Any]] = {}
     for plan in reversed(plans()):
-        tasks |= {f"{plan.dataset} {s.ref}": partial(measure, s.ref, plan) for s in searched if is_measured(s)}
+        tasks |= {f"{plan.dataset} {s.ref}": partial(measure, s.ref, plan) for s in searched if measurable(s)}
     for statement in searched:
         refuted = instances[statement.ref] is not None and instances[statement.ref]["refutes"]
         if not refuted or depth.refuted_too:
@@ -122,7 +122,7 @@ def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mappi
         "consistency": results[f"consistency {twin}"],
         "proof": results[f"proof {statement.ref}"],
         "exact": {"search": _merged(searches) if searches else None, "instance": _instance_json(instance)},
-        "measured": [results[f"{plan.dataset} {twin}"] for plan in plans() if is_measured(statement)],
+        "measured": [results[f"{plan.dataset} {twin}"] for plan in plans() if measurable(statement)],
     }
 
 
@@ -131,11 +131,9 @@ def plans() -> tuple[RealData, ...]:
     return (DIGITS, FASHION_MNIST) if fashion_mnist.available() else (DIGITS,)
 
 
-def is_measured(statement: Claim) -> bool:
-    """Whether a claim is measured on real data: FAST's and SAFARI's theorems about runs with a step size of the user's
-    choice."""
-    of_a_run = statement.functional.scope == "run" and not speaks_of_weights(statement)
-    return of_a_run and ".thm" in statement.id and not statement.choices
+def measurable(statement: Claim) -> bool:
+    """Whether a claim is measured on real data."""
+    return subject_of(statement).space(statement).measurable
 
 
 def same_mathematics(one: Claim, other: Claim) -> bool:
@@ -149,13 +147,20 @@ def published_instance(ref: str) -> dict[str, Any] | None:
     Raises:
         ReplayError: the file does not say what its numbers say.
     """
+    content = recorded_instance(ref)
+    if content is not None:
+        replay(content)
+    return content
+
+
+def recorded_instance(ref: str) -> dict[str, Any] | None:
+    """The same as its file has it, not replayed."""
     path = instance_path(ref)
     if path is None or not path.exists():
         return None
     content = read_json(path)
     if content.get("claim") != ref:
         raise ValueError(f"{path.name}: claim = {content.get('claim')!r}, allowed is {ref!r}")
-    replay(content)
     return content
 
 

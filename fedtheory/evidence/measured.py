@@ -9,21 +9,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sympy import Le
 
 from .. import data
-from ..algorithms import fast, safari
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..federations.logistic import Logistic
 from ..functionals import AVERAGES
 from ..papers import claim as find_claim
-from ..participation import IndexBeta
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
-from ..subjects.runs import limit_of
-from ..subjects.safari.instance import STEPS, speaks_of_servers
+from ..subjects import subject_of
 
 CONFIDENCE = 0.99
 
@@ -78,7 +74,7 @@ def measure(
         does not) or ``not applicable`` (a hypothesis fails on some replica), with the numbers behind it.
     """
     statement = find_claim(ref)
-    setting = (tied_setting if speaks_of_servers(statement) else admissible_setting)(statement, plan)
+    setting = setting_on(statement, plan)
     run = setting.simulate(
         replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress,
         observers=[statement.functional.observable] + ["peaks"] * bool({*RUN_QUANTITIES} & {*statement.quantities}),
@@ -111,52 +107,7 @@ def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> B
     return statement.at(setting, rounds=rounds, **overrides)
 
 
-def tied_setting(statement: Claim, plan: RealData) -> Setting:
-    """SAFARI on the plan's federation with q = 1/2 and both step sizes at half of the claim's caps; client rounds
-    follow the plan's law.
-
-    Raises:
-        ValueError: the claim caps a step size not at all.
-    """
-
-    def setting(**steps: float) -> Setting:
-        algorithm = safari(client_round_probability="1/2", local_steps=plan.local_steps, **steps)
-        return Setting(federation(plan), algorithm, IndexBeta(plan.arbitrary_cohort))
-
-    needed = [name for name in statement.quantities if name not in (*STEPS, "rounds")]
-    known = setting(local_lr=1.0, server_lr=1.0).quantities(needed=needed)
-    values = {name: constant.value for name, constant in known.items()}
-    caps = {name: limit_of(statement, name, Le, values) for name in STEPS}
-    for name, cap in caps.items():
-        if cap is None:
-            raise ValueError(f"{name}: {statement.ref} has no cap on it; allowed is a claim that caps both step sizes")
-    return setting(**{name: cap / 2 for name, cap in caps.items()})
-
-
-def admissible_setting(statement: Claim, plan: RealData) -> Setting:
-    """FAST on the plan's federation with a step size at half the claim's cap and the smallest snapshot probability
-    that the q-condition allows (to a margin of a thousandth of 1 - q).
-
-    Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0; whether it
-    holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
-    """
-
-    def setting(lr: float, probability: float) -> Setting:
-        algorithm = fast(
-            cohort=plan.cohort, local_steps=plan.local_steps, local_lr=lr, snapshot_probability=probability
-        )
-        return Setting(federation(plan), algorithm, IndexBeta(plan.arbitrary_cohort))
-
-    tiny = 1e-30
-    lr = (float(statement.at(setting(tiny, 1.0), rounds=1).slack["step_cap"]) + tiny) / 2
-    if all(h.name != "q_condition" for h in statement.hypotheses):
-        return setting(lr, 0.5)
-    probe = setting(lr, 0.0)
-    first = float((federation(plan).global_gradient(probe.start_vector[None]) ** 2).sum())
-    # Half of the first round's value: the local steps after the first see smaller gradients.
-    guess = dict(zip(RUN_QUANTITIES, (plan.local_steps**2 * first / 2, 0.0, plan.local_steps**2 * first), strict=True))
-    overrides = {name: value for name, value in guess.items() if name in statement.quantities}
-    needed = -float(statement.at(probe, rounds=1, **overrides).slack["q_condition"])
-    if not needed < 1:
-        raise ValueError(f"{statement.ref} allows no snapshot probability below 1 on {plan.dataset}")
-    return setting(lr, 1 - (1 - max(0.0, needed)) * (1 - 1e-3))
+def setting_on(statement: Claim, plan: RealData) -> Setting:
+    """A setting on the plan's federation that meets the claim's hypotheses, as far as these can be told beforehand."""
+    space = subject_of(statement).space(statement)
+    return space.on_data(federation(plan), plan.cohort, plan.arbitrary_cohort, plan.local_steps)

@@ -13,11 +13,11 @@ from typing import Any
 from ..claims.statement import Claim
 from ..files import write_beside
 from ..proof.steps import Step
-from .confirm import Judgement
-from .constructions import refuting_point
 from .findings import Row, consistency_rows, proof_rows, refutation_text, unit_rows
+from .judge import Judgement
+from .refute import refuting_point
 from .repair import repairs
-from .search import ROUNDING, SearchReport, search
+from .search import SearchReport, search
 
 
 class RefereeError(ValueError):
@@ -127,10 +127,10 @@ def examine(claim: Claim, steps: Sequence[Step] = (), seed: int = 0, candidates:
     contradictory = any(row.where == "contradictory" for row in rows)
     gaps = list(proof_rows(claim, steps)) if steps else []
     report = search(claim, candidates=candidates, seed=seed)
-    judgement = _confirmed(claim, report)
+    judgement = refuting_point(claim, report.lead) if report.lead else None
     rows = [*_search_rows(claim, report, judgement), *rows, *gaps, *_repair_rows(claim, seed)]
-    lead = report.best is not None and report.best.ratio > 1 + ROUNDING
-    state = "refuted" if judgement else "contradictory" if contradictory else "open" if gaps or lead else "survived"
+    opened = gaps or report.lead
+    state = "refuted" if judgement else "contradictory" if contradictory else "open" if opened else "survived"
     searched = {
         "candidates": report.candidates, "admissible": report.admissible, "seed": seed,
         "largest_ratio": report.best.ratio if report.best else 0.0,
@@ -138,17 +138,11 @@ def examine(claim: Claim, steps: Sequence[Step] = (), seed: int = 0, candidates:
     return Report(claim.ref, claim.title, state, tuple(rows), searched, judgement and judgement.to_json())
 
 
-def _confirmed(claim: Claim, report: SearchReport) -> Judgement | None:
-    if report.best is None or report.best.ratio <= 1 + ROUNDING:
-        return None
-    return refuting_point(claim, report.best)
-
-
 def _search_rows(claim: Claim, report: SearchReport, judgement: Judgement | None) -> Iterator[Row]:
     if judgement:
         yield Row(claim.ref, "statement", refutation_text(judgement.to_json()), "instance")
-    elif report.best is not None and report.best.ratio > 1 + ROUNDING:
-        what = f"left / right reaches {report.best.ratio:.4g} in floating point; no exact instance confirms it"
+    elif report.lead:
+        what = f"left / right reaches {report.lead.ratio:.4g} in floating point; no exact instance confirms it"
         yield Row(claim.ref, "statement", what, "search")
 
 

@@ -22,10 +22,9 @@ import sympy
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim, Hypothesis, Term
 from ..participation import Fixed
-from ..quantities import POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, Units, symbol
+from ..quantities import RUN_QUANTITIES, Units, symbol
 from ..setting import Setting
-from ..subjects.fedau.quantities import speaks_of_weights
-from ..subjects.safari.instance import speaks_of_servers
+from ..subjects import subject_of
 from .adversaries import (
     BEYOND,
     HORIZONS,
@@ -135,7 +134,7 @@ def repairs(claim: Claim, settings: Sequence[Setting] | None = None, seed: int =
     >>> found["the right side times c"], found["plus c dissimilarity**2*(1 - snapshot_probability)**2"]
     (False, True)
     """
-    if not _is_covered(claim):
+    if not subject_of(claim).space(claim).repairable:
         return ()
     pool = _Pool(claim, settings, seed)
     found = [pool.repair(*_factor(claim, term.name)) for term in claim.terms]
@@ -168,18 +167,9 @@ def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None =
     1.0
     """
     claim.term(term)
-    if not _is_covered(claim):
+    if not subject_of(claim).space(claim).repairable:
         raise ValueError(f"claim = {claim.ref}: allowed is one about FAST's runs that does not choose its step size")
     return _Pool(claim, settings, seed).repair(*_factor(claim, term))
-
-
-def _is_covered(claim: Claim) -> bool:
-    elsewhere = speaks_of_servers(claim) or speaks_of_weights(claim)
-    free = not claim.choices and not set(_NOT_OF_SETTINGS) & set(claim.quantities)
-    return claim.functional.scope == "run" and free and not elsewhere
-
-
-_NOT_OF_SETTINGS = (*ROUND_QUANTITIES, *POINT_QUANTITIES, "young_parameter", "step_constant")
 
 
 Plan = tuple[str, str, str, Need, bool, Callable[[sympy.Rational], Claim]]

@@ -11,16 +11,9 @@ import numpy as np
 
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
-from ..subjects.fedau.quantities import speaks_of_weights
-from ..subjects.fedau.runs import FedauRuns
+from ..subjects import subject_of
+from ..subjects.base import Space
 from ..subjects.found import Found, worst
-from ..subjects.runs import Runs
-from ..subjects.safari.instance import speaks_of_servers
-from ..subjects.safari.runs import SafariRuns
-from ..subjects.samples import Functions, Values
-from ..subjects.selection.samples import Selections
-from ..subjects.weights.samples import EstimatedWeights
-from .confirm import Judgement
 
 ROUNDING = 1e-6
 """A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps
@@ -50,6 +43,11 @@ class SearchReport:
     best_late: Found | None
     readings: Mapping[str, Found] = field(default_factory=dict)
 
+    @property
+    def lead(self) -> Found | None:
+        """The best one, if it exceeds the bound by more than rounding may."""
+        return self.best if self.best is not None and self.best.ratio > 1 + ROUNDING else None
+
 
 def search(
     statement: Claim | str, candidates: int = 1500, climbs: int = 12, steps: int = 40, seed: int = 0,
@@ -57,10 +55,10 @@ def search(
 ) -> SearchReport:  # fmt: skip
     """Some structured candidates, random ones, then hill climbing from the ``climbs`` best ones.
 
-    What is drawn depends on what the claim speaks of (``functionals.SCOPES``): runs and single rounds of small
-    quadratic federations, whose left sides are exact (moment recursions) with horizons up to 10^8 rounds; quadratic
-    functions at some points; estimated weights; selections; values of quantities. A claim whose hypotheses speak about
-    maxima over the run is searched over runs where these are known: deterministic ones, and such random ones as
+    What is drawn depends on what the claim speaks of (``subjects``): runs and single rounds of small quadratic
+    federations, whose left sides are exact (moment recursions) with horizons up to 10^8 rounds; quadratic functions at
+    some points; estimated weights; selections; values of quantities. A claim whose hypotheses speak about maxima over
+    the run is searched over runs where these are known: deterministic ones, and such random ones as
     ``trajectory.peak_ranges`` encloses. The same seed gives the same search.
 
     Args:
@@ -74,7 +72,7 @@ def search(
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     rng = np.random.default_rng(seed)
-    space = space_of(statement)(statement)
+    space = subject_of(statement).space(statement)
     tracker = _Tracker(space, candidates + 2 * climbs * steps, progress)
     pool = islice(chain(space.structured(), (space.draw(rng) for _ in range(candidates))), candidates)
     finds: dict[str, list[tuple[Found, Found | None]]] = {}
@@ -92,21 +90,6 @@ def search(
     return SearchReport(statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall)
 
 
-SPACES = {
-    "run": Runs, "round": Runs, "function": Functions, "weights": EstimatedWeights, "selection": Selections,
-    "values": Values,
-}  # fmt: skip
-"""Where a claim is searched, by its functional's scope; see ``space_of`` for those that are searched elsewhere."""
-
-
-def space_of(statement: Claim) -> Callable:
-    """Where a claim is searched: one that speaks of server rounds in ``SafariRuns``, of weighted updates in
-    ``FedauRuns``."""
-    if speaks_of_weights(statement):
-        return FedauRuns
-    return SafariRuns if speaks_of_servers(statement) else SPACES[statement.functional.scope]
-
-
 def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
     """The best of each family, then the second best of each, ...: ``count`` in all, so that one family that is good
     everywhere does not take every climb."""
@@ -122,12 +105,7 @@ def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
 class _Tracker:
     """Assesses candidates and keeps count."""
 
-    def __init__(
-        self,
-        space: Runs | Functions | EstimatedWeights | Selections | Values,
-        total: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
+    def __init__(self, space: Space, total: int, progress: Callable[[int, int], None] | None) -> None:
         self.space, self.total, self.progress = space, total, progress
         self.looked = self.admissible = 0
 
@@ -160,23 +138,3 @@ class _Tracker:
             if result and result[place] and reading in self.space.readings(result[place]):
                 best = worst([best, result[place]])
         return best
-
-
-def refute(
-    statement: str, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> Judgement | SearchReport:
-    """Search for a counterexample; a judgement that refutes the claim under every reading, or what was searched.
-
-    >>> import fedtheory as ft
-    >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
-    True
-    """
-    from .constructions import refuting_point
-    from .shrink import charitable_instance
-
-    report = search(statement, seed=seed, progress=progress)
-    if report.best is None or report.best.ratio <= 1 + ROUNDING:
-        return report
-    if speaks_of_servers(find_claim(statement)) or speaks_of_weights(find_claim(statement)):
-        return refuting_point(find_claim(statement), report.best) or report
-    return charitable_instance(statement, seed=seed) or report

@@ -12,8 +12,10 @@ from ..claims.statement import Claim
 from ..moments.errors import exact_errors
 from ..papers import claim as find_claim
 from ..setting import Setting
-from ..subjects.instance import from_setting
-from .confirm import Judgement, judge, replay
+from ..subjects import from_setting
+from ..subjects.base import Instance
+from .judge import Judgement, judge
+from .replay import replay
 from .search import ROUNDING
 
 VERDICTS = ("proved", "holds", "unproved", "needs", "refuted", "vacuous", "not applicable", "not checked")
@@ -88,7 +90,7 @@ def verify(ref: str, setting: Setting | None = None, rounds: int = 10_000) -> Ve
 def _confirmed(statement: Claim, setting: Setting, rounds: int, evidence: dict[str, Any]) -> Verdict:
     """A ratio above 1 in floating point, decided in ball arithmetic where the setting has an instance."""
     try:
-        judgement = judge(from_setting(statement.ref, setting, rounds))
+        judgement = judge(Instance(statement.ref, from_setting(statement, setting, rounds)), statement=statement)
     except ValueError as error:
         why = f"Left exceeds right in floating point; no exact instance can decide it: {error}."
         return Verdict(statement.ref, "not checked", why, evidence)

@@ -8,9 +8,8 @@ from pathlib import Path
 from ..evidence.assess import PUBLISHED
 from ..evidence.findings import Row
 from ..evidence.referee import cell, table
-from ..files import write_beside
+from ..files import read_json, write_beside
 from ..papers import all_claims
-from ..subjects.instance import read_json
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 

@@ -2,22 +2,29 @@
 
 A claim bounds a functional of a *subject*: the values of quantities, a function at some points, estimated weights, a
 selection, a round, a run. A subject knows where to look for examples of it (``Space``), how an exact example is read
-from a file, and such an example (``Point``) knows both sides of the claim. Search, shrink, confirm, replay, repair and
+from a file, and such an example (``Point``) knows both sides of the claim. Search, shrink, judge, replay, repair and
 assess are one loop each over these; they compare no paper's and no functional's name.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import sympy
 from flint import arb
 
-from ..claims.balls import Number
+from ..claims.balls import Number, ball, decimal, evaluate_in_balls, rational_value
 from ..claims.statement import Claim
 from .found import Found
+
+if TYPE_CHECKING:
+    from ..federations import Federation
+    from ..setting import Setting
 
 Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
@@ -35,11 +42,11 @@ def _no_boxes() -> list[Box]:
 
 @dataclass(frozen=True)
 class Sides:
-    """What a claim compares at a point, under one reading.
+    """What a claim compares at a point, under one reading. Readings that share a part share the object.
 
     Attributes:
         left: the functional's value, a Fraction or a ball; or infinite.
-        values: every quantity that the point fixes.
+        values: every quantity that the point fixes; an infinite one is a float.
         boxes: intervals which together hold what the runs' own quantities can be; may raise ``Undecided``.
         note: how run quantities were enclosed, where that is not the usual way, or "".
     """
@@ -53,9 +60,8 @@ class Sides:
 class Examined(Protocol):
     """A point, as a claim speaks of it. What several readings share is computed once."""
 
-    @property
-    def margins(self) -> Mapping[str, Slack]:
-        """By assumption: how far the stated constant is on the safe side of the true one; ``None`` if it is not."""
+    margins: Mapping[str, Slack] = {}
+    """By assumption: how far the stated constant is on the safe side of the true one; ``None`` if it is not."""
 
     def sides(self, reading: Reading) -> Sides:
         """Both sides' parts under a reading.
@@ -66,12 +72,13 @@ class Examined(Protocol):
 
     def chosen(self) -> Mapping[str, Number]:
         """The values of what the claim chooses."""
+        return {}
 
 
 class Point(Protocol):
     """An exact example: rational numbers, one claim's worth of them."""
 
-    bearer: str
+    bearer: str = "federation"
     """Whose the constants of assumptions are: ``federation`` or ``function``."""
 
     def check(self, claim: Claim) -> None:
@@ -83,12 +90,25 @@ class Point(Protocol):
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the order of an instance's file, but for the claim's ref."""
 
+    def shorter(self) -> Iterator[Point]:
+        """Neighbours whose numbers take fewer digits."""
+        return iter(())
+
 
 class Space(Protocol):
-    """Where a claim is searched."""
+    """Where a claim is searched.
+
+    Attributes:
+        repairable: whether the standard repairs of ``evidence.repair`` can be tried on it.
+        measurable: whether it has ``on_data``.
+    """
+
+    repairable: bool = False
+    measurable: bool = False
 
     def structured(self) -> Iterator[Any]:
         """The candidates to look at first."""
+        return iter(())
 
     def draw(self, rng: np.random.Generator) -> Any:
         """A random candidate."""
@@ -102,13 +122,28 @@ class Space(Protocol):
 
     def readings(self, found: Found) -> tuple[str, ...]:
         """Under which readings the find is one."""
+        return ("",)
 
     def rounded(self, found: Found, digits: int) -> Iterator[Point]:
         """Exact points near a find, with so many significant digits, the most promising first."""
 
+    def family_member(self, rng: np.random.Generator) -> Point | None:
+        """A random point with short numbers of a family by which such claims fall; ``None`` where none is known."""
+        return None
+
+    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
+        """Another member of the family, one number moved."""
+
+    def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
+        """A setting on a federation of real data that meets the hypotheses, as far as these can be told beforehand."""
+
 
 class Subject(Protocol):
-    """What functionals of one kind are of."""
+    """What functionals of one kind are of.
+
+    Attributes:
+        name: what ``Functional.scope`` calls it; for runs and rounds the algorithm.
+    """
 
     name: str
 
@@ -138,3 +173,56 @@ class Instance:
     def to_json(self) -> dict[str, Any]:
         """The instance as plain data; ``parse`` reads it back."""
         return {"claim": self.claim, **self.point.to_json()}
+
+
+# What points share --------------------------------------------------------------------------------------------------
+
+
+def chosen_step(claim: Claim, name: str, values: Mapping[str, Number]) -> Number:
+    """The step size of this name that the claim chooses; exact where it is rational.
+
+    Raises:
+        ValueError: it is not a number > 0.
+    """
+    choice = known(claim.choices[name], values)
+    enclosure = evaluate_in_balls(choice, values)
+    if not enclosure > 0:
+        raise ValueError(f"{name}: {claim.ref} chooses {decimal(enclosure)} here, allowed is a number > 0")
+    exact = rational_value(choice, values)
+    return enclosure if exact is None or not enclosure.overlaps(ball(exact)) else exact
+
+
+def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
+    """The expression, of which every quantity has a value."""
+    unknown = sorted({s.name for s in expression.free_symbols} - set(values))
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]}: such an instance does not have it, or cannot enclose it; its subject has to supply it"
+        )
+    return expression
+
+
+def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Number]) -> dict[str, Slack]:
+    """By assumption: how far the stated constant is on the safe side of the true one (both squared for the
+    dissimilarity, which is a length); ``None`` if it is not.
+
+    Raises:
+        ValueError: there is no true one.
+    """
+    margins: dict[str, Slack] = {}
+    for assumption in claim.assumptions:
+        name = assumption.quantity
+        if name not in true:
+            reason = "hessians differ between clients, so it is infinite" if name == "dissimilarity" else "unknown"
+            raise ValueError(f"{name} of {assumption.name}: {reason}")
+        value = stated[name] ** 2 if name == "dissimilarity" else stated[name]
+        margin = true[name] - value if assumption.from_below else value - true[name]
+        margins[assumption.name] = margin if margin >= 0 and value >= 0 else None
+    return margins
+
+
+def finite(value: Number | float) -> bool:
+    """Whether a side or a quantity is a finite number."""
+    if isinstance(value, arb):
+        return bool(value.is_finite())
+    return isinstance(value, Fraction) or math.isfinite(value)

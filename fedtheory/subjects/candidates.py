@@ -9,19 +9,21 @@ random number of participants (each client on its own) are left out: FAST's coho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 from sympy import Le
 
 from ..algorithms import Fast, fast
+from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..participation import Fixed, IndexBeta, Participation, Phases, Uniform
-from ..quantities import RUN_QUANTITIES, symbols
+from ..quantities import RUN_QUANTITIES, symbol, symbols
 from ..setting import Setting
 
 FAMILIES = ("pair", "quartet", "one", "identical", "random")
@@ -282,3 +284,15 @@ def perturb(candidate: Candidate, rng: np.random.Generator, wanted: Demands, siz
 DISCRETE = ("family", "seed", "dimension", "axis", "conditioning", "noise", "start", "start_axis", "process", "order",
             "arbitrary_cohort", "stay", "local_steps", "cohort", "probability")  # fmt: skip
 """What a discrete move draws afresh; for some continuous numbers too, whose special values are worth a jump."""
+
+
+def limit_of(statement: Claim, name: str, kind: type, values: Mapping[str, Any]) -> float | None:
+    """The smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity, among those
+    that ``values`` decide; ``None`` if there is none."""
+    arrays = {n: np.float64(v) for n, v in values.items()}
+    sides = [h.relation.rhs for h in statement.hypotheses
+             if isinstance(h.relation, kind) and h.relation.lhs == symbol(name)]  # fmt: skip
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = [float(compiled(side)(arrays)) for side in sides if {s.name for s in side.free_symbols} <= set(values)]
+    limits = [limit for limit in limits if not np.isnan(limit)]
+    return (min if kind is Le else max)(limits) if limits else None

@@ -1,38 +1,87 @@
-"""Proven enclosures of what a claim needs from the runs of an instance.
+"""Proven enclosures, in balls, of what a claim needs from runs on quadratic clients with fixed participants.
 
-The left side follows from the exact recursion of second moments, in balls. The run quantities G_1 to G_3 are maxima
-over the run: they are enclosed by following the run where it is deterministic, and by an invariant interval where it
-is random or long (one dimension, one curvature, no noise): then a round moves x a share a = 1 - (1 - eta h)^K of the
-way to the mean minimiser of the cohort, so x never leaves the hull of its start and of the minimisers that a cohort can
-have.
+The left side follows from the exact recursion of second moments. So do maxima and minima over rounds of expectations,
+by following it. Where a claim asks something of every round of every run, the run is followed if it is deterministic;
+else an invariant interval holds all runs in one dimension, with one curvature h and without noise: a round of clients
+then moves y = x - x* a share a_c = 1 - (1 - eta_c h)^K of the way to the mean minimiser of its cohort, a server's round
+a_s = eta_s h of it to 0.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
-from ..claims.balls import Ball, ball, ball_matrix, interval
+from ..algorithms.base import ServerRound
+from ..claims.balls import Ball, Number, ball, ball_matrix, interval
 from ..claims.undecided import Undecided
 from ..functionals import Functional
-from ..moments.errors import accumulating, initial_moments
+from ..moments.errors import initial_moments
 from ..moments.linear_rounds import mean_map, second_moment_map
-from ..moments.rounds import local_maps, observable_weights
-from ..moments.timeline import schedule
+from ..moments.rounds import kind_of_round, local_maps, observable_weights
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
-from .instance import Instance
+from .base import Box
 
 FOLLOWED = 10**6
-"""Deterministic runs are followed round by round over at most so many rounds; longer ones are enclosed like random
-ones, by an invariant interval."""
+"""Deterministic runs, and moments, are followed round by round over at most so many rounds; longer runs are enclosed
+like random ones, by an invariant interval."""
 
-Box = dict[str, arb]
-"""An interval for each run quantity."""
+GRADIENTS = ("peak_server_gradient", "least_server_gradient")
+PSEUDOGRADIENTS = ("peak_arbitrary_pseudogradient", "least_arbitrary_pseudogradient")
+PROGRESS = ("least_client_progress", "peak_client_progress")
+
+FIRST, SECOND, DRAWN = 0, 1, 2
+"""Which of the algorithm's kinds of round comes: one of both, or a drawn one."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Runs of one reading.
+
+    Attributes:
+        setting: fixed participants, diagonal Hessians; steps in Fractions or balls.
+        rounds: R.
+        order: the kinds of the first rounds, repeated, where they are given; else they are the setting's.
+    """
+
+    setting: Setting
+    rounds: int
+    order: tuple[int, ...] = ()
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """(kind, how often it comes one after another), of the rounds of a cycle."""
+        period = self.setting.algorithm.period
+        if self.order:
+            return [(kind, len(list(run))) for kind, run in itertools.groupby(self.order)]
+        return [(DRAWN, 1)] if period is None else [(FIRST, 1), (SECOND, period - 1)]
+
+    def kinds(self) -> Iterator[int]:
+        """Round by round."""
+        cycle = itertools.cycle(self.blocks)
+        each = itertools.chain.from_iterable(itertools.repeat(kind, times) for kind, times in cycle)
+        return itertools.islice(each, self.rounds)
+
+    @property
+    def in_balls(self) -> Setting:
+        """The setting with steps in balls, which keeps their powers from growing by their digits."""
+        algorithm = self.setting.algorithm
+        steps = {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
+        steps = {name: step if isinstance(step, Ball) else Ball(ball(step)) for name, step in steps.items()}
+        return replace(self.setting, algorithm=replace(algorithm, **steps))
+
+
+STEPS = ("local_lr", "server_lr", "global_lr")
+"""What algorithms call their step sizes."""
+
+
+# Left sides -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -55,86 +104,137 @@ class LeftSide:
         return total / self.rounds
 
 
-def left_side(instance: Instance, snapshots: str, cohort_draw: str) -> LeftSide:
-    """The exact expected errors after ``instance.rounds`` rounds, in balls."""
-    # A step size in a ball keeps its powers from growing by their digits.
-    step = instance.local_lr if isinstance(instance.local_lr, Ball) else Ball(ball(instance.local_lr))
-    setting = replace(instance, local_lr=step).setting(snapshots, cohort_draw)
-    weights = observable_weights(setting.federation, exact=True)
+def left_side(way: Way) -> LeftSide:
+    """The exact expected errors after the rounds."""
+    setting = way.in_balls
     start = initial_moments(setting, exact=True)
     final, sums, initial = {}, {}, {}
-    plan = schedule(setting, second_moment_map, exact=True)
-    for name, weight in weights.items():
-        extended = accumulating(plan, weight)
-        state = ball_matrix(np.append(start, Fraction(0)))
-        first, rest = ball_matrix(extended.first), ball_matrix(extended.rest)
-        cycles, phase = divmod(instance.rounds, plan.period)
-        state = (rest ** (plan.period - 1) * first) ** cycles * state
-        if phase > 0:
-            state = rest ** (phase - 1) * (first * state)
+    for name, weight in observable_weights(setting.federation, exact=True).items():
+        state = _advanced(way, _moment_maps(setting, weight), ball_matrix(np.append(start, Fraction(0))))
         values = [state[i, 0] for i in range(len(start) + 1)]
         final[name] = sum((ball(w) * v for w, v in zip(weight, values, strict=False)), arb(0))
         sums[name] = values[-1]
         initial[name] = ball(weight @ start)
-    return LeftSide(final, sums, initial, instance.rounds)
+    return LeftSide(final, sums, initial, way.rounds)
 
 
-def run_boxes(instance: Instance, snapshots: str, cohort_draw: str, local_index: str, follow: bool = True) -> list[Box]:
+def _moment_maps(setting: Setting, weight: np.ndarray) -> list[arb_mat]:
+    """Second moments and the sum of ``weight . moments`` so far, moved on by a round: of either kind, or a drawn
+    one."""
+    maps = []
+    for kind in setting.algorithm.kinds:
+        one = second_moment_map(kind_of_round(setting, kind, exact=True))
+        column = np.full((len(one), 1), Fraction(0), dtype=object)
+        maps.append(ball_matrix(np.block([[one, column], [weight[None], np.array([[Fraction(1)]])]])))
+    q = setting.algorithm.share
+    return [*maps, maps[FIRST] * ball(q) + maps[SECOND] * ball(1 - q)]
+
+
+def _advanced(way: Way, maps: list[arb_mat], state: arb_mat) -> arb_mat:
+    """The state after all rounds."""
+    blocks = way.blocks
+    cycle = maps[blocks[0][0]] ** blocks[0][1]
+    for kind, times in blocks[1:]:
+        cycle = maps[kind] ** times * cycle
+    cycles, rest = divmod(way.rounds, sum(times for _, times in blocks))
+    state = cycle**cycles * state
+    for kind, times in blocks:
+        state = maps[kind] ** min(times, rest) * state
+        rest -= min(times, rest)
+    return state
+
+
+# Run quantities -------------------------------------------------------------------------------------------------------
+
+
+def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True) -> list[Box]:
+    """Boxes that together hold the run quantities ``asked`` of every run: of snapshots and arbitrary rounds, or where
+    some rounds are the server's.
+
+    Raises:
+        Undecided: no enclosure; it is said why.
+    """
+    shifted = local_index == "k = 1..K"
+    if not any(isinstance(kind, ServerRound) for kind in way.setting.algorithm.kinds):
+        return _snapshot_boxes(way, shifted, follow)
+    box: dict[str, arb] = {}
+    if asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
+        box |= _extremes(way, shifted)
+    if asked & {*PROGRESS}:
+        box |= dict.fromkeys(PROGRESS, progress_interval(way))
+    return [box]
+
+
+def _snapshot_boxes(way: Way, shifted: bool, follow: bool) -> list[Box]:
     """Boxes that together hold (G_1, G_2, G_3) of every run that has a round of each kind (others have probability
     0 with periodic snapshots of period 2 or more over two rounds or more, q^R + (1 - q)^R with random ones, and leave a
     maximum over no rounds).
 
     A deterministic run is followed round by round (there a maximum over no rounds is 0), or, unless ``follow`` and
     over more than ``FOLLOWED`` rounds, enclosed like a random one.
-
-    Raises:
-        Undecided: no run has rounds of both kinds, or the runs are not of the kind that an invariant interval covers.
     """
-    setting = instance.setting(snapshots, cohort_draw)
-    shifted = local_index == "k = 1..K"
-    if setting.deterministic and follow and instance.rounds <= FOLLOWED:
-        return [_deterministic_box(setting, instance.rounds, shifted)]
-    if instance.rounds == 1 or instance.probability in (0, 1):
+    if way.setting.deterministic and follow and way.rounds <= FOLLOWED:
+        return [_deterministic_box(way, shifted)]
+    if way.rounds == 1 or way.setting.algorithm.share in (0, 1):
         raise Undecided("no run has rounds of both kinds, so a maximum is over no rounds")
-    return list(_invariant_boxes(instance, snapshots, cohort_draw, shifted))
+    return list(_invariant_boxes(way, shifted))
 
 
-def _deterministic_box(setting: Setting, rounds: int, shifted: bool) -> Box:
-    """Follow the run in balls, round by round."""
-    local = local_maps(setting, exact=True)
-    sums = local.gradient_sums()
+def _gradient_sums(setting: Setting, shifted: bool) -> np.ndarray:
+    """(M, D, D + 1): the clients' sums of local gradients, ``shifted`` one local step later."""
+    sums = local_maps(setting, exact=True).gradient_sums()
     if shifted:
         single = replace(setting, algorithm=replace(setting.algorithm, local_steps=1))
         sums = np.stack([s @ t for s, t in zip(sums, local_maps(single, exact=True).maps, strict=True)])
+    return sums
+
+
+def _mean_gradient_sum(setting: Setting, shifted: bool) -> np.ndarray:
+    """(D, D + 1), of the participants."""
     members = list(setting.participation.members)
-    full = ball_matrix(sums.sum(0) / Fraction(len(sums)))
-    arbitrary = ball_matrix(sums[members].sum(0) / Fraction(len(members)))
-    plan = schedule(setting, mean_map, exact=True)
-    first, rest = ball_matrix(plan.first), ball_matrix(plan.rest)
+    return _gradient_sums(setting, shifted)[members].sum(0) * Fraction(1, len(members))
+
+
+def _deterministic_box(way: Way, shifted: bool) -> Box:
+    """Follow the run in balls, round by round."""
+    setting, algorithm = way.setting, way.setting.algorithm
+    full = _gradient_sums(setting, shifted).sum(0) / Fraction(setting.federation.clients)
+    forms = [ball_matrix(form) for form in (full, _mean_gradient_sum(setting, shifted))]
+    maps = [ball_matrix(mean_map(kind_of_round(setting, kind, exact=True))) for kind in algorithm.kinds]
     state = ball_matrix(np.append(setting.exact_start - setting.federation.exact_optimum, Fraction(1)))
     peaks = [arb(0), arb(0)]
-    algorithm = setting.algorithm
-    for round in range(rounds):
-        snapshot = round % plan.period == 0 if algorithm.periodic else algorithm.snapshot_probability == 1
-        gradient = (full if snapshot else arbitrary) * state
+    always = FIRST if algorithm.share == 1 else SECOND
+    for kind in way.kinds():
+        kind = always if kind == DRAWN else kind
+        gradient = forms[kind] * state
         size = sum((gradient[i, 0] ** 2 for i in range(gradient.nrows())), arb(0))
-        peaks[not snapshot] = peaks[not snapshot].max(size)
-        state = (first if snapshot else rest) * state
+        peaks[kind] = peaks[kind].max(size)
+        state = maps[kind] * state
     return dict(zip(RUN_QUANTITIES, (peaks[0], peaks[1], peaks[0]), strict=True))
 
 
-def _invariant_boxes(instance: Instance, snapshots: str, cohort_draw: str, shifted: bool) -> Iterator[Box]:
-    curvatures = {row[0] for row in instance.hessians}
-    noisy = instance.constants.get("gradient_noise", 0) != 0
-    if len(instance.start) > 1 or len(curvatures) > 1 or noisy:
-        raise Undecided("the run quantities are enclosed in one dimension, with one curvature and without noise only")
-    step = 1 - instance.local_lr * curvatures.pop()
+def _line(setting: Setting, what: str) -> Fraction:
+    """The curvature of clients on a line, without noise.
+
+    Raises:
+        Undecided: they are none.
+    """
+    fed = setting.federation
+    server = any(isinstance(kind, ServerRound) for kind in setting.algorithm.kinds)
+    noisy = fed.exact_gradient_noise != 0 or (server and fed.exact_server_noise != 0)
+    if fed.dimension > 1 or not fed.has_common_hessian or noisy:
+        raise Undecided(f"{what} enclosed in one dimension, with one curvature and without noise only")
+    return fed.exact_hessians[0, 0, 0]
+
+
+def _invariant_boxes(way: Way, shifted: bool) -> Iterator[Box]:
+    curvature, algorithm = _line(way.setting, "the run quantities are"), way.setting.algorithm
+    step = 1 - algorithm.local_lr * curvature
     if not (ball(step) >= 0 and ball(step) < 1):
         raise Undecided("the local step size is above 1 / curvature")
-    scale = (1 - step**instance.local_steps) / instance.local_lr * (step if shifted else 1)
-    geometry = _Geometry.of(instance, cohort_draw)
-    kinds = ("snapshot",) if snapshots == "period" else ("snapshot", "arbitrary")
-    for kind_of_round_0 in kinds:
+    scale = (1 - step**algorithm.local_steps) / algorithm.local_lr * (step if shifted else 1)
+    geometry = _Geometry.of(way.setting)
+    for kind_of_round_0 in (FIRST,) if algorithm.period is not None else (FIRST, SECOND):
         ranges = geometry.squared_distances(kind_of_round_0)
         yield {
             name: interval(scale**2 * low, scale**2 * high)
@@ -152,17 +252,17 @@ class _Geometry:
     highest: Fraction
 
     @classmethod
-    def of(cls, instance: Instance, cohort_draw: str) -> _Geometry:
-        minimisers = [row[0] for row in instance.centres]
-        optimum = sum(minimisers) / len(minimisers)
-        shifted = sorted(c - optimum for c in minimisers)
-        m = instance.cohort if cohort_draw == "without replacement" else 1
-        members = [minimisers[i] - optimum for i in instance.members]
+    def of(cls, setting: Setting) -> _Geometry:
+        fed, algorithm = setting.federation, setting.algorithm
+        minimisers = fed.exact_centres[:, 0] - fed.exact_optimum[0]
+        shifted, members = sorted(minimisers), minimisers[list(setting.participation.members)]
+        m = 1 if algorithm.replacement else algorithm.cohort
         return cls(
-            instance.start[0] - optimum, sum(members) / len(members), sum(shifted[:m]) / m, sum(shifted[-m:]) / m
+            setting.exact_start[0] - fed.exact_optimum[0], sum(members) / len(members), sum(shifted[:m]) / m,
+            sum(shifted[-m:]) / m,
         )  # fmt: skip
 
-    def squared_distances(self, kind_of_round_0: str) -> tuple[tuple[Fraction, Fraction], ...]:
+    def squared_distances(self, kind_of_round_0: int) -> tuple[tuple[Fraction, Fraction], ...]:
         """Ranges of the maxima over the run of |x|^2 in snapshot rounds (G_1), |x - arbitrary|^2 in arbitrary
         rounds (G_2) and |x - cohort|^2 in snapshot rounds (G_3).
 
@@ -171,7 +271,7 @@ class _Geometry:
         """
         everywhere = [self.start, self.arbitrary, self.lowest, self.highest]
         first_snapshot = first_arbitrary = [self.start]
-        if kind_of_round_0 == "snapshot":
+        if kind_of_round_0 == FIRST:
             first_arbitrary = [self.start, self.lowest, self.highest]
         else:
             first_snapshot = [self.start, self.arbitrary]
@@ -186,3 +286,60 @@ class _Geometry:
 def _nearest(points: list[Fraction], target: Fraction) -> Fraction:
     """The squared distance from ``target`` to the hull of ``points``."""
     return max(min(points) - target, target - max(points), Fraction(0)) ** 2
+
+
+# Where some rounds are the server's -----------------------------------------------------------------------------------
+
+
+def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
+    """Extremes over rounds of E|grad F(x_r)|^2 and of E|mean over the participants of sum_k grad F_i(x_{i,k})|^2: over
+    all rounds where each one's kind is drawn, over those of the server and of the clients where the order is given."""
+    if way.rounds > FOLLOWED:
+        raise Undecided(f"rounds = {way.rounds}: moments are followed round by round over at most {FOLLOWED}")
+    setting = way.in_balls
+    if setting.federation.exact_gradient_noise != 0:
+        raise Undecided("sums of local gradients are enclosed without gradient noise only")
+    weight, mean = observable_weights(setting.federation, exact=True)["squared_gradient"], None
+    mean = _mean_gradient_sum(setting, shifted)
+    forms = [ball_matrix(np.append(form, Fraction(0))[None]) for form in (weight, (mean.T @ mean).ravel())]
+    maps = _moment_maps(setting, weight)
+    state = ball_matrix(np.append(initial_moments(setting, exact=True), Fraction(0)))
+    seen: list[tuple[arb, arb] | None] = [None, None]
+    for kind in way.kinds():
+        for i, other in enumerate((FIRST, SECOND)):  # of the server's rounds, of the clients'
+            if kind != other:
+                value = (forms[i] * state)[0, 0]
+                peak, least = seen[i] or (value, value)
+                seen[i] = peak.max(value), least.min(value)
+        state = maps[kind] * state
+    if None in seen:
+        raise Undecided("all rounds are of one kind, so a maximum is over no rounds")
+    return dict(zip((*GRADIENTS, *PSEUDOGRADIENTS), itertools.chain(*seen), strict=True))
+
+
+def progress_interval(way: Way) -> arb:
+    """Where G_4/G_3 = (1 - 2 c/y)/(2 h) is in every round of every run, with y = x_r - x*, if the run starts on c's
+    side of x*. With y_0 > 0 and c >= 0, a client round leads to at least min(y, c) and to at least (1 - a_c) y, a
+    server round to (1 - a_s) y; so y_r is at least (1 - a_s)^r min(y_0, c), and at least (1 - max(a_c, a_s))^r y_0. It
+    is at most max(y_0, c), and the ratio increases with y.
+
+    Raises:
+        Undecided: the runs are not of this kind.
+    """
+    setting, algorithm = way.setting, way.setting.algorithm
+    h = _line(setting, "the clients' progress is")
+    eta_c, eta_s = ball(algorithm.local_lr), ball(algorithm.server_lr)
+    shares = [1 - (1 - eta_c * ball(h)) ** algorithm.local_steps, eta_s * ball(h)]
+    if not all(share >= 0 and share < 1 for share in shares):
+        raise Undecided("a round moves past its target, or away from it")
+    fed = setting.federation
+    y, members = setting.exact_start[0] - fed.exact_optimum[0], list(setting.participation.members)
+    c = sum(fed.exact_centres[members, 0]) / len(members) - fed.exact_optimum[0]
+    if y < 0:
+        y, c = -y, -c
+    if not (y > 0 and c >= 0):
+        raise Undecided("the start is not on the same side of the optimum as the participants' minimiser")
+    last = way.rounds - 1
+    lowest = (ball(min(y, c)) * (1 - shares[1]) ** last).max(ball(y) * (1 - shares[0].max(shares[1])) ** last)
+    ends: tuple[Number, Number] = lowest, ball(max(y, c))
+    return interval(*((1 - 2 * ball(c) / end) / (2 * ball(h)) for end in ends))

@@ -1,12 +1,18 @@
-"""Entries of files that anyone may have written: parsed, never evaluated; what is wrong is refused by its name."""
+"""Entries of files that anyone may have written: parsed, never evaluated, and checked; what is wrong is refused by its
+name."""
 
 from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
+
+from sympy import Le
+
+from ..claims.statement import Claim
+from ..quantities import QUANTITIES, check_values, symbol
 
 Rationals = tuple[Fraction, ...]
 
@@ -94,3 +100,102 @@ def check_kind(data: Mapping[str, Any], kind: str) -> None:
     """Refuse an object whose entry ``kind`` is another one."""
     if data.get("kind") != kind:
         raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is {kind!r}")
+
+
+# What instances state, and how large they may be --------------------------------------------------------------------
+
+FREE = ("young_parameter", "step_constant")
+"""Quantities that neither a federation nor an algorithm has: where a claim speaks of one, the instance states it."""
+
+LARGEST = {
+    "clients": 100, "dimension": 4, "cohort": 10**15, "local_steps": 100, "snapshot_period": 10**15, "rounds": 10**15,
+}  # fmt: skip
+"""What an instance may have: exact arithmetic takes too long beyond."""
+
+LARGEST_ROUND = 300_000
+"""What one round, which is exact throughout, may have of clients * dimension * local_steps * bits: so many bits its
+longest numbers can reach, where the longest number of the instance has ``bits``."""
+
+
+def stated_constants(statement: Claim) -> tuple[str, ...]:
+    """The quantities that an instance of the claim states: those that its assumptions speak of, which its federation
+    must respect, and those in ``FREE`` that it uses.
+
+    >>> from fedtheory.papers import claim
+    >>> stated_constants(claim("fast.eq38"))
+    ('smoothness', 'gradient_noise', 'dissimilarity', 'strong_convexity', 'young_parameter')
+    """
+    free = (name for name in FREE if name in statement.quantities)
+    return (*(assumption.quantity for assumption in statement.assumptions), *free)
+
+
+def is_about_one_round(statement: Claim) -> bool:
+    """Whether the claim speaks of one round from x_0, by its functional or by the hypothesis rounds <= 1."""
+    one_round = Le(symbol("rounds"), 1)
+    return statement.functional.scope == "round" or any(h.relation == one_round for h in statement.hypotheses)
+
+
+def check_scope(statement: Claim, *scopes: str) -> None:
+    """Raise ``ValueError`` unless the claim bounds a functional of one of these scopes."""
+    if statement.functional.scope not in scopes:
+        raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
+                         f"allowed with such an instance is one about a {' or '.join(scopes)}")  # fmt: skip
+
+
+def check_constants(statement: Claim, constants: Mapping[str, Fraction]) -> None:
+    """Raise ``ValueError`` unless these are values of the claim's ``stated_constants``, all of them, in bounds."""
+    check_names("constants", constants, stated_constants(statement), statement)
+
+
+def check_names(what: str, values: Mapping[str, Fraction], names: tuple[str, ...], statement: Claim) -> None:
+    """Raise ``ValueError`` unless there is a value in bounds for every name, and for no other one."""
+    for name in sorted(set(values) - set(names)):
+        raise ValueError(f"{what}: {name} is none of {statement.ref}, allowed are {', '.join(names)}")
+    for name in (name for name in names if name not in values):
+        raise ValueError(f"{name} = None: allowed is {QUANTITIES[name].allowed}")
+    check_values(values)
+
+
+def check_one_round(numbers: Iterable[Fraction], size: int) -> None:
+    """Raise ``ValueError`` where one round of so many clients * dimension * local_steps takes too long."""
+    work = size * max(v.numerator.bit_length() + v.denominator.bit_length() for v in numbers)
+    if work > LARGEST_ROUND:
+        raise ValueError(f"clients * dimension * local_steps * bits = {work}: allowed in one round is at most "
+                         f"{LARGEST_ROUND}")  # fmt: skip
+
+
+def check_size(name: str, size: int) -> None:
+    """Raise ``ValueError`` where there are more of something than an instance may have."""
+    if size > LARGEST[name]:
+        raise ValueError(f"{name} = {size}: allowed in an instance is at most {LARGEST[name]}")
+
+
+def check_counts(**sizes: int | None) -> None:
+    """Raise ``ValueError`` unless these numbers, where there are any, are whole ones from 1 to their ``LARGEST``."""
+    for name, size in sizes.items():
+        if size is not None and not 1 <= size <= LARGEST[name]:
+            raise ValueError(f"{name} = {shown(size)}: allowed is an integer from 1 to {LARGEST[name]}")
+
+
+def check_chosen(statement: Claim, rule: str = "a rational", **values: object) -> None:
+    """Raise ``ValueError`` unless exactly those of these values that the claim chooses are left to it (``None``)."""
+    for name, value in values.items():
+        if (value is None) != (name in statement.choices):
+            allowed = "left to the claim, which chooses it" if name in statement.choices else rule
+            raise ValueError(f"{name} = {CHOSEN if value is None else value}: allowed is {allowed}")
+
+
+def chosen_or_rational(data: Mapping[str, Any], key: str, statement: Claim) -> Fraction | None:
+    """The entry ``key``, a rational; ``None`` where the file leaves it to the claim, which chooses it."""
+    text = entry(data, key, str)
+    return None if text == CHOSEN and key in statement.choices else rational(key, text)
+
+
+def by_vocabulary(values: Mapping[str, Fraction]) -> dict[str, str]:
+    """Values as plain data, in the vocabulary's order."""
+    return {name: str(values[name]) for name in QUANTITIES if name in values}
+
+
+def texts(values: Rationals) -> list[str]:
+    """Numbers as plain data."""
+    return [str(value) for value in values]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from ..claims.evaluation import Bound
 
 LATE = 0.1
 """A horizon is late where the share of the right side that fades with the rounds is below this."""
@@ -52,6 +54,30 @@ def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:
         above = sum(np.maximum(-part, 0.0) for part in parts)
         below = sum(np.maximum(part, 0.0) for part in parts)
         return np.where(above == 0, 0.0, above / below)[()]
+
+
+def finds_at(
+    candidate: Any, point: Callable[[int], Any], bound: Bound, horizons: np.ndarray, admissible: np.ndarray,
+    left: np.ndarray, seen: np.ndarray,
+) -> Iterator[Found]:  # fmt: skip
+    """The candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
+
+    Args:
+        point: what it stands for at a horizon. bound: the right side at the horizons; of a grid, (points, horizons),
+            the largest. left: the left side there, of which ``seen`` is certain.
+    """
+    terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
+             for value in bound.terms.values()]  # fmt: skip
+    right, ratios = sum(terms), ratio(seen, terms)
+    fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
+    usable = admissible & np.isfinite(right)  # an infinite left side is a lead, not to be skipped
+    for rows in (usable, usable & (fading < LATE)):
+        if rows.any():
+            i = int(np.where(rows, ratios, -1.0).argmax())
+            quantities = {name: float(np.broadcast_to(v, horizons.shape)[i])
+                          for name, v in bound.quantities.items() if np.ndim(v) < 2}  # fmt: skip
+            yield Found(candidate, point(int(horizons[i])), quantities, int(horizons[i]), float(left[i]),
+                        float(right[i]), float(ratios[i]), float(fading[i]))  # fmt: skip
 
 
 def worst(finds: Iterable[Found]) -> Found | None:

@@ -3,8 +3,12 @@ sides there."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -12,17 +16,25 @@ import numpy as np
 import sympy
 from sympy import Ge, Le
 
+from ..algorithms import Algorithm, fast
 from ..claims.arithmetic import two_sided_denominators
 from ..claims.evaluation import Bound, compiled
 from ..claims.statement import Claim
+from ..federations import Federation, Quadratic
 from ..functionals import AVERAGES
 from ..moments.errors import exact_errors
 from ..moments.one_round import one_round
 from ..moments.trajectory import peak_ranges, running_peak_ranges
-from ..quantities import RUN_QUANTITIES, symbol
+from ..participation import Fixed, IndexBeta
+from ..quantities import POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from ..setting import Setting
-from .candidates import Candidate, demands, draw, perturb, structured
-from .found import LATE, Found, ratio, worst
+from .base import Point, Space
+from .candidates import Candidate, demands, draw, limit_of, perturb, structured
+from .entries import FREE, stated_constants
+from .found import LATE, Found, finds_at, worst
+from .rounding import STEP_SHARES, short
+from .run import RunPoint, diagonals, from_setting, run_point
+from .run_parts import steps_of
 
 HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every candidate is looked at."""
@@ -52,7 +64,7 @@ DIVERGING_STEP = 4.0
 """Times 1/smoothness: what a step share of 1 means where a claim caps no step size. Gradient descent diverges there."""
 
 
-class Runs:
+class Runs(Space):
     """The settings on which a claim about runs or single rounds is searched.
 
     Readings: a candidate conforms to one of the options of every ambiguity that concerns its run (snapshots, cohorts);
@@ -157,19 +169,8 @@ class Runs:
         else:
             with np.errstate(over="ignore"):  # infinite, as it has to be
                 left = exact_errors(setting, horizons).functional(self.statement.functional, self.average)
-        terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
-                 for value in bound.terms.values()]  # fmt: skip
         seen = self._surely(left, setting)
-        right, ratios = sum(terms), ratio(seen, terms)
-        fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
-        usable = admissible & np.isfinite(right)  # an infinite left side is a lead, not to be skipped
-        for rows in (usable, usable & (fading < LATE)):
-            if rows.any():
-                i = int(np.where(rows, ratios, -1.0).argmax())
-                quantities = {name: float(np.broadcast_to(v, horizons.shape)[i])
-                              for name, v in bound.quantities.items() if np.ndim(v) < 2}  # fmt: skip
-                yield Found(candidate, setting, quantities, int(horizons[i]), float(left[i]), float(right[i]),
-                            float(ratios[i]), float(fading[i]))  # fmt: skip
+        yield from finds_at(candidate, lambda rounds: setting, bound, horizons, admissible, left, seen)
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, np.ndarray] | None:
         """The maxima over the run at each horizon or, where they are not known exactly, a grid over their ranges,
@@ -216,6 +217,115 @@ class Runs:
     def _denominators(self) -> list[sympy.Expr]:
         return [d for hypothesis in self.statement.hypotheses for d in two_sided_denominators(hypothesis.slack)]
 
+    # Exact points ----------------------------------------------------------------------------------------------------
+
+    def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
+        """The runs with short numbers and a fixed set, with a share of the steps where the claim chooses none."""
+        shares = STEP_SHARES[: 1 if self.statement.choices else None]
+        for members, share in itertools.product(_fixed_sets(found.point), shares):
+            try:
+                yield self._rounded(found, digits, members, share)
+            except ValueError:  # no point can hold it
+                return
+
+    def _rounded(self, found: Found, digits: int, members: Fixed, share: Fraction) -> RunPoint:
+        given = {name: short(found.quantities[name], digits) for name in FREE if name in found.quantities}
+        setting = replace(found.point, participation=members)
+        algorithm, fed = setting.algorithm, setting.federation
+        steps = {n: short(step * share, digits, ROUND_FLOOR) for n, step in steps_of(algorithm).items()}
+        algorithm = replace(algorithm, **steps, **self._rounded_rule(algorithm, digits))
+        # What cannot be a point is refused before it is rounded.
+        from_setting(self.statement, replace(setting, algorithm=algorithm), found.rounds, **given)
+        hessians, centres = ([[short(v, digits) for v in row] for row in rows]
+                             for rows in (diagonals(fed), fed.exact_centres))  # fmt: skip
+        noises = [short(noise, digits) for noise in (fed.exact_gradient_noise, fed.exact_server_noise)]
+        federation = Quadratic(hessians, centres, noises[0], server_noise=noises[1])
+        offset = [short(v, digits) for v in setting.exact_start - fed.exact_optimum]
+        near = Setting(federation, algorithm, members, list(federation.exact_optimum + np.array(offset)))
+        return from_setting(self.statement, near, int(short(found.rounds, digits, whole=True)), **given)
+
+    def _rounded_rule(self, algorithm: Algorithm, digits: int) -> dict[str, Any]:
+        """The snapshot probability up, as conditions on it have it; one over a whole number where the claim may mean a
+        period. Judging looks at cohorts with and without replacement, as the claim has it."""
+        if algorithm.periodic:
+            return {"replacement": False}
+        probability = algorithm.snapshot_probability
+        readings = {reading.get("snapshots") for reading in self.statement.readings()}
+        if "period" in readings and probability > 0:
+            probability = Fraction(1, math.floor(1 / probability))
+        else:
+            probability = min(Fraction(1), short(probability, digits, ROUND_CEILING))
+        return {"replacement": False, "fixed_probability": probability}
+
+    def family_member(self, rng: np.random.Generator) -> RunPoint | None:
+        """A quartet: minimisers u, -u, 1, -1; the client u alone takes part in arbitrary rounds."""
+        if self.statement.choices or self.demands.one_round:
+            return None
+        u = Fraction(int(rng.integers(1, 20)), 20)
+        constants = {name: Fraction(int(name != "gradient_noise")) for name in stated_constants(self.statement)}
+        start = Fraction(int(rng.integers(2, 60)), 20)
+        step = Fraction(1, int(rng.integers(20, 400)))
+        algorithm = fast(cohort=4, local_lr=step, snapshot_period=2)
+        return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [start], algorithm, [0], 10**5, constants)
+
+    def neighbour(self, point: Point, rng: np.random.Generator) -> RunPoint:
+        """One number moved by a step of its grid."""
+        step, setting = Fraction(int(rng.choice([-2, -1, 1, 2])), 20), point.setting
+        kind, centres = rng.integers(3), setting.federation.exact_centres
+        u = centres[0][0]
+        if kind == 0 and 0 < u + step <= 1:
+            return point.with_centres([[u + step], [-u - step], *centres[2:]])
+        if kind == 1:
+            return replace(point, setting=replace(setting, start=[setting.exact_start[0] + step]))
+        local_lr = setting.algorithm.local_lr
+        denominator = max(20, round(float(1 / local_lr) * float(rng.choice([0.7, 1.5]))))
+        algorithm = replace(setting.algorithm, local_lr=Fraction(1, denominator))
+        return replace(point, setting=replace(setting, algorithm=algorithm))
+
+    # Other evidence --------------------------------------------------------------------------------------------------
+
+    @property
+    def repairable(self) -> bool:
+        """About runs with a step size of the user's choice, and no quantities but those of settings."""
+        elsewhere = {*ROUND_QUANTITIES, *POINT_QUANTITIES, *FREE} & {*self.statement.quantities}
+        return self.statement.functional.scope == "run" and not self.statement.choices and not elsewhere
+
+    @property
+    def measurable(self) -> bool:
+        """A theorem about runs with step sizes of the user's choice."""
+        of_runs = self.statement.functional.scope == "run" and not self.statement.choices
+        return of_runs and self.statement.id.split(".")[1].startswith("thm")
+
+    def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
+        """FAST with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
+        allows (to a margin of a thousandth of 1 - q); arbitrary rounds follow the index-weighted Beta(1, 10) law.
+
+        Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0; whether it
+        holds on the run is checked afterwards. A claim without a condition on q is measured at q = 1/2.
+
+        Raises:
+            ValueError: the claim allows no snapshot probability below 1.
+        """
+        statement = self.statement
+
+        def setting(lr: float, probability: float) -> Setting:
+            algorithm = fast(cohort=cohort, local_steps=local_steps, local_lr=lr, snapshot_probability=probability)
+            return Setting(federation, algorithm, IndexBeta(arbitrary_cohort))
+
+        tiny = 1e-30
+        lr = (float(statement.at(setting(tiny, 1.0), rounds=1).slack["step_cap"]) + tiny) / 2
+        if all(h.name != "q_condition" for h in statement.hypotheses):
+            return setting(lr, 0.5)
+        probe = setting(lr, 0.0)
+        first = float((federation.global_gradient(probe.start_vector[None]) ** 2).sum())
+        # Half of the first round's value: the local steps after the first see smaller gradients.
+        guess = dict(zip(RUN_QUANTITIES, (local_steps**2 * first / 2, 0.0, local_steps**2 * first), strict=True))
+        overrides = {name: value for name, value in guess.items() if name in statement.quantities}
+        needed = -float(statement.at(probe, rounds=1, **overrides).slack["q_condition"])
+        if not needed < 1:
+            raise ValueError(f"{statement.ref} allows no snapshot probability below 1 on this federation")
+        return setting(lr, 1 - (1 - max(0.0, needed)) * (1 - 1e-3))
+
     def _young(self, candidate: Candidate, setting: Setting) -> dict[str, float]:
         """The free parameter of a Young inequality, a share or multiple of the one that balances both its terms."""
         if "young_parameter" not in self.statement.quantities:
@@ -224,6 +334,15 @@ class Runs:
         slope, distance, curvature = (c.value for c in setting.quantities(needed=needed).values())
         best = slope / (2 * distance) if slope > 0 and distance > 0 else curvature
         return {"young_parameter": candidate.young * best}
+
+
+def _fixed_sets(setting: Setting) -> list[Fixed]:
+    """The arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size: a bound for arbitrary
+    participation has to stand these too."""
+    if isinstance(setting.participation, Fixed):
+        return [setting.participation]
+    clients = list(range(setting.federation.clients))
+    return [Fixed((clients[i:] + clients[:i])[: setting.participation.cohort]) for i in clients]
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:
@@ -268,15 +387,3 @@ def _within(statement: Claim, candidate: Candidate, values: Mapping[str, Any]) -
     if lowest > 1 or lowest > highest * (1 + 1e-9):
         return 1.0 if lowest <= 1 + 1e-9 and highest == 1 else None
     return lowest + max(0.0, highest - lowest) * candidate.probability
-
-
-def limit_of(statement: Claim, name: str, kind: type, values: Mapping[str, Any]) -> float | None:
-    """The smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity, among those
-    that ``values`` decide; ``None`` if there is none."""
-    arrays = {n: np.float64(v) for n, v in values.items()}
-    sides = [h.relation.rhs for h in statement.hypotheses
-             if isinstance(h.relation, kind) and h.relation.lhs == symbol(name)]  # fmt: skip
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limits = [float(compiled(side)(arrays)) for side in sides if {s.name for s in side.free_symbols} <= set(values)]
-    limits = [limit for limit in limits if not np.isnan(limit)]
-    return (min if kind is Le else max)(limits) if limits else None

@@ -12,12 +12,13 @@ import sympy
 
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.confirm import judge
+from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING, search
 from fedtheory.evidence.units import check_units, scaling_defect
 from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
 from fedtheory.quantities import symbol
-from fedtheory.subjects.selection.instance import SelectionInstance
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.selection.point import SelectionPoint
 from fedtheory.subjects.selection.rounds import SelectionRound, State
 from fedtheory.subjects.selection.runs import SelectionRun
 from fedtheory.subjects.selection.samples import Selections
@@ -55,14 +56,14 @@ def test_every_claim_has_an_expectation() -> None:
 
 @pytest.mark.parametrize("ref", [r for r in REFUTED if r != "flics.cor1_1@main"])
 def test_what_falls(ref: str) -> None:
-    judgement = judge(CONSTRUCTIONS[ref](ref), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     assert (sum(r.refutes for r in judgement.readings), len(judgement.readings)) == REFUTED[ref]
     assert all(not r.failing and not r.undecided for r in judgement.readings)
 
 
 def test_the_corollary_falls() -> None:
     ref = "flics.cor1_1@main"
-    judgement = judge(CONSTRUCTIONS[ref](ref), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     assert judgement.refutes
     # x_1 = 1 - 1/8, or 1 - (1/8)(2/(11/10)) where the start counts, and stays; 1 / (2 * 26/100 * 8).
     squares = {r.reading["start"]: float(r.left) for r in judgement.readings if r.reading["minimum"] == "t = 1..T"}
@@ -83,7 +84,7 @@ def test_a_repair_holds_under_each_reading(ref: str) -> None:
     """The search counts the reading with the smallest ratio."""
     space, rng = Selections(CLAIMS[ref]), np.random.default_rng(5)
     drawn = [space.draw(rng) for _ in range(25)]
-    judged = [r for candidate in drawn for r in judge(candidate, statement=CLAIMS[ref]).readings]
+    judged = [r for candidate in drawn for r in judge(Instance(ref, candidate), statement=CLAIMS[ref]).readings]
     assert sum(not r.failing and not r.undecided for r in judged) >= 10
     assert all(r.failing or r.undecided or r.left <= r.right for r in judged)
 
@@ -96,7 +97,7 @@ def test_what_falls_is_found_by_the_search(ref: str) -> None:
 def test_the_proof_of_theorem_2_speaks_of_another_limit() -> None:
     """Theorem 2 falls with its sigma_T as defined and as in its proof, not with the policy's own objective."""
     ref = "flics.thm2@main"
-    judgement = judge(CONSTRUCTIONS[ref](ref), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     found = {r.reading["sigma_T"]: (float(r.left), r.refutes) for r in judgement.readings}
     assert found == {
         "of Corollary 1.1": (0.5, True), "of the proof": (1.0, True), "the policy's objective": (0.0, False),
@@ -221,7 +222,7 @@ def certain(count: int, **changes: object) -> SelectionRound:
 
 
 def judged(ref: str, point: object, **constants: F) -> dict[tuple[str, ...], bool]:
-    judgement = judge(SelectionInstance(ref, point, constants), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, SelectionPoint(point, constants)), statement=CLAIMS[ref])
     assert all(not r.failing for r in judgement.readings)
     return {tuple(r.reading.values()): r.refutes for r in judgement.readings}
 
@@ -261,7 +262,9 @@ def test_theorem_1_falls_with_an_exact_estimate() -> None:
     steps = 1000
     point = SelectionRun(trace, F(1, 10), ONE, (ONE, -ONE), ONE, F(0), steps, 20, F(1, 100 * steps), F(50))
     constants = {"estimate_error": F(1, 10**6), "least_participation": F(1, 4), "descent_constant": F(49, 100)}
-    judgement = judge(SelectionInstance("flics.thm1@main", point, constants), statement=CLAIMS["flics.thm1@main"])
+    judgement = judge(
+        Instance("flics.thm1@main", SelectionPoint(point, constants)), statement=CLAIMS["flics.thm1@main"]
+    )
     by = {tuple(r.reading.values()): r for r in judgement.readings}
     for minimum in ("t = 1..T", "t = 0..T-1"):
         exact = by["not divided", "planned", "forgotten", minimum]
@@ -275,7 +278,7 @@ def test_theorem_1_falls_with_an_exact_estimate() -> None:
 
 def test_theorem_2_needs_a_least_participation_that_does_not_bind() -> None:
     trace = Trace((F(9, 10), F(1, 10)), ((1, 1),), (ONE,))
-    instance = SelectionInstance("flics.thm2@main", PolicyTrace(trace, 1), {"least_participation": HALF})
+    instance = Instance("flics.thm2@main", SelectionPoint(PolicyTrace(trace, 1), {"least_participation": HALF}))
     judgement = judge(instance, statement=CLAIMS["flics.thm2@main"])
     assert all(r.failing == ["least_participation"] for r in judgement.readings)
     assert float(judgement.readings[2].left) == pytest.approx(0.64)

@@ -10,16 +10,16 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.evidence.search import space_of
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import peaks
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import RUN_QUANTITIES, symbol
+from fedtheory.subjects import subject_of
 from fedtheory.subjects.candidates import FAMILIES, PROCESSES, Candidate, demands, draw, perturb, structured
 from fedtheory.subjects.found import LATE
 from fedtheory.subjects.runs import HORIZONS, Runs, limit_of, settle
 
-SEARCHED = [c.ref for c in all_claims() if space_of(c) is Runs]
+SEARCHED = [c.ref for c in all_claims() if type(subject_of(c).space(c)) is Runs]
 THEOREM_1, THEOREM_2 = claim("fast.thm1@main"), claim("fast.thm2@appendix")
 seeds = st.integers(0, 2**32 - 1)
 refs = st.sampled_from(SEARCHED)

@@ -14,16 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.claims.balls import working_precision
-from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
+from fedtheory.evidence.judge import Judgement
+from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.quantities import RUN_QUANTITIES
-from fedtheory.subjects.enclosure import Undecided, left_side, run_boxes
-from fedtheory.subjects.instance import Instance, stated_constants
+from fedtheory.subjects.enclosure import Undecided
+
+from .numbers import Numbers, judge, left_side, run_boxes, stated_constants
 
 ONES = {name: Fraction(1) for name in ("smoothness", "dissimilarity")}
 
 
-def line(claim_ref: str, centres: tuple, start: object, **changes: object) -> Instance:
+def line(claim_ref: str, centres: tuple, start: object, **changes: object) -> Numbers:
     """F_i(x) = (x - c_i)^2 / 2 on the line."""
     defaults = {
         "hessians": ((Fraction(1),),) * len(centres),
@@ -33,7 +35,7 @@ def line(claim_ref: str, centres: tuple, start: object, **changes: object) -> In
         "members": (0,), "rounds": 100_000,
         "constants": {name: Fraction(int(name != "gradient_noise")) for name in stated_constants(claim_ref)},
     }  # fmt: skip
-    return Instance(claim=claim_ref, **(defaults | changes))
+    return Numbers(claim=claim_ref, **(defaults | changes))
 
 
 QUARTET = line("fast.thm1@main", ("9/20", "-9/20", 1, -1), "19/10")
@@ -77,7 +79,7 @@ class Line:
     rounds: int
 
     @classmethod
-    def of(cls, instance: Instance, number: type = float) -> Line:
+    def of(cls, instance: Numbers, number: type = float) -> Line:
         return cls(
             [number(c) for (c,) in instance.centres], number(instance.start[0]), number(instance.local_lr),
             instance.local_steps, instance.cohort, list(instance.members), instance.snapshot_period, instance.rounds,
@@ -153,7 +155,7 @@ class Line:
         return {"r = 0..R-1": total / self.rounds, "r = 1..R": (total + y2 - first**2) / self.rounds, "final": y2}
 
 
-def theorem_1(instance: Instance) -> Fraction:
+def theorem_1(instance: Numbers) -> Fraction:
     """The right side of (2), typed from the paper."""
     c = instance.constants
     L, sigma, sigma_G = c["smoothness"], c["gradient_noise"], c["dissimilarity"]
@@ -173,7 +175,7 @@ def theorem_1(instance: Instance) -> Fraction:
     )
 
 
-def q_condition(instance: Instance, G: tuple) -> tuple:
+def q_condition(instance: Numbers, G: tuple) -> tuple:
     """The slack of Theorem 1's condition on q: as printed, and with the denominator multiplied out."""
     c = instance.constants
     L, sigma_G, K, eta = c["smoothness"], c["dissimilarity"], instance.local_steps, instance.local_lr
@@ -254,7 +256,7 @@ def test_quartet_hinges_on_the_maxima():
 
 
 @st.composite
-def lines(draw, **fixed: object) -> Instance:
+def lines(draw, **fixed: object) -> Numbers:
     """A few clients, with short horizons and steps of any size below 1."""
     centres = tuple(draw(st.lists(st.fractions(-2, 2, max_denominator=20), min_size=1, max_size=5)))
     members = draw(st.permutations(range(len(centres))))[: draw(st.integers(1, len(centres)))]
@@ -266,7 +268,7 @@ def lines(draw, **fixed: object) -> Instance:
     return line("fast.thm1@main", centres, draw(st.fractions(-3, 3, max_denominator=20)), **(options | fixed))
 
 
-def full_cohort(instance: Instance) -> Instance:
+def full_cohort(instance: Numbers) -> Numbers:
     return replace(instance, cohort=len(instance.centres))
 
 
@@ -486,7 +488,7 @@ def test_slack_is_a_lower_bound_on_every_run(instance, seed):
             assert float(slack) <= float(true) + 1e-9  # floats of the plain run, slopes of order 10
 
 
-def assert_below_boxes(instance: Instance, shares: list[float]) -> int:
+def assert_below_boxes(instance: Numbers, shares: list[float]) -> int:
     """The slack of every reading is at most the condition's at the corners of all its boxes, and at a point inside;
     how many readings have one."""
     decided = 0

@@ -10,14 +10,14 @@ import pytest
 import sympy
 
 from fedtheory.evidence.consistency import check_consistency
-from fedtheory.papers.fedau.consistency import (
+from fedtheory.papers.fedau.statements import asm5, cor4, rounds, thm1, thm2, thm3
+from fedtheory.quantities import symbol
+from fedtheory.subjects.fedau.consistency import (
     averaged_errors,
     estimated_weights_findings,
     least_peak_error,
     most_absent_clients,
 )
-from fedtheory.papers.fedau.statements import asm5, cor4, rounds, thm1, thm2, thm3
-from fedtheory.quantities import symbol
 from fedtheory.subjects.fedau.weights import largest_weight_error, participation_given_scale
 
 

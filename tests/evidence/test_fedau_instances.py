@@ -15,15 +15,17 @@ import sympy
 
 from fedtheory.claims.balls import ball
 from fedtheory.claims.statement import Claim, Term
-from fedtheory.evidence.confirm import Judgement, ReadingJudgement, judge, replay
-from fedtheory.evidence.constructions import refuting_point
+from fedtheory.evidence.judge import Judgement, ReadingJudgement, judge, parse
+from fedtheory.evidence.refute import refuting_point
+from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
-from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS
+from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS as ALL
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
+from fedtheory.subjects.base import Instance
 from fedtheory.subjects.fedau.exact import EstimatedWeights, FedauRun, GivenWeights
-from fedtheory.subjects.fedau.instance import FedauInstance
-from fedtheory.subjects.instance import parse
+from fedtheory.subjects.fedau.point import FedauPoint
 
+CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "lemma" in ref}
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
 
 PAIR = FedauRun(
@@ -35,7 +37,7 @@ PAIR = FedauRun(
 
 
 def judged(ref: str, run: FedauRun, statement: Claim | None = None) -> Judgement:
-    return judge(FedauInstance(ref, run), statement=statement or CLAIMS[ref])
+    return judge(Instance(ref, FedauPoint(run)), statement=statement or CLAIMS[ref])
 
 
 def literal(ref: str, run: FedauRun) -> ReadingJudgement:
@@ -109,7 +111,7 @@ def test_a_run_that_may_leave_its_box_decides_nothing() -> None:
     assert "may leave the region" in literal("fedau.thm2@corrected", run).undecided
     without_weights = replace(thm2.CORRECTED, terms=tuple(t for t in thm2.CORRECTED.terms if t.name == "drift"))
     assert "gradient_bound" not in without_weights.quantities
-    (found,) = judge(FedauInstance("fedau.thm2@corrected", run), statement=without_weights).readings
+    (found,) = judge(Instance("fedau.thm2@corrected", FedauPoint(run)), statement=without_weights).readings
     assert "may leave the region" in found.undecided and not found.refutes
 
 
@@ -172,7 +174,7 @@ def test_where_q_is_no_random_number_both_readings_agree() -> None:
 @pytest.mark.parametrize("ref", CONSTRUCTIONS)
 def test_the_descent_lemma_falls_if_later_weights_are_known(ref: str) -> None:
     """With 1_0 = 0 for certain f does not decrease, and the right side is negative: -(5/972) 0.18225."""
-    found = judge(CONSTRUCTIONS[ref](ref), statement=CLAIMS[ref])
+    found = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     known, unknown = found.readings[1], found.readings[0]
     assert known.reading == {"conditioning": "weights of all rounds"} and known.refutes
     right = -F(5, 972) * F(18225, 100000)
@@ -222,7 +224,7 @@ RUNS = {
 
 @pytest.mark.parametrize("ref", RUNS)
 def test_instances_survive_their_files(ref: str) -> None:
-    instance = FedauInstance(ref, RUNS[ref])
+    instance = Instance(ref, FedauPoint(RUNS[ref]))
     data = json.loads(json.dumps(judge(instance, statement=CLAIMS[ref]).to_json()))
     assert parse(data, CLAIMS[ref]) == instance
 
@@ -269,7 +271,7 @@ def test_other_claims_are_refused() -> None:
     from fedtheory.papers import claim
 
     with pytest.raises(ValueError, match="speaks of no weighted updates"):
-        FedauInstance("fast.thm1@main", PAIR).check(claim("fast.thm1"))
+        FedauPoint(PAIR).check(claim("fast.thm1"))
 
 
 def test_curvatures_that_differ_have_no_dissimilarity() -> None:
@@ -290,7 +292,7 @@ BAD_FILES = {
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_files_are_checked(name: str) -> None:
     part, change, message = BAD_FILES[name]
-    data = FedauInstance("fedau.thm1@main", PAIR).to_json()
+    data = Instance("fedau.thm1@main", FedauPoint(PAIR)).to_json()
     with pytest.raises(ValueError, match=message):
         parse(data | {part: data[part] | change}, CLAIMS["fedau.thm1@main"])
     if part == "algorithm":

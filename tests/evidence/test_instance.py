@@ -13,7 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtheory.subjects.instance import Instance, parse, rational, read_json, stated_constants
+from fedtheory.evidence.judge import parse
+from fedtheory.files import read_json
+from fedtheory.subjects.entries import rational
+
+from .numbers import Numbers, stated_constants
 
 CODE = "__import__('os')._exit(3)"
 
@@ -50,7 +54,7 @@ positive = st.fractions(Fraction(1, 1000), 99, max_denominator=9999)
 
 
 @st.composite
-def instances(draw) -> Instance:
+def instances(draw) -> Numbers:
     clients, dimension = draw(st.integers(1, 5)), draw(st.integers(1, 3))
 
     def rows(entries):
@@ -62,7 +66,7 @@ def instances(draw) -> Instance:
     constants = {name: draw(positive) for name in stated_constants(ref)}
     if "strong_convexity" in constants:
         constants["smoothness"] += constants["strong_convexity"]
-    return Instance(
+    return Numbers(
         ref,
         rows(positive), rows(rationals), tuple(draw(rationals) for _ in range(dimension)),
         draw(st.integers(1, clients)), draw(st.integers(1, 9)), draw(positive), draw(st.integers(1, 9)),
@@ -75,12 +79,12 @@ def instances(draw) -> Instance:
 def test_round_trip(instance):
     """Through the text of a file, exactly."""
     text = json.dumps(instance.to_json())
-    assert parse(json.loads(text)) == instance
+    assert Numbers.of(parse(json.loads(text))) == instance
     assert parse(json.loads(text)).to_json() == instance.to_json()
 
 
 def test_every_entry_of_the_example_is_read():
-    assert parse(DATA) == Instance(
+    assert Numbers.of(parse(DATA)) == Numbers(
         claim="fast.thm2@appendix",
         hessians=((Fraction(1), Fraction(1, 2)),) * 3,
         centres=((Fraction(1), Fraction(0)), (Fraction(-1, 3), Fraction(2)), (Fraction(-2, 3), Fraction(-2))),
@@ -98,7 +102,7 @@ def test_default_edition():
 @pytest.mark.parametrize("snapshots", ["period", "probability"])
 @pytest.mark.parametrize("cohort_draw", ["without replacement", "with replacement"])
 def test_setting(snapshots, cohort_draw):
-    setting = parse(DATA).setting(snapshots, cohort_draw)
+    setting = Numbers.of(parse(DATA)).setting(snapshots, cohort_draw)
     algorithm, fed = setting.algorithm, setting.federation
     assert (algorithm.cohort, algorithm.local_steps, algorithm.local_lr) == (2, 3, Fraction(1, 200))
     assert algorithm.snapshot_probability == Fraction(1, 4)

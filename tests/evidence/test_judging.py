@@ -17,19 +17,23 @@ from hypothesis import strategies as st
 
 from fedtheory.claims.balls import ball, working_precision
 from fedtheory.claims.statement import Claim, Hypothesis, Term
-from fedtheory.evidence.confirm import judge
-from fedtheory.evidence.constructions import biased_quartet, construct, flat_and_noisy
+from fedtheory.evidence.constructions import construct
+from fedtheory.evidence.judge import parse
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.moments.points import Points
 from fedtheory.papers import claim
 from fedtheory.quantities import RUN_QUANTITIES, symbol
-from fedtheory.subjects.enclosure import FOLLOWED, Undecided, left_side, run_boxes
-from fedtheory.subjects.instance import FunctionInstance, Instance, ValuesInstance, parse, stated_constants
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.enclosure import FOLLOWED, Undecided
+from fedtheory.subjects.functions import FunctionPoint
+from fedtheory.subjects.values import ValuesPoint
+
+from .numbers import Numbers, biased_quartet, flat_and_noisy, judge, left_side, run_boxes, stated_constants
 
 F = Fraction
 
 
-def line(ref: str, centres: tuple, start: object, **changes: object) -> Instance:
+def line(ref: str, centres: tuple, start: object, **changes: object) -> Numbers:
     """F_i(x) = (x - c_i)^2 / 2 on the line, with random snapshots."""
     constants = {name: F(int(name != "gradient_noise")) for name in stated_constants(ref)}
     defaults = {
@@ -37,7 +41,7 @@ def line(ref: str, centres: tuple, start: object, **changes: object) -> Instance
         "cohort": len(centres), "local_steps": 1, "local_lr": F(1, 200), "snapshot_period": None, "members": (0,),
         "rounds": 1, "snapshot_probability": F(1, 2),
     }  # fmt: skip
-    return Instance(claim=ref, constants=constants | changes.pop("constants", {}), **(defaults | changes))
+    return Numbers(claim=ref, constants=constants | changes.pop("constants", {}), **(defaults | changes))
 
 
 def holds(enclosure: arb, value: Fraction) -> bool:
@@ -144,7 +148,7 @@ def test_longest_runs_are_judged_quickly():
         ({"rounds": 10**15 + 1}, "rounds = 1000000000000001: allowed is an integer from 1 to 1000000000000000"),
         ({"local_steps": 101}, "local_steps = 101: allowed is an integer from 1 to 100"),
         ({"snapshot_period": 10**16, "snapshot_probability": None}, "snapshot_period = 10000000000000000: allowed"),
-        ({"snapshot_period": 0, "snapshot_probability": None}, "snapshot_period = 0: allowed is an integer from 1"),
+        ({"snapshot_period": 0, "snapshot_probability": None}, "snapshot_period = 0.0: allowed is an integer >= 1"),
         ({"snapshot_period": 2}, "snapshot_period and snapshot_probability: give exactly one of them"),
         ({"snapshot_probability": None}, "snapshot_period and snapshot_probability: give exactly one of them"),
         ({"snapshot_probability": F(3, 2)}, "snapshot_probability = 1.5: allowed is a number in [0, 1]"),
@@ -162,14 +166,20 @@ def test_what_is_no_instance_of_a_run(change, message):
 
 
 def test_what_is_no_instance_of_another_kind():
-    points = FunctionInstance("fast.lemma1@main", Points(["1"], ["0"], ["0"], ["1"], ["0"]), {"smoothness": F(1)})
+    points = Instance(
+        "fast.lemma1@main", FunctionPoint(Points(["1"], ["0"], ["0"], ["1"], ["0"]), {"smoothness": F(1)})
+    )
     for instance, statement, message in (
         (points, claim("fast.thm1"), "fast.thm1@main is about a run: allowed with such an instance is one about a f"),
         (line("fast.thm1@main", (1,), 1), claim("fast.lemma1"), "about a function: allowed with such an instance is"),
         (line("fast.eq17@main", (1,), 1, rounds=2), None, "rounds = 2: allowed is 1, the claim is about one round"),
         (line("fast.cor1@main", (1,), 1), None, "local_lr = 1/200: allowed is left to the claim, which chooses it"),
-        (replace(points, constants={}), None, "smoothness = None: allowed is a finite number > 0"),
-        (ValuesInstance("fast.rem2.a@main", {}), None, "smoothness = None: allowed is a finite number > 0"),
+        (
+            replace(points, point=replace(points.point, constants={})),
+            None,
+            "smoothness = None: allowed is a finite number > 0",
+        ),
+        (Instance("fast.rem2.a@main", ValuesPoint({})), None, "smoothness = None: allowed is a finite number > 0"),
     ):
         with pytest.raises(ValueError) as error:
             judge(instance, statement=statement)
@@ -278,7 +288,9 @@ def test_run_quantities_of_irrational_steps():
     theorem = {n: v for n, v in chosen.constants.items() if n != "step_constant"}
     beside = replace(chosen, claim="fast.thm1@main", local_lr=F(2 / (5 * 10**5) ** 0.5), constants=theorem)
     for follow in (True, False):
-        for one, other in zip(judge(chosen, follow).readings, judge(beside, follow).readings, strict=True):
+        for one, other in zip(
+            judge(chosen, follow=follow).readings, judge(beside, follow=follow).readings, strict=True
+        ):
             assert one.slack["q_condition"] is not None and not one.undecided
             # radii of boxes have 30 bits
             assert float(one.slack["q_condition"]) == pytest.approx(float(other.slack["q_condition"]), rel=1e-7)
@@ -317,7 +329,7 @@ def test_corollary_3_needs_another_power_of_mu():
 
 
 def test_corrected_corollaries_stand_there():
-    constants = construct("fast.cor1@main").instance.constants
+    constants = construct("fast.cor1@main").instance.point.constants
     first = biased_quartet("fast.cor1@corrected", rounds=10**10, constants=dict(constants))
     for judgement in (judge(first), judge(flat_and_noisy("fast.cor3@corrected"))):
         assert all(r.failing == [] and r.left < r.right for r in judgement.readings)
@@ -353,14 +365,14 @@ def test_lemmas_by_hand(rows, data):
     def square(v):
         return sum(t * t for t in v)
 
-    (first,) = judge(FunctionInstance("fast.lemma1@main", Points(h, b, x, y, z), {"smoothness": L})).readings
+    (first,) = judge(Instance("fast.lemma1@main", FunctionPoint(Points(h, b, x, y, z), {"smoothness": L}))).readings
     assert holds(first.left, g(h, y) - g(h, x) - slope(h, x, minus(y, x)))
     with working_precision():
         assert (first.right - ball(L / 2 * square(minus(y, x)))).overlaps(arb(0))
     assert first.failing == [] and not first.refutes
     mu, L = min(convex), max(convex)
     constants = {"smoothness": L, "strong_convexity": mu}
-    (second,) = judge(FunctionInstance("fast.lemma2@main", Points(convex, b, x, y, z), constants)).readings
+    (second,) = judge(Instance("fast.lemma2@main", FunctionPoint(Points(convex, b, x, y, z), constants))).readings
     assert holds(second.left, g(convex, z) - g(convex, y) - slope(convex, x, minus(z, y)))
     with working_precision():
         right = -mu / 4 * square(minus(y, z)) + L * square(minus(z, x))
@@ -370,10 +382,10 @@ def test_lemmas_by_hand(rows, data):
 
 def test_functions_must_respect_the_stated_constants():
     points = Points(["-2"], ["0"], ["1"], ["2"], ["3"])
-    fails = judge(FunctionInstance("fast.lemma1@main", points, {"smoothness": F(1)})).readings[0]
+    fails = judge(Instance("fast.lemma1@main", FunctionPoint(points, {"smoothness": F(1)}))).readings[0]
     assert fails.failing == ["assumption_1"] and not fails.refutes
     constants = {"smoothness": F(2), "strong_convexity": F(1)}
-    fails = judge(FunctionInstance("fast.lemma2@main", points, constants)).readings[0]
+    fails = judge(Instance("fast.lemma2@main", FunctionPoint(points, constants))).readings[0]
     assert fails.failing == ["assumption_4"] and not fails.refutes
 
 
@@ -381,7 +393,7 @@ def test_values_are_those_of_a_run_of_identical_clients():
     """Remark 2, case 1: an arbitrary round and then a snapshot, of clients F_i(x) = x^2 / 2 from x_0 = 1; by hand, and
     among runs of the simulator."""
     judgement = construct("fast.rem2.a@main")
-    values = judgement.instance.values
+    values = judgement.instance.point.values
     x_0 = F(1)
     x_1 = x_0 - values["local_lr"] * x_0
     G = {"peak_full_pseudogradient": x_1**2, "peak_arbitrary_pseudogradient": x_0**2,
@@ -399,10 +411,10 @@ def test_values_are_those_of_a_run_of_identical_clients():
 
 
 def test_values_that_divide_by_zero_are_an_error():
-    values = dict(construct("fast.rem2.a@main").instance.values)
+    values = dict(construct("fast.rem2.a@main").instance.point.values)
     values |= dict.fromkeys(RUN_QUANTITIES, F(0))
     with pytest.raises(ValueError, match="values: the bound on q at dissimilarity 0 divides by zero"):
-        judge(ValuesInstance("fast.rem2.a@main", values))
+        judge(Instance("fast.rem2.a@main", ValuesPoint(values)))
 
 
 # Statements.
@@ -455,7 +467,7 @@ def test_parse_and_judge_a_claim_of_ones_own():
         (Hypothesis("root_cap", sympy.Le(lr, 1 / (3 * sympy.sqrt(L))), ""),), (),
     )  # fmt: skip
     instance = replace(line("fast.thm1@main", (0,), 1, rounds=2), claim=own.ref, constants={}, local_lr=F(1, 3))
-    assert parse(instance.to_json(), own) == instance
+    assert Numbers.of(parse(instance.to_json(), own)) == instance
     (reading,) = judge(instance, statement=own).readings
     assert holds(reading.left, F(2, 3) ** 4) and reading.failing == [] and not reading.refutes
     assert judge(replace(instance, local_lr=F(334, 1000)), statement=own).readings[0].failing == ["root_cap"]

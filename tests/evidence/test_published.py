@@ -11,24 +11,22 @@ import numpy as np
 import pytest
 
 from fedtheory.claims.balls import working_precision
-from fedtheory.evidence.confirm import judge
-from fedtheory.evidence.constructions import CONSTRUCTIONS, biased_quartet, construct, flat_and_noisy
+from fedtheory.evidence.constructions import construct, constructions
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from fedtheory.papers import claim
 from fedtheory.quantities import RUN_QUANTITIES
-from fedtheory.subjects.enclosure import left_side
-from fedtheory.subjects.exact_values import exact_quantities
-from fedtheory.subjects.instance import Instance
+
+from .numbers import Numbers, biased_quartet, flat_and_noisy, judge, left_side, quantities
 
 F = Fraction
-RUNS = [ref for ref in CONSTRUCTIONS if ref.startswith("fast.") and ref != "fast.rem2.a@main"]
+RUNS = [ref for ref in constructions() if ref.startswith("fast.") and ref != "fast.rem2.a@main"]
 HOWS = [(s, d) for s in ("period", "probability") for d in ("without replacement", "with replacement")]
 
 
-def with_its_step(instance: Instance) -> Instance:
+def with_its_step(instance: Numbers) -> Numbers:
     """The instance with the step size that its claim chooses written out (to a float's precision)."""
     with working_precision():
-        step = exact_quantities(instance, claim(instance.claim))["local_lr"]
+        step = quantities(instance, claim(instance.claim))["local_lr"]
     return replace(instance, local_lr=step if isinstance(step, Fraction) else F(float(step)))
 
 
@@ -36,7 +34,7 @@ def with_its_step(instance: Instance) -> Instance:
 def test_recursion_in_floats(ref):
     """Rounding shifts each round by 2^-52 and a round contracts by K eta mu >= 10^-6, so the sides agree to 10^-9."""
     judgement = construct(ref)
-    stepped, functional = with_its_step(judgement.instance), judgement.statement.functional
+    stepped, functional = with_its_step(Numbers.of(judgement.instance)), judgement.statement.functional
     errors = {how: stepped.setting(*how).exact([stepped.rounds]) for how in HOWS}
     for reading in judgement.readings:
         how = reading.reading["snapshots"], reading.reading["uniform cohort"]
@@ -45,7 +43,7 @@ def test_recursion_in_floats(ref):
         assert left > 3 * float(reading.right)
 
 
-def histories(instance: Instance, snapshots: str, draw: str):
+def histories(instance: Numbers, snapshots: str, draw: str):
     """Every run of K = 1 on the line with curvature 1, in Fractions: its probability, x_0..x_R, and for each round
     whether it is a snapshot and the mean minimiser of its cohort."""
     centres = [c for (c,) in instance.centres]
@@ -129,7 +127,7 @@ def test_quartet_in_the_simulator(how, cohort):
 def test_corollary_3_in_the_simulator():
     """The instance itself, 1000 rounds: the mean over 400 runs."""
     judgement = construct("fast.cor3@main")
-    run = with_its_step(judgement.instance).setting().simulate(replicas=400, rounds=1000, seed=0)
+    run = with_its_step(Numbers.of(judgement.instance)).setting().simulate(replicas=400, rounds=1000, seed=0)
     _, low, high = run.interval(judgement.statement.functional, confidence=1 - 1e-4)
     assert low[-1] <= float(judgement.readings[0].left) <= high[-1]
     assert low[-1] > 100 * float(judgement.readings[0].right)
@@ -138,7 +136,7 @@ def test_corollary_3_in_the_simulator():
 def test_no_refutation_depends_on_the_noise_of_a_client_drawn_twice():
     """Whether such a client trains once, with one noise, or twice, with two: no noise, or cohorts of one."""
     for ref in RUNS:
-        instance = construct(ref).instance
+        instance = Numbers.of(construct(ref).instance)
         assert instance.constants["gradient_noise"] == 0 or instance.cohort == 1
 
 

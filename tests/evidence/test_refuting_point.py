@@ -12,15 +12,19 @@ import sympy
 
 from fedtheory import Setting, algorithms, federations, participation
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.confirm import judge, replay
-from fedtheory.evidence.constructions import refuting_point
 from fedtheory.evidence.referee import load
+from fedtheory.evidence.refute import refuting_point
+from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.moments.points import Points
 from fedtheory.papers import claim
 from fedtheory.quantities import symbol
+from fedtheory.subjects.base import Instance
 from fedtheory.subjects.found import Found
-from fedtheory.subjects.instance import FunctionInstance, Instance, ValuesInstance, stated_constants
+from fedtheory.subjects.functions import FunctionPoint
+from fedtheory.subjects.values import ValuesPoint
+
+from .numbers import Numbers, judge, stated_constants
 
 F = Fraction
 EXAMPLE = Path(__file__).parents[2] / "docs" / "referee" / "my_theorem.py"
@@ -34,7 +38,7 @@ def scaled(ref: str, **factors: str) -> Claim:
     return replace(statement, terms=tuple(terms))
 
 
-def line(ref: str, centres: tuple, start: object, step: object, **changes: object) -> Instance:
+def line(ref: str, centres: tuple, start: object, step: object, **changes: object) -> Numbers:
     """F_i(x) = (x - c_i)^2 / 2, one client in arbitrary rounds, no noise; smoothness = strong_convexity = 1."""
     constants = {"smoothness": F(1), "strong_convexity": F(1), "gradient_noise": F(0), "young_parameter": F(1, 10**6),
                  "dissimilarity": max(abs(F(c)) for c in centres)} | changes.pop("constants", {})  # fmt: skip
@@ -43,13 +47,13 @@ def line(ref: str, centres: tuple, start: object, step: object, **changes: objec
         "cohort": len(centres), "local_steps": 1, "local_lr": F(step), "snapshot_period": None, "members": (0,),
         "rounds": 1, "snapshot_probability": F(1),
     }  # fmt: skip
-    return Instance(claim=ref, constants={n: constants[n] for n in stated_constants(ref)}, **(defaults | changes))
+    return Numbers(claim=ref, constants={n: constants[n] for n in stated_constants(ref)}, **(defaults | changes))
 
 
-def points(ref: str, x: int, y: int, z: int) -> FunctionInstance:
+def points(ref: str, x: int, y: int, z: int) -> Instance:
     """g(u) = u^2 / 2."""
     vectors = ((F(1),), (F(0),), (F(x),), (F(y),), (F(z),))
-    return FunctionInstance(ref, Points(*vectors), {name: F(1) for name in stated_constants(ref)})
+    return Instance(ref, FunctionPoint(Points(*vectors), {name: F(1) for name in stated_constants(ref)}))
 
 
 LONG = {"rounds": 10**8, "snapshot_probability": F(0)}
@@ -139,7 +143,7 @@ def test_other_processes_become_fixed_sets():
     algorithm = algorithms.fast(snapshot_probability=0, cohort=2, local_lr="1/1000")
     setting = Setting(federation, algorithm, participation.Uniform(1), start=1)
     judgement = refuting_point(scaled("fast.thm2@corrected", arbitrary_rounds="0"), found(setting, 10**5))
-    assert judgement.refutes and judgement.instance.members == (0,)
+    assert judgement.refutes and Numbers.of(judgement.instance).members == (0,)
 
 
 # The referee's example.
@@ -150,7 +154,7 @@ def test_the_referees_example_falls_by_a_short_instance():
     started = time.perf_counter()
     judgement = refuting_point(statement, search(statement, candidates=100, climbs=2, steps=10).best)
     assert judgement.refutes and time.perf_counter() - started < 60  # 3 s on an idle core
-    instance = judgement.instance
+    instance = Numbers.of(judgement.instance)
     numbers = [*sum(instance.hessians, ()), *sum(instance.centres, ()), *instance.start, instance.local_lr]
     significant = [len(str(part).rstrip("0")) for v in numbers for part in (v.numerator, v.denominator)]
     assert max(significant) <= 4
@@ -162,7 +166,7 @@ def test_the_referees_example_by_hand():
     eta / (2 - eta) = 1/199, against a bound of 8 eta^2 = 1/1250."""
     statement, _ = load(EXAMPLE)
     constants = {"smoothness": F(1), "strong_convexity": F(1), "gradient_noise": F(0), "dissimilarity": F(1)}
-    instance = Instance(statement.ref, ((F(1),),) * 2, ((F(1),), (F(-1),)), (F(0),), 1, 1, F(1, 100), None, (0,), 10**4,
+    instance = Numbers(statement.ref, ((F(1),),) * 2, ((F(1),), (F(-1),)), (F(0),), 1, 1, F(1, 100), None, (0,), 10**4,
                         constants, F(1))  # fmt: skip
     judgement = judge(instance, statement=statement)
     (reading,) = judgement.readings
@@ -179,7 +183,7 @@ def test_values_keep_whole_numbers_whole():
               "snapshot_probability": 0.123456, "peak_full_pseudogradient": 0.4321,
               "peak_arbitrary_pseudogradient": 1.0, "peak_cohort_pseudogradient": 0.4321}  # fmt: skip
     judgement = refuting_point(statement, Found(None, values, values, 1, 1.0, 0.0, float("inf")))
-    assert judgement.refutes and isinstance(judgement.instance, ValuesInstance)
+    assert judgement.refutes and isinstance(judgement.instance.point, ValuesPoint)
     counts = ("cohort", "arbitrary_cohort", "local_steps")
-    assert all(judgement.instance.values[name].denominator == 1 for name in counts)
+    assert all(judgement.instance.point.values[name].denominator == 1 for name in counts)
     assert symbol("cohort").is_integer

@@ -12,30 +12,30 @@ import numpy as np
 import pytest
 
 from fedtheory.claims.balls import working_precision
-from fedtheory.evidence.confirm import ReplayError, judge, replay
+from fedtheory.evidence.judge import parse
+from fedtheory.evidence.replay import ReplayError, replay
+from fedtheory.files import read_json
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import instance_path
-from fedtheory.papers.safari.counterexamples import CONSTRUCTIONS, diverging_server, far_pair, steep_pair
+from fedtheory.papers.safari.counterexamples import CONSTRUCTIONS as ALL
+from fedtheory.papers.safari.counterexamples import diverging_server
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.subjects.enclosure import Undecided
-from fedtheory.subjects.instance import from_setting, parse, read_json
-from fedtheory.subjects.safari.exact import (
-    DRAWN,
-    progress_interval,
-    safari_box,
-    safari_left,
-    safari_quantities,
-    with_chosen_steps,
-)
-from fedtheory.subjects.safari.instance import CLIENT, SERVER, SafariInstance
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.enclosure import Undecided, progress_interval
+from fedtheory.subjects.run import from_setting
+from fedtheory.subjects.run_parts import CLIENT, SERVER
+
+from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantities, run_boxes, steep_pair
 
 F = Fraction
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SHARES = "exact shares"
+CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "submission" not in ref}
 
 
-def judged(ref: str, instance: SafariInstance | None = None):
-    return judge(CONSTRUCTIONS[ref](ref) if instance is None else instance, statement=CLAIMS[ref])
+def judged(ref: str, instance: Numbers | None = None):
+    own = Instance(ref, ALL[ref](CLAIMS[ref])) if instance is None else instance
+    return judge(own, statement=CLAIMS[ref])
 
 
 # What is published.
@@ -57,7 +57,7 @@ def test_published_instances_replay_and_fall_under_every_reading(ref: str) -> No
 
 def test_the_submitted_theorem_4_falls_in_the_literal_corner_only() -> None:
     ref = "safari.thm4@submission"
-    judgement = judge(diverging_server(ref))
+    judgement = judge(built(diverging_server, ref))
     literal = {"root": "root of 30 L K", "q-condition": "quotient", "kinds of rounds": "probability"}
     for reading in judgement.readings:
         assert reading.refutes is (literal.items() <= reading.reading.items())
@@ -66,7 +66,7 @@ def test_the_submitted_theorem_4_falls_in_the_literal_corner_only() -> None:
             assert (float(reading.left), float(reading.right)) == (pytest.approx(left, rel=1e-14), 4.4e7)
     assert sum(reading.refutes for reading in judgement.readings) == 4 and not judgement.refutes
     # A step that the other root allows is harmless.
-    small = judge(replace(diverging_server(ref), server_lr=F(1, 450000)))
+    small = judge(built(diverging_server, ref, server_lr=F(1, 450000)))
     assert not any(reading.refutes for reading in small.readings)
     assert any(not reading.failing for reading in small.readings)
 
@@ -92,7 +92,7 @@ def test_a_file_that_says_something_else_is_refused() -> None:
 )
 def test_the_repaired_editions_stand_at_the_same_instances(ref: str, edition: str, changes: dict) -> None:
     repaired = ref.split("@")[0] + "@" + edition
-    judgement = judged(repaired, replace(CONSTRUCTIONS[ref](repaired), **changes))
+    judgement = judged(repaired, built(CONSTRUCTIONS[ref], repaired, **changes))
     assert not any(reading.refutes for reading in judgement.readings)
     for reading in judgement.readings:
         assert float(reading.left) <= float(reading.right) or (edition == "derived" and reading.failing)
@@ -101,10 +101,10 @@ def test_the_repaired_editions_stand_at_the_same_instances(ref: str, edition: st
 # No false alarm: a plain loop in floats over the printed number of rounds.
 
 
-def loop(instance: SafariInstance, order: tuple[str, ...]) -> dict[str, float]:
+def loop(instance: Numbers, order: tuple[str, ...]) -> dict[str, float]:
     """One dimension, no noise, one local step: E x and E x^2, round by round, the kind drawn (no order) or given."""
     with working_precision():
-        values = safari_quantities(instance, CLAIMS[instance.claim])
+        values = quantities(instance, CLAIMS[instance.claim])
     h, q = float(instance.hessians[0][0]), float(instance.client_round_probability)
     eta_c, eta_s = float(values["local_lr"]), float(values["server_lr"])
     (c,) = (float(instance.centres[i][0]) for i in instance.members)
@@ -126,7 +126,7 @@ def loop(instance: SafariInstance, order: tuple[str, ...]) -> dict[str, float]:
 def test_left_sides_by_a_loop_in_floats(ref: str) -> None:
     """A round contracts by 10^-5 or more and rounds by 2^-52, so the sides agree to 10^-9."""
     judgement = judged(ref)
-    instance = judgement.instance
+    instance = Numbers.of(judgement.instance)
     found = {order: loop(instance, order) for order in {(), instance.order}}
     for reading in judgement.readings:
         order = instance.order if reading.reading.get("kinds of rounds") == SHARES else ()
@@ -139,7 +139,7 @@ def test_left_sides_by_a_loop_in_floats(ref: str) -> None:
 # Enumeration of everything that can happen, in Fractions.
 
 
-def small(claim: str = "safari.thm4@main", **changes: object) -> SafariInstance:
+def small(claim: str = "safari.thm4@main", **changes: object) -> Numbers:
     """Three clients on a line, two of which take part, two local steps; curvatures 1 unless changed."""
     parts = {
         "hessians": ((F(1),),) * 3, "centres": ((F(2),), (F(-1),), (F(3),)), "start": (F(4),),
@@ -147,10 +147,10 @@ def small(claim: str = "safari.thm4@main", **changes: object) -> SafariInstance:
         "members": (0, 2), "rounds": 6, "order": (SERVER, CLIENT, SERVER),
         "constants": {"smoothness": F(1), "gradient_noise": F(0), "server_noise": F(0), "dissimilarity": F(3)},
     }  # fmt: skip
-    return SafariInstance(claim, **(parts | changes))
+    return Numbers(claim, **(parts | changes))
 
 
-def local_path(instance: SafariInstance, i: int, x: Fraction) -> tuple[list[Fraction], Fraction]:
+def local_path(instance: Numbers, i: int, x: Fraction) -> tuple[list[Fraction], Fraction]:
     """Client i's gradients at x_{i,0}, ..., x_{i,K}, and where it ends (one dimension, no noise)."""
     (h,), (c,) = instance.hessians[i], instance.centres[i]
     gradients = []
@@ -160,12 +160,12 @@ def local_path(instance: SafariInstance, i: int, x: Fraction) -> tuple[list[Frac
     return [*gradients, h * (x - c)], x
 
 
-def global_gradient(instance: SafariInstance, x: Fraction) -> Fraction:
+def global_gradient(instance: Numbers, x: Fraction) -> Fraction:
     terms = [h[0] * (x - c[0]) for h, c in zip(instance.hessians, instance.centres, strict=True)]
     return sum(terms) / len(terms)
 
 
-def paths(instance: SafariInstance, kinds: str):
+def paths(instance: Numbers, kinds: str):
     """Every run: its probability, the kinds of its rounds, and x_0, ..., x_R; server noise of two points."""
     q = instance.client_round_probability
     noise = instance.constants["server_noise"]
@@ -214,14 +214,14 @@ def test_left_sides_and_extremes_by_enumeration(name: str, kinds: str) -> None:
     gradients = [sum(p * global_gradient(instance, path[r]) ** 2 for p, _, path in runs) for r in range(R + 1)]
     distance = sum(p * (path[R] - optimum) ** 2 for p, _, path in runs)
     with working_precision():
-        side = safari_left(instance, kinds)
+        side = left_side(instance, kinds)
         expected = [(FINAL_SQUARED_DISTANCE, AVERAGES[0], distance),
                     (AVERAGE_SQUARED_GRADIENT, AVERAGES[0], sum(gradients[1:]) / R),
                     (AVERAGE_SQUARED_GRADIENT, AVERAGES[1], sum(gradients[:-1]) / R)]  # fmt: skip
         for functional, average, value in expected:
             assert_encloses(side.of(functional, average), value)
         for index, drop in (("k = 0..K-1", -1), ("k = 1..K", 0)):
-            box = safari_box(instance, thm4.MAIN, kinds, index)
+            box = run_boxes(instance, kinds, "without replacement", index)[0]
             pseudo = []
             for r in range(R):
                 total = F(0)
@@ -262,7 +262,7 @@ def test_the_interval_of_the_clients_progress_holds_every_round_of_every_run(
             progress = sum(excess[i] for i in instance.members) / len(instance.members)
             ratios.append(progress / global_gradient(instance, x) ** 2)
     with working_precision():
-        found = progress_interval(instance)
+        found = progress_interval(instance.way(DRAWN))
         low, high = float(found.lower()), float(found.upper())
     assert low <= float(min(ratios)) and float(max(ratios)) <= high
     assert high - low <= 10 * float(max(ratios) - min(ratios))
@@ -273,14 +273,15 @@ def test_the_interval_of_the_clients_progress_holds_every_round_of_every_run(
 
 @pytest.mark.parametrize("instance", [
     far_pair("safari.thm4@main", rounds=300),
-    steep_pair("safari.thm5@main", 1000, 300, local_lr=F(2, 10**5)),
+    steep_pair("safari.thm5@main", 1000, 300, F(2, 10**5)),
 ], ids=["far", "steep"])  # fmt: skip
-def test_shorter_relatives_in_the_simulator(instance: SafariInstance) -> None:
+def test_shorter_relatives_in_the_simulator(instance: Numbers) -> None:
     """The mean over runs is the exact left side; the intervals hold with 99.99% each, and the seed is fixed."""
     statement = CLAIMS[instance.claim]
     with working_precision():
-        stepped = with_chosen_steps(instance, safari_quantities(instance, statement))
-        left = safari_left(stepped, DRAWN)
+        steps = quantities(instance, statement)
+        stepped = replace(instance, **{name: steps[name] for name in ("local_lr", "server_lr")})
+        left = left_side(stepped, DRAWN)
     run = stepped.setting().simulate(replicas=200, rounds=instance.rounds, seed=1)
     for average in AVERAGES if statement.functional.average else AVERAGES[:1]:
         _, low, high = run.interval(statement.functional, average, confidence=1 - 1e-4)
@@ -328,7 +329,7 @@ def test_extremes_that_are_not_enclosed(changes: dict, why: str) -> None:
 )  # fmt: skip
 def test_progress_that_is_not_enclosed(changes: dict, why: str) -> None:
     ref = "safari.thm5@main"
-    plain = CONSTRUCTIONS[ref](ref)
+    plain = built(CONSTRUCTIONS[ref], ref)
     changes = changes | {"constants": dict(plain.constants) | changes.get("constants", {})}
     judgement = judged(ref, replace(plain, **changes))
     assert not any(reading.refutes for reading in judgement.readings)
@@ -341,10 +342,10 @@ def test_client_rounds_that_move_away_from_their_target(local_lr: Fraction) -> N
     instance = small(local_lr=local_lr, start=(F(3),))
     with working_precision():
         if local_lr < 2:
-            assert progress_interval(instance).is_finite()
+            assert progress_interval(instance.way(DRAWN)).is_finite()
         else:
             with pytest.raises(Undecided, match="away from it"):
-                progress_interval(instance)
+                progress_interval(instance.way(DRAWN))
 
 
 # One round.
@@ -372,11 +373,11 @@ def test_one_round_inequalities_at_an_instance() -> None:
 
 def test_instances_come_back_from_their_files() -> None:
     for ref, build in CONSTRUCTIONS.items():
-        instance = build(ref)
-        assert parse(instance.to_json(), CLAIMS[ref]) == instance
+        data = Instance(ref, build(CLAIMS[ref])).to_json()
+        assert parse(data, CLAIMS[ref]).to_json() == data
     stated = small("safari.thm4@sharp", order=(), local_lr=F(1, 90), server_lr=F(1, 5))
-    assert parse(stated.to_json(), thm4.SHARP) == stated
-    assert from_setting(thm4.SHARP, stated.setting(), 6, dissimilarity=F(3)) == stated
+    assert Numbers.of(parse(stated.to_json(), thm4.SHARP)) == stated
+    assert from_setting(thm4.SHARP, stated.setting(), 6, dissimilarity=F(3)).to_json() == stated.point.to_json()
 
 
 @pytest.mark.parametrize(
@@ -403,8 +404,8 @@ def test_wrong_instances_are_refused_by_name(changes: dict, message: str) -> Non
 def test_instances_of_other_claims() -> None:
     from fedtheory.papers import claim
 
-    with pytest.raises(ValueError, match=r"fast\.thm2@main speaks of no server rounds"):
-        far_pair("fast.thm2@main", constants={}).check(claim("fast.thm2"))
+    with pytest.raises(ValueError, match=r"fast\.thm2@main is not about safari"):
+        far_pair("safari.thm4@main").check(claim("fast.thm2"))
     data = far_pair("safari.thm4@main").to_json()
     data["algorithm"]["kind"] = "fast"
     with pytest.raises(ValueError, match="kind = 'fast': allowed is 'safari'"):

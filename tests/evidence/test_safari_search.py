@@ -12,11 +12,11 @@ import sympy
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
 from fedtheory.evidence import search as searching
-from fedtheory.evidence.constructions import refuting_point
+from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import symbols
-from fedtheory.subjects.safari.runs import SafariRuns, extremes_at, progress_at
+from fedtheory.subjects.server_runs import ServerRuns, extremes_at, progress_at
 
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
@@ -142,7 +142,7 @@ def test_a_broken_claim_falls_in_balls_too() -> None:
 @pytest.mark.parametrize("ref", ["safari.thm4@main", "safari.thm5@main", "safari.thm4@submission"])
 def test_run_quantities_by_a_plain_loop(ref: str) -> None:
     """One dimension: E y and E y^2 of y = x - x*, round by round. The sample is every round up to 64."""
-    space, rng, horizons, seen = SafariRuns(CLAIMS[ref]), np.random.default_rng(3), np.array([1, 5, 40]), 0
+    space, rng, horizons, seen = ServerRuns(CLAIMS[ref]), np.random.default_rng(3), np.array([1, 5, 40]), 0
     while seen < 12:
         candidate = space.draw(rng)
         setting = space.settle(candidate, 40)
@@ -177,11 +177,12 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 
 
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
-    from fedtheory.claims.balls import working_precision
     from fedtheory.subjects.instance import from_setting
     from fedtheory.subjects.safari.exact import progress_interval
 
-    space, rng, seen = SafariRuns(thm5.MAIN), np.random.default_rng(0), 0
+    from fedtheory.claims.balls import working_precision
+
+    space, rng, seen = ServerRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:
         setting = space.settle(space.draw(rng), 1)
         ends = None if setting is None else progress_at(setting, np.array([1, 30]))
@@ -205,7 +206,7 @@ def test_the_same_seed_gives_the_same_search() -> None:
 
 def test_steps_are_tied_and_capped() -> None:
     """Every drawn setting of Theorem 4 has local_lr = 2 server_lr/K within the cap, and some are at it."""
-    space, rng, shares = SafariRuns(thm4.CORRECTED), np.random.default_rng(0), []
+    space, rng, shares = ServerRuns(thm4.CORRECTED), np.random.default_rng(0), []
     for _ in range(30):
         candidate = space.draw(rng)
         setting = space.settle(candidate, 1)
@@ -237,7 +238,7 @@ def test_refute_gives_a_judgement(monkeypatch) -> None:
 @pytest.mark.parametrize("claim", [thm4.SHARP, thm5.SHARP])
 def test_settings_on_real_data_take_half_of_both_caps(claim: Claim) -> None:
     plan = replace(measured.DIGITS, clients=10)
-    setting = measured.tied_setting(claim, plan)
+    setting = measured.setting_on(claim, plan)
     algorithm, bound = setting.algorithm, claim.at(setting, rounds=10)
     caps = {"local_lr": ("step_cap", "drift_cap"), "server_lr": ("server_cap",)}
     for name, hypotheses in caps.items():
@@ -248,4 +249,4 @@ def test_settings_on_real_data_take_half_of_both_caps(claim: Claim) -> None:
 
 def test_a_claim_without_caps_is_not_measured() -> None:
     with pytest.raises(ValueError, match=r"local_lr: safari\.thm4@broken has no cap on it"):
-        measured.tied_setting(without(thm4.SHARP, "step_cap"), replace(measured.DIGITS, clients=10))
+        measured.setting_on(without(thm4.SHARP, "step_cap"), replace(measured.DIGITS, clients=10))

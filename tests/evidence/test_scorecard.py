@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import fedtheory as ft
 from fedtheory.cli import app
 from fedtheory.evidence import assess, scorecard
-from fedtheory.evidence.confirm import ReplayError
+from fedtheory.evidence.replay import ReplayError
 from fedtheory.evidence.rule import Contradiction, overall
 from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
 from fedtheory.papers import all_claims

@@ -11,15 +11,17 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
-from fedtheory.evidence import search as searching
-from fedtheory.evidence.confirm import judge
-from fedtheory.evidence.search import ROUNDING, SearchReport, refute, search
-from fedtheory.evidence.shrink import MARGIN, _quartet, charitable_instance
+from fedtheory.evidence.judge import judge, parse
+from fedtheory.evidence.refute import MARGIN, charitable_instance, refute
+from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.moments.points import Points
 from fedtheory.papers import claim
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.instance import parse
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.runs import Runs
+
+from .numbers import Numbers
 
 SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
 TINY = {"candidates": 50, "climbs": 2, "steps": 6}
@@ -221,42 +223,45 @@ def test_a_claim_or_its_ref() -> None:
 @pytest.mark.slow
 def test_charitable_instance() -> None:
     """Refutes under every reading, by a factor that a reader sees, with short numbers; and judging it afresh agrees."""
-    judgement = charitable_instance("fast.thm1@main", seed=1)
+    judgement = charitable_instance(claim("fast.thm1@main"), seed=1)
     assert judgement.refutes and all(r.left > MARGIN * r.right for r in judgement.readings)
-    instance = judgement.instance
+    instance = Numbers.of(judgement.instance)
     digits = str(instance.start[0]) + str(instance.centres[0][0]) + str(instance.local_lr)
     assert len(digits) <= 20
-    assert judge(instance).to_json() == judgement.to_json()
+    assert judge(judgement.instance).to_json() == judgement.to_json()
 
 
 def test_charitable_instance_gives_up() -> None:
     """Theorem 2 has none; nor is one found from no starts."""
-    assert charitable_instance("fast.thm2@main", starts=1, steps=2) is None
-    assert charitable_instance("fast.thm1@main", starts=0) is None
+    assert charitable_instance(claim("fast.thm2@main"), starts=1, steps=2) is None
+    assert charitable_instance(claim("fast.thm1@main"), starts=0) is None
 
 
 def test_refute_reports_what_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "search", lambda ref, seed, progress: report_of(ref, seed))
+    monkeypatch.setattr("fedtheory.evidence.refute.search", lambda claim, seed, progress: report_of(claim.ref, seed))
     monkeypatch.setattr(
-        "fedtheory.evidence.shrink.charitable_instance", lambda ref, seed: pytest.fail("there was no lead")
+        "fedtheory.evidence.refute.charitable_instance", lambda claim, seed: pytest.fail("there was no lead")
     )
     report = refute("fast.thm2@appendix", seed=0)
     assert isinstance(report, SearchReport) and report.seed == 0 and report.best.ratio <= 1 + ROUNDING
 
 
 def test_refute_goes_on_from_a_lead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "search", lambda ref, seed, progress: report_of(ref, seed))
+    monkeypatch.setattr("fedtheory.evidence.refute.search", lambda claim, seed, progress: report_of(claim.ref, seed))
     found = []
     monkeypatch.setattr(
-        "fedtheory.evidence.shrink.charitable_instance", lambda ref, seed: found.append((ref, seed)) or "a judgement"
+        "fedtheory.evidence.refute.charitable_instance",
+        lambda claim, seed: found.append((claim.ref, seed)) or "a",
     )
-    assert refute("fast.thm1@main") == "a judgement" and found == [("fast.thm1@main", 0)]
-    monkeypatch.setattr("fedtheory.evidence.shrink.charitable_instance", lambda ref, seed: None)
+    assert refute("fast.thm1@main") == "a" and found == [("fast.thm1@main", 0)]
+    monkeypatch.setattr("fedtheory.evidence.refute.charitable_instance", lambda claim, seed: None)
+    monkeypatch.setattr("fedtheory.evidence.refute.refuting_point", lambda claim, found: None)
     assert isinstance(refute("fast.thm1@main"), SearchReport)
 
 
 def test_an_instance_found_for_a_claim_without_edition_replays() -> None:
     """The file names the edition, whichever way the claim was asked for."""
-    instance = _quartet("fast.thm1", np.random.default_rng(0))
+    found = claim("fast.thm1")
+    instance = Instance(found.ref, Runs(found).family_member(np.random.default_rng(0)))
     assert instance.claim == "fast.thm1@main"
-    assert parse(json.loads(json.dumps(instance.to_json()))) == instance
+    assert parse(json.loads(json.dumps(instance.to_json()))).to_json() == instance.to_json()

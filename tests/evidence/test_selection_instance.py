@@ -11,12 +11,13 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from fedtheory.evidence.confirm import ReplayError, judge, replay
-from fedtheory.evidence.constructions import refuting_point
+from fedtheory.evidence.judge import judge, parse
+from fedtheory.evidence.refute import refuting_point
+from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
-from fedtheory.subjects.instance import parse
-from fedtheory.subjects.selection.instance import SelectionInstance, stated
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.selection.point import SelectionPoint, stated
 from fedtheory.subjects.selection.rounds import SelectionRound, State
 from fedtheory.subjects.selection.runs import SelectionRun
 from fedtheory.subjects.selection.samples import Selections
@@ -32,13 +33,17 @@ FALLING = list(CONSTRUCTIONS)
 QUICK = [ref for ref in FALLING if ref != "flics.cor1_1@main"]
 
 
+def constructed(ref: str) -> Instance:
+    return Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref]))
+
+
 def content(ref: str) -> dict:
-    return json.loads(json.dumps(judge(CONSTRUCTIONS[ref](ref), statement=CLAIMS[ref]).to_json()))
+    return json.loads(json.dumps(judge(constructed(ref), statement=CLAIMS[ref]).to_json()))
 
 
 @pytest.mark.parametrize("ref", FALLING)
 def test_a_file_holds_the_instance(ref: str) -> None:
-    instance = CONSTRUCTIONS[ref](ref)
+    instance = constructed(ref)
     assert parse(json.loads(json.dumps(instance.to_json())), CLAIMS[ref]) == instance
 
 
@@ -49,13 +54,14 @@ def test_what_a_search_draws_is_an_instance(ref: str) -> None:
     moved = [space.perturb(c, rng, 0.3) for c in drawn]
     for candidate in filter(None, [*drawn, *moved]):
         candidate.check(CLAIMS[ref])
-        assert parse(json.loads(json.dumps(candidate.to_json())), CLAIMS[ref]) == candidate
+        data = Instance(ref, candidate).to_json()
+        assert parse(json.loads(json.dumps(data)), CLAIMS[ref]).point == candidate
     assert len(drawn) >= 5
 
 
 @pytest.mark.parametrize("ref", QUICK)
 def test_a_file_replays(ref: str) -> None:
-    assert replay(content(ref), CLAIMS[ref]).instance == CONSTRUCTIONS[ref](ref)
+    assert replay(content(ref), CLAIMS[ref]).instance == constructed(ref)
 
 
 def test_the_corollary_replays_and_tells_the_steps() -> None:
@@ -64,7 +70,7 @@ def test_the_corollary_replays_and_tells_the_steps() -> None:
     chosen = {entry["name"]: float(entry["value"]) for entry in data["chosen"]}
     assert chosen == {"local_lr": 1 / 8, "global_lr": 1}
     assert data["selection"]["local_lr"] == "chosen"
-    assert parse(data, CLAIMS[ref]).point.local_lr is None
+    assert parse(data, CLAIMS[ref]).point.point.local_lr is None
 
 
 @pytest.mark.parametrize(("ref", "path", "value", "error"), [
@@ -104,9 +110,9 @@ def test_a_changed_file_is_refused(ref: str, path: tuple, value: object, error: 
 
 def test_a_point_of_another_kind_is_refused() -> None:
     one, other = "flics.lemma6@main", "flics.thm1@main"
-    instance = replace(CONSTRUCTIONS[one](one), claim=other)
+    point = CONSTRUCTIONS[one](CLAIMS[one])
     with pytest.raises(ValueError, match="allowed is a SelectionRun, not a SelectionRound"):
-        instance.check(CLAIMS[other])
+        point.check(CLAIMS[other])
 
 
 def test_what_an_instance_states() -> None:
@@ -122,7 +128,7 @@ def test_what_an_instance_states() -> None:
     {"states": ()}, {"states": (State(F(1), (1,), (F(2),)),)}, {"states": (State(F(1), (6000,), (F(1),)),)},
 ])  # fmt: skip
 def test_a_round_with_numbers_out_of_bounds(changes: dict) -> None:
-    point = CONSTRUCTIONS["flics.lemma5@main"]("flics.lemma5@main").point
+    point = CONSTRUCTIONS["flics.lemma5@main"](CLAIMS["flics.lemma5@main"]).point
     assert isinstance(point, SelectionRound)
     with pytest.raises(ValueError, match="allowed"):
         replace(point, **changes)
@@ -132,7 +138,7 @@ def test_a_round_with_numbers_out_of_bounds(changes: dict) -> None:
     {"centres": ()}, {"curvature": F(-1)}, {"local_lr": F(2)}, {"gradient_noise": F(-1)},
 ])  # fmt: skip
 def test_a_run_with_numbers_out_of_bounds(changes: dict) -> None:
-    point = CONSTRUCTIONS["flics.thm1@main"]("flics.thm1@main").point
+    point = CONSTRUCTIONS["flics.thm1@main"](CLAIMS["flics.thm1@main"]).point
     assert isinstance(point, SelectionRun)
     with pytest.raises(ValueError, match="allowed"):
         replace(point, **changes)
@@ -150,8 +156,8 @@ def test_a_find_is_an_instance_with_short_numbers() -> None:
     found = search(claim, candidates=40, climbs=1, steps=5).best
     judgement = refuting_point(claim, found)
     assert judgement.refutes
-    assert isinstance(judgement.instance, SelectionInstance)
-    assert judgement.instance == found.candidate
+    assert isinstance(judgement.instance.point, SelectionPoint)
+    assert judgement.instance.point == found.candidate
 
 
 def test_the_same_seed_gives_the_same_search() -> None:

@@ -12,13 +12,14 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.confirm import Judgement, ReplayError, judge, replay
+from fedtheory.evidence.judge import Judgement, judge, parse
+from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS, ROUND_WEIGHT_ERROR, SQUARED_GRADIENT
-from fedtheory.papers.fedau.counterexamples_of_weights import CONSTRUCTIONS
+from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS as ALL
 from fedtheory.papers.fedau.statements import eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
 from fedtheory.quantities import symbol
+from fedtheory.subjects.base import Instance
 from fedtheory.subjects.entries import CHOSEN
-from fedtheory.subjects.instance import parse
 from fedtheory.subjects.weights.exact import (
     GIVEN_AN_INTERVAL,
     Weights,
@@ -28,9 +29,10 @@ from fedtheory.subjects.weights.exact import (
     interval_moments,
     round_moments,
 )
-from fedtheory.subjects.weights.instance import LARGEST_HISTORY, NO_CUTOFF, WeightsInstance
+from fedtheory.subjects.weights.point import LARGEST_HISTORY, NO_CUTOFF, WeightsPoint
 from fedtheory.weights import CutoffGeometric, logarithmic_cutoff, weight_moments
 
+CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "eqB_6_8" in ref}
 CLAIMS = {c.ref: c for module in (lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1) for c in module.EDITIONS}
 PROBABILITIES = (F(1, 10), F(1, 2), F(9, 10))
 CUTOFFS = (1, 2, 3, 5, math.inf)
@@ -170,7 +172,7 @@ def test_no_round_is_worse_than_absence() -> None:
 
 
 def judged(ref: str, *probabilities: F, cutoff: float = math.inf, rounds: int = 1, given: bool = True) -> Judgement:
-    instance = WeightsInstance(ref, Weights(probabilities, cutoff, rounds), given)
+    instance = Instance(ref, WeightsPoint(Weights(probabilities, cutoff, rounds), given))
     return judge(instance, statement=CLAIMS[ref])
 
 
@@ -221,7 +223,7 @@ def test_the_chosen_cutoff() -> None:
 @pytest.mark.parametrize("ref", CONSTRUCTIONS)
 def test_refutations_are_replayed(ref: str) -> None:
     statement = CLAIMS[ref]
-    judgement = judge(CONSTRUCTIONS[ref](ref), statement=statement)
+    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](statement)), statement=statement)
     assert judgement.refutes and len(judgement.readings) == 2
     data = json.loads(json.dumps(judgement.to_json()))
     assert replay(data, statement).instance == judgement.instance
@@ -241,7 +243,7 @@ def test_refutations_by_hand() -> None:
         "fedau.eqB_6_8.b_next@main": (F(81, 100), F(111159, 200000)),
     }
     for ref, (left, right) in expected.items():
-        weights = CONSTRUCTIONS[ref](ref).weights
+        weights = CONSTRUCTIONS[ref](CLAIMS[ref]).weights
         for condition in (GIVEN_AN_INTERVAL, "in expectation"):
             assert sides(ref, *weights.probabilities, weights.cutoff, weights.rounds, condition) == (left, right)
 
@@ -252,7 +254,7 @@ def test_instances_come_back_from_their_files() -> None:
         ("fedau.eqB_6_7@sharp", math.inf, True),
         ("fedau.lemmaB_7_1@main", math.inf, False),
     ):
-        instance = WeightsInstance(ref, Weights((F(1, 3), F(1)), cutoff, 7), given)
+        instance = Instance(ref, WeightsPoint(Weights((F(1, 3), F(1)), cutoff, 7), given))
         data = json.loads(json.dumps(instance.to_json()))
         assert parse(data, CLAIMS[ref]) == instance
         assert data["weights"]["cutoff"] == (3 if cutoff == 3 else NO_CUTOFF if given else CHOSEN)
@@ -280,7 +282,7 @@ WRONG = [
 @pytest.mark.parametrize(("change", "message"), WRONG)
 def test_refused_files(change: dict, message: str) -> None:
     statement = CLAIMS["fedau.thm3@main"]
-    assert isinstance(parse({"claim": statement.ref, "weights": GOOD}, statement), WeightsInstance)
+    assert isinstance(parse({"claim": statement.ref, "weights": GOOD}, statement).point, WeightsPoint)
     with pytest.raises(ValueError, match=message):
         parse({"claim": statement.ref, "weights": GOOD | change}, statement)
 
@@ -293,8 +295,8 @@ def test_instances_of_other_claims() -> None:
     refused("fedau.lemmaB_7_1@main", "cutoff = 3: allowed is left to the claim, which chooses it")
     refused("fedau.lemmaB_6_1.mean@main", "rounds = 4: allowed is an integer from 1 to 1")
     initial = CLAIMS["fedau.eqB_6_7@main"]
-    with pytest.raises(ValueError, match="is about a values: allowed with such an instance is one about weights"):
-        WeightsInstance(initial.ref, Weights((F(1, 2),), 3, 4)).check(initial)
+    with pytest.raises(ValueError, match="is about a values: allowed with such an instance is one about a weights"):
+        WeightsPoint(Weights((F(1, 2),), 3, 4)).check(initial)
     with pytest.raises(ValueError, match="participation_probability: such an instance does not have it"):
         judged("fedau.eqB_6_8.c@main", F(1, 2), F(1, 3), cutoff=3, rounds=4)
     with pytest.raises(ValueError, match="cutoff: such an instance does not have it"):
@@ -304,7 +306,7 @@ def test_instances_of_other_claims() -> None:
 def test_a_changed_claim_falls() -> None:
     """(b) from the cutoff on is attained at t = K = 2: 1% less of either term falls, on this very instance."""
     statement = CLAIMS["fedau.eqB_6_8.b@corrected"]
-    instance = WeightsInstance(statement.ref, Weights((F(1, 2),), 2, 3))
+    instance = Instance(statement.ref, WeightsPoint(Weights((F(1, 2),), 2, 3)))
     assert not judge(instance, statement=statement).refutes
     for term in statement.terms:
         broken: Claim = statement.edited("broken", "", terms={term.name: term.expression * sympy.Rational(99, 100)})

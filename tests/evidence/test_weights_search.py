@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.constructions import refuting_point
+from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, INTERVAL_MEAN, INTERVAL_VARIANCE, ROUND_WEIGHT_ERROR
 from fedtheory.papers.fedau.statements import asm5, eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3

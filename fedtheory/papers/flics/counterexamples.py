@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction as F
 
-from ...subjects.selection.instance import SelectionInstance
+from ...claims.statement import Claim
+from ...subjects.base import Point
+from ...subjects.selection.point import SelectionPoint
 from ...subjects.selection.rounds import SelectionRound, State
 from ...subjects.selection.runs import SelectionRun
 from ...subjects.selection.traces import Answers, PolicyTrace, Trace
@@ -13,7 +15,7 @@ from ...subjects.selection.traces import Answers, PolicyTrace, Trace
 ONE, HALF = F(1), F(1, 2)
 
 
-def one_client(ref: str, **changes: object) -> SelectionInstance:
+def one_client(claim: Claim, **changes: object) -> SelectionPoint:
     """A group of one client that always answers, F(x) = x^2 / 2, x_0 = 1, one noiseless step of size 1/10; the estimate
     is exact, but epsilon is only a bound: epsilon = r_min = 1/2, so epsilon^ = 2.
 
@@ -25,23 +27,23 @@ def one_client(ref: str, **changes: object) -> SelectionInstance:
     }  # fmt: skip
     constants = {"estimate_error": HALF, "least_participation": HALF}
     constants = {name: changes.pop(name, value) for name, value in constants.items()}
-    return SelectionInstance(ref, SelectionRound(**(parts | changes)), constants)
+    return SelectionPoint(SelectionRound(**(parts | changes)), constants)
 
 
-def opposite_vectors(ref: str) -> SelectionInstance:
+def opposite_vectors(claim: Claim) -> SelectionPoint:
     """x = (1, -1) with p = (1/2, 1/2), and everybody answers, so Sigma = 0 and the bound is 0. But the second
     estimate is 6/5 for 1: what is left is (1/2 - 5/12)^2 = 1/144."""
     point = SelectionRound(
         (HALF, HALF), (ONE, F(6, 5)), (State(ONE, (1, 1), (ONE, ONE)),), ONE, (-ONE, ONE), F(0), F(0), 1, F(1, 10)
     )
-    return SelectionInstance(ref, point, {"estimate_error": F(1, 4), "least_participation": F(9, 10)})
+    return SelectionPoint(point, {"estimate_error": F(1, 4), "least_participation": F(9, 10)})
 
 
-def two_local_steps(ref: str) -> SelectionInstance:
+def two_local_steps(claim: Claim) -> SelectionPoint:
     """A client that answers with probability 1/10 makes two steps: with small steps E|Delta|^2 is K^2/s = 40 times the
     squared step, where the bound has (1 - s)/s = 9 and about K^2 = 4, for want of a factor K^2."""
     return one_client(
-        ref,
+        claim,
         estimate=(F(1, 10),),
         states=(State(ONE, (1,), (F(1, 10),)),),
         local_steps=2,
@@ -51,7 +53,7 @@ def two_local_steps(ref: str) -> SelectionInstance:
     )
 
 
-def rarely_asked(ref: str) -> SelectionInstance:
+def rarely_asked(claim: Claim) -> SelectionPoint:
     """A client is asked in the first round and then with probability 1/100, in 20 rounds of 10^4 local steps.
 
     F(x) = x^2 / 2 and x_0 = 1. What the steps move is eta eta_L K = 1/5, so that x_1 is about 4/5, and there it stays
@@ -64,34 +66,34 @@ def rarely_asked(ref: str) -> SelectionInstance:
         trace, F(1, 10), ONE, (F(0),), ONE, F(0), steps, 20, local_lr=F(1, 100 * steps), global_lr=F(20)
     )
     constants = {"estimate_error": ONE, "least_participation": F(9, 1000), "descent_constant": F(49, 100)}
-    return SelectionInstance(ref, point, constants)
+    return SelectionPoint(point, constants)
 
 
-def hardly_asked(ref: str) -> SelectionInstance:
+def hardly_asked(claim: Claim) -> SelectionPoint:
     """As ``rarely_asked``, with one local step, the corollary's step sizes, and a probability of 10^-56 after the first
     of 64 rounds: the bound is 1/(2 c sqrt(T)), about 0.24, and x_1 = 1 - 1/8 stays."""
     trace = Trace((ONE,), ((1,), (1,)), (ONE, F(1, 10**56)))
     point = SelectionRun(trace, F(1, 10), ONE, (F(0),), ONE, F(0), 1, 64, local_lr=None, global_lr=None)
     constants = {"estimate_error": ONE, "least_participation": F(1, 2 * 10**56), "descent_constant": F(26, 100)}
-    return SelectionInstance(ref, point, constants)
+    return SelectionPoint(point, constants)
 
 
-def seldom_answers(ref: str) -> SelectionInstance:
+def seldom_answers(claim: Claim) -> SelectionPoint:
     """A client that answers with probability 10^-6 has not answered in 1000 rounds, with probability 0.999: the
     estimate is 0. A constant 100 in the O(.) asks for 100 log(10) / (1/2)^2 = 921 rounds; for a larger constant take a
     smaller probability."""
     constants = {"relative_error": HALF, "failure_probability": F(1, 10), "hidden_constant": F(100)}
-    return SelectionInstance(ref, Answers(F(1, 10**6), 1, 1000), constants)
+    return SelectionPoint(Answers(F(1, 10**6), 1, 1000), constants)
 
 
-def two_alike(ref: str) -> SelectionInstance:
+def two_alike(claim: Claim) -> SelectionPoint:
     """Two groups of one client and a budget of 1: s = s^ = (1/2, 1/2) in every round. The best in hindsight has
     sum p^2/s = 1, the policy's objective too; but sum p/s is 2, and sum p_i p_j Sigma_ij / (s_i s_j) is 1/2."""
     point = PolicyTrace(Trace((HALF, HALF), ((1, 1),), (ONE,)), 1)
-    return SelectionInstance(ref, point, {"least_participation": F(1, 4)})
+    return SelectionPoint(point, {"least_participation": F(1, 4)})
 
 
-CONSTRUCTIONS: dict[str, Callable[[str], SelectionInstance]] = {
+CONSTRUCTIONS: dict[str, Callable[[Claim], Point]] = {
     "flics.lemma4@main": one_client,
     "flics.lemma5@main": one_client,
     "flics.lemma6@main": opposite_vectors,

@@ -10,9 +10,6 @@ from typing import Any
 from ...claims.statement import Claim
 from ...functionals import (
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
-    LOCAL_DRIFT,
-    WEIGHTED_DIVERGENCE,
-    WEIGHTED_INCREASE,
 )
 from .exact import (
     FedauRun,
@@ -33,29 +30,8 @@ from .weights import (
     longest_interval,
 )
 
-ROUND_FUNCTIONALS = (WEIGHTED_DIVERGENCE, LOCAL_DRIFT, WEIGHTED_INCREASE)
-
-OF_WEIGHTS = (
-    "global_lr", "weight_scale", "expected_weight_scale", "weight_error", "peak_weight_error", "update_weight",
-    "objective_error", "least_objective_weight",
-)  # fmt: skip
-"""Quantities that a claim about Algorithm 1 speaks of, one of them at least."""
-
 CONDITIONING, ALL_ROUNDS = "conditioning", "weights of all rounds"
 """The ambiguity of what E_t is conditional on, and its option that later weights are known too."""
-
-
-def speaks_of_weights(statement: Claim) -> bool:
-    """Whether a claim is about runs or rounds of Algorithm 1, in which updates have weights.
-
-    >>> from fedtheory.papers.fedau.statements import rounds, thm3
-    >>> speaks_of_weights(rounds.LEMMA_B_3_2), speaks_of_weights(thm3.MAIN)
-    (True, False)
-    """
-    if statement.functional.scope not in ("run", "round"):
-        return False
-    own = (*ROUND_FUNCTIONALS, AVERAGE_SQUARED_WEIGHTED_GRADIENT)
-    return statement.functional in own or bool({*OF_WEIGHTS} & {*statement.quantities})
 
 
 def is_about_a_round(statement: Claim) -> bool:

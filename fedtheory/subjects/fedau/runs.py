@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -20,9 +21,13 @@ from sympy import Le
 from ...claims.evaluation import compiled
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
-from ..found import LATE, Found, ratio, worst
-from ..runs import DIVERGING_STEP, HORIZONS, RESOLUTION, limit_of
+from ..base import Space
+from ..candidates import limit_of
+from ..found import LATE, Found, finds_at, worst
+from ..rounding import STEP_SHARES, short
+from ..runs import DIVERGING_STEP, HORIZONS, RESOLUTION
 from .exact import EstimatedWeights, FedauRun, GivenWeights, given_sums
+from .point import FedauPoint, rounded_run
 from .quantities import (
     ALL_ROUNDS,
     CONDITIONING,
@@ -68,7 +73,7 @@ class FedauCandidate:
     global_share: float
 
 
-class FedauRuns:
+class FedauRuns(Space):
     """The runs and rounds on which a claim is searched."""
 
     def __init__(self, statement: Claim) -> None:
@@ -300,18 +305,10 @@ class FedauRuns:
             return
         left = self._left(run, horizons)
         left = np.where(np.isnan(left), np.inf, left)  # infinity less infinity: the run diverges
-        terms = [np.broadcast_to(term, horizons.shape) for term in bound.terms.values()]
         seen = np.where((left > 0) & (left < RESOLUTION * self._unit(run)), 0.0, left)
-        right, ratios = sum(terms), ratio(seen, terms)
-        fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
-        usable = admissible & np.isfinite(right)
-        for rows in (usable, usable & (fading < LATE)):
-            if rows.any():
-                i = int(np.where(rows, ratios, -1.0).argmax())
-                at = {n: float(np.broadcast_to(v, horizons.shape)[i]) for n, v in bound.quantities.items()}
-                point = replace(run, rounds=int(horizons[i]))
-                yield Found(candidate, point, at, int(horizons[i]), float(left[i]), float(right[i]), float(ratios[i]),
-                            float(fading[i]))  # fmt: skip
+        yield from finds_at(
+            candidate, lambda rounds: replace(run, rounds=rounds), bound, horizons, admissible, left, seen
+        )
 
     def _left(self, run: FedauRun, horizons: np.ndarray) -> np.ndarray:
         statement = self.statement
@@ -322,6 +319,11 @@ class FedauRuns:
         if isinstance(run.weights, GivenWeights):
             return np.array(given_sums(run, objective, [int(rounds) for rounds in horizons]), dtype=float) / horizons
         return np.array([float(estimated_sum(run, objective))]) / horizons
+
+    def rounded(self, found: Found, digits: int) -> Iterator[FedauPoint]:
+        """The run with short numbers, its global step down from a share of its size."""
+        near = partial(short, digits=digits)
+        return (FedauPoint(rounded_run(found.point, self.statement, share, near)) for share in STEP_SHARES)
 
     def _unit(self, run: FedauRun) -> float:
         """What the left side is measured in: the largest gradient and the smoothness, to the powers of its units."""

@@ -21,7 +21,7 @@ from ...functionals import (
     WEIGHTED_DIVERGENCE,
     WEIGHTED_INCREASE,
 )
-from ..exact_values import chosen_step
+from ..base import Examined, Reading, Sides, Slack, chosen_step
 from .exact import (
     EstimatedWeights,
     FedauRun,
@@ -33,7 +33,7 @@ from .exact import (
     largest_divergence,
     largest_drift,
 )
-from .instance import STEPS, FedauInstance
+from .point import STEPS
 from .quantities import (
     ALL_ROUNDS,
     CONDITIONING,
@@ -52,16 +52,16 @@ SCALE, OF_THE_RUN = "Q", "of the run"
 """The ambiguity of which Q a step is chosen by, and its option that it is the run's own, which is random."""
 
 
-def settled(instance: FedauInstance, statement: Claim) -> tuple[FedauRun, dict[str, Number]]:
+def settled(run: FedauRun, statement: Claim) -> tuple[FedauRun, dict[str, Number]]:
     """The run with what the claim chooses, a step in a ball where it is irrational; and all quantities.
 
     Raises:
         ValueError: a choice is no number > 0, or balls do not decide the cutoff.
         Undecided: a quantity cannot be enclosed.
     """
-    run, chosen = instance.run, {}
+    chosen: dict[str, Number] = {}
     if chooses_cutoff(statement):
-        chosen["cutoff"] = cutoff = _cutoff(instance.run, statement)
+        chosen["cutoff"] = cutoff = _cutoff(run, statement)
         run = replace(run, weights=EstimatedWeights(cutoff))
     values = {name: _number(value) for name, value in quantities(run, statement, exact_root).items()}
     values |= {name: Fraction(value) for name, value in chosen.items()}
@@ -86,19 +86,24 @@ def _cutoff(run: FedauRun, statement: Claim) -> int:
     raise ValueError(f"cutoff: {statement.ref} chooses no integer >= 1 here, or balls do not decide it")
 
 
-def sides(instance: FedauInstance, statement: Claim, reading: Mapping[str, str]) -> tuple[Number, dict[str, Number]]:
-    """The left side under a reading, and all quantities.
+class ExaminedFedau(Examined):
+    """A run, as a claim speaks of it."""
 
-    Raises:
-        Undecided: under that reading the instance does not decide anything; it is said why.
-    """
-    run, values = settled(instance, statement)
-    given = isinstance(run.weights, GivenWeights)
-    if reading.get(WEIGHTS) == ON_THE_RUN and given:
-        raise Undecided("the weights are given")
-    if reading.get(SCALE) == OF_THE_RUN and min(run.rounds - 1, run.weights.cutoff) > 1:
-        raise Undecided("Q depends on who takes part, and the steps on Q")
-    return _number(_left(run, statement, reading)), values
+    def __init__(self, run: FedauRun, statement: Claim) -> None:
+        self.run, self.statement = run, statement
+        self.margins: dict[str, Slack] = {a.name: Fraction(0) for a in statement.assumptions}  # the run's own constants
+
+    def chosen(self) -> Mapping[str, Number]:
+        return settled(self.run, self.statement)[1]
+
+    def sides(self, reading: Reading) -> Sides:
+        run, values = settled(self.run, self.statement)
+        given = isinstance(run.weights, GivenWeights)
+        if reading.get(WEIGHTS) == ON_THE_RUN and given:
+            raise Undecided("the weights are given")
+        if reading.get(SCALE) == OF_THE_RUN and min(run.rounds - 1, run.weights.cutoff) > 1:
+            raise Undecided("Q depends on who takes part, and the steps on Q")
+        return Sides(_number(_left(run, self.statement, reading)), values)
 
 
 def _left(run: FedauRun, statement: Claim, reading: Mapping[str, str]) -> Any:

@@ -11,34 +11,31 @@ import numpy as np
 
 from ...claims.balls import working_precision
 from ...claims.statement import Claim
+from ..base import Space, finite
 from ..found import Found, ratio
-from .instance import Point, SelectionInstance, finite, kind_of, stated
+from .point import Example, SelectionPoint, kind_of, stated
 from .rounds import SelectionRound, State
 from .runs import SelectionRun
 from .traces import Answers, PolicyTrace, Trace
 
 
-class Selections:
+class Selections(Space):
     """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
     or two groups of up to two), with estimates near and far off, one or two states of availability, one to six local
     steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it stands."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
-        draws: dict[type, Callable[[np.random.Generator], Point]] = {
+        draws: dict[type, Callable[[np.random.Generator], Example]] = {
             SelectionRound: _round, SelectionRun: self._run, PolicyTrace: self._policy, Answers: _answers,
         }  # fmt: skip
         self._point = draws[kind_of(statement.functional)]
 
-    def structured(self) -> Iterator[SelectionInstance]:
-        """Nothing to look at first."""
-        return iter(())
-
-    def draw(self, rng: np.random.Generator) -> SelectionInstance:
+    def draw(self, rng: np.random.Generator) -> SelectionPoint:
         """A random candidate."""
         return self._instance(self._point(rng), rng)
 
-    def perturb(self, candidate: SelectionInstance, rng: np.random.Generator, size: float) -> SelectionInstance:
+    def perturb(self, candidate: SelectionPoint, rng: np.random.Generator, size: float) -> SelectionPoint:
         """A neighbour: numbers move by about ``size``; counts and weights stay."""
         point, move = candidate.point, lambda value: _moved(value, rng, size)
         if isinstance(point, SelectionRound):
@@ -46,7 +43,7 @@ class Selections:
                 replace(s, rates=tuple(min(move(r), Fraction(a)) for r, a in zip(s.rates, s.availability, strict=True)))
                 for s in point.states
             )
-            moved: Point = replace(
+            moved: Example = replace(
                 point, estimate=tuple(map(move, point.estimate)), states=states, local_lr=move(point.local_lr),
                 centres=tuple(map(move, point.centres)), start=move(point.start),
                 gradient_noise=move(point.gradient_noise),
@@ -65,11 +62,11 @@ class Selections:
             moved = replace(point, probability=min(move(point.probability), Fraction(1)))
         return self._instance(moved, rng)
 
-    def readings(self, found: Found) -> tuple[str, ...]:
-        """A find is one under the reading with the smallest ratio."""
-        return ("",)
+    def rounded(self, found: Found, digits: int) -> Iterator[SelectionPoint]:
+        """The find as it stands: it was drawn with short numbers."""
+        yield found.point
 
-    def assess(self, candidate: SelectionInstance | None) -> tuple[Found, None] | None:
+    def assess(self, candidate: SelectionPoint | None) -> tuple[Found, None] | None:
         """Both sides, under the reading with the smallest ratio; ``None`` where a hypothesis fails under one: such a
         candidate does not refute the claim under every reading."""
         if candidate is None:
@@ -83,7 +80,7 @@ class Selections:
                 found.append(result)
         return min(found, key=lambda f: f.ratio), None
 
-    def _assessed(self, candidate: SelectionInstance, reading: dict[str, str]) -> Found | None:
+    def _assessed(self, candidate: SelectionPoint, reading: dict[str, str]) -> Found | None:
         try:
             left, values = candidate.sides(self.statement, reading, float)
         except ValueError:  # a group that can take part in no round
@@ -101,11 +98,11 @@ class Selections:
         rounds = int(values.get("rounds", 1))
         return Found(candidate, candidate, known, rounds, left, float(bound.value), size)
 
-    def _instance(self, point: Point, rng: np.random.Generator) -> SelectionInstance | None:
+    def _instance(self, point: Example, rng: np.random.Generator) -> SelectionPoint | None:
         constants = self._constants(point, rng)
-        return None if constants is None else SelectionInstance(self.statement.ref, point, constants)
+        return None if constants is None else SelectionPoint(point, constants)
 
-    def _constants(self, point: Point, rng: np.random.Generator) -> dict[str, Fraction] | None:
+    def _constants(self, point: Example, rng: np.random.Generator) -> dict[str, Fraction] | None:
         """Values of what the instance states, near what the hypotheses allow; ``None`` where they allow none."""
         names, loose = stated(self.statement), Fraction(int(rng.integers(10, 14)), 10)
         drawn: dict[str, Fraction] = {
@@ -129,14 +126,14 @@ class Selections:
             drawn["descent_constant"] = room * Fraction(99, 100)
         return {name: drawn[name] for name in names}
 
-    def _error(self, point: Point) -> Fraction:
+    def _error(self, point: Example) -> Fraction:
         """The largest estimate error, under any reading."""
         if isinstance(point, SelectionRound):
             return max(abs(a - b) for a, b in zip(point.participation, point.estimate, strict=True))
         most = max(map(max, point.trace.availability))
         return Fraction(max(most, point.initial_estimate))
 
-    def _room(self, point: Point) -> Fraction:
+    def _room(self, point: Example) -> Fraction:
         """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
         concentration = sum(p**2 for p in point.trace.weight) * len(point.trace.weight)
         moved = 1 / Fraction(point.rounds) if self.statement.choices else (
@@ -165,7 +162,7 @@ class Selections:
         return PolicyTrace(_trace(rng, groups, 4, given, full_start=False), given + int(rng.integers(0, 4)))
 
 
-def _least_participation(point: Point) -> Fraction:
+def _least_participation(point: Example) -> Fraction:
     return min(point.participation if isinstance(point, SelectionRound) else point.trace.long_term)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -20,8 +21,11 @@ from ...functionals import (
     Functional,
 )
 from ...weights import weight_moments
+from ..base import Space
 from ..found import Found, ratio
+from ..rounding import short
 from .exact import CONDITION, GIVEN_AN_INTERVAL, INTERVAL_FUNCTIONALS, Weights, chosen_cutoff
+from .point import WeightsPoint
 
 RESOLUTION = 1e-11
 """What a weight error in floating point may be off, up to 10,000 rounds; in proportion to the rounds beyond. It was
@@ -47,7 +51,7 @@ class WeightsCandidate:
     condition: str = ""
 
 
-class EstimatedWeights:
+class EstimatedWeights(Space):
     """The weights on which a claim is searched: probabilities from 1e-12 to 1, cutoffs from 1 to 10^6 and, where the
     claim does not speak of the cutoff, none; a few rounds up to 10^6, also just before and after the cutoff."""
 
@@ -119,6 +123,17 @@ class EstimatedWeights:
         left = floats.left(self.statement.functional)
         found = float(ratio(left, bound.terms.values()))
         return Found(candidate, weights, values, weights.rounds, left, right, found), None
+
+    def rounded(self, found: Found, digits: int) -> Iterator[WeightsPoint]:
+        """The weights with shorter numbers."""
+        weights, cutoff = found.point, found.point.cutoff
+        probabilities = tuple(min(Fraction(1), short(p, digits)) for p in weights.probabilities)
+        rounds = int(short(weights.rounds, digits, whole=True))
+        if self.statement.choices:
+            yield WeightsPoint(Weights(probabilities, math.inf, rounds), cutoff_given=False)
+            return
+        cutoff = cutoff if cutoff == math.inf else int(short(cutoff, digits, whole=True))
+        yield WeightsPoint(Weights(probabilities, cutoff, rounds))
 
 
 @dataclass(frozen=True)

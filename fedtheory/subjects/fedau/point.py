@@ -1,19 +1,37 @@
-"""Instances of claims about FedAU's runs and rounds: small, exact settings in files that anyone can replay."""
+"""Points of claims about FedAU's runs and rounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR
+from fractions import Fraction
 from typing import Any
 
 from ...claims.statement import Claim
 from ...functionals import (
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
 )
-from ..entries import CHOSEN, Rationals, check_kind, entry, matrix, rational, rational_entry, shown, vector
-from ..stated import LARGEST, check_one_round, check_size, texts
-from ..weights.instance import NO_CUTOFF
+from .. import run_algorithm
+from ..base import Examined, Point
+from ..entries import (
+    CHOSEN,
+    Rationals,
+    check_counts,
+    check_kind,
+    check_one_round,
+    check_scope,
+    check_size,
+    chosen_or_rational,
+    entry,
+    matrix,
+    rational_entry,
+    shown,
+    texts,
+    vector,
+)
+from ..weights.point import NO_CUTOFF
 from .exact import (
     EstimatedWeights,
     FedauRun,
@@ -25,7 +43,6 @@ from .quantities import (
     is_about_a_round,
     leaves_objective_open,
     may_estimate,
-    speaks_of_weights,
 )
 
 STEPS = ("local_lr", "global_lr")
@@ -41,7 +58,7 @@ LONGEST_CYCLE = 100
 
 
 @dataclass(frozen=True)
-class FedauInstance:
+class FedauPoint(Point):
     """A run with rational numbers, for one claim about runs or about one round of Algorithm 1.
 
     The constants of the claim's assumptions are the run's own: L the largest |curvature|, sigma, delta, and, where the
@@ -49,13 +66,13 @@ class FedauInstance:
     (``fedau.exact.squared_gradient_bound``).
     """
 
-    claim: str
     run: FedauRun
 
     def check(self, statement: Claim) -> None:
-        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
+        """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
         run = self.run
-        if not speaks_of_weights(statement):
+        check_scope(statement, "run", "round")
+        if run_algorithm(statement) != "fedau":
             raise ValueError(f"{statement.ref} speaks of no weighted updates: allowed is another algorithm")
         sizes = {len(part) for part in (run.curvatures, run.slopes, run.probabilities)}
         widths = {len(row) for row in (*run.curvatures, *run.slopes, run.start)}
@@ -63,10 +80,7 @@ class FedauInstance:
             raise ValueError("curvatures, slopes, probabilities and start: allowed are (N, D), (N, D), (N,) and (D,)")
         check_size("clients", run.clients)
         check_size("dimension", run.dimension)
-        for name in ("local_steps", "rounds"):
-            if not 1 <= getattr(run, name) <= LARGEST[name]:
-                raise ValueError(f"{name} = {shown(getattr(run, name))}: allowed is an integer from 1 to "
-                                 f"{LARGEST[name]}")  # fmt: skip
+        check_counts(local_steps=run.local_steps, rounds=run.rounds)
         for p in run.probabilities:
             if not 0 <= p <= 1:
                 raise ValueError(f"probabilities = {p}: allowed is a number in [0, 1]")
@@ -133,8 +147,14 @@ class FedauInstance:
         numbers += [step for step in (run.local_lr, run.global_lr) if step is not None]
         check_one_round(numbers, run.clients * run.dimension * run.local_steps)
 
+    def examined(self, statement: Claim, follow: bool = True) -> Examined:
+        """The run as the claim speaks of it."""
+        from .sides import ExaminedFedau
+
+        return ExaminedFedau(self.run, statement)
+
     def to_json(self) -> dict[str, Any]:
-        """The instance as plain data; ``parse`` reads it back."""
+        """Plain data; ``parse`` reads it back."""
         run = self.run
         steps = {name: getattr(run, name) for name in STEPS}
         if isinstance(run.weights, GivenWeights):
@@ -143,7 +163,6 @@ class FedauInstance:
             cutoff = run.weights.cutoff
             weights = {"cutoff": CHOSEN if cutoff is None else NO_CUTOFF if cutoff == math.inf else cutoff}
         return {
-            "claim": self.claim,
             "federation": {
                 "kind": "quadratic",
                 "curvatures": [texts(row) for row in run.curvatures],
@@ -164,8 +183,8 @@ class FedauInstance:
         }
 
 
-def parse_fedau(data: Mapping[str, Any], statement: Claim) -> FedauInstance:
-    """An instance from plain data, not yet checked.
+def parse(data: Mapping[str, Any], statement: Claim) -> FedauPoint:
+    """A run from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.
@@ -175,7 +194,6 @@ def parse_fedau(data: Mapping[str, Any], statement: Claim) -> FedauInstance:
     )
     for part, kind in ((federation, "quadratic"), (algorithm, "fedau"), (participation, "bernoulli")):
         check_kind(part, kind)
-    steps = {name: entry(algorithm, name, str) for name in STEPS}
     run = FedauRun(
         curvatures=matrix(federation, "curvatures"),
         slopes=matrix(federation, "slopes"),
@@ -187,10 +205,9 @@ def parse_fedau(data: Mapping[str, Any], statement: Claim) -> FedauInstance:
         rounds=entry(data, "rounds", int),
         objective=vector(data, "objective") if "objective" in data else (),
         history=_history(data),
-        **{name: None if step == CHOSEN and name in statement.choices else rational(name, step)
-           for name, step in steps.items()},
+        **{name: chosen_or_rational(algorithm, name, statement) for name in STEPS},
     )  # fmt: skip
-    return FedauInstance(statement.ref, run)
+    return FedauPoint(run)
 
 
 def _parsed_weights(algorithm: Mapping[str, Any]) -> GivenWeights | EstimatedWeights:
@@ -212,3 +229,29 @@ def _history(data: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
     ):
         raise ValueError(f"history = {shown(rows)}: allowed is a list of lists of 0 and 1")
     return tuple(map(tuple, rows))
+
+
+def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callable[..., Fraction]) -> FedauRun:
+    """The run with its numbers rounded by ``short``, its steps down, the global one from this share of its size."""
+
+    def row(values: tuple) -> tuple[Fraction, ...]:
+        return tuple(short(v) for v in values)
+
+    one = Fraction(1)
+    steps = {
+        name: None if name in statement.choices else short(getattr(run, name) * float(part), rounding=ROUND_FLOOR)
+        for name, part in (("local_lr", one), ("global_lr", share))
+    }
+    weights = run.weights
+    if isinstance(weights, GivenWeights):
+        weights = GivenWeights(tuple(map(row, weights.rows)))
+    elif "cutoff" in statement.choices:
+        weights = EstimatedWeights(None)
+    objective = row(run.objective[:-1])
+    if run.objective:
+        objective = (*objective, max(Fraction(0), 1 - sum(objective)))
+    return replace(
+        run, curvatures=tuple(map(row, run.curvatures)), slopes=tuple(map(row, run.slopes)), start=row(run.start),
+        gradient_noise=short(run.gradient_noise), probabilities=tuple(min(one, p) for p in row(run.probabilities)),
+        weights=weights, rounds=int(short(run.rounds, whole=True)), objective=objective, **steps,
+    )  # fmt: skip

@@ -1,15 +1,11 @@
-"""Instances of claims about a server's selection: a round, runs, a trace of availability, or answers, in files that
-anyone can replay."""
+"""Points of claims about a server's selection: a round, runs, a trace of availability, or answers."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-from flint import arb
 
 from ...claims.balls import Number, ball, evaluate_in_balls
 from ...claims.statement import Claim
@@ -22,12 +18,13 @@ from ...functionals import (
     Functional,
 )
 from ...quantities import QUANTITIES, check_values
-from ..entries import CHOSEN, Rationals, entry, indices, rational, rational_entry, rationals, shown, vector
+from ..base import Examined, Point, Reading, Sides, Slack
+from ..entries import CHOSEN, Rationals, check_scope, entry, indices, rational, rational_entry, rationals, shown, vector
 from .rounds import SelectionRound, State
 from .runs import SelectionRun
 from .traces import Answers, PolicyTrace, Trace
 
-Point = SelectionRound | SelectionRun | PolicyTrace | Answers
+Example = SelectionRound | SelectionRun | PolicyTrace | Answers
 
 STATED = (
     "estimate_error", "least_participation", "descent_constant", "relative_error", "failure_probability",
@@ -75,24 +72,20 @@ def kind_of(functional: Functional) -> type:
 
 
 @dataclass(frozen=True)
-class SelectionInstance:
+class SelectionPoint(Point):
     """A point with rational numbers, for one claim about selection.
 
     Attributes:
-        claim: its ref.
         point: of the kind that the claim is about.
         constants: the values of ``stated``.
     """
 
-    claim: str
-    point: Point
+    point: Example
     constants: Mapping[str, Fraction]
 
     def check(self, statement: Claim) -> None:
-        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
-        if statement.functional.scope != "selection":
-            raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
-                             "allowed with such an instance is one about a selection")  # fmt: skip
+        """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
+        check_scope(statement, "selection")
         kind, names = kind_of(statement.functional), stated(statement)
         if not isinstance(self.point, kind):
             raise ValueError(f"{statement.ref}: allowed is a {kind.__name__}, not a {type(self.point).__name__}")
@@ -150,20 +143,36 @@ class SelectionInstance:
         own = {name: getattr(self.point, name) for name in ("local_lr", "global_lr")}
         return {name: chosen.get(name, value) for name, value in own.items()}
 
+    def examined(self, statement: Claim, follow: bool = True) -> Examined:
+        """The point as the claim speaks of it."""
+        return _ExaminedSelection(self, statement)
+
     def to_json(self) -> dict[str, Any]:
-        """The instance as plain data; ``parse`` reads it back."""
+        """Plain data; ``parse`` reads it back."""
         constants = {name: str(self.constants[name]) for name in QUANTITIES if name in self.constants}
-        return {"claim": self.claim, "selection": _WRITERS[type(self.point)](self.point), "constants": constants}
+        return {"selection": _WRITERS[type(self.point)](self.point), "constants": constants}
 
 
-def parse_selection(data: Mapping[str, Any], statement: Claim) -> SelectionInstance:
-    """An instance from plain data, not yet checked against bounds of sizes.
+class _ExaminedSelection(Examined):
+    def __init__(self, point: SelectionPoint, statement: Claim) -> None:
+        self.point, self.statement = point, statement
+        self.margins: dict[str, Slack] = {a.name: Fraction(0) for a in statement.assumptions}  # its own constants
+
+    def chosen(self) -> Mapping[str, Number]:
+        return self.point.steps(self.statement)
+
+    def sides(self, reading: Reading) -> Sides:
+        return Sides(*self.point.sides(self.statement, reading))
+
+
+def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
+    """A point from plain data, not yet checked against bounds of sizes.
 
     Raises:
         ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
     """
     point = _READERS[kind_of(statement.functional)](entry(data, "selection", dict))
-    return SelectionInstance(statement.ref, point, rationals(data, "constants"))
+    return SelectionPoint(point, rationals(data, "constants"))
 
 
 def _texts(values: Rationals) -> list[str]:
@@ -260,13 +269,6 @@ def _parse_answers(data: Mapping[str, Any]) -> Answers:
 _WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     SelectionRound: _round_json, SelectionRun: _run_json, PolicyTrace: _policy_json, Answers: _answers_json,
 }  # fmt: skip
-_READERS: dict[type, Callable[[Mapping[str, Any]], Point]] = {
+_READERS: dict[type, Callable[[Mapping[str, Any]], Example]] = {
     SelectionRound: _parse_round, SelectionRun: _parse_run, PolicyTrace: _parse_policy, Answers: _parse_answers,
 }  # fmt: skip
-
-
-def finite(value: Number | float) -> bool:
-    """Whether a side or a quantity is a finite number."""
-    if isinstance(value, arb):
-        return bool(value.is_finite())
-    return isinstance(value, Fraction) or math.isfinite(value)

@@ -1,15 +1,18 @@
-"""Instances of claims about estimated weights: probabilities, a cutoff and rounds, in files that anyone can replay."""
+"""Points of claims about estimated weights: probabilities, a cutoff and rounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
+from ...claims.balls import Number
 from ...claims.statement import Claim
-from ..entries import CHOSEN, entry, shown, vector
-from .exact import INTERVAL_FUNCTIONALS, Weights, chosen_cutoff
+from ..base import Examined, Point, Reading, Sides
+from ..entries import CHOSEN, check_scope, entry, shown, vector
+from .exact import CONDITION, INTERVAL_FUNCTIONALS, Weights, chosen_cutoff, exact_left, exact_spread
 
 NO_CUTOFF = "none"
 """What a file has for an infinite cutoff."""
@@ -24,25 +27,21 @@ LARGEST_WORK = 200_000
 
 
 @dataclass(frozen=True)
-class WeightsInstance:
+class WeightsPoint(Point):
     """Weights with rational probabilities, for one claim about them.
 
     Attributes:
-        claim: its ref.
         weights: what a claim says of one round is about the last one; claims about the law of an interval speak of no
             rounds, and have 1. The cutoff is infinite where the claim is to choose it.
-        cutoff_given: whether the cutoff is the instance's own, not the claim's.
+        cutoff_given: whether the cutoff is the point's own, not the claim's.
     """
 
-    claim: str
     weights: Weights
     cutoff_given: bool = True
 
     def check(self, statement: Claim) -> None:
-        """Raise ``ValueError`` unless this is an instance of the claim, with numbers in bounds."""
-        if statement.functional.scope != "weights":
-            raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
-                             "allowed with such an instance is one about weights")  # fmt: skip
+        """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
+        check_scope(statement, "weights")
         if self.cutoff_given == bool(statement.choices):
             rule = "left to the claim, which chooses it" if statement.choices else f"an integer >= 1, or {NO_CUTOFF!r}"
             raise ValueError(f"cutoff = {self._cutoff_text()!r}: allowed is {rule}")
@@ -81,11 +80,15 @@ class WeightsInstance:
         if work > LARGEST_WORK:
             raise ValueError(f"clients * (rounds + cutoff) * bits = {shown(work)}: allowed is at most {LARGEST_WORK}")
 
+    def examined(self, statement: Claim, follow: bool = True) -> Examined:
+        """The weights as the claim speaks of them."""
+        return _ExaminedWeights(self, statement)
+
     def to_json(self) -> dict[str, Any]:
-        """The instance as plain data; ``parse`` reads it back."""
+        """Plain data; ``parse`` reads it back."""
         weights = self.weights
         inner = {"probabilities": [str(p) for p in weights.probabilities], "cutoff": self._cutoff_text()}
-        return {"claim": self.claim, "weights": inner | {"rounds": weights.rounds}}
+        return {"weights": inner | {"rounds": weights.rounds}}
 
     def _cutoff_text(self) -> int | str:
         if not self.cutoff_given:
@@ -93,8 +96,8 @@ class WeightsInstance:
         return NO_CUTOFF if self.weights.cutoff == math.inf else self.weights.cutoff
 
 
-def parse_weights(data: Mapping[str, Any], statement: Claim) -> WeightsInstance:
-    """An instance from plain data, not yet checked.
+def parse(data: Mapping[str, Any], statement: Claim) -> WeightsPoint:
+    """Weights from plain data, not yet checked.
 
     Raises:
         ValueError: an entry is missing or of the wrong kind; it is named.
@@ -103,4 +106,19 @@ def parse_weights(data: Mapping[str, Any], statement: Claim) -> WeightsInstance:
     chosen = inner.get("cutoff") == CHOSEN
     cutoff = math.inf if chosen or inner.get("cutoff") == NO_CUTOFF else entry(inner, "cutoff", int)
     weights = Weights(vector(inner, "probabilities"), cutoff, entry(inner, "rounds", int))
-    return WeightsInstance(statement.ref, weights, not chosen)
+    return WeightsPoint(weights, not chosen)
+
+
+class _ExaminedWeights(Examined):
+    def __init__(self, point: WeightsPoint, statement: Claim) -> None:
+        self.statement, self.weights = statement, point.settled(statement)
+        self.values: dict[str, Number] = {name: Fraction(v) for name, v in self.weights.quantities().items()}
+
+    def chosen(self) -> dict[str, Number]:
+        return self.values
+
+    def sides(self, reading: Reading) -> Sides:
+        condition, spread = reading.get(CONDITION, ""), {}
+        if "weight_spread" in self.statement.quantities:
+            spread = {"weight_spread": exact_spread(self.weights, condition)}
+        return Sides(exact_left(self.weights, self.statement.functional, condition), self.values | spread)

@@ -2,7 +2,7 @@
 
 Each round's kind is drawn. Where a claim speaks of extremes over the run of expectations, these are found by following
 the second moments at a sample of the rounds; where it asks something of every round of every run (Theorem 5), an
-interval holds all runs in one dimension, with one curvature and without noise (``safari.exact.progress_interval``).
+interval holds all runs in one dimension, with one curvature and without noise (``enclosure.progress_interval``).
 """
 
 from __future__ import annotations
@@ -17,27 +17,38 @@ from typing import Any
 import numpy as np
 from sympy import Ge, Le
 
-from ...algorithms import safari
-from ...claims.evaluation import compiled
-from ...claims.statement import Claim
-from ...federations import Quadratic
-from ...moments.errors import initial_moments
-from ...moments.linear_rounds import second_moment_map
-from ...moments.rounds import local_maps, observable_weights
-from ...moments.timeline import advance, timeline
-from ...quantities import (
+from ..algorithms import Safari, safari
+from ..claims.evaluation import compiled
+from ..claims.statement import Claim
+from ..federations import Federation, Quadratic
+from ..moments.errors import initial_moments
+from ..moments.linear_rounds import second_moment_map
+from ..moments.rounds import local_maps, observable_weights
+from ..moments.timeline import advance, timeline
+from ..participation import Fixed, IndexBeta
+from ..quantities import (
     CLIENT_ROUND_QUANTITIES,
     ROUND_QUANTITIES,
     RUN_QUANTITIES,
     SERVER_RUN_QUANTITIES,
 )
-from ...setting import Setting
-from ..candidates import MOST_CLIENTS, Candidate, Demands, draw, perturb
-from ..found import LATE, Found, worst
-from ..runs import CHOICE_HORIZONS, DIVERGING_STEP, HORIZONS, Runs, limit_of
-from ..stated import is_about_one_round
-from .exact import GRADIENTS, PROGRESS, PSEUDOGRADIENTS
-from .instance import STEPS
+from ..setting import Setting
+from .candidates import MOST_CLIENTS, Candidate, Demands, draw, limit_of, perturb
+from .enclosure import GRADIENTS, PROGRESS, PSEUDOGRADIENTS
+from .entries import is_about_one_round
+from .found import LATE, Found, worst
+from .rounding import short
+from .run import RunPoint
+from .run_parts import CLIENT, SERVER
+from .runs import CHOICE_HORIZONS, DIVERGING_STEP, HORIZONS, Runs
+
+STEPS = ("local_lr", "server_lr")
+
+SHARES = "exact shares"
+"""The reading of kinds of rounds under which so many are the clients', in whatever order."""
+
+LONGEST_CYCLE = 100
+"""Rounds after which the order of kinds of a rounded run repeats, at most."""
 
 PROVABLE = 10**5
 """Rounds of runs whose extremes are asked for, at most: a proof follows every round, in seconds up to here."""
@@ -77,7 +88,7 @@ class ServerCandidate:
         return replace(plain, federation=federation, algorithm=algorithm)
 
 
-class SafariRuns(Runs):
+class ServerRuns(Runs):
     """The settings on which a claim about SAFARI's runs or single rounds is searched.
 
     Readings: a round's kind is drawn, and which iterates and local gradients count is read literally. What the literal
@@ -128,6 +139,46 @@ class SafariRuns(Runs):
         if not self.asked & {*PROGRESS}:
             return candidate
         return replace(candidate, base=replace(candidate.base, dimension=1), server_noise=0.0)
+
+    def _rounded(self, found: Found, digits: int, members: Fixed, share: Fraction) -> RunPoint:
+        """Where the probability of client rounds is a short fraction and the claim may mean exact shares, with an order
+        that has as many of them."""
+        point = super()._rounded(found, digits, members, share)
+        shares = any(reading.get("kinds of rounds") == SHARES for reading in self.statement.readings())
+        cycle = spread(point.setting.algorithm.share) if shares else ()
+        length = point.rounds
+        if cycle and length > len(cycle):
+            length -= length % len(cycle)
+        return replace(point, rounds=length, order=cycle if length % max(1, len(cycle)) == 0 else ())
+
+    def _rounded_rule(self, algorithm: Safari, digits: int) -> dict[str, Any]:
+        return {"client_round_probability": min(Fraction(1), short(algorithm.client_round_probability, digits))}
+
+    def family_member(self, rng: np.random.Generator) -> None:
+        """None is known."""
+
+    repairable = False
+
+    def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
+        """SAFARI with q = 1/2 and both step sizes at half of the claim's caps; client rounds follow the index-weighted
+        Beta(1, 10) law.
+
+        Raises:
+            ValueError: the claim caps a step size not at all.
+        """
+
+        def setting(**steps: float) -> Setting:
+            algorithm = safari(client_round_probability="1/2", local_steps=local_steps, **steps)
+            return Setting(federation, algorithm, IndexBeta(arbitrary_cohort))
+
+        needed = [name for name in self.statement.quantities if name not in (*STEPS, "rounds")]
+        known = setting(local_lr=1.0, server_lr=1.0).quantities(needed=needed)
+        values = {name: constant.value for name, constant in known.items()}
+        caps = {name: limit_of(self.statement, name, Le, values) for name in STEPS}
+        for name, cap in caps.items():
+            if cap is None:
+                raise ValueError(f"{name}: {self.statement.ref} has no cap on it; allowed is a claim that caps both")
+        return setting(**{name: cap / 2 for name, cap in caps.items()})
 
     def readings(self, found: Found) -> tuple[str, ...]:
         """Under which readings of the hypotheses they all hold; the literal one is among them."""
@@ -264,7 +315,7 @@ def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
 
 
 def progress_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
-    """The ends of the interval of ``safari.exact.progress_interval``, in floats; ``None`` where it does not hold."""
+    """The ends of the interval of ``enclosure.progress_interval``, in floats; ``None`` where it does not hold."""
     fed, algorithm = setting.federation, setting.algorithm
     if fed.dimension > 1 or not fed.has_common_hessian or max(fed.gradient_noise, fed.server_noise) > 0:
         return None
@@ -284,3 +335,16 @@ def progress_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
                 for at in (lowest, np.full(len(last), max(y, c)))]  # fmt: skip
     smallest = np.maximum(ends[0], -1e300)
     return dict(zip(PROGRESS, (smallest, ends[1]), strict=True))
+
+
+def spread(q: Fraction) -> tuple[str, ...]:
+    """An order with a share q of client rounds, evenly spread, the server first; empty where its cycle is too long.
+
+    >>> spread(Fraction(2, 5))
+    ('server', 'server', 'client', 'server', 'client')
+    """
+    length = q.denominator
+    if length > LONGEST_CYCLE:
+        return ()
+    clients = [q * (r + 1) // 1 - q * r // 1 for r in range(length)]
+    return tuple(CLIENT if one else SERVER for one in clients)

@@ -21,8 +21,8 @@ import sympy
 
 from ...claims.statement import Claim
 from ...quantities import symbol
-from ...subjects.fedau.quantities import chooses_cutoff
-from ...subjects.fedau.sides import ON_THE_RUN
+from .quantities import chooses_cutoff
+from .sides import ON_THE_RUN
 
 PEAK = "peak_weight_error"
 

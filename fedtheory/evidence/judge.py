@@ -1,0 +1,229 @@
+"""Does an instance refute a claim? Decided in rational and ball arithmetic, reading by reading."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+from flint import arb
+
+from .. import __version__
+from ..claims.balls import (
+    Number,
+    ball,
+    decimal,
+    evaluate_in_balls,
+    evaluate_or_limit,
+    lower_bound_over_box,
+    working_precision,
+)
+from ..claims.statement import Claim, slack_of
+from ..claims.undecided import Undecided
+from ..papers import claim
+from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
+from ..subjects import subject_of
+from ..subjects.base import Box, Instance, Reading, Sides, Slack, finite, known
+from ..subjects.entries import entry, shown
+
+SCHEMA = 1
+
+
+def parse(data: Mapping[str, Any], statement: Claim | None = None) -> Instance:
+    """An instance from plain data: of the claim that the data name, or of ``statement``, whose ref they must name. All
+    numbers are integers or strings of rationals ("1/100"); they are parsed, never evaluated.
+
+    Raises:
+        ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"an instance is a {type(data).__name__}: allowed is an object")
+    ref = entry(data, "claim", str)
+    if len(ref) > 100:
+        raise ValueError(f"claim = {shown(ref)}: allowed is a ref such as 'fast.thm1@main'")
+    if statement is None:
+        statement = claim(ref)
+    elif ref != statement.ref:
+        raise ValueError(f"claim = {shown(ref)}: allowed is {statement.ref!r}")
+    instance = Instance(statement.ref, subject_of(statement).parse(data, statement))
+    instance.point.check(statement)
+    return instance
+
+
+@dataclass(frozen=True)
+class ReadingJudgement:
+    """An instance under one reading of the claim.
+
+    Attributes:
+        reading: option by ambiguity.
+        slack: by hypothesis or assumption, a proven lower bound, >= 0; ``None`` where it is not shown to hold.
+        left, right: enclosures of the two sides; not finite where the instance has no such run.
+        ratio: left / right. Terms that can be negative count on the other side: with left and terms split into
+            positive and negative parts, (left^+ + sum of term^-) / (sum of term^+ + left^-).
+        undecided: why a side or a run quantity could not be enclosed, or "".
+        note: how run quantities were enclosed, where that is not the usual way, or "".
+    """
+
+    reading: Reading
+    slack: dict[str, Slack]
+    left: arb
+    right: arb
+    ratio: arb
+    undecided: str = ""
+    note: str = ""
+
+    @property
+    def failing(self) -> list[str]:
+        """Hypotheses that are not shown to hold."""
+        return [name for name, slack in self.slack.items() if slack is None]
+
+    @property
+    def refutes(self) -> bool:
+        """Every hypothesis holds and left > right, both proven."""
+        return not self.failing and bool(self.left > self.right)
+
+    def to_json(self) -> dict[str, Any]:
+        remarks = {"undecided": self.undecided, "note": self.note}
+        return {
+            "reading": self.reading,
+            "slack": {name: None if slack is None else decimal(slack) for name, slack in self.slack.items()},
+            "left": decimal(self.left),
+            "right": decimal(self.right),
+            "ratio": decimal(self.ratio),
+            "refutes": self.refutes,
+        } | {key: text for key, text in remarks.items() if text}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An instance under every reading of its claim, the literal reading first.
+
+    Attributes:
+        chosen: the values of what the claim chooses, at the instance.
+    """
+
+    instance: Instance
+    readings: tuple[ReadingJudgement, ...]
+    statement: Claim
+    chosen: Mapping[str, Number]
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the claim falls under EVERY reading (charity). Only such a judgement makes a verdict ``refuted``;
+        one that falls under some readings is still an instance worth a file, which says ``"refutes": false``."""
+        return all(reading.refutes for reading in self.readings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The instance's file: what it is, every printed hypothesis with its slack, the readings tried."""
+        statement, literal_json = self.statement, self.readings[0].to_json()
+        conditions = [(a.name, f"{a.quantity} as the {self.instance.point.bearer} has it", a.source)
+                      for a in statement.assumptions]  # fmt: skip
+        conditions += [(h.name, str(h.relation), h.source) for h in statement.hypotheses]
+        chosen = [{"name": name, "statement": str(choice), "value": decimal(self.chosen[name])}
+                  for name, choice in statement.choices.items()]  # fmt: skip
+        return {
+            "schema": SCHEMA,
+            "fedtheory": __version__,
+            **self.instance.to_json(),
+            "functional": statement.functional.meaning,
+            **({"chosen": chosen} if statement.choices else {}),
+            "hypotheses": [
+                {"name": name, "statement": text, "source": source, "slack": literal_json["slack"][name]}
+                for name, text, source in conditions
+            ],
+            **{key: literal_json[key] for key in ("left", "right", "ratio")},
+            "refutes": self.refutes,
+            "readings": [reading.to_json() for reading in self.readings],
+        }
+
+
+def judge(instance: Instance, follow: bool = True, statement: Claim | None = None) -> Judgement:
+    """The instance under every reading of its claim, or of ``statement`` instead: someone's own claim, or a changed
+    copy of one.
+
+    Unless ``follow``, deterministic runs are enclosed without following them round by round: quicker, and proves no
+    more.
+
+    Raises:
+        ValueError: it is no instance of the claim, or the claim uses what such an instance does not have.
+    """
+    statement = claim(instance.claim) if statement is None else statement
+    instance.point.check(statement)
+    with working_precision():
+        examined = instance.point.examined(statement, follow)
+        chosen = examined.chosen() if statement.choices else {}
+        slacks = _Slacks(statement)
+        readings = []
+        for reading in statement.readings():
+            try:
+                sides: Sides | Undecided = examined.sides(reading)
+            except Undecided as reason:
+                sides = reason
+            readings.append(_judged(statement, reading, dict(examined.margins), sides, slacks))
+        return Judgement(instance, tuple(readings), statement, chosen)
+
+
+def _judged(
+    statement: Claim, reading: Reading, slack: dict[str, Slack], sides: Sides | Undecided, slacks: _Slacks
+) -> ReadingJudgement:
+    if isinstance(sides, Undecided):
+        none = dict.fromkeys([h.name for h in statement.hypotheses])
+        return ReadingJudgement(reading, slack | none, arb("nan"), arb("nan"), arb("nan"), str(sides))
+    undecided = ""
+    for hypothesis in statement.hypotheses:
+        try:
+            slack[hypothesis.name] = slacks.of(hypothesis.under(reading).relation, sides)
+        except Undecided as reason:
+            slack[hypothesis.name], undecided = None, str(reason)
+    left = ball(sides.left) if finite(sides.left) else arb("inf")
+    used = {s.name for term in statement.terms for s in term.expression.free_symbols}
+    if not all(finite(sides.values[name]) for name in used & sides.values.keys()):
+        return ReadingJudgement(reading, slack, left, arb("inf"), arb("nan"), "the right side is infinite")
+    return ReadingJudgement(reading, slack, left, *_right_and_ratio(statement, sides, left), undecided, sides.note)
+
+
+def _right_and_ratio(statement: Claim, sides: Sides, left: arb) -> tuple[arb, arb]:
+    terms = [evaluate_in_balls(known(term.expression, sides.values), sides.values) for term in statement.terms]
+    zero = arb(0)
+    above = left.max(zero) + sum(((-term).max(zero) for term in terms), zero)
+    below = (-left).max(zero) + sum((term.max(zero) for term in terms), zero)
+    ratio = above / below
+    if below == 0:
+        ratio = zero if above == 0 else arb("inf")
+    return sum(terms, zero), ratio
+
+
+class _Slacks:
+    """Proven lower bounds >= 0 of slacks; what readings share is bounded once."""
+
+    def __init__(self, statement: Claim) -> None:
+        self.of_runs = [name for name in (*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES) if name in statement.quantities]
+        self.known: list[tuple[Any, Mapping[str, Any], Callable[[], list[Box]], Slack]] = []
+
+    def of(self, relation: sympy.core.relational.Relational, sides: Sides) -> Slack:
+        """The slack of a relation, ``None`` if no lower bound is shown; may raise ``Undecided``."""
+        for other, values, boxes, slack in self.known:
+            if relation == other and values is sides.values and boxes is sides.boxes:
+                return slack
+        slack = self._bounded(slack_of(relation), sides)
+        self.known.append((relation, sides.values, sides.boxes, slack))
+        return slack
+
+    def _bounded(self, expression: sympy.Expr, sides: Sides) -> Slack:
+        values, used = sides.values, {s.name for s in expression.free_symbols}
+        names = [name for name in self.of_runs if name in used]
+        if not names:
+            slack = evaluate_or_limit(known(expression, values), values)
+            return slack if slack >= 0 else None
+        # Numbers that are known combine before balls blur them.
+        exact = {s: values[s.name] for s in expression.free_symbols if isinstance(values.get(s.name), Fraction)}
+        rest = expression.xreplace({s: sympy.Rational(v.numerator, v.denominator) for s, v in exact.items()})
+
+        def slack_at(point: Sequence[arb]) -> arb:
+            return ball(evaluate_or_limit(rest, {**values, **dict(zip(names, point, strict=True))}))
+
+        bounds = [lower_bound_over_box(slack_at, [box[name] for name in names]) for box in sides.boxes()]
+        return None if any(b is None for b in bounds) else functools.reduce(lambda a, b: a.min(b), bounds)

@@ -1,0 +1,99 @@
+"""From a lead to an instance with short numbers that refutes a claim under every reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..claims.statement import Claim
+from ..papers import claim as find_claim
+from ..subjects import subject_of
+from ..subjects.base import Instance, Space
+from ..subjects.found import Found
+from .judge import Judgement, judge
+from .search import SearchReport, search
+
+MARGIN = 2
+"""A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""
+
+DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
+"""Significant digits to which the numbers of a find are rounded, the fewest that do."""
+
+
+def refute(
+    statement: Claim | str, seed: int = 0, progress: Callable[[int, int], None] | None = None
+) -> Judgement | SearchReport:
+    """Search for a counterexample; a judgement that refutes the claim under every reading, or what was searched.
+
+    >>> import fedtheory as ft
+    >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
+    True
+    """
+    statement = find_claim(statement) if isinstance(statement, str) else statement
+    report = search(statement, seed=seed, progress=progress)
+    if report.lead is None:
+        return report
+    return charitable_instance(statement, seed=seed) or refuting_point(statement, report.lead) or report
+
+
+def refuting_point(statement: Claim, found: Found) -> Judgement | None:
+    """What a search found, with the shortest numbers under which the claim falls under every reading, judged;
+    ``None`` if none do, or if no exact point is near it.
+
+    The claim need not be a registered one. Constants are those of the rounded federation or function.
+    """
+    space = subject_of(statement).space(statement)
+    for digits in DIGITS:
+        for point in space.rounded(found, digits):
+            instance = Instance(statement.ref, point)
+            try:
+                judgement = judge(instance, follow=False, statement=statement)
+            except ValueError:  # rounding left no instance of the claim
+                continue
+            if judgement.refutes:
+                return judge(instance, statement=statement)
+    return None
+
+
+def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps: int = 50) -> Judgement | None:
+    """An instance of the family that the claim's space knows, refuting the claim under every reading, with numbers as
+    short as they go; ``None`` if there is no family, or hill climbing from so many ``starts`` did not find one.
+
+    The score climbed is the number of readings under which the claim falls, then left / right.
+    """
+    space, rng = subject_of(statement).space(statement), np.random.default_rng(seed)
+    for _ in range(starts):
+        point = space.family_member(rng)
+        if point is None:
+            return None
+        best = judge(Instance(statement.ref, point), follow=False, statement=statement)
+        for _ in range(steps):
+            if best.refutes:
+                return shrunk(best)
+            best = max(best, _neighbour(best, space, rng), key=_score)
+    return None
+
+
+def _neighbour(judgement: Judgement, space: Space, rng: np.random.Generator) -> Judgement:
+    instance = Instance(judgement.instance.claim, space.neighbour(judgement.instance.point, rng))
+    return judge(instance, follow=False, statement=judgement.statement)
+
+
+def _score(judgement: Judgement) -> tuple[int, float]:
+    ratio = float(judgement.readings[0].left / judgement.readings[0].right)
+    return sum(reading.refutes for reading in judgement.readings), ratio
+
+
+def shrunk(judgement: Judgement) -> Judgement:
+    """Shorter numbers, one change at a time, as long as every reading still falls by ``MARGIN``."""
+    current, changed = judgement, True
+    while changed:
+        changed = False
+        for point in current.instance.point.shorter():
+            instance = Instance(current.instance.claim, point)
+            attempt = judge(instance, follow=False, statement=current.statement)
+            if attempt.refutes and all(r.left > MARGIN * r.right for r in attempt.readings):
+                current, changed = attempt, True
+                break
+    return judge(current.instance, statement=current.statement)

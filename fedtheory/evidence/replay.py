@@ -1,0 +1,52 @@
+"""Recorded instances, judged afresh: does a file say what its numbers say?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..claims.balls import decimal
+from ..claims.statement import Claim
+from ..subjects.entries import shown
+from .judge import SCHEMA, Judgement, judge, parse
+
+
+class ReplayError(ValueError):
+    """A recorded instance does not say what its numbers say."""
+
+
+def replay(data: dict[str, Any], statement: Claim | None = None) -> Judgement:
+    """Judge a recorded instance afresh, of its claim or of ``statement`` instead, and compare everything that the file
+    states. It may fall under some readings only: its ``refutes`` says whether it falls under all.
+
+    Raises:
+        ReplayError: under every reading a hypothesis fails or the bound is not exceeded (it is said how under the
+            literal one), or a recorded number is not the recomputed one.
+        ValueError: the file is not an instance.
+    """
+    if type(data.get("schema")) is not int or data["schema"] != SCHEMA:
+        raise ValueError(f"schema = {shown(data.get('schema'))}: allowed is {SCHEMA}")
+    judgement = judge(parse(data, statement), statement=statement)
+    ref, literal = judgement.instance.claim, judgement.readings[0]
+    if not any(reading.refutes for reading in judgement.readings):
+        if literal.failing:
+            raise ReplayError(f"{ref}: the hypothesis {literal.failing[0]} does not hold")
+        sides = f"left {decimal(literal.left)}, right {decimal(literal.right)}"
+        raise ReplayError(f"{ref}: the bound is not exceeded: {sides}")
+    recomputed = judgement.to_json()
+    for key, value in recomputed.items():
+        if key != "fedtheory" and not _same(data.get(key), value):
+            recorded = shown(data.get(key))
+            raise ReplayError(f"{ref}: the file says {key} = {recorded}, recomputed is {shown(value)}")
+    for key in data:
+        if key not in recomputed:
+            raise ReplayError(f"{ref}: the file says {shown(key)}, which no instance has")
+    return judgement
+
+
+def _same(recorded: Any, value: Any) -> bool:
+    """Whether two pieces of plain data are the same: compared as text, since 1, 1.0 and True are equal to Python."""
+    try:
+        return json.dumps(recorded) == json.dumps(value)
+    except (RecursionError, TypeError, ValueError):  # too deep, or no plain data
+        return False

@@ -1,0 +1,85 @@
+"""The instances by which FAST's statements fall: a few clients on the line, with short numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from ...algorithms import fast
+from ...claims.statement import Claim
+from ...subjects.base import Point
+from ...subjects.entries import stated_constants
+from ...subjects.run import RunPoint, run_point
+from ...subjects.values import ValuesPoint
+
+ONE = Fraction(1)
+
+
+def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, cohort: int = 1) -> RunPoint:
+    """Clients at u, -u, 1, -1 with u = 9/20, of which the first takes part in every arbitrary round.
+
+    Here K = L = sigma_G = 1 and x* = 0. Theorem 1 asks of q = 1/2 to be at least N / (N + G_1 - 2 eta G_3) with
+    N = 2 - (1 - 2 eta) G_2. As eta goes to 0, on every run that has rounds of both kinds:
+
+    - A run stays between -1 and 19/10, where its start is, since rounds pull to points of [-1, 1]; so G_2 is at most
+      (1 + u)^2 = (19/10 - u)^2 = 2.1025, and N lies between -0.1025 and 2.
+    - If round 0 is a snapshot, then G_1 >= (19/10)^2 = 3.61, and N / (N + G_1) <= 2 / 5.61 < 1/2.
+    - If it is arbitrary, then G_2 = 2.1025 and N < 0; the first snapshot is between 19/10 and u, so G_1 >= u^2 and
+      N + G_1 >= 2 + u^2 - (1 + u)^2 = 1 - 2 u > 0. The quotient is negative.
+
+    In both cases N + G_1 > 0, so the form before dividing holds too. Yet snapshots pull to 0 on average and arbitrary
+    rounds to u, half of the time each: E x ends at u / 2, and E|grad F|^2 >= (E x)^2 at u^2 / 4 = 0.0506. The bound is
+    4 * 1.805 / (R eta) + 90 eta^2, which is 0.0167 for eta = 1/200 and R = 10^5. With a corollary's step, a constant
+    over sqrt(R), it fades like 1 / sqrt(R) while the left side stays: no constant in place of the O(.) helps.
+    """
+    u = Fraction(9, 20)
+    algorithm = replace(fast(cohort=cohort, local_lr=1, snapshot_period=2), local_lr=local_lr)
+    constants = {name: Fraction(int(name != "gradient_noise")) for name in stated_constants(claim)}
+    return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [Fraction(19, 10)], algorithm, [0], rounds, constants)
+
+
+def flat_and_noisy(claim: Claim, strong_convexity: Fraction = Fraction(1, 1000)) -> RunPoint:
+    """One client with F(x) = strong_convexity x^2 / 2 and gradient noise 1, in 1 / strong_convexity rounds.
+
+    Corollary 3 chooses local_lr = l / (mu R) with l = log(|x_0|^2 mu R / (2 / mu)) = log(1 / (2 mu)), below the cap
+    1 / (20 mu) for mu <= 1/1000. One client's iterates are an autoregression, so that the noise alone keeps
+    E|x_R - x*|^2 near eta / (2 mu) = l / (2 mu^2 R). The bound is 2 (1 + l) / (mu R) and exp(-R / 20) |x_0|^2: the
+    ratio grows like 1 / (4 mu). The dissimilarity is 0, where the q-condition asks for q >= -infinity as long as
+    16 mu eta < 1.
+    """
+    mu = strong_convexity
+    values = {"smoothness": mu, "strong_convexity": mu, "gradient_noise": ONE, "dissimilarity": Fraction(0)}
+    constants = {name: values[name] for name in stated_constants(claim)}
+    algorithm = replace(fast(cohort=1, local_lr=1, snapshot_period=1), local_lr=None)
+    return run_point([[mu]], [[0]], [1 / mu], algorithm, [0], int(1 / mu), constants)
+
+
+def identical_clients(claim: Claim) -> ValuesPoint:
+    """What two rounds of identical clients F_i(x) = x^2 / 2 from x_0 = 1 show, the first arbitrary, the second a
+    snapshot, with local_lr = 1/10: G_2 = x_0^2 and G_1 = G_3 = x_1^2 = (9/10)^2.
+
+    With G_3 = G_1 and z = L K eta the bound on q is -(1 - 2z) G_2 / ((1 - 2z) (G_1 - G_2)) = G_2 / (G_2 - G_1) > 1,
+    here 100/19, although the remark has it at most 0.
+    """
+    later = Fraction(81, 100)
+    values: dict[str, Any] = dict.fromkeys(("cohort", "arbitrary_cohort", "local_steps", "smoothness"), ONE)
+    values |= {"local_lr": Fraction(1, 10), "snapshot_probability": Fraction(1, 2)}
+    values |= {"peak_full_pseudogradient": later, "peak_cohort_pseudogradient": later}
+    return ValuesPoint(values | {"peak_arbitrary_pseudogradient": ONE})
+
+
+def _theorem_1(claim: Claim) -> RunPoint:
+    return biased_quartet(claim, 10**5, Fraction(1, 200), cohort=4)
+
+
+CONSTRUCTIONS: dict[str, Callable[[Claim], Point]] = {
+    "fast.thm1@main": _theorem_1,
+    "fast.thm1@appendix": _theorem_1,
+    "fast.cor1@main": lambda claim: biased_quartet(claim, 10**10),
+    "fast.cor1@appendix": lambda claim: biased_quartet(claim, 10**10),
+    "fast.cor2@main": lambda claim: biased_quartet(claim, 10**12),
+    "fast.rem2.a@main": identical_clients,
+    "fast.cor3@main": flat_and_noisy,
+}

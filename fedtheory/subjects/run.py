@@ -1,0 +1,337 @@
+"""Points of claims about runs and single rounds of FAST and SAFARI: a setting with rational numbers, and rounds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from ..algorithms import Algorithm, Fast
+from ..claims.balls import Ball, Number, ball
+from ..claims.statement import Claim
+from ..federations import Quadratic
+from ..functionals import AVERAGES, SQUARED_GRADIENT
+from ..moments.one_round import one_round
+from ..participation import Fixed
+from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
+from ..setting import Setting
+from . import run_algorithm
+from .base import Examined, Point, Reading, Sides, assumption_margins, chosen_step
+from .enclosure import FOLLOWED, Way, left_side, run_boxes
+from .entries import (
+    Rationals,
+    by_vocabulary,
+    check_chosen,
+    check_constants,
+    check_counts,
+    check_kind,
+    check_one_round,
+    check_scope,
+    check_size,
+    entry,
+    indices,
+    is_about_one_round,
+    matrix,
+    rationals,
+    stated_constants,
+    texts,
+    vector,
+)
+from .run_parts import PARTS, FastPart, SafariPart, steps_of
+
+
+@dataclass(frozen=True, eq=False)
+class RunPoint(Point):
+    """A setting with rational numbers, fixed participants and diagonal Hessians, for one claim. Two are equal where
+    their files are.
+
+    Attributes:
+        setting: a step size ``None`` is the one that the claim chooses; the federation has the noises that are stated.
+        rounds: R.
+        constants: the values of ``stated_constants``.
+        order: see ``SafariPart``.
+    """
+
+    setting: Setting
+    rounds: int
+    constants: Mapping[str, Fraction]
+    order: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RunPoint) and self.to_json() == other.to_json()
+
+    __hash__ = None
+
+    @property
+    def part(self) -> FastPart | SafariPart:
+        """Of its algorithm."""
+        return next(part for part in PARTS.values() if isinstance(self.setting.algorithm, part.algorithm))
+
+    def check(self, claim: Claim) -> None:
+        """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
+        check_scope(claim, "run", "round")
+        fed, algorithm = self.setting.federation, self.setting.algorithm
+        if run_algorithm(claim) != self.part.kind:
+            raise ValueError(f"{claim.ref} is not about {self.part.kind}: allowed is another algorithm")
+        check_constants(claim, self.constants)
+        steps = steps_of(algorithm)
+        unknown = sorted(set(claim.choices) - set(steps))
+        if unknown:
+            raise ValueError(f"{claim.ref} chooses {unknown[0]}: allowed is {' and '.join(steps)}")
+        check_chosen(claim, **steps)
+        check_counts(local_steps=algorithm.local_steps, rounds=self.rounds)
+        if claim.functional.scope == "round" and self.rounds != 1:
+            raise ValueError(f"rounds = {self.rounds}: allowed is 1, the claim is about one round")
+        self.part.check(self)
+        check_size("clients", fed.clients)
+        check_size("dimension", fed.dimension)
+        if is_about_one_round(claim):
+            numbers = [*fed.exact_hessians.ravel(), *fed.exact_centres.ravel(), *self.setting.exact_start]
+            numbers += [step for step in steps.values() if isinstance(step, Fraction)]
+            check_one_round(numbers, fed.clients * fed.dimension * algorithm.local_steps)
+
+    def examined(self, claim: Claim, follow: bool = True) -> Examined:
+        """The point as the claim speaks of it."""
+        return _ExaminedRun(self, claim, follow)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; ``parse`` reads it back."""
+        fed, algorithm = self.setting.federation, self.setting.algorithm
+        return {
+            "federation": {
+                "kind": "quadratic",
+                "hessians": [texts(row) for row in diagonals(fed)],
+                "centres": [texts(row) for row in fed.exact_centres],
+            },
+            "algorithm": {"kind": self.part.kind, **self.part.write(algorithm, self.order)},
+            "participation": {"kind": "fixed", "members": list(self.setting.participation.members)},
+            "start": texts(self.setting.exact_start),
+            "rounds": self.rounds,
+            "constants": by_vocabulary(self.constants),
+        }
+
+    def quantities(self, claim: Claim) -> dict[str, Number]:
+        """Every quantity that the point fixes, with the step sizes that the claim chooses; exact, but for lengths that
+        are square roots and for steps that are irrational."""
+        fed, algorithm = self.setting.federation, self.setting.algorithm
+        shift = self.setting.exact_start - fed.exact_optimum
+        values = {
+            **self.true_constants(),
+            **self.constants,
+            "initial_gap": shift @ (fed.exact_hessians.sum(0) / Fraction(fed.clients)) @ shift / 2,
+            "initial_distance": ball(shift @ shift).sqrt(),
+            "clients": Fraction(fed.clients),
+            "arbitrary_cohort": Fraction(self.setting.participation.cohort),
+            "local_steps": Fraction(algorithm.local_steps),
+            "rounds": Fraction(self.rounds),
+            **self.part.quantities(algorithm),
+            **{name: step for name, step in steps_of(algorithm).items() if step is not None},
+        }
+        for name in claim.choices:
+            values[name] = chosen_step(claim, name, values)
+        return values
+
+    def true_constants(self, squared: bool = False) -> dict[str, Number]:
+        """The federation's constants; ``squared``: its lengths squared, which makes them rational. Without a common
+        Hessian there is no dissimilarity."""
+        fed = self.setting.federation
+        eigenvalues = [v for row in diagonals(fed) for v in row]
+        constants = {
+            "smoothness": max(eigenvalues), "strong_convexity": min(eigenvalues),
+            "gradient_noise": fed.exact_gradient_noise, "server_noise": fed.exact_server_noise,
+        }  # fmt: skip
+        if fed.has_common_hessian:
+            square = fed.exact_squared_dissimilarity
+            constants["dissimilarity"] = square if squared else ball(square).sqrt()
+        return constants
+
+    def shorter(self) -> Iterator[RunPoint]:
+        """Fewer rounds; rounder step sizes, starts and minimisers. Minimisers that are equal up to their signs move
+        together, and stay apart from others."""
+        setting, algorithm = self.setting, self.setting.algorithm
+        if self.rounds > 10:
+            yield replace(self, rounds=self.rounds // 10)
+        for name, step in steps_of(algorithm).items():
+            for denominator in (10, 20, 50, 100, 200, 500, 1000) if step is not None else ():
+                if len(str(denominator).rstrip("0")) < len(str(step.denominator).rstrip("0")):
+                    rounder = replace(algorithm, **{name: Fraction(1, denominator)})
+                    yield replace(self, setting=replace(setting, algorithm=rounder))
+        start, centres = setting.exact_start, setting.federation.exact_centres
+        sizes = sorted({abs(v) for v in centres.ravel()})
+        for denominator in (1, 2, 4, 5, 10):
+            for i, value in enumerate(start):
+                short = Fraction(round(value * denominator), denominator)
+                if short.denominator < value.denominator:
+                    yield replace(self, setting=replace(setting, start=[*start[:i], short, *start[i + 1 :]]))
+            for size in sizes:
+                short = Fraction(round(size * denominator), denominator)
+                if short not in (0, *sizes) and short.denominator < size.denominator:
+                    moved = [[v if abs(v) != size else short if v > 0 else -short for v in row] for row in centres]
+                    yield self.with_centres(moved)
+
+    def with_centres(self, centres: Sequence) -> RunPoint:
+        """The same with other minimisers."""
+        return replace(self, setting=replace(self.setting, federation=_federation(
+            diagonals(self.setting.federation), centres, self.constants
+        )))  # fmt: skip
+
+
+def diagonals(fed: Quadratic) -> list[Rationals]:
+    """(M, D), of the Hessians."""
+    return [tuple(hessian.diagonal()) for hessian in fed.exact_hessians]
+
+
+def _federation(hessians: Sequence, centres: Sequence, constants: Mapping[str, Fraction]) -> Quadratic:
+    """With the noises that are stated."""
+    noises = {name: constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise")}
+    return Quadratic(hessians, centres, **noises)
+
+
+def parse(data: Mapping[str, Any], claim: Claim) -> RunPoint:
+    """A run of the claim's algorithm from plain data, not yet checked."""
+    kind = run_algorithm(claim)
+    federation, algorithm, participation = (
+        entry(data, key, dict) for key in ("federation", "algorithm", "participation")
+    )
+    for part, wanted in ((federation, "quadratic"), (algorithm, kind), (participation, "fixed")):
+        check_kind(part, wanted)
+    made, order = PARTS[kind].read(algorithm, claim)
+    hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
+    return run_point(hessians, centres, start, made, indices(participation, "members"), entry(data, "rounds", int),
+                     rationals(data, "constants"), order)  # fmt: skip
+
+
+def run_point(
+    hessians: Sequence, centres: Sequence, start: Sequence, algorithm: Algorithm, members: Sequence[int], rounds: int,
+    constants: Mapping[str, Fraction], order: tuple[str, ...] = (),
+) -> RunPoint:  # fmt: skip
+    """The runs on quadratic clients with these diagonals and minimisers, from a start (D,), where the same clients
+    take part whenever the algorithm does not draw them.
+
+    Raises:
+        ValueError: shapes that do not match, or numbers out of bounds.
+    """
+    check_size("clients", len(centres))
+    check_size("dimension", len(start))
+    setting = Setting(_federation(hessians, centres, constants), algorithm, Fixed(members), start=list(start))
+    return RunPoint(setting, rounds, constants, order)
+
+
+def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:
+    """The point of a setting whose numbers a file can hold; ``given`` are values of ``entries.FREE``.
+
+    Raises:
+        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the claim's
+            algorithm with a fixed set and without replacement; it is said which.
+    """
+    fed, algorithm, participation = setting.federation, setting.algorithm, setting.participation
+    wanted = PARTS[run_algorithm(claim)].algorithm
+    if not isinstance(algorithm, wanted):
+        raise ValueError(f"algorithm is {type(algorithm).__name__}: allowed is {wanted.__name__}")
+    if not isinstance(fed, Quadratic):
+        raise ValueError(f"federation is {type(fed).__name__}: allowed is Quadratic")
+    if any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
+        raise ValueError("federation has Hessians that are not diagonal")
+    if not isinstance(participation, Fixed):
+        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed")
+    if isinstance(algorithm, Fast) and (algorithm.replacement or algorithm.adaptive):
+        raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
+    constants = constants_of(fed, stated_constants(claim), given)
+    open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
+    return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, replace(algorithm, **open_steps),
+                     participation.members, rounds, constants)  # fmt: skip
+
+
+def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The federation's constants of these names; ``given`` ones take precedence.
+
+    Raises:
+        ValueError: one is neither given nor the federation's.
+    """
+    known = {
+        "smoothness": lambda: fed.exact_hessians.max(),
+        "strong_convexity": lambda: min(min(row) for row in diagonals(fed)),
+        "gradient_noise": lambda: fed.exact_gradient_noise,
+        "server_noise": lambda: fed.exact_server_noise,
+        "dissimilarity": lambda: root_above(fed.exact_squared_dissimilarity),
+    }
+    missing = [name for name in names if name not in known and name not in given]
+    if missing:
+        raise ValueError(f"{missing[0]} is not in a setting: give it")
+    return {name: given[name] if name in given else known[name]() for name in names}
+
+
+def root_above(square: Fraction) -> Fraction:
+    """The square root where it is rational, else a rational just above it.
+
+    >>> root_above(Fraction(9, 4)), float(root_above(Fraction(2)))
+    (Fraction(3, 2), 1.414213562374)
+    """
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if root**2 == square:
+        return root
+    scale = 10**12
+    return Fraction(math.isqrt(square.numerator * scale**2 // square.denominator) + 1, scale)
+
+
+# Both sides -----------------------------------------------------------------------------------------------------------
+
+
+class _ExaminedRun(Examined):
+    def __init__(self, point: RunPoint, claim: Claim, follow: bool) -> None:
+        self.point, self.claim, self.follow = point, claim, follow
+        self.values = point.quantities(claim)
+        steps = {name: self.values[name] for name in claim.choices}
+        self.algorithm = replace(
+            point.setting.algorithm, **{n: v if isinstance(v, Fraction) else Ball(v) for n, v in steps.items()}
+        )
+        self.asked = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} & set(claim.quantities)
+        self.margins = assumption_margins(claim, point.constants, point.true_constants(squared=True))
+        self._known: dict[tuple, Any] = {}
+
+    def chosen(self) -> Mapping[str, Number]:
+        return self.values
+
+    def sides(self, reading: Reading) -> Sides:
+        way = self.point.part.way(self.point, self.claim, reading, self.algorithm)
+        local = reading.get("local gradients", "k = 0..K-1")
+        average = reading.get("average", AVERAGES[0])
+        key = way.setting.algorithm, way.order
+        values, left = self._once((*key, "left"), lambda: self._compared(way))
+        boxes = self._once(
+            (*key, local), lambda: functools.cache(lambda: run_boxes(way, local, self.asked, self.follow))
+        )
+        return Sides(left(average), values, boxes, self._note(way))
+
+    def _once(self, key: tuple, make: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def _compared(self, way: Way) -> tuple[Mapping[str, Number], Callable[[str], Number]]:
+        """All quantities, and the left side by which iterates an average runs over."""
+        if not is_about_one_round(self.claim):
+            side = left_side(way)
+            return self.values, lambda average: side.of(self.claim.functional, average)
+        for name in ("local_lr", *self.claim.choices):
+            if not isinstance(self.values[name], Fraction):
+                raise ValueError(
+                    f"{name}: the claim chooses no rational one; allowed in a claim about one round is a rational"
+                )
+        found = one_round(way.setting, exact=True)
+        norm = {"gradient_norm": ball(found.left(SQUARED_GRADIENT)).sqrt()}
+        left = found.left(self.claim.functional) if way.rounds == 1 else arb("nan")
+        return {**self.values, **norm, **found.quantities()}, lambda average: left
+
+    def _note(self, way: Way) -> str:
+        """Server rounds' extremes are always followed."""
+        snapshots = isinstance(way.setting.algorithm, Fast)
+        if snapshots and way.rounds > FOLLOWED and self.asked and way.setting.deterministic:
+            return f"longer than {FOLLOWED} rounds: run quantities by an invariant interval"
+        return ""

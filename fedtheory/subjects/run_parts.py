@@ -1,0 +1,141 @@
+"""What is an algorithm's own in a point of runs: its parameters in files, and how it runs under a reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..algorithms import Algorithm, Fast, Safari, fast, safari
+from ..claims.balls import Number
+from ..claims.statement import Claim
+from ..claims.undecided import Undecided
+from .base import Reading
+from .enclosure import FIRST, SECOND, STEPS, Way
+from .entries import CHOSEN, check_counts, chosen_or_rational, entry, is_about_one_round, rational_entry, shown
+
+if TYPE_CHECKING:
+    from .run import RunPoint
+
+
+def with_steps(make: Callable[..., Algorithm], **parameters: Any) -> Algorithm:
+    """An algorithm whose step sizes may be left to a claim (``None``); none that runs has these."""
+    special = {n: parameters[n] for n in STEPS if n in parameters and not isinstance(parameters[n], Fraction)}
+    return replace(make(**parameters | dict.fromkeys(special, Fraction(1))), **special)
+
+
+def steps_of(algorithm: Algorithm) -> dict[str, Any]:
+    """The step sizes by name."""
+    return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
+
+
+class FastPart:
+    """What a file says of FAST, and how it runs under a reading."""
+
+    kind, algorithm = "fast", Fast
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        step = chosen_or_rational(data, "local_lr", claim)
+        numbers: dict[str, Any] = {name: entry(data, name, int) for name in ("cohort", "local_steps")}
+        by_probability = "snapshot_probability" in data
+        if by_probability and "snapshot_period" in data:
+            raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
+        if not by_probability:
+            numbers["snapshot_period"] = entry(data, "snapshot_period", int)
+        check_counts(**numbers)
+        if by_probability:
+            numbers["snapshot_probability"] = rational_entry(data, "snapshot_probability")
+        return with_steps(fast, local_lr=step, **numbers), ()
+
+    def write(self, algorithm: Fast, order: tuple[str, ...]) -> dict[str, Any]:
+        snapshots: dict[str, Any] = {"snapshot_period": algorithm.snapshot_period}
+        if not algorithm.periodic:
+            snapshots = {"snapshot_probability": str(algorithm.snapshot_probability)}
+        counts = {"cohort": algorithm.cohort, "local_steps": algorithm.local_steps}
+        return counts | _written_steps(algorithm) | snapshots
+
+    def quantities(self, algorithm: Fast) -> dict[str, Number]:
+        q = algorithm.snapshot_probability
+        values = {"cohort": Fraction(algorithm.cohort), "snapshot_probability": q}
+        return values | ({"snapshot_period": Fraction(q.denominator)} if q.numerator == 1 else {})
+
+    def check(self, point: RunPoint) -> None:
+        algorithm = point.setting.algorithm
+        if point.order or algorithm.replacement or algorithm.adaptive or not algorithm.plain:
+            raise ValueError(
+                "algorithm has replacement, adaptive snapshots or more than FAST: allowed is none of these"
+            )
+        check_counts(cohort=algorithm.cohort, snapshot_period=algorithm.snapshot_period)
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Fast) -> Way:
+        """A claim about one round speaks of the probability of its kind; where a claim does not say which, snapshots
+        come as the point has them."""
+        own, q = "period" if algorithm.periodic else "probability", algorithm.snapshot_probability
+        by = "probability" if is_about_one_round(claim) else reading.get("snapshots", own)
+        if by == "period" and q.numerator != 1:
+            raise Undecided(f"snapshots with probability {q} have no period")
+        rule = {"snapshot_period": q.denominator, "fixed_probability": None}
+        if by == "probability":
+            rule = {"snapshot_period": None, "fixed_probability": q}
+        twice = reading.get("uniform cohort") == "with replacement"
+        setting = replace(point.setting, algorithm=replace(algorithm, replacement=twice, **rule))
+        return Way(setting, point.rounds)
+
+
+CLIENT, SERVER = "client", "server"
+"""The kinds of SAFARI's rounds."""
+
+LARGEST_ORDER = 1000
+
+BY_PROBABILITY = "probability"
+"""The reading of a round's kind under which it is the clients' with probability q."""
+
+
+class SafariPart:
+    """The same of SAFARI. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
+    share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
+
+    kind, algorithm = "safari", Safari
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        order = entry(data, "order", list) if "order" in data else []
+        steps = {name: chosen_or_rational(data, name, claim) for name in ("local_lr", "server_lr")}
+        q, local_steps = rational_entry(data, "client_round_probability"), entry(data, "local_steps", int)
+        check_counts(local_steps=local_steps)
+        return with_steps(safari, client_round_probability=q, local_steps=local_steps, **steps), tuple(order)
+
+    def write(self, algorithm: Safari, order: tuple[str, ...]) -> dict[str, Any]:
+        q = {"client_round_probability": str(algorithm.share), "local_steps": algorithm.local_steps}
+        return q | _written_steps(algorithm) | ({"order": list(order)} if order else {})
+
+    def quantities(self, algorithm: Safari) -> dict[str, Number]:
+        return {"client_round_probability": algorithm.share}
+
+    def check(self, point: RunPoint) -> None:
+        order, q = point.order, point.setting.algorithm.share
+        wrong = [kind for kind in order if kind not in (CLIENT, SERVER)]
+        if wrong or len(order) > LARGEST_ORDER:
+            raise ValueError(f"order = {shown(wrong or order)}: allowed are at most {LARGEST_ORDER} entries "
+                             f"{CLIENT!r} or {SERVER!r}")  # fmt: skip
+        if order and (order.count(CLIENT) != q * len(order) or point.rounds % len(order)):
+            raise ValueError(
+                f"order: a share {Fraction(order.count(CLIENT), len(order))} of its {len(order)} rounds is the "
+                f"clients'; allowed is {q}, and rounds that are a multiple of its length"
+            )
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Safari) -> Way:
+        setting = replace(point.setting, algorithm=algorithm)
+        if reading.get("kinds of rounds", BY_PROBABILITY) == BY_PROBABILITY or is_about_one_round(claim):
+            return Way(setting, point.rounds)
+        if not point.order:
+            raise Undecided("the instance states no order of its client and server rounds")
+        return Way(setting, point.rounds, tuple({CLIENT: FIRST, SERVER: SECOND}[kind] for kind in point.order))
+
+
+def _written_steps(algorithm: Algorithm) -> dict[str, str]:
+    return {name: CHOSEN if step is None else str(step) for name, step in steps_of(algorithm).items()}
+
+
+PARTS = {part.kind: part for part in (FastPart(), SafariPart())}
+"""By the algorithm's name."""

@@ -1,0 +1,129 @@
+"""Claims about the values of quantities alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sympy import Le
+
+from ..claims.balls import evaluate_number
+from ..claims.evaluation import compiled
+from ..claims.statement import Claim
+from ..quantities import QUANTITIES, RUN_QUANTITIES, Quantity
+from .base import Examined, Point, Reading, Sides, Space
+from .candidates import limit_of
+from .entries import by_vocabulary, check_names, check_scope, rationals
+from .found import Found, ratio
+from .rounding import short
+
+
+@dataclass(frozen=True)
+class ValuesPoint(Point):
+    """Values of all quantities of a claim."""
+
+    values: Mapping[str, Fraction]
+
+    def check(self, claim: Claim) -> None:
+        """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
+        check_scope(claim, "values")
+        check_names("values", self.values, claim.quantities, claim)
+
+    def examined(self, claim: Claim, follow: bool = True) -> Examined:
+        """The point as the claim speaks of it."""
+        try:
+            left = evaluate_number(claim.functional.expression, self.values)
+        except ZeroDivisionError:
+            raise ValueError(f"values: {claim.functional.meaning} divides by zero") from None
+        return SameSides(Sides(left, self.values))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; ``parse`` reads it back."""
+        return {"values": by_vocabulary(self.values)}
+
+
+@dataclass(frozen=True)
+class SameSides(Examined):
+    """What is the same under every reading."""
+
+    both: Sides
+    margins: Mapping[str, Any] = field(default_factory=dict)
+
+    def sides(self, reading: Reading) -> Sides:
+        return self.both
+
+
+def parse(data: Mapping[str, Any], claim: Claim) -> ValuesPoint:
+    """Values from plain data, not yet checked."""
+    return ValuesPoint(rationals(data, "values"))
+
+
+class Values(Space):
+    """The values of quantities on which a claim about these alone is searched: each over several decades, maxima and
+    other quantities that can be 0 also at 0, step sizes below the caps that the hypotheses set."""
+
+    def __init__(self, statement: Claim) -> None:
+        self.statement = statement
+
+    def draw(self, rng: np.random.Generator) -> dict[str, float]:
+        """Random values."""
+        return self._capped({name: _value(QUANTITIES[name], rng) for name in self.statement.quantities}, rng)
+
+    def perturb(self, candidate: Mapping[str, float], rng: np.random.Generator, size: float) -> dict[str, float]:
+        """A neighbour: every number that need not be whole moves by about ``size`` in the logarithm."""
+        moved = {
+            name: value if QUANTITIES[name].integer
+            else min(QUANTITIES[name].upper, value * float(np.exp(size * rng.standard_normal())))
+            for name, value in candidate.items()
+        }  # fmt: skip
+        return self._capped(moved, rng)
+
+    def _capped(self, values: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
+        """The values, in their order and with a step size that the hypotheses allow."""
+        if {"strong_convexity", "smoothness"} <= values.keys():
+            values["strong_convexity"] = min(values["strong_convexity"], values["smoothness"])
+        for name in ("cohort", "arbitrary_cohort"):
+            if {name, "clients"} <= values.keys():
+                values["clients"] = max(values["clients"], values[name])
+        rest = {name: value for name, value in values.items() if name != "local_lr"}
+        if "local_lr" in values and (cap := limit_of(self.statement, "local_lr", Le, rest)) is not None:
+            values["local_lr"] = min(values["local_lr"], cap * 10.0 ** -rng.uniform(0, 3))
+        return values
+
+    def assess(self, candidate: Mapping[str, float]) -> tuple[Found, None] | None:
+        """Both sides at the values; ``None`` also where the left side divides 0 by 0."""
+        arrays = {name: np.float64(value) for name, value in candidate.items()}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = float(compiled(self.statement.functional.expression)(arrays))
+        known = {name: value for name, value in candidate.items() if name in self.statement.quantities}
+        return None if np.isnan(left) else found_at(self.statement, candidate, dict(candidate), known, left)
+
+    def rounded(self, found: Found, digits: int) -> Iterator[ValuesPoint]:
+        """The values with so many digits; whole numbers stay whole."""
+        values = {name: short(v, digits, whole=QUANTITIES[name].integer) for name, v in found.point.items()}
+        yield ValuesPoint({name: values[name] for name in self.statement.quantities})
+
+
+def _value(quantity: Quantity, rng: np.random.Generator) -> float:
+    if quantity.integer:
+        return float(rng.integers(int(quantity.lower), int(quantity.lower) + 6))
+    if quantity.upper < np.inf:
+        return float(rng.choice([quantity.lower, quantity.upper, rng.uniform(quantity.lower, quantity.upper)]))
+    size = 10.0 ** rng.uniform(-4, 4) if quantity.name in RUN_QUANTITIES else 10.0 ** rng.uniform(-3, 3)
+    if not quantity.positive and rng.random() < 0.2:
+        return 0.0
+    return -size if quantity.lower < 0 and rng.random() < 0.5 else size
+
+
+def found_at(
+    statement: Claim, candidate: object, point: object, values: Mapping[str, float], left: float
+) -> tuple[Found, None] | None:
+    """The find at these values, where every hypothesis holds."""
+    bound = statement.evaluate(**values)
+    right = float(bound.value)
+    if bound.hypotheses_hold is not True or not np.isfinite(right):
+        return None
+    return Found(candidate, point, dict(values), 1, left, right, float(ratio(left, bound.terms.values()))), None
