@@ -100,7 +100,7 @@ class Ambiguity:
         check_options(self.name, self.options)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """One edition of one statement: under the assumptions and hypotheses, functional <= sum of the terms.
 
@@ -118,13 +118,13 @@ class Claim:
     """
 
     id: str
-    edition: str
+    edition: str = "main"
     title: str
     source: str
     functional: Functional
     terms: tuple[Term, ...]
-    hypotheses: tuple[Hypothesis, ...]
-    assumptions: tuple[Assumption, ...]
+    hypotheses: tuple[Hypothesis, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     ambiguities: tuple[Ambiguity, ...] = ()
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     rates: tuple[Term, ...] = ()

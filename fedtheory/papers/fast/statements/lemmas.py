@@ -11,23 +11,19 @@ L, mu, displacement, perturbation = symbols("smoothness", "strong_convexity", "d
 
 LEMMA_1 = Claim(
     id="fast.lemma1",
-    edition="main",
     title="A smooth function is below its quadratic upper model",
     source="FAST, appendix A.1, Lemma 1",
     functional=LINEARIZATION_ERROR,
     terms=(Term("curvature", L / 2 * displacement**2),),
-    hypotheses=(),
     assumptions=assumptions("smoothness"),
 )
 
 LEMMA_2 = Claim(
     id="fast.lemma2",
-    edition="main",
     title="Strong convexity with the gradient taken at a third point",
     source="FAST, appendix A.1, Lemma 2 (Karimireddy et al. 2020)",
     functional=PERTURBED_LINEARIZATION_ERROR,
     terms=(Term("strong_convexity", -mu / 4 * displacement**2), Term("perturbation", L * perturbation**2)),
-    hypotheses=(),
     assumptions=assumptions("smoothness", "strong_convexity"),
 )
 

@@ -19,7 +19,6 @@ _step_cap = THEOREM_1.hypotheses[:1]
 # "sigma_G -> 0: then q >= 0, so that we can always set q = 0": the bound on q is at most 0.
 IDENTICAL = Claim(
     id="fast.rem2.a",
-    edition="main",
     title="With identical clients no snapshot is needed",
     source="FAST, section 4.2, Remark 2, case 1",
     functional=of_values(
@@ -29,13 +28,11 @@ IDENTICAL = Claim(
     ),
     terms=(Term("zero", sympy.Integer(0)),),
     hypotheses=_step_cap,
-    assumptions=(),
 )  # fmt: skip
 
 # "sigma_G -> infinity: the lower bound of q will approach 1": one minus its limit is at most 0, and at least 0.
 UNBOUNDED = Claim(
     id="fast.rem2.b",
-    edition="main",
     title="With clients that differ without bound every round has to be a snapshot",
     source="FAST, section 4.2, Remark 2, case 2",
     functional=of_values(
@@ -46,7 +43,6 @@ UNBOUNDED = Claim(
     ),
     terms=(Term("zero", sympy.Integer(0)),),
     hypotheses=_step_cap,
-    assumptions=(),
 )  # fmt: skip
 
 EDITIONS = (IDENTICAL, UNBOUNDED)

@@ -27,7 +27,6 @@ distance, epsilon = symbols("initial_distance", "young_parameter")
 
 EQ_28 = Claim(
     id="fast.eq28",
-    edition="main",
     title="The full mean of the local gradients points to the optimum",
     source="FAST, appendix A.3, (27) to (28)",
     functional=NEGATED_FULL_PROGRESS,
@@ -42,7 +41,6 @@ EQ_28 = Claim(
 
 EQ_29 = Claim(
     id="fast.eq29",
-    edition="main",
     title="How far a snapshot round moves",
     source="FAST, appendix A.3, (29)",
     functional=SQUARED_MOVEMENT,
@@ -58,7 +56,6 @@ EQ_29 = Claim(
 
 EQ_30 = Claim(
     id="fast.eq30",
-    edition="main",
     title="A snapshot round contracts",
     source="FAST, appendix A.3, (30)",
     functional=FINAL_SQUARED_DISTANCE,
@@ -74,7 +71,6 @@ EQ_30 = Claim(
 
 EQ_35 = Claim(
     id="fast.eq35",
-    edition="main",
     title="An arbitrary cohort's local gradients point to the optimum, up to the dissimilarity",
     source="FAST, appendix A.3, (35)",
     functional=NEGATED_ARBITRARY_PROGRESS,
@@ -89,7 +85,6 @@ EQ_35 = Claim(
 
 EQ_38 = Claim(
     id="fast.eq38",
-    edition="main",
     title="An arbitrary round contracts, up to the dissimilarity",
     source="FAST, appendix A.3, (38)",
     functional=FINAL_SQUARED_DISTANCE,
@@ -105,7 +100,6 @@ EQ_38 = Claim(
 # The appendix prints (39) with the main text's q-condition and floor, not those of its own statement (25).
 EQ_39 = Claim(
     id="fast.eq39",
-    edition="main",
     title="A round of either kind contracts, in expectation over the kinds",
     source="FAST, appendix A.3, (39)",
     functional=FINAL_SQUARED_DISTANCE,

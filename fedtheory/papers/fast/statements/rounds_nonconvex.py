@@ -20,7 +20,6 @@ full, cohort, arbitrary = symbols("full_pseudogradient", "cohort_pseudogradient"
 
 EQ_13 = Claim(
     id="fast.eq13",
-    edition="main",
     title="A snapshot round decreases the objective",
     source="FAST, appendix A.2, (13)",
     functional=SQUARED_GRADIENT,
@@ -43,7 +42,6 @@ EQ_13 = Claim(
 
 EQ_17 = Claim(
     id="fast.eq17",
-    edition="main",
     title="How far a client's gradient is from the global one during local training",
     source="FAST, appendix A.2, (17)",
     functional=LOCAL_GRADIENT_ERROR,
@@ -58,7 +56,6 @@ EQ_17 = Claim(
 
 EQ_23 = Claim(
     id="fast.eq23",
-    edition="main",
     title="An arbitrary round decreases the objective, up to the dissimilarity",
     source="FAST, appendix A.2, (23)",
     functional=SQUARED_GRADIENT,

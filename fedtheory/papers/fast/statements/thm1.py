@@ -39,7 +39,6 @@ NOISE_CAP = (n * q + m * (1 - q)) / (5 * m * n * L * K)
 
 MAIN = Claim(
     id="fast.thm1",
-    edition="main",
     title="FAST on non-convex objectives",
     source="FAST, section 4.2, Theorem 1, (2)",
     functional=AVERAGE_SQUARED_GRADIENT,

@@ -28,7 +28,6 @@ _cohort_caps = (1 / (20 * m * L * K), 1 / (20 * n * L * K))
 
 MAIN = Claim(
     id="fast.thm2",
-    edition="main",
     title="FAST on strongly convex objectives",
     source="FAST, section 4.2, Theorem 2",
     functional=FINAL_SQUARED_DISTANCE,

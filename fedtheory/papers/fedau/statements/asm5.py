@@ -22,7 +22,6 @@ FRACTION = Ambiguity(
 
 INTERVAL = Claim(
     id="fedau.asm5.interval",
-    edition="main",
     title="Weights that are nearly optimal",
     source="FedAU, section 4, after Assumption 5",
     functional=of_values("squared_weight_error", "(p_n omega_t - 1)^2", (p * omega - 1) ** 2, r"(p_n\omega_t^n-1)^2"),
@@ -33,7 +32,6 @@ INTERVAL = Claim(
         Hypothesis("from_above", Le(omega, 10 * _NINTH / p), "after Assumption 5",
                    alternatives={readings.BESIDE_IT: Le(omega, 10 * _NINTH * p)}),
     ),
-    assumptions=(),
     ambiguities=(FRACTION,),
 )  # fmt: skip
 
@@ -41,25 +39,20 @@ INTERVAL = Claim(
 _COHORT = Hypothesis("cohort", Le(S, N), "'sampling of S clients out of a total of N'")
 KNOWN = Claim(
     id="fedau.appA_3.scale",
-    edition="main",
     title="Known probabilities and S of N clients: Q = N/S",
     source="FedAU, appendix A.3",
     functional=of_values("known_scale", "p_n omega_n^2 at omega_n = 1/p_n and p_n = S/N", (p / p**2).subs(p, S / N),
                          r"\frac{1}{N}\sum_{n=1}^N\frac{1}{p_n}"),
     terms=(Term("scale", N / S),),
     hypotheses=(_COHORT,),
-    assumptions=(),
 )  # fmt: skip
 KNOWN_ERROR = Claim(
     id="fedau.appA_3.error",
-    edition="main",
     title="Known probabilities: no weight error",
     source="FedAU, appendix A.3",
     functional=of_values("known_error", "(p_n omega_n - 1)^2 at omega_n = 1/p_n",
                          ((p * omega - 1) ** 2).subs(omega, 1 / p), r"\mathbb{E}[(p_n\omega_t^n-1)^2]"),
     terms=(Term("zero", Integer(0)),),
-    hypotheses=(),
-    assumptions=(),
 )  # fmt: skip
 
 EDITIONS = (INTERVAL, KNOWN, KNOWN_ERROR)

@@ -22,15 +22,12 @@ weight_spread, intervals = symbols("weight_spread", "guaranteed_intervals")
 # omega = 1 in the rounds before the first interval has ended.
 INITIAL = Claim(
     id="fedau.eqB_6_7",
-    edition="main",
     title="The weight error before the first participation",
     source="FedAU, appendix B.6, (B.6.7)",
     functional=of_values(
         "initial_weight_error", "(p_n omega - 1)^2 at omega = 1", (p - 1) ** 2, r"\mathbb{E}[(p_n\omega_t^n-1)^2]"
     ),
     terms=(Term("one", ZERO + 1),),
-    hypotheses=(),
-    assumptions=(),
 )
 
 # Below K: E[(p omega - 1)^2] <= E[(p G - 1)^2; G <= t] + q^t q^2, G geometric, where q = E[(p G - 1)^2] and given
@@ -42,8 +39,6 @@ INITIAL_SHARP = Claim(
     source="FedAU, (B.6.7), sharpened",
     functional=ROUND_WEIGHT_ERROR,
     terms=(Term("absence", absence),),
-    hypotheses=(),
-    assumptions=(),
 )
 
 _BIAS = Term("bias", (1 - p) ** (2 * K))
@@ -53,13 +48,10 @@ AFTER_THE_CUTOFF = Hypothesis("after_the_cutoff", Ge(t, K), "repaired")
 def _line(part: str, title: str, where: str, first: Term) -> Claim:
     return Claim(
         id=f"fedau.eqB_6_8.{part}",
-        edition="main",
         title=title,
         source=f"FedAU, appendix B.6, (B.6.8), {where}",
         functional=ROUND_WEIGHT_ERROR,
         terms=(first, _BIAS),
-        hypotheses=(),
-        assumptions=(),
         ambiguities=(CONDITION,),
     )
 

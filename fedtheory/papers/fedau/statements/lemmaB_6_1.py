@@ -27,13 +27,10 @@ def _negated(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 def _claim(part: str, title: str, functional, terms: tuple[Term, ...]) -> Claim:
     return Claim(
         id=f"fedau.lemmaB_6_1.{part}",
-        edition="main",
         title=title,
         source="FedAU, appendix B.6, Lemma B.6.1, (B.6.2)",
         functional=functional,
         terms=terms,
-        hypotheses=(),
-        assumptions=(),
     )
 
 

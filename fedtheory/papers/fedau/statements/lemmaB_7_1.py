@@ -24,13 +24,11 @@ _rate = R * log(T) ** 2 / T
 
 MAIN = Claim(
     id="fedau.lemmaB_7_1",
-    edition="main",
     title="The error of FedAU's weights with a logarithmic cutoff",
     source="FedAU, appendix B.7, Lemma B.7.1, (B.7.1)",
     functional=AVERAGE_WEIGHT_ERROR,
     terms=(Term("error", (4 + 7 / log(2)) * _rate),),
     hypotheses=(_two_rounds,),
-    assumptions=(),
     choices=LOGARITHMIC_CUTOFF,
     rates=(Term("error", _rate),),
 )
@@ -42,13 +40,11 @@ SHARP = MAIN.edited(
 # Equal at T = 2 where (1 - p)^(2K) = 1/2; with natural logarithms it would fail there.
 BIAS = Claim(
     id="fedau.eqB_7_2",
-    edition="main",
     title="The bias that a logarithmic cutoff leaves",
     source="FedAU, appendix B.7, (B.7.2)",
     functional=LONG_RUN_BIAS,
     terms=(Term("bias", (log(T) / log(2)) ** 2 / T),),
     hypotheses=(_two_rounds,),
-    assumptions=(),
     choices=LOGARITHMIC_CUTOFF,
 )
 

@@ -33,7 +33,6 @@ CONDITIONING = Ambiguity(
 
 LEMMA_B_3_1 = Claim(
     id="fedau.lemmaB_3_1",
-    edition="main",
     title="Clients differ from any weighted objective by at most 2 delta",
     source="FedAU, appendix B.3, Lemma B.3.1, (B.3.2)",
     functional=WEIGHTED_DIVERGENCE,
@@ -49,7 +48,6 @@ LEMMA_B_3_1_SHARP = LEMMA_B_3_1.edited(
 
 LEMMA_B_3_2 = Claim(
     id="fedau.lemmaB_3_2",
-    edition="main",
     title="How far local training moves",
     source="FedAU, appendix B.3, Lemma B.3.2, (B.3.3)",
     functional=LOCAL_DRIFT,
@@ -91,7 +89,6 @@ def _descent(divergence, error) -> tuple[Term, ...]:
 
 LEMMA_B_3_3 = Claim(
     id="fedau.lemmaB_3_3",
-    edition="main",
     title="The decrease of a weighted objective in one round",
     source="FedAU, appendix B.3, Lemma B.3.3, (B.3.5)",
     functional=WEIGHTED_INCREASE,

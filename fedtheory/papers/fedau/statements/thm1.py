@@ -20,7 +20,6 @@ from .rounds import LOCAL_CAP, Q, step
 # The last three are what the proof uses where the statement says "a sufficiently large T".
 MAIN = Claim(
     id="fedau.thm1",
-    edition="main",
     title="What constant weights minimise",
     source="FedAU, section 2, Theorem 1, and appendix B.4, Theorem B.4.1, (B.4.4)",
     functional=AVERAGE_SQUARED_WEIGHTED_GRADIENT,

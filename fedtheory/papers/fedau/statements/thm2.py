@@ -33,7 +33,6 @@ _share = Rational(27, 8)
 
 MAIN = Claim(
     id="fedau.thm2",
-    edition="main",
     title="FedAvg with given weights and a bounded gradient",
     source="FedAU, section 4, Theorem 2, (6), Option 2; (B.5.3)",
     functional=AVERAGE_SQUARED_GRADIENT,

@@ -17,7 +17,6 @@ APPENDIX = Claim(
     functional=AVERAGE_WEIGHT_ERROR,
     terms=(Term("variance", (3 * K + 2 * K * log(T)) / T), Term("bias", cutoff_bias)),
     hypotheses=(TWO_ROUNDS,),
-    assumptions=(),
 )
 
 # From T = 2 on 1 is at most log T / log 2: the constants that the O(.) hides.

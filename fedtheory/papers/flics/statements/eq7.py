@@ -26,7 +26,6 @@ _given = {s: n * r}
 
 AT_MOST = Claim(
     id="flics.eq7.a",
-    edition="main",
     title="The variance of a group, in its participation: at most",
     source=_SOURCE,
     functional=of_values("group_variance", "p^2/s^^2 n r (1 - r)", _printed, _LATEX),
@@ -34,8 +33,6 @@ AT_MOST = Claim(
         Term("participation", (p**2 / estimate**2 * s).subs(_given)),
         Term("square", -(p**2 / estimate**2 * s**2 / n).subs(_given)),
     ),
-    hypotheses=(),
-    assumptions=(),
 )
 AT_LEAST = AT_MOST.edited(
     "main",
@@ -57,13 +54,11 @@ _ratio = (
 )
 LOWER = Claim(
     id="flics.eq7.c",
-    edition="main",
     title="The band of (7): at least",
     source="FLICS, section III-B, after (7)",
     functional=of_values("negated_variance", "-p^2/s^^2 (s - s^2/n)", -variance, "-" + _BAND),
     terms=(Term("estimate", -(1 - epsilon) * p**2 / estimate), Term("clients", p**2 / n)),
     hypotheses=(*_ratio, *_counts),
-    assumptions=(),
 )
 UPPER = LOWER.edited(
     "main",
@@ -77,13 +72,11 @@ UPPER = LOWER.edited(
 # The O(.) with its constant spelled out; beta and delta, which are both printed, are one number.
 HOEFFDING = Claim(
     id="flics.eq7.e",
-    edition="main",
     title="How many rounds make the estimates good",
     source="FLICS, section III-B, between (7) and the band",
     functional=RATIO_FAILURE,
     terms=(Term("failure", delta),),
     hypotheses=(Hypothesis("many_rounds", Ge(t, C * log(1 / delta) / epsilon**2), "t = O(log(1/delta)/epsilon^2)"),),
-    assumptions=(),
 )
 # Hoeffding's bound is about |s - s^|: relative to s it costs 1/r^2.
 HOEFFDING_CORRECTED = HOEFFDING.edited(

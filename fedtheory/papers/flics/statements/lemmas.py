@@ -31,7 +31,6 @@ mean_vector, vectors, covariance = symbols("squared_mean_vector", "mean_squared_
 # An equality of vectors, as a bound on the length of their difference.
 LEMMA_4 = Claim(
     id="flics.lemma4",
-    edition="main",
     title="The aggregated update is a multiple of the mean update",
     source="FLICS, appendix C, Lemma 4, (23)",
     functional=AGGREGATE_ERROR,
@@ -63,7 +62,6 @@ LEMMA_4_CORRECTED = LEMMA_4.edited(
 
 LEMMA_5 = Claim(
     id="flics.lemma5",
-    edition="main",
     title="The aggregated update and the gradient",
     source="FLICS, appendix C, Lemma 5",
     functional=SCALED_INNER_PRODUCT,
@@ -93,13 +91,11 @@ LEMMA_5_CORRECTED = LEMMA_5.edited(
 
 LEMMA_6 = Claim(
     id="flics.lemma6",
-    edition="main",
     title="The second moment of a weighted selection",
     source="FLICS, appendix C, Lemma 6",
     functional=SQUARED_SELECTED_VECTOR,
     terms=(Term("mean", inflation**2 * mean_vector), Term("covariance", covariance)),
     hypotheses=(ESTIMATES, LEAST_PARTICIPATION),
-    assumptions=(),
 )
 LEMMA_6_CORRECTED = LEMMA_6.edited(
     "corrected",
@@ -114,7 +110,6 @@ LEMMA_6_CORRECTED = LEMMA_6.edited(
 
 LEMMA_7 = Claim(
     id="flics.lemma7",
-    edition="main",
     title="The second moment of the aggregated update",
     source="FLICS, appendix C, Lemma 7, (28)",
     functional=SQUARED_AGGREGATE,

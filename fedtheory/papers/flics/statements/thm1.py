@@ -33,7 +33,6 @@ STEP_CAP = Hypothesis("step_cap", Le(eta * eta_L, 1 / (K * L)), "appendix B, pro
 # The sum over t of the selection term is T times the mean over the rounds: no 1/T is printed.
 MAIN = Claim(
     id="flics.thm1",
-    edition="main",
     title="FLICS-AVG on non-convex objectives",
     source="FLICS, section III-B, Theorem 1",
     functional=LEAST_SQUARED_GRADIENT,

@@ -14,13 +14,11 @@ from .common import LEAST_PARTICIPATION
 
 MAIN = Claim(
     id="flics.thm2",
-    edition="main",
     title="The policy is as good as the best in hindsight",
     source="FLICS, section III-B, Theorem 2",
     functional=POLICY_LIMIT,
     terms=(Term("zero", Integer(0)),),
     hypotheses=(LEAST_PARTICIPATION,),
-    assumptions=(),
     ambiguities=(
         Ambiguity(
             readings.SIGMA_T,

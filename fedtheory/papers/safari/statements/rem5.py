@@ -22,7 +22,6 @@ _server_cap = Hypothesis(
 # "sigma_G = 0: we can simply choose q = 1": then the bound on q is at least 1.
 IDENTICAL = Claim(
     id="safari.rem5.a",
-    edition="main",
     title="With identical clients every round can be theirs",
     source="SAFARI, section 4, Remark 5, i)",
     functional=of_values(
@@ -32,13 +31,11 @@ IDENTICAL = Claim(
     ),
     terms=(Term("zero", sympy.Integer(0)),),
     hypotheses=(_server_cap,),
-    assumptions=(),
 )  # fmt: skip
 
 # "sigma_G -> infinity: we can set q = 0": the limit of the bound on q is not negative.
 UNBOUNDED = Claim(
     id="safari.rem5.b",
-    edition="main",
     title="With clients that differ without bound no round is theirs",
     source="SAFARI, section 4, Remark 5, ii)",
     functional=of_values(
@@ -49,7 +46,6 @@ UNBOUNDED = Claim(
     ),
     terms=(Term("zero", sympy.Integer(0)),),
     hypotheses=(_server_cap,),
-    assumptions=(),
 )  # fmt: skip
 
 EDITIONS = (IDENTICAL, UNBOUNDED)

@@ -21,7 +21,6 @@ pseudogradient, excess, drift = symbols("arbitrary_pseudogradient", "arbitrary_e
 
 EQ_28 = Claim(
     id="safari.eq28",
-    edition="main",
     title="A server round decreases the objective",
     source="SAFARI, appendix, (28)",
     functional=SQUARED_GRADIENT,
@@ -36,7 +35,6 @@ EQ_28 = Claim(
 
 EQ_50 = Claim(
     id="safari.eq50",
-    edition="main",
     title="A client round decreases the objective, up to the dissimilarity",
     source="SAFARI, appendix, (50)",
     functional=SQUARED_GRADIENT,
@@ -55,7 +53,6 @@ EQ_50 = Claim(
 
 EQ_58 = Claim(
     id="safari.eq58",
-    edition="main",
     title="A server round contracts",
     source="SAFARI, appendix, (58)",
     functional=FINAL_SQUARED_DISTANCE,
@@ -71,7 +68,6 @@ EQ_58 = Claim(
 # (65) and (77) are steps of Theorem 5, whose step sizes are tied.
 EQ_65 = Claim(
     id="safari.eq65",
-    edition="main",
     title="A client round contracts, up to its drift",
     source="SAFARI, appendix, (65)",
     functional=FINAL_SQUARED_DISTANCE,

@@ -64,7 +64,6 @@ def q_condition(g1, g2) -> Hypothesis:
 
 MAIN = Claim(
     id="safari.thm4",
-    edition="main",
     title="SAFARI on non-convex objectives",
     source="SAFARI, section 4, Theorem 4",
     functional=AVERAGE_SQUARED_GRADIENT,

@@ -55,7 +55,6 @@ _printed_gain = 1 / (L + mu) - _curve
 
 MAIN = Claim(
     id="safari.thm5",
-    edition="main",
     title="SAFARI on strongly convex objectives",
     source="SAFARI, section 4, Theorem 5",
     functional=FINAL_SQUARED_DISTANCE,
