@@ -281,7 +281,7 @@ def verify(
     from .evidence.work import run_all
     from .papers import index
     from .proof.published import publish
-    from .report import theorems
+    from .report import catalogue
     from .subjects.instance import read_json
 
     cache = None if fresh else Cache(report / "cache")
@@ -292,7 +292,7 @@ def verify(
 
         depth = assess.FULL if full else assess.QUICK
         verdicts = assess.assess_all(depth=depth, progress=tell("evidence"), cache=cache)
-        drawn = list(run_all(theorems.figures(figures), progress=tell("figures")).values())
+        drawn = list(run_all(catalogue.figures(figures), progress=tell("figures")).values())
     card = scorecard.to_json(verdicts)
     scorecard.write_json(report / "scorecard.json", card)
     for verdict in verdicts:

@@ -1,11 +1,14 @@
 """Figures show the numbers they are given, and are written whole."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fedtheory as ft
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
-from fedtheory.report.figures import save
+from fedtheory.report.catalogue import pair, plot_pair_bounds
+from fedtheory.report.style import save
 
 
 @pytest.fixture
@@ -35,3 +38,20 @@ def test_the_same_figure_gives_the_same_file_and_nothing_else(setting, tmp_path)
     files = sorted(path.name for path in (tmp_path / "figures").iterdir())
     assert files == ["a.png", "b.png"]
     assert (tmp_path / "figures" / "a.png").read_bytes() == (tmp_path / "figures" / "b.png").read_bytes()
+
+
+def lines(axes) -> dict[str, object]:
+    return {line.get_label(): line for line in axes.lines}
+
+
+def test_bounds() -> None:
+    """Printed bounds end far below the exact errors, the repaired ones stay above; both at the published instances."""
+    left, right = plot_pair_bounds().axes
+    for axes, ratio in ((left, 7.2), (right, 9.0)):
+        shown = {label: line.get_ydata() for label, line in lines(axes).items()}
+        exact = shown["exact"]
+        assert exact[-1] / shown["printed bound"][-1] == pytest.approx(ratio, rel=0.01)
+        assert (exact <= shown["corrected bound"]).all() and (exact <= shown["sharp bound"] * (1 + 1e-12)).all()
+    unconditional = replace(ft.claim("safari.thm4"), hypotheses=())
+    bound = float(unconditional.at(pair("1/2", "1/50", start=2), rounds=10**4).value)
+    assert lines(left)["printed bound"].get_ydata()[-1] == bound == pytest.approx(0.064, rel=1e-12)
