@@ -28,6 +28,7 @@ from .style import (
     REPAIRED,
     SHARP,
     finish,
+    functional_label,
     panels,
     quantity_label,
     scale,
@@ -82,7 +83,7 @@ def plot(
     else:
         _lines(axes, bound, across, exact, run, confidence, terms)
     note = _note(bound)
-    title = textwrap.fill(f"{statement.ref}: {statement.title}", 80)
+    title = textwrap.fill(f"{statement.ref}: {statement.title}", 80 if across else 64)
     axes.set_title(title, pad=19 if note else None)
     axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=BOUND)
     return figure
@@ -119,7 +120,7 @@ def _lines(axes: Axes, bound: Bound, across: str, exact: Any, run: Run | None, c
     if across != "rounds":
         axes.set_xscale(scale(at))
     label = "rounds R" if across == "rounds" else quantity_label(across, bound.statement.paper)
-    finish(axes, "", label, f"${functional.latex}$   [{functional.units}]")
+    finish(axes, "", label, functional_label(functional))
 
 
 def _exact_line(functional: Functional, exact: Any, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -170,9 +171,11 @@ def _bars(axes: Axes, bound: Bound, exact: Any, run: Run | None, confidence: flo
         axes.annotate(f"{value:.4g}", (max(value, 0) if np.isfinite(value) else 0, row), (4, 0), "data",
                       "offset points", va="center", fontsize=8)  # fmt: skip
     axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
+    axes.set_ylim(max(len(names), 4) - 0.5, -0.5)
     axes.margins(x=0.14)
-    finish(axes, "", f"${functional.latex}$   [{functional.units}]", "", grid=False)
+    if not any(value and np.isfinite(value) for value in values):
+        axes.set_xlim(0, 1)
+    finish(axes, "", functional_label(functional), "", grid=False)
 
 
 def _place(rounds: np.ndarray, at: Any, what: str) -> int:

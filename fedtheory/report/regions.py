@@ -15,8 +15,7 @@ from matplotlib.patches import Patch
 from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..evidence.consistency import KINDS, SLIVER, Map
-from ..quantities import quantity
-from .style import BELOW, BOUND, EXACT, LARGE, MEASURED, REPAIRED, finish, panels, quantity_label, scale, styled
+from .style import BELOW, BOUND, EXACT, LARGE, MEASURED, REPAIRED, finish, letter, panels, quantity_label, scale, styled
 
 COLOURS = ("#d9d9d9", BOUND, "#f4a582", "#92c5de", MEASURED)
 """One colour a kind, from no room (red) to all (blue); grey where another hypothesis fails."""
@@ -89,7 +88,7 @@ def _wrapped(parts: list[str], per_line: int) -> list[str]:
 
 def _fixed(found: Map, paper: str) -> list[str]:
     """The other quantities, in the paper's letters where it has them."""
-    letters = {name: quantity(name).letters.get(paper) for name in found.fixed}
+    letters = {name: letter(name, paper) for name in found.fixed}
     return [f"{f'${letters[n]}$' if letters[n] else n} = {float(v):g}" for n, v in found.fixed.items()]
 
 

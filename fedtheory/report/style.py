@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
 
+from ..claims.typeset import mathtext
 from ..files import write_beside
+from ..functionals import Functional
 from ..quantities import DIMENSIONLESS, quantity
 
 BOUND, EXACT, MEASURED, REPAIRED, SHARP = "#b2182b", "#1a1a1a", "#2166ac", "#2166ac", "#1b7837"
@@ -77,13 +81,28 @@ def finish(
         axes.legend(**options)
 
 
+@cache
+def functional_label(functional: Functional) -> str:
+    """An axis's label: the left side as printed, or in words where matplotlib cannot typeset it, and the units."""
+    formula = f"${mathtext(functional.latex)}$"
+    try:
+        MathTextParser("path").parse(formula)
+    except ValueError:
+        formula = functional.meaning.replace("$", r"\$")
+    return f"{formula}   [{functional.units}]"
+
+
+def letter(name: str, paper: str) -> str:
+    """A paper's letter for a quantity, as LaTeX; "" if it has none."""
+    return quantity(name).letters.get(paper, "")
+
+
 def quantity_label(name: str, paper: str) -> str:
     """An axis's label: the quantity, the paper's letter, the units."""
-    known = quantity(name)
-    letter = known.letters.get(paper)
+    known, symbol = quantity(name), letter(name, paper)
     units = re.sub(r"\^(\d+)", r"$^{\1}$", str(known.units))
     shown = "" if known.units == DIMENSIONLESS else f"  [{units}]"
-    return f"{name}{f'  ${letter}$' if letter else ''}{shown}"
+    return f"{name}{f'  ${symbol}$' if symbol else ''}{shown}"
 
 
 def scale(values: np.ndarray) -> str:
