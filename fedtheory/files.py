@@ -1,9 +1,10 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all, and tables that are read."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 
 def write_beside(path: Path, content: bytes) -> None:
@@ -17,3 +18,19 @@ def write_beside(path: Path, content: bytes) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def read_parquet(path: Path) -> Any:
+    """The file as a pyarrow table.
+
+    Raises:
+        ValueError: pyarrow is not installed, or the file cannot be read.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ValueError(f"{path}: reading Parquet needs pyarrow (pip install pyarrow), or convert it to CSV") from None
+    try:
+        return pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None

@@ -118,7 +118,7 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.abs(bound.quantities[name] / np.asarray(value, dtype=float) - 1)
         slack[f"{name}_choice"] = np.where(off <= CHOICE_TOLERANCE, 0.0, -np.nan_to_num(off, nan=np.inf))[()]
-    return replace(bound, slack=slack, quantities=bound.quantities | own, provenance=provenance)
+    return replace(bound, slack=slack, quantities={**bound.quantities, **own}, provenance=provenance)
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -156,4 +156,4 @@ def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
         return None
     if isinstance(value, np.ndarray):
         return np.asarray(value, dtype=float) + 0.0 if low == 0 else np.asarray(value, dtype=float)
-    return np.float64(value) + 0.0
+    return np.asarray(np.float64(value) + 0.0)[()]

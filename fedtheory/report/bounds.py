@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +34,7 @@ from .style import (
     styled,
 )  # fmt: skip
 
-MEASURED_STYLE = {"color": MEASURED, "ls": DASHED, "lw": 1.6}
+MEASURED_STYLE: dict[str, Any] = {"color": MEASURED, "ls": DASHED, "lw": 1.6}
 
 
 @styled()
@@ -200,15 +199,13 @@ class Editions:
 
     Attributes:
         title, up: what the panel shows.
-        printed, corrected, sharp: three editions of one statement.
+        editions: the printed, the corrected and the sharp one of a statement.
         setting, rounds: where, and up to which round.
     """
 
     title: str
     up: str
-    printed: Claim
-    corrected: Claim
-    sharp: Claim
+    editions: tuple[Claim, Claim, Claim]
     setting: Setting
     rounds: int
 
@@ -219,13 +216,11 @@ def plot_editions(left: Editions, right: Editions) -> Figure:
     figure, both = panels(10, 5, columns=2)
     for axes, shown in zip(both, (left, right), strict=True):
         horizons = np.unique(np.geomspace(1, shown.rounds, 200).astype(np.int64))
-        drawn: Mapping[str, tuple[Claim, str]] = {
-            "printed": (shown.printed, BOUND), "corrected": (shown.corrected, REPAIRED), "sharp": (shown.sharp, SHARP),
-        }  # fmt: skip
-        for name, (claim, colour) in drawn.items():
+        names = (("printed", BOUND), ("corrected", REPAIRED), ("sharp", SHARP))
+        for claim, (name, colour) in zip(shown.editions, names, strict=True):
             bound = replace(claim, hypotheses=()).at(shown.setting, rounds=horizons)
             axes.loglog(horizons, bound.value, color=colour, label=f"{name} bound")
-        exact = exact_errors(shown.setting, horizons).functional(shown.printed.functional)
+        exact = exact_errors(shown.setting, horizons).functional(shown.editions[0].functional)
         axes.loglog(horizons, exact, color=EXACT, label="exact")
         finish(axes, shown.title, "rounds R", shown.up, **BELOW)
     return figure

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..algorithms import Algorithm, fast, fedavg, fedvarp, known_statistics, mifa, safari, theorem_4_server_lr
+from ..claims.statement import Claim
 from ..evidence.consistency import q_map
 from ..evidence.measured import bound_on_run
 from ..federations import Quadratic, random_quadratic
@@ -50,7 +51,8 @@ def theorem_2() -> tuple[Setting, int, int]:
         algorithm = fast(snapshot_probability=probability, cohort=2, local_lr="1/200", local_steps=2)
         return Setting(federation, algorithm, IndexBeta(2), start=1.0)
 
-    needed = -float(claim("fast.thm2@main").at(setting(0.0), rounds=1).slack["q_condition"])
+    slack = claim("fast.thm2@main").at(setting(0.0), rounds=1).slack["q_condition"]
+    needed = -float(np.asarray(slack))
     return setting(min(1.0, max(0.0, needed * (1 + 1e-9)))), 4_000, 16
 
 
@@ -115,14 +117,16 @@ def plot_pair_floors(**options: Any) -> Figure:
 def plot_pair_bounds() -> Figure:
     """Theorems 4 and 5 of SAFARI over rounds, at the instances that refute the printed ones. The printed conditions on
     q hold in all the rounds shown."""
-    four, five = (tuple(claim(f"safari.{id}@{edition}") for edition in ("main", "corrected", "sharp"))
-                  for id in ("thm4", "thm5"))  # fmt: skip
     return plot_editions(
-        Editions("Theorem 4: h = 1, $x_0$ = 2, $\\eta_c$ = 1/50, q = 1/2", "mean of $E|\\nabla F(x_r)|^2$", *four,
-                 pair("1/2", "1/50", start=2), 10**4),
-        Editions("Theorem 5: h = 1000, $x_0$ = 1, $\\eta_c$ = $2\\cdot 10^{-8}$, q = 1/2", "$E|x_R-x^*|^2$", *five,
-                 pair("1/2", Fraction(2, 10**8), start=1, curvature=1000), 3 * 10**5),
+        Editions("Theorem 4: h = 1, $x_0$ = 2, $\\eta_c$ = 1/50, q = 1/2", "mean of $E|\\nabla F(x_r)|^2$",
+                 _editions("safari.thm4"), pair("1/2", "1/50", start=2), 10**4),
+        Editions("Theorem 5: h = 1000, $x_0$ = 1, $\\eta_c$ = $2\\cdot 10^{-8}$, q = 1/2", "$E|x_R-x^*|^2$",
+                 _editions("safari.thm5"), pair("1/2", Fraction(2, 10**8), start=1, curvature=1000), 3 * 10**5),
     )  # fmt: skip
+
+
+def _editions(id: str) -> tuple[Claim, Claim, Claim]:
+    return claim(id), claim(f"{id}@corrected"), claim(f"{id}@sharp")
 
 
 def plot_pair_conditions(curvatures: tuple[float, ...] = (1, 10, 1000)) -> Figure:
@@ -152,7 +156,7 @@ def example_traces(rounds: int, seed: int = 0) -> dict[str, np.ndarray]:
     parameters are not printed."""
     scarce = np.linspace(1.0, 0.1, 10)
     means = 12 * scarce
-    processes = {
+    processes: dict[str, CyclicAvailability | PoissonAvailability | UniformAvailability] = {
         "Uniform": UniformAvailability([1] * 10, np.ceil(2 * means).astype(int).tolist()),
         "Poisson": PoissonAvailability(means.tolist()),
         "Cyclic": CyclicAvailability(day=(2 * means).tolist(), night=(0.2 * means[::-1]).tolist()),

@@ -114,14 +114,15 @@ def plot_gap(
         ValueError: as ``selection.genie_gap``.
     """
     figure, (axes,) = panels(6.4, 4.0)
-    at = np.asarray(rounds)
+    at, firsts = np.asarray(rounds), []
     for colour, (name, several) in zip(itertools.cycle(LINES), traces.items(), strict=False):
         gaps = [genie_gap(online(trace, budget, group_weight), trace, budget, rounds) for trace in several]
         relative = np.mean([gap.gap / gap.genie for gap in gaps], axis=0)
         shown = relative > 1e-12
+        firsts += relative[shown][:1].tolist()
         axes.loglog(at[shown], relative[shown], color=colour, lw=1.6, marker="o", ms=3, label=name)
     span = np.array([min(rounds), max(rounds)], dtype=float)
-    start = max((line.get_ydata()[0] for line in axes.lines if len(line.get_ydata())), default=1.0)
+    start = max(firsts, default=1.0)
     axes.loglog(span, start * span[0] / span, color=PALE, lw=1.0, ls=(0, (4, 3)), label="1/T")
     finish(axes, "", "rounds T", "gap to the best in hindsight, relative")
     return figure

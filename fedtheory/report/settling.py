@@ -37,7 +37,7 @@ def plot_algorithms(
     sizes = np.array(steps if len(steps) else np.geomspace(1e-3, 0.5, 25))
     axis = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
     figure, (left, right) = panels(10, 4.6, columns=2)
-    dashed = {"lw": 1.2, "ls": DASHED}
+    dashed: dict[str, Any] = {"lw": 1.2, "ls": DASHED}
     for name, (colour, setting) in compared.items():
         left.loglog(axis, exact_errors(setting(local_lr), axis).squared_distance, color=colour, label=name)
         ends = [_ends(setting(float(step))) for step in sizes]
@@ -56,7 +56,7 @@ def _ends(setting: Setting) -> tuple[float, float]:
         found = stationary(setting)
     except NotContracting:
         return np.nan, np.nan
-    return found.squared_distance, float(found.mean @ found.mean)
+    return float(found.squared_distance), float(found.mean @ found.mean)
 
 
 @styled(**LARGE)
@@ -82,8 +82,8 @@ def plot_floors(
     (corrected, above), (sharp, below) = floors.items()
     left.plot(q, above(q), color=REPAIRED, label=corrected)
     for step, grey in zip(steps, GREYS[1:], strict=False):
-        errors = [stationary(setting(share, step)).squared_distance for share in map(float, q)]
-        left.plot(q, errors, color=grey, label=f"exact, $\\eta_c$ = {step}")
+        settled = [float(stationary(setting(share, step)).squared_distance) for share in map(float, q)]
+        left.plot(q, settled, color=grey, label=f"exact, $\\eta_c$ = {step}")
     left.plot(q, below(q), color=SHARP, ls="--", label=sharp)
     left.set_ylim(0, 2)
     finish(left, "Where runs settle, without noise", share, "$E|x_\\infty-x^*|^2$", **BELOW)

@@ -39,7 +39,7 @@ KEY, PALE = "0.3", "0.6"
 
 DASHED = (0, (3, 2))
 
-BELOW = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
 """A legend below its panel."""
 
 SHEET = {
