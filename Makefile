@@ -37,9 +37,10 @@ test: $(STAMP) ## run the tests and the examples in the docstrings
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch
 
-lint: $(STAMP) ## check style and formatting
+lint: $(STAMP) ## check style, formatting and types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
 
 # The stamp is written last: an interrupted installation leaves none, and the next run resumes.
 $(STAMP): pyproject.toml constraints.txt

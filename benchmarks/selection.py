@@ -118,32 +118,27 @@ def cost_of_clarabel(sizes: list[tuple[int, int]]) -> dict[tuple[int, int], floa
 
 def plot_cost(folder: Path) -> Path:
     """``flics.cost.png``: seconds against rounds for 10 groups, and against groups for 1000 rounds."""
-    from matplotlib.figure import Figure
+    from fedtheory.report import style
 
-    from fedtheory.report.figures import EXACT, MEASURED, save
-
-    panels = {
+    sizes = {
         "rounds T, 10 groups": (0, [(rounds, 10) for rounds in (10**2, 10**3, 10**4, 10**5, 10**6)],
                                 [(rounds, 10) for rounds in (100, 300, 1000, 3000, 10_000)]),
         "groups M, 1000 rounds": (1, [(1000, groups) for groups in (2, 5, 10, 20, 50, 100, 200)],
                                   [(1000, groups) for groups in (2, 5, 10, 20, 50)]),
     }  # fmt: skip
-    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
-    for panel, (label, (axis, ours, theirs)) in zip(axes, panels.items(), strict=True):
-        lines = (("OffVar with its plan", cost_of_offvar(ours), MEASURED, "o"),
-                 ("cvxpy with Clarabel", cost_of_clarabel(theirs), EXACT, "s"))  # fmt: skip
-        for name, costs, colour, marker in lines:
-            at = [size[axis] for size in costs]
-            panel.loglog(at, list(costs.values()), color=colour, marker=marker, ms=4, lw=1.6, label=name)
-            for size, cost in costs.items():
-                print(f"{name:25} T = {size[0]:>7}, M = {size[1]:>4}: {cost:.3g} s")
-        panel.set_xlabel(label)
-        panel.grid(which="major", color="0.9")
-        panel.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("seconds on one core")
-    axes[0].legend(frameon=False, fontsize=9)
-    save(figure, folder / "flics.cost.png")
+    with style.styled():
+        figure, panels = style.panels(8.4, 3.6, columns=2, sharey=True)
+        for panel, (label, (axis, ours, theirs)) in zip(panels, sizes.items(), strict=True):
+            lines = (("OffVar with its plan", cost_of_offvar(ours), style.MEASURED, "o"),
+                     ("cvxpy with Clarabel", cost_of_clarabel(theirs), style.EXACT, "s"))  # fmt: skip
+            for name, costs, colour, marker in lines:
+                at = [size[axis] for size in costs]
+                panel.loglog(at, list(costs.values()), color=colour, marker=marker, ms=4, lw=1.6, label=name)
+                for size, cost in costs.items():
+                    print(f"{name:25} T = {size[0]:>7}, M = {size[1]:>4}: {cost:.3g} s")
+            first = panel is panels[0]
+            style.finish(panel, "", label, "seconds on one core" if first else "", legend=first)
+    style.save(figure, folder / "flics.cost.png")
     return folder / "flics.cost.png"
 
 

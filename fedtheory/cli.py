@@ -283,7 +283,7 @@ def verify(
     from .files import read_json
     from .papers import index
     from .papers.certificates import publish
-    from .report import theorems
+    from .report import catalogue
 
     cache = None if fresh else Cache(report / "cache")
     with Progress() as progress:
@@ -293,7 +293,7 @@ def verify(
 
         depth = assess.FULL if full else assess.QUICK
         verdicts = assess.assess_all(depth=depth, progress=tell("evidence"), cache=cache)
-        drawn = list(run_all(theorems.figures(figures), progress=tell("figures")).values())
+        drawn = list(run_all(catalogue.figures(figures), progress=tell("figures")).values())
     card = scorecard.to_json(verdicts)
     scorecard.write_json(report / "scorecard.json", card)
     for verdict in verdicts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 
-def exact_number(name: str, value: object) -> Fraction:
+def exact_number(name: str, value: Any) -> Fraction:
     """The value of ``name`` as a Fraction.
 
     Raises:

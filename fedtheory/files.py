@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all; JSON and Parquet, read with clear errors."""
 
 from __future__ import annotations
 
@@ -34,3 +34,19 @@ def read_json(path: str | Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError(f"{path}: holds a {type(data).__name__}, allowed is an object")
     return data
+
+
+def read_parquet(path: Path) -> Any:
+    """The file as a pyarrow table.
+
+    Raises:
+        ValueError: pyarrow is not installed, or the file cannot be read.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ValueError(f"{path}: reading Parquet needs pyarrow (pip install pyarrow), or convert it to CSV") from None
+    try:
+        return pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None

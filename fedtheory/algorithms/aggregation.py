@@ -190,7 +190,8 @@ class Known(WeightedSum):
 
     @cached_property
     def _divisors(self) -> Tensor:
-        return floats(self.participation_probability) * len(self.participation_probability)
+        known = self.participation_probability or ()
+        return floats(known) * len(known)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         return counts / self._divisors.to(counts.device)

@@ -68,5 +68,6 @@ def option(name: str, value: str, allowed: Sequence[str]) -> None:
 
 def budgets(budget: Number | Sequence[Number]) -> tuple[Fraction, ...]:
     """One number > 0, or several."""
-    several = not isinstance(budget, str) and hasattr(budget, "__len__")
-    return each("budget", budget) if several else (positive("budget", budget),)
+    if isinstance(budget, float | int | str | Fraction):
+        return (positive("budget", budget),)
+    return each("budget", budget)

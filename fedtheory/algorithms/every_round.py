@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isinf
+from typing import Any
 
 from ..exact import exact_number
 from ..quantities import check_values
@@ -69,11 +70,9 @@ class EveryRound(Algorithm):
             "global_lr": float(kind.server.global_lr),
         }
         weights = kind.aggregation
-        return known | ({"cutoff": weights.cutoff} if _cuts_off(weights) else {})
-
-
-def _cuts_off(weights: Aggregation) -> bool:
-    return isinstance(weights, FedAUWeights) and not isinf(weights.cutoff)
+        if isinstance(weights, FedAUWeights) and not isinf(weights.cutoff):
+            known["cutoff"] = weights.cutoff
+        return known
 
 
 def every_round(
@@ -85,7 +84,7 @@ def every_round(
     selection: Selection | None = None,
 ) -> EveryRound:
     """The algorithm of these parts; step size and number of steps are checked here."""
-    given = {"local_lr": exact_number("local_lr", local_lr), "local_steps": local_steps}
+    given: dict[str, Any] = {"local_lr": exact_number("local_lr", local_lr), "local_steps": local_steps}
     check_values(given)
     return EveryRound(
         ClientRound(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from torch import Tensor
 
@@ -79,7 +80,9 @@ class Fast(Algorithm):
                 f"snapshot_probability has no value: with adaptivity = {self.adaptivity} it depends on the run; "
                 "allowed is an algorithm with a snapshot_period or a snapshot_probability"
             )
-        return Fraction(1, self.snapshot_period) if self.periodic else self.fixed_probability
+        if self.fixed_probability is not None:
+            return self.fixed_probability
+        return Fraction(1, self.snapshot_period or 1)
 
     def is_snapshot(self, keys: Keys, round: int, probability: Tensor | None = None) -> Tensor:
         """Which replicas take a snapshot in this round, (replicas,) bool.
@@ -102,7 +105,7 @@ class Fast(Algorithm):
         >>> algorithm.next_probability(q, before, now).tolist()
         [0.0, 0.75, 1.0]
         """
-        return (probability + float(self.adaptivity) * (accuracy_before - accuracy)).clamp(0, 1)
+        return (probability + float(self.adaptivity or 0) * (accuracy_before - accuracy)).clamp(0, 1)
 
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I. None with a
@@ -113,13 +116,13 @@ class Fast(Algorithm):
         """
         if not self.plain:
             return {}
-        known = {
+        known: dict[str, float] = {
             "cohort": self.cohort,
             "local_lr": float(self.local_lr),
             "local_steps": self.local_steps,
             "snapshot_probability": float(self.snapshot_probability),
         }
-        return known | ({"snapshot_period": self.snapshot_period} if self.periodic else {})
+        return known | ({} if self.snapshot_period is None else {"snapshot_period": self.snapshot_period})
 
 
 def fast(
@@ -167,7 +170,11 @@ def fast(
     """
     if [adaptivity, snapshot_period, snapshot_probability].count(None) != 2:
         raise ValueError("adaptivity, snapshot_period and snapshot_probability: give exactly one of them")
-    given = {"cohort": cohort, "local_lr": exact_number("local_lr", local_lr), "local_steps": local_steps}
+    given: dict[str, Any] = {
+        "cohort": cohort,
+        "local_lr": exact_number("local_lr", local_lr),
+        "local_steps": local_steps,
+    }
     if snapshot_period is not None:
         given["snapshot_period"] = snapshot_period
     if snapshot_probability is not None:

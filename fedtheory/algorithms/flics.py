@@ -208,6 +208,6 @@ def _groups(groups: Sequence[int], group_weight: Sequence[Number] | None) -> tup
     weights = each("group_weight", group_weight)
     if len(weights) != number:
         raise ValueError(f"group_weight: there are {len(weights)}, allowed is one for each of {number} groups")
-    if abs(sum(weights) - 1) > WEIGHT_SUM_TOLERANCE:
+    if abs(sum(weights, Fraction(-1))) > WEIGHT_SUM_TOLERANCE:
         raise ValueError(f"group_weight sums to {float(sum(weights)):.12g}: allowed is a sum of 1")
     return labels, weights

@@ -7,6 +7,7 @@ they agree exactly if L = mu.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from ..exact import exact_number
 from ..quantities import check_values
@@ -97,7 +98,7 @@ def _check_tie(algorithm: Safari, linked: Fraction, equation: str, theorem: int)
         )
 
 
-def _checked(values: dict) -> dict[str, Fraction]:
-    exact = {name: exact_number(name, value) for name, value in values.items()}
+def _checked(values: dict[str, Any]) -> dict[str, Any]:
+    exact: dict[str, Any] = {name: exact_number(name, value) for name, value in values.items()}
     check_values(exact)
     return exact

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from ..exact import exact_number
 from ..quantities import check_values
@@ -75,7 +76,7 @@ def safari(
     >>> safari(client_round_probability="1/4", local_lr="1/100", server_lr="1/200").share
     Fraction(1, 4)
     """
-    given = {
+    given: dict[str, Any] = {
         "client_round_probability": exact_number("client_round_probability", client_round_probability),
         "local_lr": exact_number("local_lr", local_lr),
         "server_lr": exact_number("server_lr", server_lr),

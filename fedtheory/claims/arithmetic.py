@@ -210,13 +210,15 @@ class _Extended:
     def __truediv__(self, other: _Extended) -> _Extended:
         if other.value == 0:
             return self * _Extended(math.inf)
-        return self * _Extended(Fraction(0) if other.infinite else 1 / other.value)
+        inverse: Fraction | float = Fraction(0) if other.infinite else 1 / other.value
+        return self * _Extended(inverse)
 
     def __pow__(self, exponent: int) -> _Extended:
-        return _Extended(self.value**exponent)
+        value: Any = self.value
+        return _Extended(value**exponent)
 
     def __abs__(self) -> _Extended:
-        return _Extended(abs(self.value))
+        return self if self.value >= 0 else _Extended(-self.value)
 
     def min(self, other: _Extended) -> _Extended:
         return self if self.value <= other.value else other

@@ -249,9 +249,9 @@ def _sign(coefficient: sympy.Expr, caps: Caps, weakly: bool = False) -> int | No
     below |= {symbol(small): symbol(large) / (1 + room()) for small, large in ORDERED_PAIRS}
     below |= {symbol(name): 1 / (1 + sympy.Dummy()) for name, known in QUANTITIES.items() if known.upper == 1}
     for one in (coefficient, coefficient.xreplace(below), coefficient.xreplace(below).xreplace(below)):
-        signs = [_one_sign(sympy.expand(part), weakly) for part in sympy.fraction(sympy.together(one))]
-        if None not in signs:
-            return signs[0] * signs[1]
+        above, under = (_one_sign(sympy.expand(part), weakly) for part in sympy.fraction(sympy.together(one)))
+        if above is not None and under is not None:
+            return above * under
     return None
 
 

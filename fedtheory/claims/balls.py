@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy
@@ -104,7 +105,7 @@ def evaluate_in_balls(expression: sympy.Expr, values: Mapping[str, Number]) -> a
     return fold(expression, balls, lambda c: ball(Fraction(int(c.p), int(c.q))))
 
 
-def evaluate_exactly(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction:
+def evaluate_exactly(expression: sympy.Expr, values: Mapping[str, Any]) -> Fraction:
     """The expression in rational arithmetic."""
     return fold(expression, values, lambda c: Fraction(int(c.p), int(c.q)))
 
@@ -148,8 +149,9 @@ def evaluate_or_limit(expression: sympy.Expr, values: Mapping[str, Number]) -> N
     """
     names = {s.name for s in expression.free_symbols}
     if is_rational(expression) and not any(isinstance(values[name], arb) for name in names):
-        value = exact_slack(expression, {name: values[name] for name in names})
-        return value if isinstance(value, Fraction) else arb(str(value))
+        exact: dict[str, Any] = {name: values[name] for name in names}
+        slack = exact_slack(expression, exact)
+        return slack if isinstance(slack, Fraction) else arb(str(slack))
     for denominator in _two_sided_denominators(expression):
         below = evaluate_or_limit(denominator, values)
         if not (below > 0 or below < 0):
@@ -212,7 +214,8 @@ def rational_value(expression: sympy.Expr, values: Mapping[str, Number]) -> Frac
     """
     if expression.has(sympy.exp, sympy.log) or any(isinstance(values[s.name], arb) for s in expression.free_symbols):
         return None
-    exact = {s: sympy.Rational(values[s.name].numerator, values[s.name].denominator) for s in expression.free_symbols}
+    fractions: Mapping[str, Any] = values
+    exact = {s: sympy.Rational(*fractions[s.name].as_integer_ratio()) for s in expression.free_symbols}
     value = expression.xreplace(exact)
     return Fraction(int(value.p), int(value.q)) if value.is_Rational else None
 
@@ -239,11 +242,12 @@ def lower_bound_over_box(function: Callable[[Sequence[arb]], arb], box: Sequence
         return float(sharper.rad()) if sharper.is_finite() else float("inf")
 
     i = min(open_sides, key=blur_without)
-    bounds = []
+    bounds: list[arb] = []
     for half in (interval(box[i].lower(), box[i].mid()), interval(box[i].mid(), box[i].upper())):
-        bounds.append(lower_bound_over_box(function, [*box[:i], half, *box[i + 1 :]], depth - 1))
-        if bounds[-1] is None:
+        bound = lower_bound_over_box(function, [*box[:i], half, *box[i + 1 :]], depth - 1)
+        if bound is None:
             return None
+        bounds.append(bound)
     return bounds[0].min(bounds[1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import sympy
 
@@ -81,7 +82,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _same(a: object, b: object) -> bool:
+def _same(a: Any, b: Any) -> bool:
     if a == b or isinstance(a, str):
         return a == b
     if isinstance(a, sympy.core.relational.Relational):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class Bound:
     """A claim at given values. What divides by zero follows the rule of ``fedtheory.claims.arithmetic``.
 
     Attributes:
-        claim: its ref.
+        statement: the claim; ``claim`` is its ref.
         value: the right side; scalar or array, in the functional's units.
         terms: the right side's summands by name; +inf where one is undefined.
         slack: by hypothesis: >= 0 where it holds; ``None`` where a quantity of the run is not known ("undecided").
@@ -37,12 +37,16 @@ class Bound:
         provenance: by quantity, where its value comes from (when taken from a setting).
     """
 
-    claim: str
+    statement: Claim
     value: np.ndarray
     terms: Mapping[str, np.ndarray]
     slack: Mapping[str, np.ndarray | None]
     quantities: Mapping[str, Any]
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def claim(self) -> str:
+        return self.statement.ref
 
     @property
     def hypotheses_hold(self) -> bool | None:
@@ -93,7 +97,7 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
         slack = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.slack.items()}
     if np.any(np.isnan(value)):  # inf - inf
         value = np.where(np.isnan(value), np.inf, value)[()]
-    return Bound(claim.ref, value, terms, slack, dict(values) | chosen)
+    return Bound(claim, value, terms, slack, dict(values) | chosen)
 
 
 def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[str, Any]) -> Bound:
@@ -118,7 +122,7 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.abs(bound.quantities[name] / np.asarray(value, dtype=float) - 1)
         slack[f"{name}_choice"] = np.where(off <= CHOICE_TOLERANCE, 0.0, -np.nan_to_num(off, nan=np.inf))[()]
-    return Bound(bound.claim, bound.value, bound.terms, slack, bound.quantities | own, provenance)
+    return replace(bound, slack=slack, quantities={**bound.quantities, **own}, provenance=provenance)
 
 
 def _reason(setting: Setting, rounds: Any, missing: str, overrides: Mapping[str, Any]) -> str:
@@ -165,4 +169,4 @@ def _allowed_floats(known: Quantity, value: Any) -> np.ndarray | None:
         return None
     if isinstance(value, np.ndarray):
         return np.asarray(value, dtype=float) + 0.0 if low == 0 else np.asarray(value, dtype=float)
-    return np.float64(value) + 0.0
+    return np.asarray(np.float64(value) + 0.0)[()]

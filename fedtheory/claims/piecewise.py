@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -58,7 +59,7 @@ class Cases:
         second = [(b, (*conditions, a + -b)) for a, b, conditions in pairs]
         return Cases((*first, *second))
 
-    def _with(self, other: Cases, operation: object) -> Cases:
+    def _with(self, other: Cases, operation: Callable[[Ratio, Ratio], Ratio]) -> Cases:
         return Cases(tuple((operation(a, b), (*c, *d)) for a, c in self.cases for b, d in other.cases))
 
 

@@ -12,9 +12,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import sympy
-from flint import ctx, fmpq, fmpq_poly, fmpz_poly
+from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
 from ..exact import exact_number
 from ..quantities import ORDERED_PAIRS, quantity
@@ -228,11 +230,11 @@ def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction])
     branches = [[_Sign(r.numerator * r.denominator, r.denominator) for r in (r, *c)] for r, c in cases]
     factors = {key for branch in branches for sign in branch for key in sign.zeros}
     low, high, low_closed, high_closed = within
-    ends = [_linear(end) for end in (low, high) if not math.isinf(end)]
+    ends = [_linear(Fraction(end)) for end in (low, high) if not math.isinf(end)]
     integer = quantity(name).integer
     points = _real_roots(factors.union(ends), integer)
     first = next(i for i, p in enumerate(points) if p.factor == ends[0])
-    last = next((i for i, p in enumerate(points) if p.factor == ends[-1]), None) if len(ends) == 2 else len(points)
+    last = len(points) if len(ends) == 1 else next(i for i, p in enumerate(points) if p.factor == ends[-1])
 
     samples = [(p.high + q.low) / 2 for p, q in itertools.pairwise(points)] + [points[-1].high + 1]
     cells: list[tuple[Fraction | float, Fraction | float, bool, bool, bool]] = []
@@ -280,9 +282,13 @@ class _Sign:
     product: fmpq_poly
     denominator: fmpq_poly
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "zeros", _factors(self.product))
-        object.__setattr__(self, "poles", _factors(self.denominator))
+    @cached_property
+    def zeros(self) -> frozenset[tuple[int, ...]]:
+        return _factors(self.product)
+
+    @cached_property
+    def poles(self) -> frozenset[tuple[int, ...]]:
+        return _factors(self.denominator)
 
     def between(self, x: fmpq) -> bool:
         """At a point that is no root of any factor."""
@@ -325,11 +331,9 @@ def _real_roots(factors: Iterable[tuple[int, ...]], integer: bool) -> list[_Poin
     """All real roots in increasing order, with disjoint enclosures."""
     precision = 128
     while True:
-        points = [
-            _enclosed(factor, low, high, integer) for factor in factors for low, high in _roots(factor, precision)
-        ]
-        if all(points):
-            points.sort(key=lambda point: point.low)
+        found = [_enclosed(factor, low, high, integer) for factor in factors for low, high in _roots(factor, precision)]
+        if None not in found:
+            points = sorted((point for point in found if point), key=lambda point: point.low)
             if all(p.high < q.low for p, q in itertools.pairwise(points)):
                 return points
         precision *= 2
@@ -339,11 +343,12 @@ def _roots(factor: tuple[int, ...], precision: int) -> list[tuple[Fraction, Frac
     if len(factor) == 2:
         return [(Fraction(-factor[0], factor[1]),) * 2]
     with ctx.workprec(precision):
-        balls = [root.real for root, _ in fmpz_poly(list(factor)).complex_roots() if root.imag == 0]
+        roots: Any = fmpz_poly(list(factor)).complex_roots()
+        balls = [root.real for root, _ in roots if root.imag == 0]
         return [(_dyadic(ball.lower()), _dyadic(ball.upper())) for ball in balls]
 
 
-def _dyadic(exact: object) -> Fraction:
+def _dyadic(exact: arb) -> Fraction:
     mantissa, exponent = map(int, exact.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
 
@@ -352,11 +357,8 @@ def _enclosed(factor: tuple[int, ...], low: Fraction, high: Fraction, integer: b
     """The point with its neighbours; ``None`` if the enclosure is too wide to tell them."""
     if low == high:
         return _Point(factor, low, high, low, low)
-    if integer:
-        below, above = Fraction(math.floor(low)), Fraction(math.floor(low) + 1)
-    else:
-        below = float_inside(low, -1)
-        above = math.nextafter(below, math.inf)
+    below: Fraction | float = Fraction(math.floor(low)) if integer else float_inside(low, -1)
+    above = below + 1 if integer else math.nextafter(below, math.inf)
     return _Point(factor, low, high, below, above) if below < low and high < above else None
 
 
@@ -377,7 +379,7 @@ def _whole(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
     """The whole numbers in them; what is adjacent is joined."""
     whole: list[Interval] = []
     for low, high, low_closed, high_closed in intervals:
-        first = Fraction(math.ceil(low) + (low == math.ceil(low) and not low_closed))
+        first: Fraction | float = Fraction(math.ceil(low) + (low == math.ceil(low) and not low_closed))
         if math.isinf(high):
             end: tuple[Fraction | float, bool] = (high, False)
         else:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import sympy
@@ -270,7 +271,7 @@ def _complete(what: str, expressions: list[sympy.Expr], asked: str | None, known
         raise ValueError(f"{what} needs {', '.join(missing)}")
 
 
-def _allowed(claim: Claim, name: str, known: Mapping[str, Fraction]) -> tuple[Allowed, list[str]]:
+def _allowed(claim: Claim, name: str, known: Mapping[str, Any]) -> tuple[Allowed, list[str]]:
     """What all decidable hypotheses allow together, and their names."""
     decidable = [h for h in claim.hypotheses if _names(_with_choices(claim, h.slack)) <= {name, *known}]
     within = bounds(name, known)
@@ -346,8 +347,8 @@ def _grid(low: float, high: float, low_closed: bool, integer: bool) -> np.ndarra
     bottom = low if low > 0 else min(_SMALLEST, high / 2)
     first = low if low_closed or low > 0 else bottom
     count = 2 + math.ceil(_DENSITY * (math.log10(top) - math.log10(bottom)))
-    samples = [np.geomspace(bottom, top, count), np.linspace(first, top, 1001), [first, top]]
-    grid = np.clip(np.concatenate(samples), first, top)
+    samples = [np.geomspace(bottom, top, count), np.linspace(first, top, 1001), np.array([first, top])]
+    grid: np.ndarray = np.clip(np.concatenate(samples), first, top)
     return np.unique(np.round(grid) if integer else grid)
 
 
@@ -355,7 +356,7 @@ def _refined(right: Callable, grid: np.ndarray, y: np.ndarray, integer: bool) ->
     """(value, argument) of the local minima next to the lowest samples."""
     from scipy.optimize import minimize_scalar
 
-    found = []
+    found: list[tuple[float, float]] = []
     left, middle, after = y[:-2], y[1:-1], y[2:]
     valleys = 1 + np.flatnonzero((middle <= left) & (middle <= after) & ((middle < left) | (middle < after)))
     if integer and len(grid) > 1 and grid[-1] - grid[0] == len(grid) - 1:

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .asymptotics import Asymptotics
     from .evaluation import Bound
     from .ranges import Allowed
+
+_Named = TypeVar("_Named", "Term", "Hypothesis")
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Claim:
         """Names of all quantities that the terms, hypotheses and choices use, in the vocabulary's order."""
         return _quantities(self)
 
-    def edited(self, edition: str, source: str, **changes: object) -> Claim:
+    def edited(self, edition: str, source: str, **changes: Any) -> Claim:
         """Another edition of the same statement: pass ``terms`` or ``hypotheses`` as mappings from the names that
         differ to their new expression or relation (or as tuples, which replace all of them). A new name adds a term;
         a hypothesis has to be one of this claim's."""
@@ -266,7 +268,7 @@ def slack_of(relation: sympy.core.relational.Relational) -> sympy.Expr:
     raise ValueError(f"relation = {relation}: allowed is a sympy Le or Ge that does not evaluate to a constant")
 
 
-def _named(items: tuple, name: str, kind: str) -> object:
+def _named(items: tuple[_Named, ...], name: str, kind: str) -> _Named:
     for item in items:
         if item.name == name:
             return item

@@ -40,7 +40,7 @@ class Dataset:
         object.__setattr__(self, "labels", _checked_labels("labels", self.labels, len(self.features), self.classes))
         if (self.test_features is None) != (self.test_labels is None):
             raise ValueError("test_features and test_labels: allowed is to give both or neither")
-        if self.test_features is not None:
+        if self.test_features is not None and self.test_labels is not None:
             test = _checked_features("test_features", self.test_features, self.features.shape[1])
             object.__setattr__(self, "test_features", test)
             labels = _checked_labels("test_labels", self.test_labels, len(test), self.classes)

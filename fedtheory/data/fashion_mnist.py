@@ -66,7 +66,7 @@ def _cache_folder() -> Path:
 
 
 def _read_split(folder: Path, split: str) -> tuple[np.ndarray, np.ndarray]:
-    paths = {part: _file(folder, f"{split}-{stem}") for part, stem in _PARTS.items()}
+    paths = {part: _file(folder, f"{split}-{stem}") or folder / f"{split}-{stem}" for part, stem in _PARTS.items()}
     images = read_idx(paths["images"], ndim=3, dtype=np.uint8)
     labels = read_idx(paths["labels"], ndim=1, dtype=np.uint8)
     if len(images) != len(labels):

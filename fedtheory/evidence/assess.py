@@ -53,9 +53,9 @@ QUICK = Depth(candidates=300, climbs=8, steps=30, seeds=1, refuted_too=False)
 FULL = Depth(candidates=20_000, climbs=100, steps=200, seeds=20, refuted_too=True)
 
 
-def assess(ref: str) -> Verdict:
-    """All evidence on one claim, and its verdict: see ``assess_all``."""
-    return assess_all([find_claim(ref)], workers=1)[0]
+def assess(claim: str | Claim) -> Verdict:
+    """All evidence on one claim, or on the one of that name, and its verdict: see ``assess_all``."""
+    return assess_all([find_claim(claim) if isinstance(claim, str) else claim], workers=1)[0]
 
 
 def assess_all(

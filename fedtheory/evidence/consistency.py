@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import ArrayLike
 
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
@@ -233,9 +234,7 @@ class Map:
         return {kind: float(np.mean(self.kinds == i)) for i, kind in enumerate(KINDS)}
 
 
-def q_map(
-    claim: Claim, x: tuple[str, Sequence[float]], y: tuple[str, Sequence[float]], fixed: Mapping[str, float]
-) -> Map:
+def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixed: Mapping[str, float]) -> Map:
     """The set of q that all hypotheses allow together, exactly, at every point of a grid.
 
     Args:

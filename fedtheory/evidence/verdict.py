@@ -51,9 +51,9 @@ class Verdict:
         return None if self.instance is None else replay(self.instance)
 
 
-def verify(ref: str, setting: Setting | None = None, rounds: int = 10_000) -> Verdict:
-    """The verdict on a claim: on one quadratic ``setting`` after 1 to ``rounds`` rounds, or, without a setting, in
-    general (units, proof, recorded instance, search, real data; see ``assess.assess``).
+def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_000) -> Verdict:
+    """The verdict on a claim (or on the one of that name): on one quadratic ``setting`` after 1 to ``rounds`` rounds,
+    or, without a setting, in general (units, proof, recorded instance, search, real data; see ``assess.assess``).
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -64,8 +64,8 @@ def verify(ref: str, setting: Setting | None = None, rounds: int = 10_000) -> Ve
     if setting is None:
         from .assess import assess
 
-        return assess(ref)
-    statement = find_claim(ref)
+        return assess(claim)
+    statement = find_claim(claim) if isinstance(claim, str) else claim
     horizons = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
     try:
         bound = statement.at(setting, rounds=horizons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -54,9 +54,19 @@ class Participation(ABC):
             `marginal`, say everything about a run; otherwise they do not, and no recursion of moments may use them.
     """
 
-    cohort: int
-    deterministic: bool
-    independent_rounds: bool = True
+    if TYPE_CHECKING:  # a field of some processes, computed by others
+
+        @property
+        def cohort(self) -> int: ...
+
+        @property
+        def deterministic(self) -> bool: ...
+
+        @property
+        def independent_rounds(self) -> bool: ...
+
+    else:
+        independent_rounds = True
 
     @abstractmethod
     def check(self, clients: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -42,7 +42,7 @@ class Bernoulli(AnySize):
     [[Fraction(1, 2), Fraction(1, 6)], [Fraction(1, 6), Fraction(1, 3)]]
     """
 
-    probabilities: Sequence[object]
+    probabilities: Sequence[Any]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", check_probabilities("probabilities", self.probabilities))
@@ -85,7 +85,7 @@ def client_uniforms(keys: Keys, *coordinates: int) -> Tensor:
     return uniforms(words(keys.seed, keys.axis, keys.replica_ids[:, None], clients, *coordinates))
 
 
-def independent_inclusion(probabilities: Sequence[Fraction]) -> Inclusion:
+def independent_inclusion(probabilities: Sequence[Fraction] | np.ndarray) -> Inclusion:
     """The moments of independent clients."""
     first = np.array(probabilities, dtype=object)
     second = np.outer(first, first)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from ..exact import exact_number
 
 
-def check_probabilities(name: str, values: Sequence[object]) -> tuple[Fraction, ...]:
+def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...]:
     """One probability a client, as Fractions.
 
     Raises:

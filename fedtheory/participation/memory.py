@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -104,8 +104,8 @@ class Markov(_WithMemory):
     [Fraction(25, 64)]
     """
 
-    probabilities: Sequence[object]
-    entries: Sequence[object]
+    probabilities: Sequence[Any]
+    entries: Sequence[Any]
 
     def __post_init__(self) -> None:
         p = check_probabilities("probabilities", self.probabilities)
@@ -120,7 +120,7 @@ class Markov(_WithMemory):
 
     @classmethod
     def with_largest_entry(
-        cls, probabilities: Sequence[object], largest_entry: object = "0.05", reading: str = "each"
+        cls, probabilities: Sequence[Any], largest_entry: object = "0.05", reading: str = "each"
     ) -> Markov:
         """FedAU's chains: the stationary probabilities given, and entries of at most ``largest_entry``.
 
@@ -151,7 +151,7 @@ class Markov(_WithMemory):
 
     @property
     def law(self) -> tuple[Fraction, ...]:
-        return self.probabilities
+        return tuple(self.probabilities)
 
     @property
     def deterministic(self) -> bool:
@@ -181,8 +181,8 @@ class Markov(_WithMemory):
     def init(self, keys: Keys) -> MarkovState:
         self.check(keys.clients)
         stay = [1 - l for l in self.exits]
-        constants = (on_device(values, keys) for values in (self.probabilities, self.entries, stay))
-        return MarkovState(keys, *constants, round=-1, on=None)
+        law, entry, stays = (on_device(values, keys) for values in (self.probabilities, self.entries, stay))
+        return MarkovState(keys, law, entry, stays, round=-1, on=None)
 
     def step(self, state: MarkovState, round: int) -> tuple[Tensor, MarkovState]:
         if state.on is not None and state.round == round - 1:
@@ -251,7 +251,7 @@ class Cyclic(_WithMemory):
     [Fraction(1, 4)]
     """
 
-    probabilities: Sequence[object]
+    probabilities: Sequence[Any]
     period: int = 100
     rounding: str = "nearest"
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..files import read_parquet
+
 
 @dataclass(frozen=True)
 class Table:
@@ -45,7 +47,7 @@ def read_intervals(path: str | Path, names: Sequence[str] | None = None) -> Tabl
     path = Path(path)
     rows, line = _rows(path, ("client", "start", "end"))
     table = _table(path, rows, line, names)
-    for i in np.flatnonzero(~(table.end > table.start)):
+    for i in np.flatnonzero(~(table.end > table.start)).tolist():
         raise _wrong_order(path, rows, line, i, "start < end")
     order = np.lexsort((table.start, table.client))
     clash = (table.client[order][1:] == table.client[order][:-1]) & (table.start[order][1:] < table.end[order][:-1])
@@ -67,9 +69,9 @@ def read_usage(path: str | Path) -> Table:
     path = Path(path)
     rows, line = _rows(path, ("user", "start", "end", "bytes"))
     table = _table(path, rows, line, None)
-    for i in np.flatnonzero(table.end < table.start):
+    for i in np.flatnonzero(table.end < table.start).tolist():
         raise _wrong_order(path, rows, line, i, "start <= end")
-    for i in np.flatnonzero(table.amount < 0):
+    for i in np.flatnonzero(np.asarray(table.amount) < 0).tolist():
         raise ValueError(f"{path}, {line(i)}, column 'bytes': {rows['bytes'][i]}: allowed is a finite number >= 0")
     return table
 
@@ -103,7 +105,8 @@ def _check_columns(path: Path, found: Sequence[str], columns: tuple[str, ...]) -
 
 
 def _csv(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
-    rows, numbers = {column: [] for column in columns}, []
+    rows: dict[str, list[str]] = {column: [] for column in columns}
+    numbers: list[int] = []
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, strict=True)
@@ -121,14 +124,7 @@ def _csv(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _L
 
 
 def _parquet(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, list[str]], _Line]:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ValueError(f"{path}: reading Parquet needs pyarrow (pip install pyarrow), or convert it to CSV") from None
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    table = read_parquet(path)
     _check_columns(path, table.column_names, columns)
     rows = {column: ["" if v is None else str(v) for v in table[column].to_pylist()] for column in columns}
     return rows, _Line("row", range(1, len(table) + 1))

@@ -75,7 +75,7 @@ def _slots(
     if rounds * len(table.names) > MOST_ENTRIES:
         raise ValueError(f"width = {width}: {rounds} rounds of {len(table.names)} clients are too many; allowed is a "
                          f"mask of {MOST_ENTRIES} entries")  # fmt: skip
-    return *(np.clip(edge, 0, rounds).astype(np.int64) for edge in (first, last)), rounds
+    return np.clip(first, 0, rounds).astype(np.int64), np.clip(last, 0, rounds).astype(np.int64), rounds
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,26 @@
-"""Who took part: rounds, and how often."""
+"""Who takes part: round by round, on average beside the best in hindsight, and how the gap to it closes."""
 
 from __future__ import annotations
 
-import matplotlib
-
-matplotlib.use("Agg")
+import itertools
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
 
 from ..participation import Participation, history
-from .figures import EXACT, MEASURED
+from ..selection import genie_gap, offvar, online, proxy
+from .style import BOUND, EXACT, MEASURED, PALE, finish, panels, styled
+
+STYLES = {"FLICS": (MEASURED, "o", 5.0), "naive": ("#e08214", "s", 4.5), "uniform": (BOUND, "^", 5.0)}
+"""Colour, marker and size of each policy."""
+
+LINES = (MEASURED, "#e08214", "#5aae61", BOUND, "#762a83")
 
 
+@styled()
 def plot_participation(process: Participation, clients: int, rounds: int = 1000, seed: int = 0) -> Figure:
     """One run of a process: above, who takes part in which round; below, the share of rounds of each client and,
     where the process knows it, the expected share.
@@ -29,22 +37,16 @@ def plot_participation(process: Participation, clients: int, rounds: int = 1000,
     ['client', 'draws a round']
     """
     counts = history(process, clients, rounds, seed=seed)[:, 0].numpy()
-    figure = Figure(figsize=(6.4, 5.0), layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=[3, 2])
+    figure, (above, below) = panels(6.4, 5.0, rows=2, height_ratios=[3, 2])
     above.imshow(counts.T, cmap="Greys", vmin=0, vmax=max(1, counts.max()), aspect="auto", origin="lower",
                  interpolation="nearest", extent=(-0.5, rounds - 0.5, -0.5, clients - 0.5))  # fmt: skip
-    above.set_title(f"{type(process).__name__}: {clients} clients, {rounds} rounds", loc="left", fontsize=10)
-    above.set_xlabel("round")
-    above.set_ylabel("client")
-    below.bar(np.arange(clients), counts.mean(axis=0), width=1.0, color=MEASURED, alpha=0.6, label="this run")
-    below.step(
-        np.arange(clients), _expected(process, clients, rounds), where="mid", color=EXACT, lw=1.4, label="expected"
-    )
+    above.spines[:].set_visible(True)
+    finish(above, f"{type(process).__name__}: {clients} clients, {rounds} rounds", "round", "client", grid=False)
+    each = np.arange(clients)
+    below.bar(each, counts.mean(axis=0), width=1.0, color=MEASURED, alpha=0.6, label="this run")
+    below.step(each, _expected(process, clients, rounds), where="mid", color=EXACT, lw=1.4, label="expected")
     below.set_xlim(-0.5, clients - 0.5)
-    below.set_xlabel("client")
-    below.set_ylabel("draws a round")
-    below.spines[["top", "right"]].set_visible(False)
-    below.legend(frameon=False, fontsize=9)
+    finish(below, "", "client", "draws a round", grid=False)
     return figure
 
 
@@ -54,3 +56,73 @@ def _expected(process: Participation, clients: int, rounds: int) -> np.ndarray:
         return process.inclusion(clients).first.astype(float)
     except ValueError:  # rounds differ
         return np.mean([process.expected(clients, r).astype(float) for r in range(rounds)], axis=0)
+
+
+def policies(availability: ArrayLike, budget: float, group_weight: ArrayLike) -> dict[str, np.ndarray]:
+    """The rates (rounds, groups) of FLICS-OPT, of asking k p_j or all that are there ("naive"), and of asking everyone
+    who is there alike ("uniform", what FedAvg does in expectation).
+
+    >>> rates = policies([[4, 1]], 2, [0.25, 0.75])
+    >>> {name: each.round(12).tolist() for name, each in rates.items()}
+    {'FLICS': [[1.0, 1.0]], 'naive': [[0.5, 1.0]], 'uniform': [[1.6, 0.4]]}
+    """
+    a, p = np.asarray(availability, dtype=float), np.asarray(group_weight, dtype=float)
+    present = a.sum(axis=1, keepdims=True)
+    share = np.divide(budget, present, out=np.ones_like(present), where=present > budget)
+    return {"FLICS": online(a, budget, p).rates, "naive": np.minimum(budget * p, a), "uniform": share * a}
+
+
+@styled()
+def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight: ArrayLike) -> Figure:
+    """A panel a trace: every group's participation, in clients a round, of each policy and of the best in hindsight;
+    in the legend the value sum_j p_j^2 / s_j of each, relative to the best.
+
+    Args:
+        traces: (rounds, groups) counts of available clients, by name.
+
+    Raises:
+        ValueError: as ``selection.offvar``.
+    """
+    p = np.asarray(group_weight, dtype=float)
+    groups = np.arange(1, len(p) + 1)
+    figure, several = panels(3.7 * len(traces), 3.6, columns=len(traces))
+    for axes, (name, trace) in zip(several, traces.items(), strict=True):
+        best = offvar(trace, budget, p)
+        edges = np.arange(len(p) + 1) + 0.5
+        axes.stairs(best.participation, edges, baseline=None, color=EXACT, lw=1.8, label="best in hindsight")
+        for policy, rates in policies(trace, budget, p).items():
+            colour, marker, size = STYLES[policy]
+            mean = rates.mean(axis=0)
+            label = f"{policy}: {proxy(mean, p) / best.objective:.2f}"
+            axes.plot(groups, mean, color=colour, marker=marker, ms=size, ls="", alpha=0.9, label=label)
+        axes.set_ylim(bottom=0, top=axes.get_ylim()[1] * 1.45)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        up = "clients a round, on average" if axes is several[0] else ""
+        finish(axes, name, "group", up, grid=False, fontsize=8, loc="upper left")
+    return figure
+
+
+@styled()
+def plot_gap(
+    traces: Mapping[str, Sequence[ArrayLike]], budget: float, group_weight: ArrayLike, rounds: Sequence[int]
+) -> Figure:
+    """sum_j p_j^2 / s_j of FLICS-OPT after so many rounds, less the best in hindsight for these rounds, relative
+    to the latter: the mean over the traces of a process, a line a process. Both axes are logarithmic, and means below
+    1e-12 are left out: they are rounding.
+
+    Raises:
+        ValueError: as ``selection.genie_gap``.
+    """
+    figure, (axes,) = panels(6.4, 4.0)
+    at, firsts = np.asarray(rounds), []
+    for colour, (name, several) in zip(itertools.cycle(LINES), traces.items(), strict=False):
+        gaps = [genie_gap(online(trace, budget, group_weight), trace, budget, rounds) for trace in several]
+        relative = np.mean([gap.gap / gap.genie for gap in gaps], axis=0)
+        shown = relative > 1e-12
+        firsts += relative[shown][:1].tolist()
+        axes.loglog(at[shown], relative[shown], color=colour, lw=1.6, marker="o", ms=3, label=name)
+    span = np.array([min(rounds), max(rounds)], dtype=float)
+    start = max(firsts, default=1.0)
+    axes.loglog(span, start * span[0] / span, color=PALE, lw=1.0, ls=(0, (4, 3)), label="1/T")
+    finish(axes, "", "rounds T", "gap to the best in hindsight, relative")
+    return figure

@@ -48,7 +48,7 @@ class UniformAvailability:
         draws = np.random.default_rng(seed).random((rounds, len(low)))
         return np.minimum(low + np.floor(draws * (high - low + 1)), high).astype(np.int64)
 
-    def chances(self, sizes: Sequence[int]) -> np.ndarray:
+    def chances(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
         """P(A_j = a), (groups, largest size + 1), for groups of these sizes, size_j >= highest_j.
 
         >>> UniformAvailability([0, 1], [1, 1]).chances([2, 1]).tolist()
@@ -75,7 +75,7 @@ class PoissonAvailability:
         mean = _numbers("mean", self.mean)
         return np.random.default_rng(seed).poisson(mean, (rounds, len(mean)))
 
-    def chances(self, sizes: Sequence[int]) -> np.ndarray:
+    def chances(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
         """P(min(A_j, size_j) = a), (groups, largest size + 1), for sizes >= 1: a group of known size caps the law.
 
         >>> PoissonAvailability([1]).chances([2]).round(6).tolist()  # e^-1, e^-1, 1 - 2 e^-1

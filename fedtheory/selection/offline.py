@@ -96,7 +96,7 @@ def offvar(availability: ArrayLike, budget: ArrayLike, group_weight: ArrayLike, 
     share = fair_share(a, k, p, np.full(groups, least * rounds))
     level, price = levels_and_prices(share, rounds)
     bound = _dual(p, least, price) - share.support(price) / rounds
-    objective = proxy(share.totals / rounds, p)
+    objective = float(proxy(share.totals / rounds, p))
     seconds = time.perf_counter() - began
     return OffVarSolution(share.totals, objective, bound, level, price, share.blocks, rounds, seconds, share.rates)
 

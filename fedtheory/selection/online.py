@@ -65,7 +65,7 @@ class OnlineRun:
 
     def objective(self) -> np.ndarray:
         """(rounds,), sum_j p_j^2 / s^_j(t), the value of (5) in each round; infinite while a group has nothing."""
-        return proxy(self.estimate(), self.group_weight)
+        return np.asarray(proxy(self.estimate(), self.group_weight))
 
 
 def online(

@@ -104,4 +104,4 @@ def _solve(problem: cvxpy.Problem) -> np.ndarray:
         raise ArithmeticError(f"Clarabel gave up: {error}") from None
     if problem.status != cp.OPTIMAL:
         raise ArithmeticError(f"Clarabel's answer is {problem.status}")
-    return problem.var_dict["rates"].value
+    return np.asarray(problem.var_dict["rates"].value)

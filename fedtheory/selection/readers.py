@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import write_beside
+from ..files import read_parquet, write_beside
 from .inputs import LARGEST_COUNT, checked_group_weight
 
 ROUND = "round"
@@ -186,14 +186,7 @@ def _check_numbering(path: Path, numbers: np.ndarray) -> None:
 
 
 def _parquet(path: Path) -> tuple[list[str], np.ndarray]:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ValueError(f"{path}: reading Parquet needs pyarrow (pip install pyarrow), or convert it to CSV") from None
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+    table = read_parquet(path)
     names = list(table.column_names)
     _check_names(path, names)
     columns = []

@@ -143,7 +143,7 @@ def targets(q: np.ndarray, least: np.ndarray, level: float) -> np.ndarray:
     return np.maximum(least, q * level) if level < np.inf else least.copy()
 
 
-def chain_ranks(a: np.ndarray, k: np.ndarray, blocks: Sequence[Sequence[int]]) -> np.ndarray:
+def chain_ranks(a: np.ndarray, k: np.ndarray, blocks: Sequence[Sequence[int]] | np.ndarray) -> np.ndarray:
     """f of the first block, of the union of the first two, ...: one pass over the rounds.
 
     >>> chain_ranks(np.array([[3.0, 3.0], [1.0, 0.0]]), np.array([3.0, 2.0]), [[1], [0]]).tolist()

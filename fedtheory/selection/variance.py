@@ -105,7 +105,7 @@ def var(history: ArrayLike, availability: ArrayLike, budget: ArrayLike, group_we
     rates, level = np.empty_like(flat[1]), np.empty(len(flat_budget))
     for first in range(0, len(level), CHUNK):
         rows = slice(first, first + CHUNK)
-        rates[rows], level[rows] = fill(*(v[rows] for v in flat), flat_budget[rows])
+        rates[rows], level[rows] = fill(flat[0][rows], flat[1][rows], flat[2][rows], flat_budget[rows])
     return VarSolution(rates.reshape(b.shape), level.reshape(shape), weight, b, a, k)
 
 

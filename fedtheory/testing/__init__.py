@@ -5,7 +5,36 @@
 hypothesis, which comes with the extra ``test``. Members load on first use.
 """
 
-from importlib import import_module
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
+
+if TYPE_CHECKING:
+    from .checks import check_weight_estimator as check_weight_estimator
+    from .errors import AlwaysParticipantError as AlwaysParticipantError
+    from .errors import CutoffIgnoredError as CutoffIgnoredError
+    from .errors import EquivarianceError as EquivarianceError
+    from .errors import FirstParticipationError as FirstParticipationError
+    from .errors import IntervalResetError as IntervalResetError
+    from .errors import InvalidWeightError as InvalidWeightError
+    from .errors import LongRunMeanError as LongRunMeanError
+    from .errors import LookAheadError as LookAheadError
+    from .errors import MutatedStateError as MutatedStateError
+    from .errors import NeverParticipantError as NeverParticipantError
+    from .errors import PropertyError as PropertyError
+    from .errors import SharedStateError as SharedStateError
+    from .errors import StreamingBatchError as StreamingBatchError
+    from .errors import VarianceScaleError as VarianceScaleError
+    from .errors import WeightBoundsError as WeightBoundsError
+    from .strategies import claim_values as claim_values
+    from .strategies import federations as federations
+    from .strategies import participation_arrays as participation_arrays
+    from .strategies import participation_processes as participation_processes
+    from .strategies import quantity_values as quantity_values
+    from .strategies import values_of as values_of
+    from .strategies import weight_rules as weight_rules
 
 _HOMES = {
     "PropertyError": "errors",
@@ -34,11 +63,4 @@ _ERRORS = (
     "VarianceScaleError",
     "WeightBoundsError",
 )
-_HOMES |= dict.fromkeys(_ERRORS, "errors")
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__, __dir__, __all__ = lazily(__name__, _HOMES | dict.fromkeys(_ERRORS, "errors"))

@@ -184,9 +184,14 @@ def _always(rule: WeightRule) -> None:
             raise errors.AlwaysParticipantError(np.ones(history.shape), weights, history)
 
 
+def _longest(rule: WeightRule) -> float:
+    """The longest interval of a rule that averages intervals."""
+    return math.inf if rule.cutoff is None else rule.cutoff
+
+
 def _first(rule: WeightRule) -> None:
     for absence, history in _first_participations(rule):
-        if absence < rule.cutoff:
+        if absence < _longest(rule):
             weights = np.asarray(rule.batch(history))[: absence + 2]
             expected = np.ones(weights.shape)
             expected[-1] = absence + 1
@@ -196,7 +201,7 @@ def _first(rule: WeightRule) -> None:
 
 def _periodic(rule: WeightRule) -> None:
     """Also at the cutoff itself: a round that is both a participation and the cutoff ends one interval."""
-    periods = [absence + 1 for absence in _absences(rule) if 0 < absence < rule.cutoff]
+    periods = [absence + 1 for absence in _absences(rule) if 0 < absence < _longest(rule)]
     for period in periods:
         history = (np.arange(1, 3 * period + 2) % period == 0).astype(np.uint8)[:, None]
         expected = np.where(np.arange(len(history)) < period, 1.0, float(period))[:, None]
@@ -206,10 +211,11 @@ def _periodic(rule: WeightRule) -> None:
 
 
 def _never(rule: WeightRule) -> None:
-    rounds = 4 * FAR if rule.cutoff == math.inf else 3 * int(rule.cutoff) + 1
+    longest = _longest(rule)
+    rounds = 4 * FAR if longest == math.inf else 3 * int(longest) + 1
     history = np.zeros((rounds, 1), np.uint8)
     weights = np.asarray(rule.batch(history))
-    expected = np.where(np.arange(rounds) < rule.cutoff, 1.0, min(rule.cutoff, rounds))[:, None]
+    expected = np.where(np.arange(rounds) < longest, 1.0, min(longest, rounds))[:, None]
     if not _same(expected, weights):
         ignored = _same(weights, np.ones(weights.shape))
         raise (errors.CutoffIgnoredError if ignored else errors.NeverParticipantError)(expected, weights, history)
@@ -218,7 +224,7 @@ def _never(rule: WeightRule) -> None:
 def _bounded(rule: WeightRule) -> None:
     for history in [*_short_histories(1, LENGTH), *(h for _, h in _first_participations(rule))]:
         weights = np.asarray(rule.batch(history))
-        if weights.min() < 1.0 - 1e-12 or weights.max() > rule.cutoff * (1.0 + 1e-12):
+        if weights.min() < 1.0 - 1e-12 or weights.max() > _longest(rule) * (1.0 + 1e-12):
             raise errors.WeightBoundsError(f"1 to {rule.cutoff}", weights, history)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def check_count(name: str, value: object, allowed: str = "an integer >= 1") -> i
     return int(value)
 
 
-def check_probability(value: object, name: str = "participation_probability", never: str | None = None) -> float:
+def check_probability(value: Any, name: str = "participation_probability", never: str | None = None) -> float:
     """``value`` as a float in [0, 1], 0 or at least 1e-75.
 
     Args:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def weight_error_bound(participation_probability: object, cutoff: float, rounds:
     return float((3 * cutoff + 2 * cutoff * math.log(rounds)) / rounds + bias.mean())
 
 
-def logarithmic_cutoff(participation_probability: object, rounds: int) -> int:
+def logarithmic_cutoff(participation_probability: Any, rounds: int) -> int:
     """K = ceil(log_c T) with c = 1 / (1 - min p)^2: the least K >= 1 with T (1 - min p)^{2K} <= 1.
 
     Decided in exact arithmetic, so that an exact power is not rounded up. A float stands for the decimal that it
@@ -81,7 +82,7 @@ def logarithmic_cutoff(participation_probability: object, rounds: int) -> int:
     return _ceil_of_quotient(rounds, absent)
 
 
-def _printed(value: object) -> Fraction:
+def _printed(value: Any) -> Fraction:
     """The number that ``value`` prints as."""
     try:
         number = Fraction(value if isinstance(value, (str, Fraction)) else repr(float(value)))

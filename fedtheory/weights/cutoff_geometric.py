@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from .checks import check_cutoff, check_probability
@@ -59,25 +60,25 @@ class CutoffGeometric:
         """(1, cutoff)."""
         return 1, self.cutoff
 
-    def pmf(self, k: object) -> np.ndarray:
+    def pmf(self, k: ArrayLike) -> np.ndarray:
         """P(S = k); 0 where k is no integer from 1 to the cutoff, ValueError where it is nan."""
         k = _numbers(k)
         inside = (k >= 1) & (k <= self.cutoff) & (k == np.floor(k)) & np.isfinite(k)
         absent = self._absent(np.where(inside, k - 1.0, 0.0))
         return np.where(inside, np.where(k == self.cutoff, 1.0, self.participation_probability) * absent, 0.0)[()]
 
-    def sf(self, k: object) -> np.ndarray:
+    def sf(self, k: ArrayLike) -> np.ndarray:
         """P(S > k): (1-p)^floor(k) for 0 <= k < K."""
-        k = np.floor(_numbers(k))
-        absent = self._absent(np.where(np.isfinite(k), np.maximum(k, 0.0), 0.0))
-        return np.where(k < 1, 1.0, np.where((k >= self.cutoff) | (k == math.inf), 0.0, absent))[()]
+        whole = np.floor(_numbers(k))
+        absent = self._absent(np.where(np.isfinite(whole), np.maximum(whole, 0.0), 0.0))
+        return np.where(whole < 1, 1.0, np.where((whole >= self.cutoff) | (whole == math.inf), 0.0, absent))[()]
 
-    def cdf(self, k: object) -> np.ndarray:
+    def cdf(self, k: ArrayLike) -> np.ndarray:
         """P(S <= k): 1 - (1-p)^floor(k) for 0 <= k < K."""
-        k = np.floor(_numbers(k))
-        inner = np.where(np.isfinite(k), np.maximum(k, 1.0), 1.0)
+        whole = np.floor(_numbers(k))
+        inner = np.where(np.isfinite(whole), np.maximum(whole, 1.0), 1.0)
         taken = -np.expm1(inner * self._log_absent)
-        return np.where(k < 1, 0.0, np.where((k >= self.cutoff) | (k == math.inf), 1.0, taken))[()]
+        return np.where(whole < 1, 0.0, np.where((whole >= self.cutoff) | (whole == math.inf), 1.0, taken))[()]
 
     def ppf(self, probability: object) -> np.ndarray:
         """The smallest k with P(S <= k) >= probability; 0 at probability 0, as scipy has it.
@@ -227,9 +228,9 @@ class CutoffGeometric:
         """
         p = self.participation_probability
         if p <= 0.5 and p * self.cutoff <= 3.0:
-            return _central(*(_deficit_moment(p, int(self.cutoff), r) for r in (1, 2, 3, 4)), sign=-1)
+            return _central([_deficit_moment(p, int(self.cutoff), r) for r in (1, 2, 3, 4)], sign=-1)
         odds = (1.0 - p) / p
-        return _central(*(math.factorial(r) * odds**r * self._reaches(r) for r in (1, 2, 3, 4)), sign=1)
+        return _central([math.factorial(r) * odds**r * self._reaches(r) for r in (1, 2, 3, 4)], sign=1)
 
     def _reaches(self, successes: int) -> float:
         """P(Binomial(K-1, p) >= successes): E[Y (Y-1) ... (Y-r+1)] = r! ((1-p)/p)^r P(Binomial(K-1, p) >= r)."""
@@ -239,7 +240,7 @@ class CutoffGeometric:
         return float(betainc(successes, left, self.participation_probability)) if left >= 1 else 0.0
 
 
-def _numbers(k: object) -> np.ndarray:
+def _numbers(k: ArrayLike) -> np.ndarray:
     """An array of numbers.
 
     Raises:
@@ -251,7 +252,7 @@ def _numbers(k: object) -> np.ndarray:
     return array
 
 
-def _geometric_sum(first: float, growth: float, terms: int) -> float:
+def _geometric_sum(first: float, growth: float, terms: float) -> float:
     """sum_{j < terms} e^{first + growth j}; infinite where it exceeds the largest float."""
     if growth == 0.0:
         return terms * np.exp(first)
@@ -279,8 +280,9 @@ def _deficit_moment(p: float, cutoff: int, order: int) -> float:
     return total
 
 
-def _central(f1: float, f2: float, f3: float, f4: float, sign: int) -> tuple[float, float, float]:
-    """Central moments of orders 2, 3, 4 of sign * X from the factorial moments of X."""
+def _central(factorial_moments: Sequence[float], sign: int) -> tuple[float, float, float]:
+    """Central moments of orders 2, 3, 4 of sign * X from the first four factorial moments of X."""
+    f1, f2, f3, f4 = factorial_moments
     m2, m3, m4 = f2 + f1, f3 + 3 * f2 + f1, f4 + 6 * f3 + 7 * f2 + f1
     second = m2 - f1 * f1
     third = m3 - 3 * f1 * m2 + 2 * f1**3

@@ -148,7 +148,7 @@ def markov_long_run_weight(participation_probability: float, entry_probability: 
     return (1.0 - share) * after_presence + share * after_cutoff
 
 
-def _sum_of_powers(entry: float, terms: int) -> float:
+def _sum_of_powers(entry: float, terms: float) -> float:
     """sum_{j < terms} (1 - entry)^j."""
     return 1.0 if entry == 1.0 and terms else -math.expm1(terms * math.log1p(-entry)) / entry if entry < 1.0 else 0.0
 

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .checks import check_cutoff, check_history, check_participants
 from .cutoff_geometric import CutoffGeometric
@@ -86,7 +87,7 @@ class FedAU(WeightRule):
         weight = np.where(done, covered / np.maximum(count, 1), state.weight)
         return Intervals(count, np.where(done, 0, length), weight)
 
-    def batch(self, participation: np.ndarray, dtype: type = np.float64) -> np.ndarray:
+    def batch(self, participation: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
         """The weights of every round, (rounds, ...), for a whole history (rounds, ...).
 
         The same numbers as `step` gives, to the last bit in float64. Blocks of clients are spread over threads.
@@ -99,14 +100,14 @@ class FedAU(WeightRule):
             ValueError: an entry is neither 0 nor 1, there is no round, another dtype, or more rounds than the dtype
                 can count (2^24 for float32).
         """
-        mask, dtype = check_history(participation), np.dtype(dtype)
-        if dtype not in LARGEST_INTEGER:
-            raise ValueError(f"dtype = {dtype}: allowed are float64 and float32")
+        mask, kind = check_history(participation), np.dtype(dtype)
+        if kind not in LARGEST_INTEGER:
+            raise ValueError(f"dtype = {kind}: allowed are float64 and float32")
         rounds = len(mask)
-        if rounds > LARGEST_INTEGER[dtype]:
-            raise ValueError(f"participation has {rounds} rounds: with {dtype} allowed is {LARGEST_INTEGER[dtype]}")
+        if rounds > LARGEST_INTEGER[kind]:
+            raise ValueError(f"participation has {rounds} rounds: with {kind} allowed is {LARGEST_INTEGER[kind]}")
         flat = mask.reshape(rounds, -1)
-        weights = np.empty(flat.shape, dtype)
+        weights: np.ndarray = np.empty(flat.shape, kind)
         blocks = [slice(i, i + BLOCK) for i in range(0, flat.shape[1], BLOCK)]
         if len(blocks) == 1:
             self._advance(flat, weights)

@@ -115,7 +115,7 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
     if effective == math.inf:
         squares = np.stack([_mean_square_without_cutoff(p, rounds) for p in distinct])
     else:
-        circle = _Circle(effective, rounds)
+        circle = _Circle(int(effective), rounds)
         squares = np.stack([circle.mean_square(p) for p in distinct])
     variances = np.maximum(squares - means**2, 0.0)
     variances[:, : min(2, rounds)] = 0.0  # omega_0 = omega_1 = 1 always

@@ -6,9 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .checks import check_cutoff, check_history, check_mask, check_participants, check_probabilities
 from .cutoff_geometric import CutoffGeometric
@@ -36,7 +37,13 @@ class WeightRule(ABC):
         cutoff: the longest interval, if the rule averages intervals; otherwise None.
     """
 
-    cutoff: float | None = None
+    if TYPE_CHECKING:  # a field of some rules, computed by others
+
+        @property
+        def cutoff(self) -> float | None: ...
+
+    else:
+        cutoff = None
 
     @abstractmethod
     def init(self, shape: tuple[int, ...]) -> Any:
@@ -54,7 +61,7 @@ class WeightRule(ABC):
     def long_run(self, participation_probability: float) -> LongRun:
         """The limits of mean and variance for a client that takes part independently with that probability."""
 
-    def batch(self, participation: np.ndarray, dtype: type = np.float64) -> np.ndarray:
+    def batch(self, participation: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
         """The weights of every round, (rounds, ...), for a whole history (rounds, ...).
 
         Row t depends on rows 0 to t-1 of ``participation``; so the last row of ``participation`` changes nothing.
@@ -63,7 +70,7 @@ class WeightRule(ABC):
             ValueError: an entry is neither 0 nor 1, or there is no round.
         """
         mask = check_history(participation)
-        weights = np.empty(mask.shape, dtype)
+        weights: np.ndarray = np.empty(mask.shape, dtype)
         state = self.init(mask.shape[1:])
         for t, participated in enumerate(mask):
             weights[t] = self.weights(state)
@@ -81,7 +88,7 @@ class Intervals(NamedTuple):
         weight: omega, the weight of the coming round.
     """
 
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
     running: np.ndarray
     weight: np.ndarray
 

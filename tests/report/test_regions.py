@@ -1,4 +1,4 @@
-"""A map's picture shows the map: its colours, shares and labels."""
+"""Pictures of conditions show what they allow: the map, its colours, shares and labels; the largest q at a point."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from fedtheory.evidence.consistency import KINDS, SLIVER, Map, q_map
 from fedtheory.papers import claim
-from fedtheory.report.figures import save
-from fedtheory.report.maps import COLOURS, TEXTS, _edges, _percent, _scale, fast_maps, plot_maps
+from fedtheory.report.catalogue import plot_fast_maps, plot_pair_conditions
+from fedtheory.report.regions import COLOURS, TEXTS, cell_edges, largest_q, percent, plot_maps
+from fedtheory.report.style import save, scale
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_axes_and_legend_say_what_is_shown(found):
 
 @pytest.fixture(scope="module")
 def both() -> Figure:
-    return fast_maps()
+    return plot_fast_maps()
 
 
 def test_the_figure_of_both_theorems(both):
@@ -80,7 +81,7 @@ def test_the_figure_of_both_theorems(both):
     assert (np.array(KINDS)[kinds] == names).all()
     assert {kind for kind in KINDS if (names == kind).any()} == {"none", "everything", "sliver", "interval"}
     texts = [text.get_text() for text in both.legends[0].get_texts()]
-    assert f"{TEXTS['everything']}: 0 %, {_percent((names == 'everything').mean())}" in texts
+    assert f"{TEXTS['everything']}: 0 %, {percent((names == 'everything').mean())}" in texts
 
 
 def test_a_figure_has_one_map_or_two(found):
@@ -106,14 +107,56 @@ def test_the_same_map_gives_the_same_file(found, tmp_path):
 
 
 def test_scales_and_shares():
-    assert _scale(np.array([1.0, 2.0, 3.0])) == "linear" and _scale(np.array([1.0, 10.0, 100.0])) == "log"
-    assert _scale(np.array([0.0, 10.0, 100.0])) == "linear"
-    assert _edges(np.array([1.0, 2.0, 4.0]), "linear").tolist() == [0.5, 1.5, 3.0, 5.0]
-    assert _edges(np.array([1.0, 4.0]), "log") == pytest.approx([0.5, 2.0, 8.0])
-    assert [_percent(share) for share in (0.0, 0.001, 0.25, 0.999, 1.0)] == ["0 %", "< 1 %", "25 %", "> 99 %", "100 %"]
+    assert scale(np.array([1.0, 2.0, 3.0])) == "linear" and scale(np.array([1.0, 10.0, 100.0])) == "log"
+    assert scale(np.array([0.0, 10.0, 100.0])) == "linear"
+    assert cell_edges(np.array([1.0, 2.0, 4.0]), "linear").tolist() == [0.5, 1.5, 3.0, 5.0]
+    assert cell_edges(np.array([1.0, 4.0]), "log") == pytest.approx([0.5, 2.0, 8.0])
+    assert [percent(share) for share in (0.0, 0.001, 0.25, 0.999, 1.0)] == ["0 %", "< 1 %", "25 %", "> 99 %", "100 %"]
 
 
 def test_an_axis_that_cannot_be_drawn_is_refused(found):
     one = Map(found.claim, ("local_lr", np.array([0.1])), found.y, {}, found.least, found.room, found.kinds)
     with pytest.raises(ValueError, match=r"local_lr = .*: allowed are at least two increasing values"):
         plot_maps(one)
+
+
+def lines(axes) -> dict[str, object]:
+    return {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
+
+
+def test_conditions() -> None:
+    """By hand, for small steps: Theorem 5 at (x - 2)/(2 h x) allows x/(4 - x) as derived, h x/(h x + 8 - 4 x) as
+    printed; Theorem 4 x^2/(x^2 + 4 - 2 (x - 1)^2) up to its pole."""
+    left, right = plot_pair_conditions((1, 10)).axes
+    for label, line in lines(right).items():
+        x, q = line.get_xdata(), line.get_ydata()
+        if label == "derived, any h":
+            np.testing.assert_allclose(q, x / (4 - x), rtol=1e-6)
+        elif label.startswith("printed"):
+            h = float(label.split("= ")[1])
+            np.testing.assert_allclose(q, h * x / (h * x + 8 - 4 * x), rtol=1e-6)
+        else:
+            np.testing.assert_allclose(x, 2 * q / (1 + q))
+    x = np.array([0.5, 2.0, 3.0])
+    found = largest_q(claim("safari.thm4"), "q_condition", smoothness=1, local_steps=1, server_lr=1e-9, dissimilarity=1,
+                      peak_server_gradient=x**2, peak_arbitrary_pseudogradient=(x - 1) ** 2)  # fmt: skip
+    np.testing.assert_allclose(found, x**2 / (x**2 + 4 - 2 * (x - 1) ** 2), rtol=1e-6)
+    pole = next(patch for patch in left.patches).get_x()
+    assert pole == pytest.approx(2 + 6**0.5, rel=0.01)  # x^2 + 4 - 2 (x - 1)^2 = 0
+
+
+def test_where_a_run_settles_is_never_allowed() -> None:
+    """x = 2q/(1 + q) under Theorem 5 as derived: x/(4 - x) = q/(2 + q) < q; under Theorem 4 with G_1, G_2 there."""
+    q = np.linspace(0.01, 1, 50)
+    x = 2 * q / (1 + q)
+    allowed = largest_q(claim("safari.thm4"), "q_condition", smoothness=1, local_steps=1, server_lr=1e-9,
+                        dissimilarity=1, peak_server_gradient=x**2,
+                        peak_arbitrary_pseudogradient=(x - 1) ** 2)  # fmt: skip
+    assert (allowed < q).all() and (x / (4 - x) < q).all()
+    assert claim("safari.thm5@derived").hypotheses[1].name == "q_condition"
+
+
+def test_the_same_conditions_give_the_same_file(tmp_path) -> None:
+    for name in ("a", "b"):
+        save(plot_pair_conditions((1,)), tmp_path / f"{name}.png")
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

@@ -1,0 +1,154 @@
+"""Figures show the numbers they are given, and are written whole."""
+
+import io
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pytest
+import sympy
+
+import fedtheory as ft
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
+from fedtheory.papers import all_claims
+from fedtheory.quantities import QUANTITIES
+from fedtheory.report.catalogue import pair, plot_pair_bounds
+from fedtheory.report.style import save
+
+
+@pytest.fixture
+def setting():
+    federation = ft.federations.Quadratic.common_hessian(offsets=[1, -1], gradient_noise=0.1)
+    algorithm = ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr="1/50")
+    return ft.Setting(federation, algorithm, ft.participation.Fixed([0]), start=3)
+
+
+def test_lines_are_bound_exact_and_measured(setting):
+    rounds = np.arange(1, 41)
+    bound = ft.claim("fast.thm1").at(setting, rounds=rounds)
+    exact, run = setting.exact(rounds), setting.simulate(replicas=8, rounds=40, record_every=1)
+    axes = ft.plot(bound, exact, run).axes[0]
+    drawn = {line.get_label(): line.get_ydata() for line in axes.lines}
+    np.testing.assert_array_equal(drawn["bound"], bound.value)
+    np.testing.assert_array_equal(drawn["exact"], exact.functional(AVERAGE_SQUARED_GRADIENT))
+    np.testing.assert_array_equal(drawn["measured (8 replicas)"], run.interval(AVERAGE_SQUARED_GRADIENT)[0])
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert "F^2/x^2" in axes.get_ylabel()
+
+
+def test_the_same_figure_gives_the_same_file_and_nothing_else(setting, tmp_path):
+    bound = ft.claim("fast.thm1").at(setting, rounds=np.arange(1, 9))
+    for name in ("a.png", "b.png"):
+        save(ft.plot(bound), tmp_path / "figures" / name)
+    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert files == ["a.png", "b.png"]
+    assert (tmp_path / "figures" / "a.png").read_bytes() == (tmp_path / "figures" / "b.png").read_bytes()
+
+
+def values(claim: ft.claims.Claim, rounds: object) -> dict[str, object]:
+    """1 for every quantity, or the least above that it may be."""
+    chosen = {n: max(1.0, QUANTITIES[n].lower) for n in claim.quantities if n not in claim.choices}
+    return chosen | ({"rounds": rounds} if "rounds" in chosen else {})
+
+
+@pytest.mark.parametrize("id", list(dict.fromkeys(claim.id for claim in all_claims())))
+def test_every_claim_has_a_picture(id):
+    claim, rounds = ft.claim(id), np.arange(1, 20)
+    bound = claim.evaluate(**values(claim, rounds))
+    axes = ft.plot(bound, np.broadcast_to(0.5, np.shape(bound.quantities.get("rounds", 1.0)))).axes[0]
+    assert axes.get_title(loc="left").replace("\n", " ") == f"{claim.ref}: {claim.title}"
+    if "rounds" in claim.quantities:
+        drawn = lines(axes)
+        np.testing.assert_array_equal(drawn["bound"].get_ydata(), np.broadcast_to(bound.value, rounds.shape))
+        assert drawn["exact"].get_ydata().tolist() == [0.5] * 19 and axes.get_xlabel() == "rounds R"
+    else:
+        names = [label.get_text().strip() for label in axes.get_yticklabels()]
+        terms = bound.terms if len(bound.terms) > 1 else {}
+        assert names == ["bound", *terms, "exact"]
+        shown = [float(bound.value), *(float(term) for term in terms.values()), 0.5]
+        assert [bar.get_width() for bar in axes.patches] == [v if np.isfinite(v) else 0 for v in shown]
+        assert [text.get_text() for text in axes.texts[:-1]] == [f"{v:.4g}" for v in shown]
+
+
+def test_a_claim_of_ones_own_has_a_picture():
+    one = ft.claim("fast.thm2")
+    mine = one.edited("mine", "here", terms={"more": sympy.Integer(1)})
+    bound = mine.evaluate(**values(mine, np.arange(1, 5)))
+    axes = ft.plot(bound, terms=True).axes[0]
+    assert axes.get_title(loc="left").startswith("fast.thm2@mine") and bound.statement is mine
+    assert [text.get_text() for text in axes.texts[:-1]] == list(bound.terms)
+    assert len(axes.lines) == 1 + len(bound.terms)
+
+
+def test_what_is_wrong_with_hypotheses_is_told(setting):
+    bound = ft.claim("fast.thm1").at(setting, rounds=np.arange(1, 5))
+    assert ft.plot(bound).axes[0].texts[0].get_text() == "undecided: q_condition"  # maxima over random runs
+    undecided = replace(bound, slack=dict.fromkeys(bound.slack) | {"step_cap": np.array([-1.0, 1.0])})
+    others = ", ".join(name for name in bound.slack if name != "step_cap")
+    assert ft.plot(undecided).axes[0].texts[0].get_text() == f"fails: step_cap (in part); undecided: {others}"
+
+
+def test_one_round_is_bars_with_the_measured_interval(setting):
+    bound = ft.claim("fast.thm1").at(setting, rounds=40)
+    run = setting.simulate(replicas=8, rounds=40, record_every=1)
+    axes = ft.plot(bound, setting.exact([20, 40]), run).axes[0]
+    mean, low, high = (each[-1] for each in run.interval(AVERAGE_SQUARED_GRADIENT))
+    exact = setting.exact([40]).functional(AVERAGE_SQUARED_GRADIENT)[0]
+    assert [bar.get_width() for bar in axes.patches] == [float(bound.value), *map(float, bound.terms.values()), exact,
+                                                         mean]  # fmt: skip
+    assert axes.lines[0].get_xdata().tolist() == [low, high]
+    with pytest.raises(ValueError, match="exact does not have the bound's round 40"):
+        ft.plot(bound, setting.exact([20]))
+
+
+def test_another_quantity_is_the_axis(setting):
+    q = np.linspace(0, 1, 11)
+    claim = ft.claim("fast.thm2")
+    bound = claim.evaluate(**values(claim, 10) | {"snapshot_probability": q})
+    axes = ft.plot(bound).axes[0]
+    assert axes.get_xlabel() == "snapshot_probability  $q$" and axes.get_xscale() == "linear"
+    with pytest.raises(ValueError, match=r"bound varies with .*: allowed is one of them, or rounds"):
+        ft.plot(claim.evaluate(**values(claim, 10) | {"snapshot_probability": q, "smoothness": 1 + q}))
+    with pytest.raises(ValueError, match="bound varies with snapshot_probability: allowed is a bound over rounds"):
+        ft.plot(bound, run=setting.simulate(replicas=1, rounds=3))
+
+
+def test_what_does_not_speak_of_the_claim_is_refused(setting):
+    bound = ft.claim("fast.thm1").at(setting, rounds=[1, 2])
+    other = replace(bound, statement=ft.claim("fedau.thm1"))
+    with pytest.raises(ValueError, match=r"exact has shape \(3,\): allowed is that of the bound, \(2,\)"):
+        ft.plot(bound, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="exact has no average_squared_weighted_gradient: allowed is an array"):
+        ft.plot(other, setting.exact([1, 2]))
+    with pytest.raises(ValueError, match="run has no average_squared_weighted_gradient"):
+        ft.plot(other, run=setting.simulate(replicas=1, rounds=3))
+
+
+def test_the_users_own_settings_are_left_alone(setting):
+    bound = ft.claim("fast.thm1").at(setting, rounds=np.arange(1, 9))
+    plain = io.BytesIO()
+    ft.plot(bound).savefig(plain, format="png")
+    with matplotlib.rc_context({"axes.titlesize": 30, "lines.linewidth": 9, "axes.facecolor": "green"}):
+        before = dict(matplotlib.rcParams)
+        other = ft.plot(bound)
+        assert dict(matplotlib.rcParams) == before
+    again = io.BytesIO()
+    other.savefig(again, format="png")
+    assert plain.getvalue() == again.getvalue()
+
+
+def lines(axes) -> dict[str, object]:
+    return {line.get_label(): line for line in axes.lines}
+
+
+def test_bounds() -> None:
+    """Printed bounds end far below the exact errors, the repaired ones stay above; both at the published instances."""
+    left, right = plot_pair_bounds().axes
+    for axes, ratio in ((left, 7.2), (right, 9.0)):
+        shown = {label: line.get_ydata() for label, line in lines(axes).items()}
+        exact = shown["exact"]
+        assert exact[-1] / shown["printed bound"][-1] == pytest.approx(ratio, rel=0.01)
+        assert (exact <= shown["corrected bound"]).all() and (exact <= shown["sharp bound"] * (1 + 1e-12)).all()
+    unconditional = replace(ft.claim("safari.thm4"), hypotheses=())
+    bound = float(unconditional.at(pair("1/2", "1/50", start=2), rounds=10**4).value)
+    assert lines(left)["printed bound"].get_ydata()[-1] == bound == pytest.approx(0.064, rel=1e-12)
