@@ -119,6 +119,9 @@ FLICS = {**LR, "groups": [0, 1], "budget": 1}
         (lambda: algos.given_weights(**LR, aggregation_weight=[1, 2]), r"^aggregation_weight\[0\] = 1: allowed"),
         (lambda: algos.afl(**LR, variant="cd"), r"^variant = 'cd': allowed is one of cross_silo, cross_device"),
         (lambda: algos.flics_avg(**FLICS | {"groups": [0, 2]}), r"^groups = \[0, 2\]: allowed are the numbers 0, 1"),
+        (lambda: algos.flics_avg(**FLICS, budget_after="never"), r"^budget_after = 'never': allowed is one of repeat"),
+        (lambda: algos.weighted_groups(groups=[0, 1], estimate=[1], **LR), r"^estimate: there are 1, allowed is one"),
+        (lambda: algos.weighted_groups(groups=[0], estimate=[0], **LR), r"^estimate\[0\] = 0: allowed is a finite"),
         (lambda: algos.flics_avg(**FLICS | {"groups": [0.5]}), r"^groups = \[0.5\]"),
         (lambda: algos.flics_avg(**FLICS | {"groups": []}), r"^groups = \[\]"),
         (lambda: algos.flics_avg(**FLICS | {"budget": 0}), r"^budget = 0"),
@@ -248,3 +251,23 @@ def test_half_precision_is_refused(federation: Quadratic) -> None:
     for dtype in (torch.float16, torch.bfloat16, torch.int64):
         with pytest.raises(ValueError, match=r"^dtype = torch\..*: allowed is one of torch.float32, torch.float64"):
             Setting(federation, algos.fedavg(**LR), Fixed([0])).simulate(replicas=1, rounds=1, dtype=dtype)
+
+
+def test_budgets_that_take_turns_and_budgets_whose_last_one_stays() -> None:
+    selections = [
+        algos.flics_avg(groups=[0], budget=[3, 2], budget_after=after, **LR).round.selection
+        for after in ("repeat", "last")
+    ]
+    assert [[s.budget_of(t) for t in range(4)] for s in selections] == [[3, 2, 3, 2], [3, 2, 2, 2]]
+
+
+def test_an_objective_is_weighed_as_the_algorithm_weighs_it() -> None:
+    fed = Quadratic.common_hessian([0, 1, 2], objective_weight=["1/4", "1/4", "1/2"])
+    groups = {"groups": [0, 0, 1], "budget": 1, **LR}
+    for make in (algos.flics_avg, algos.naive):
+        Setting(fed, make(**groups, group_weight=["1/2", "1/2"]), Fixed([0]))
+        assert make(**groups).objective_weight(3) == (Fraction(1, 3),) * 3
+        with pytest.raises(ValueError, match="objective_weight: allowed is the weighting"):
+            Setting(fed, make(**groups), Fixed([0]))
+    with pytest.raises(ValueError, match="objective_weight: allowed is the weighting"):
+        Setting(fed, algos.fedavg(**LR), Fixed([0]))

@@ -452,3 +452,34 @@ def test_slopes_of_what_has_no_minimum() -> None:
 )
 def test_whether_slopes_have_an_optimum(matrix: list, expected: bool) -> None:
     assert Quadratic.with_slopes([matrix], [[1, 1]]).has_optimum == expected
+
+
+# An objective that weighs clients otherwise than alike: clients that count twice are as two clients.
+
+
+def test_weighted_objectives_are_those_of_repeated_clients() -> None:
+    hessians, centres = [[1, 2], [3, 1]], [[1, -1], ["1/2", 2]]
+    weighted = Quadratic(hessians, centres, "1/2", objective_weight=["1/3", "2/3"])
+    repeated = Quadratic([hessians[i] for i in (0, 1, 1)], [centres[i] for i in (0, 1, 1)], "1/2")
+    assert (weighted.exact_optimum == repeated.exact_optimum).all()
+    assert (weighted.exact_hessian == repeated.exact_hessian).all()
+    assert weighted.exact_optimal_value == repeated.exact_optimal_value
+    x = torch.tensor([[0.5, 1.5], [-2.0, 3.0]], dtype=torch.float64)
+    for fed in (weighted, weighted.to("cpu")):
+        torch.testing.assert_close(fed.global_gradient(x), repeated.global_gradient(x))
+        torch.testing.assert_close(fed.global_loss(x), repeated.global_loss(x))
+    region = Region(np.zeros(2), 1.0)
+    found, expected = (fed.constants(region).values_only() for fed in (weighted, repeated))
+    assert found == pytest.approx(expected)
+
+
+def test_equal_weights_are_the_mean() -> None:
+    plain, named = (Quadratic([[1, 1], [2, 3]], TWO, objective_weight=w) for w in (None, ["1/2", "1/2"]))
+    assert (plain.exact_optimum == named.exact_optimum).all()
+    assert plain.exact_weight.tolist() == named.exact_weight.tolist()
+
+
+@pytest.mark.parametrize("weights", [["1/2"], ["1/2", "1/3"], ["3/2", "-1/2"]])
+def test_weights_that_are_refused(weights: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"objective_weight = .*: allowed are 2 numbers >= 0 with the sum 1"):
+        Quadratic([[1, 1], [1, 1]], TWO, objective_weight=weights)

@@ -34,6 +34,7 @@ from fedtheory.participation import (
     IndexWeibull,
     Keys,
     Markov,
+    Mixture,
     Participation,
     Phases,
     PoissonGroups,
@@ -198,6 +199,12 @@ CASES = {
     "recorded, then nobody": Case(
         Recorded(RECORD, "absent"), 4, lambda r: {tuple(RECORD[r].tolist()) if r < 3 else (0,) * 4: Fraction(1)}
     ),
+    "recorded, the last": Case(Recorded(RECORD, "last"), 4, lambda r: {tuple(RECORD[min(r, 2)].tolist()): Fraction(1)}),
+    "mixture": Case(
+        Mixture([Bernoulli([HALF, 0, 1]), Fixed([1, 2])], ["1/4", "3/4"]),
+        3,
+        lambda r: {(0, 0, 1): Fraction(1, 8), (1, 0, 1): Fraction(1, 8), (0, 1, 1): Fraction(3, 4)},
+    ),
     "patterns": Case(
         RandomPatterns(RECORD, [[0, 1, 3], [2]], [0, 1, 0], "repeat"),
         3,
@@ -349,7 +356,7 @@ def test_law_of_a_whole_round(case, round):
     assert chi2.sf(statistic, max(common.sum() - 1, 1)) > LEVEL
 
 
-EXACT = (Bernoulli, Cyclic, Fixed, Incomplete, Markov, Phases, RandomPatterns, Recorded, Uniform)
+EXACT = (Bernoulli, Cyclic, Fixed, Incomplete, Markov, Mixture, Phases, RandomPatterns, Recorded, Uniform)
 
 
 @every_enumerated
@@ -496,6 +503,18 @@ ERRORS = {
     "recorded, after": (lambda: Recorded([[1]], "stop"), r"after = 'stop': allowed is one of refuse, repeat, absent"),
     "recorded, too few": (lambda: Recorded([[1]]).check(2), r"mask: there are 1, allowed is one for each of 2"),
     "recorded, over": (lambda: Recorded([[1]]).marginal(1, 1), r"round = 1: the record has the rounds 0 to 0"),
+    "recorded, counts": (lambda: Recorded.of_counts([[2]], [0]), r"counts\[0\] = \[2\]: allowed .* at most \[1\]"),
+    "recorded, groups": (lambda: Recorded.of_counts([[1, 0]], [0]), r"counts\[0\] = \[1, 0\]: allowed is one number a"),
+    "mixture, number": (lambda: Mixture([Fixed([0])], [HALF, HALF]), r"probabilities: there are 2, allowed is one for"),
+    "mixture, sum": (lambda: Mixture([Fixed([0])], [HALF]), r"probabilities: they sum to 1/2, allowed is a sum of 1"),
+    "mixture, memory": (
+        lambda: Mixture([Markov([HALF], [HALF])], [1]),
+        r"processes: .*: allowed are independent r",
+    ),
+    "mixture, phases": (
+        lambda: Mixture([Phases([[0], [1]], [1, 1])], [1]).check(2),
+        r"the moments of a round differ between phases",
+    ),
     "recorded, set": (lambda: Recorded.of_sets([[0], [3]], 3), r"sets\[1\] = \[3\]: client 3 is not in 0 to 2"),
     "recorded, twice": (lambda: Recorded.of_sets([[1, 1]], 3), r"sets\[0\] = \[1, 1\]: client 1 is there twice"),
     "patterns, pool": (lambda: RandomPatterns([[1]], [[1]], [0]), r"pools\[0\] = \[1\]: .* distinct users of 0 to 0"),

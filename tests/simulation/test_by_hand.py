@@ -149,6 +149,16 @@ def test_flics_by_hand(name: str) -> None:
     assert found == pytest.approx([float(x) for x in expected], rel=1e-14)  # thirds
 
 
+def test_given_estimates_are_constant_weights() -> None:
+    """p/s^ = (1, 1/4) for both; divided, the third round's sum is halved."""
+    given = {"groups": [0, 1], "estimate": ["1/2", 2], **LR}
+    constant = run(algos.constant_weights(**LR, aggregation_weight=[2, "1/2"]))
+    assert run(algos.weighted_groups(**given)) == constant
+    divided = run(algos.weighted_groups(**given, divided=True))
+    assert divided[:2] == constant[:2]
+    assert divided[2] - divided[1] == (constant[2] - constant[1]) / 2
+
+
 def test_flics_adam_is_adam_on_the_same_update() -> None:
     """Delta = 1/4 in the first round, so m = 1/8 and v = 1/16: x = (1/8)/(1/4 + 1/4)."""
     algorithm = algos.flics_adam(**PLENTY, global_lr=1, beta1="1/2", beta2=0, epsilon="1/4")
