@@ -113,15 +113,17 @@ def consistency_rows(claim: Claim) -> Iterator[Row]:
 def proof_rows(claim: Claim, steps: Sequence[Any] = ()) -> Iterator[Row]:
     """Printed steps of the proof that do not hold, with what closes them; of ``steps`` where given. Of the steps that
     compare what was derived with the claim's own terms, the first that fails."""
+    from ..papers.paper import Paper
     from ..papers.proofs import prove, sentence
     from ..proof.steps import decide_all
 
+    own = Paper(claim.paper, claim.title, letters=claim.letters) if steps else None
     decisions = decide_all(steps) if steps else prove(claim).decisions
     failing = [d for d in decisions if not d.closed and d.step.printed]
     compared = [d for d in failing if d.step.name.startswith("claim.")]
     for decision in failing:
         if decision not in compared[1:]:
-            what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
+            what = sentence(decision, own).removeprefix(f"{decision.step.equation}: ")
             yield Row(claim.ref, decision.step.equation, what, "proof")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,8 @@ from typing import Any
 
 from ..claims.statement import Claim
 from ..files import write_beside
+from ..papers import load as load_paper
+from ..papers.paper import PaperError
 from ..proof.steps import Step
 from .findings import Row, consistency_rows, proof_rows, refutation_text, unit_rows
 from .judge import Judgement
@@ -91,27 +91,18 @@ def cell(text: str) -> str:
 
 
 def load(path: str | Path) -> tuple[Claim, tuple[Step, ...]]:
-    """The ``CLAIM`` of a Python file and the ``STEPS`` of its proof, if any. THE FILE IS EXECUTED.
+    """The claim of a Python file and the steps of its proof, if any. THE FILE IS EXECUTED: see ``papers.load``.
 
     Raises:
         RefereeError: the file fails, or defines no claim; it is said where.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise RefereeError(f"{path}: no such file")
     try:
-        names = runpy.run_path(str(path))
-    except (Exception, SystemExit) as error:
-        line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(path)),
-                    getattr(error, "lineno", None))  # fmt: skip
-        where = f", line {line}" if line else ""
-        raise RefereeError(f"{path}{where}: {type(error).__name__}: {error}; the theorem's state is unknown") from None
-    claim, steps = names.get("CLAIM"), tuple(names.get("STEPS", ()))
-    if not isinstance(claim, Claim):
-        raise RefereeError(f"{path}: CLAIM = {claim!r}: allowed is a fedtheory.claims.statement.Claim")
-    if not all(isinstance(step, Step) for step in steps):
-        raise RefereeError(f"{path}: STEPS: allowed is a list of fedtheory.proof.steps.Step")
-    return claim, steps
+        paper = load_paper(path)
+    except PaperError as error:
+        raise RefereeError(str(error)) from None
+    if not paper.claims:
+        raise RefereeError(f"{path}: PAPER states nothing: allowed is one with claims")
+    return paper.claims[0], paper.steps
 
 
 def referee(path: str | Path, seed: int = 0, candidates: int = 1500) -> Report:

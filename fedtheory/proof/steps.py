@@ -163,8 +163,8 @@ class Cap:
 
     >>> from fedtheory.proof.regions import capped, region
     >>> x = sympy.Symbol("x")
-    >>> Cap(1 - 4 * x**2, lambda c: region(capped("x", c))).weakest(Fraction(1, 8))
-    (Fraction(1, 2), Fraction(9, 16))
+    >>> Cap(1 - 36 * x**2, lambda c: region(capped("x", c))).weakest(Fraction(1, 8))
+    (Fraction(1, 8), Fraction(1, 4))
     """
 
     expression: sympy.Expr
