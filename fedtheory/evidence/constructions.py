@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 
+from .. import papers
 from ..claims.statement import Claim
-from ..papers import claim
 from ..subjects.base import Instance, Point
 from .judge import Judgement, judge
 
@@ -14,8 +16,10 @@ from .judge import Judgement, judge
 def constructions() -> dict[str, Callable[[Claim], Point]]:
     """Every paper's, by the ref of the claim that falls: under all of its readings, or under some."""
     found: dict[str, Callable[[Claim], Point]] = {}
-    for paper in ("fast", "safari", "fedau", "flics"):
-        found |= import_module(f"..papers.{paper}.counterexamples", __package__).CONSTRUCTIONS
+    for module in pkgutil.iter_modules(papers.__path__, f"{papers.__name__}."):
+        home = f"{module.name}.counterexamples"
+        if module.ispkg and find_spec(home):
+            found |= import_module(home).CONSTRUCTIONS
     return found
 
 
@@ -25,6 +29,6 @@ def construct(ref: str) -> Judgement | None:
     >>> construct("fast.rem2.a").refutes, construct("fast.rem2.b")
     (True, None)
     """
-    statement = claim(ref)
+    statement = papers.claim(ref)
     build = constructions().get(statement.ref)
     return None if build is None else judge(Instance(statement.ref, build(statement)))

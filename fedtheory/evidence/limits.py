@@ -19,7 +19,7 @@ def needs_small_steps(claim: Claim) -> str | None:
     Either the claim chooses a step size that vanishes as rounds grow; or some summand of the right side's limit for
     infinitely many rounds increases with the step size, from 0 on, while the others are not negative.
     """
-    if claim.functional.scope != "run" or symbol(ROUNDS) not in claim.right_side.free_symbols:
+    if not claim.functional.observable or symbol(ROUNDS) not in claim.right_side.free_symbols:
         return None
     if STEP in claim.choices:
         return (
