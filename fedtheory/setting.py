@@ -15,8 +15,9 @@ from .algorithms.base import ServerRound
 from .exact import exact_array
 
 if TYPE_CHECKING:
-    from .algorithms import Algorithm
-    from .federations import Constant, Federation
+    from .algorithms.base import Algorithm
+    from .federations.base import Federation
+    from .federations.constants import Constant
     from .moments.errors import ExactErrors
     from .moments.stationary import FixedPoint, Stationary
     from .participation import Participation
@@ -78,6 +79,7 @@ class Setting:
 
     @property
     def has_server_rounds(self) -> bool:
+        """Whether the server makes rounds of its own."""
         return any(isinstance(kind, ServerRound) for kind in self.algorithm.kinds)
 
     def fingerprint(self) -> str:

@@ -203,7 +203,7 @@ def _evaluator(known: Mapping[str, Mapping[Condition | None, Any]], name: str, q
 def _of_values(expression: sympy.Expr, question: Question) -> Any:
     from ..claims import arithmetic, balls
 
-    values = {s.name: quantity(s.name, question).value for s in expression.free_symbols}
+    values: dict[str, Any] = {s.name: quantity(s.name, question).value for s in expression.free_symbols}
     if question.numbers == FLOAT:
         return arithmetic.compiled(expression)({name: np.asarray(value, dtype=float) for name, value in values.items()})
     return (balls.evaluate_exactly if question.numbers == EXACT else balls.evaluate_in_balls)(expression, values)

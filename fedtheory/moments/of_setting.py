@@ -3,6 +3,7 @@ for the start of any convex one."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -74,8 +75,8 @@ def _initial_gap(question: Question) -> Constant:
     """F(x_0) - F*, widened by what the optimum's certificate leaves open."""
     fed = _convex(question, "initial_gap")
     if question.numbers != FLOAT:
-        shift = _exact_shift(question, "initial_gap")
-        value = shift @ fed.exact_hessians.sum(0) @ shift / (2 * fed.clients)
+        quadratic, shift = _exact_shift(question, "initial_gap")
+        value = shift @ quadratic.exact_hessians.sum(0) @ shift / (2 * fed.clients)
         return Constant(question.number(value), EXACT, "F(x_0) - F(x*)")
     gap = float(fed.gap(question.setting.start_vector[None])[0])
     return _widened(fed, max(gap, 0.0) + fed.optimal_value_error, "F(x_0) - F(x*)")
@@ -86,7 +87,7 @@ def _initial_distance(question: Question) -> Constant:
     """|x_0 - x*|, widened likewise."""
     fed = _convex(question, "initial_distance")
     if question.numbers != FLOAT:
-        shift = _exact_shift(question, "initial_distance")
+        _, shift = _exact_shift(question, "initial_distance")
         return Constant(question.root(shift @ shift), EXACT, "|x_0 - x*|")
     distance = float(torch.linalg.vector_norm(question.setting.start_vector - fed.optimum))
     return _widened(fed, distance + fed.optimum_error, "|x_0 - x*|")
@@ -101,12 +102,12 @@ def _convex(question: Question, name: str) -> ConvexFederation:
     return fed
 
 
-def _exact_shift(question: Question, name: str) -> np.ndarray:
-    """x_0 - x* in Fractions."""
+def _exact_shift(question: Question, name: str) -> tuple[Quadratic, np.ndarray]:
+    """The federation, and x_0 - x* in Fractions."""
     fed = question.setting.federation
     if not isinstance(fed, Quadratic):
         raise Unserved(f"quantity {name}: {type(fed).__name__} knows its optimum in floats only; ask for floats")
-    return question.setting.exact_start - fed.exact_optimum
+    return fed, question.setting.exact_start - fed.exact_optimum
 
 
 def _widened(fed: ConvexFederation, value: float, how: str) -> Constant:
@@ -187,7 +188,7 @@ def _quantity_of_round(name: str, question: Question) -> Constant:
     if name in found.known:
         return Constant(question.number(found.known[name]), EXACT, "the moments of one round")
     if name == "gradient_norm":
-        return Constant(question.root(found.left(SQUARED_GRADIENT)), EXACT, "the moments of one round")
+        return Constant(question.root(Fraction(found.left(SQUARED_GRADIENT))), EXACT, "the moments of one round")
     raise Unserved(f"quantity {name}: {type(question.setting.algorithm).__name__} has no such round; state its value")
 
 

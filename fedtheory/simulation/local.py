@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..federations.base import Federation, Pairs
+from ..federations.base import ConvexFederation, Federation, Pairs
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def local_update(
     local gradients at the (noisy) local iterates k = 0..K-1, which a ``ConvexFederation`` has; both (P, D)."""
     x, total = start, torch.zeros_like(start) if summed else None
     for step in range(solver.steps):
-        if summed:
+        if total is not None and isinstance(fed, ConvexFederation):
             exact = fed.exact_gradient(x, pairs)
             total += exact
             gradient = fed.with_noise(exact, pairs.at_step(step))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ..algorithms import ClientRound, Fast, Updates
 from ..algorithms.aggregation import Memory
-from ..federations.base import ConvexFederation, Pairs
+from ..federations.base import ConvexFederation, Federation, Pairs
 from ..quantities import RUN_QUANTITIES, nearest
 from .local import LocalSGD, local_update
 
@@ -43,7 +42,7 @@ class Training:
     gradients: Tensor | None
 
 
-class Observer(Protocol):
+class Observer:
     """Watches a run, in all replicas of a chunk at once. One's own derives from this class.
 
     Attributes:
@@ -59,6 +58,7 @@ class Observer(Protocol):
 
     def check(self, setting: Setting) -> None:
         """Raise ``ValueError`` if the setting lacks what is watched."""
+        return None
 
     def initial(self, ids: Tensor) -> dict[str, Tensor]:
         """What is kept from round to round, in checkpoints too, and returned as the run's ``peaks``: by name, one
@@ -71,13 +71,14 @@ class Observer(Protocol):
 
     def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
         """Look at what clients did in this round; ``state`` is still that before it, but for ``state.kept``."""
+        return None
 
 
-def needs_convex(observer: str, setting: Setting) -> None:
-    """Raise ``ValueError`` unless the setting's federation has an optimum and exact gradients."""
-    kind = type(setting.federation)
-    if not issubclass(kind, ConvexFederation):
-        raise ValueError(f"observer {observer} needs a ConvexFederation, not {kind.__name__}")
+def convex(observer: str, federation: Federation) -> ConvexFederation:
+    """The federation; ``ValueError`` unless it has an optimum and exact gradients."""
+    if not isinstance(federation, ConvexFederation):
+        raise ValueError(f"observer {observer} needs a ConvexFederation, not {type(federation).__name__}")
+    return federation
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,16 @@ class _Square(Observer):
     every: int = 1
 
     def check(self, setting: Setting) -> None:
-        needs_convex(self.names[0], setting)
+        convex(self.names[0], setting.federation)
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        value = self.vector(plan.federation, state.x).square().sum(1).to(torch.float64)
+        vectors = self.vector(convex(self.names[0], plan.federation), state.x)
+        value = vectors.square().sum(1).to(torch.float64)
         return {self.names[0]: torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
 
-    @abstractmethod
     def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
         """v of each replica, (replicas, D)."""
+        raise NotImplementedError
 
 
 class SquaredDistance(_Square):
@@ -157,7 +159,7 @@ class Peaks(Observer):
     def check(self, setting: Setting) -> None:
         if not isinstance(setting.algorithm, Fast):
             raise ValueError(f"observer peaks: allowed with Fast only, not {type(setting.algorithm).__name__}")
-        needs_convex("peaks", setting)
+        convex("peaks", setting.federation)
 
     def initial(self, ids: Tensor) -> dict[str, Tensor]:
         return {name: torch.zeros(len(ids), dtype=torch.float64, device=ids.device) for name in RUN_QUANTITIES}
@@ -180,7 +182,7 @@ class Peaks(Observer):
 
     def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: LocalSGD) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
-        fed = plan.federation
+        fed = convex("peaks", plan.federation)
         if solver.steps == 1:
             return fed.global_gradient(state.x)
         everyone = snapshot[:, None].expand(-1, fed.clients)

@@ -45,7 +45,8 @@ def _client_round(
     plan: Plan, state: State, round: int, kind: ClientRound, chosen: Tensor, counts: Tensor
 ) -> tuple[Tensor, Memory]:
     """x and the memory after a round in which clients train, right in the ``chosen`` replicas."""
-    before, memory, remembered = state.x, state.memory, {}
+    before, memory = state.x, state.memory
+    remembered: Memory = {}
     counts = torch.where(chosen[:, None], counts, 0)
     if kind.selection is not None:
         keys = plan.keys(Axis.SELECTION, state.ids)

@@ -118,7 +118,9 @@ class State:
         def full(value: float) -> dict[str, Tensor]:
             return {name: torch.full_like(zero, value) for name in names}
 
-        x, memory, kept = plan.start.expand(len(ids), -1).clone(), {}, {}
+        x = plan.start.expand(len(ids), -1).clone()
+        memory: Memory = {}
+        kept: dict[str, Tensor] = {}
         for kind, _ in plan.trainings:
             memory |= kind.initial(x, plan.federation.clients)
         for observer in plan.observers:
