@@ -1,32 +1,36 @@
-"""Packages whose members load on first use, so that importing them costs nothing."""
+"""Packages whose members load on first use, so that importing them costs nothing.
+
+What such a package offers stands in its ``__init__.pyi``, for readers, editors and type checkers, and for ``lazily``.
+"""
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, from the imports in its stub.
 
-    Args:
-        homes: by public name, the package's module that defines it; of a module itself, "".
-
-    >>> load, listed, names = lazily("fedtheory", {"nearest": "quantities", "exact": ""})
-    >>> names, load("nearest").__name__, load("exact").__name__
-    (['exact', 'nearest'], 'nearest', 'fedtheory.exact')
+    >>> load, listed, names = lazily("fedtheory.claims")
+    >>> "Claim" in names, load("Claim").__name__
+    (True, 'Claim')
     """
-    names = sorted(homes)
+    here = sys.modules[package]
+    tree = ast.parse(Path(str(here.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
 
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(f"{package}.{homes[name] or name}")
-        return getattr(module, name) if homes[name] else module
+        home = homes[name]
+        return getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
 
     def listed() -> list[str]:
-        return sorted({*names, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
+        return sorted({*homes, *(name for name in vars(here) if name.startswith("__"))})
 
-    return load, listed, names
+    return load, listed, sorted(homes)

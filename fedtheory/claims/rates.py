@@ -65,7 +65,7 @@ def premise(claim: Claim) -> Claim | None:
     >>> premise(claim("fast.cor3")).ref, premise(claim("fast.cor3@corrected")).ref, premise(claim("fast.thm2"))
     ('fast.thm2@main', 'fast.thm2@appendix', None)
     """
-    from . import all_claims
+    from ..papers import all_claims
 
     if not claim.choices:
         return None

@@ -106,7 +106,8 @@ def _lines(axes: Axes, bound: Bound, across: str, exact: Any, run: Run | None, c
     if terms:
         for name, value in bound.terms.items():
             axes.plot(at, np.broadcast_to(value, at.shape), color=BOUND, lw=0.7, alpha=0.7)
-            axes.annotate(name, (at[-1], np.broadcast_to(value, at.shape)[-1]), fontsize=7, color=BOUND, ha="right")
+            end = at[-1], np.broadcast_to(value, at.shape)[-1]
+            axes.annotate(name, end, (0, 2), "data", "offset points", fontsize=7, color=BOUND, ha="right")
     if exact is not None:
         axes.plot(*_exact_line(functional, exact, at), color=EXACT, lw=1.6, label="exact")
     if run is not None:

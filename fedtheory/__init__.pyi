@@ -1,0 +1,23 @@
+from . import algorithms as algorithms
+from . import claims as claims
+from . import data as data
+from . import evidence as evidence
+from . import federations as federations
+from . import moments as moments
+from . import papers as papers
+from . import participation as participation
+from . import proof as proof
+from . import report as report
+from . import selection as selection
+from . import simulation as simulation
+from . import subjects as subjects
+from . import testing as testing
+from . import weights as weights
+from .evidence.referee import referee as referee
+from .evidence.refute import refute as refute
+from .evidence.verdict import verify as verify
+from .papers import claim as claim
+from .report.bounds import plot as plot
+from .setting import Setting as Setting
+
+__version__: str

@@ -1,0 +1,11 @@
+from .asymptotics import Asymptotics as Asymptotics
+from .comparison import Difference as Difference
+from .comparison import compare as compare
+from .evaluation import Bound as Bound
+from .ranges import Allowed as Allowed
+from .statement import Ambiguity as Ambiguity
+from .statement import Assumption as Assumption
+from .statement import Claim as Claim
+from .statement import Hypothesis as Hypothesis
+from .statement import Term as Term
+from .undecided import Undecided as Undecided

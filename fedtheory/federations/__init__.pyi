@@ -1,0 +1,10 @@
+from .base import ConvexFederation as ConvexFederation
+from .base import Federation as Federation
+from .base import Pairs as Pairs
+from .constants import Constant as Constant
+from .constants import Constants as Constants
+from .constants import Region as Region
+from .estimated import estimated_constants as estimated_constants
+from .generators import random_quadratic as random_quadratic
+from .logistic import Logistic as Logistic
+from .quadratic import Quadratic as Quadratic

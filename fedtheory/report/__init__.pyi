@@ -1,0 +1,12 @@
+from .bounds import plot as plot
+from .bounds import plot_editions as plot_editions
+from .participation import plot_gap as plot_gap
+from .participation import plot_long_term as plot_long_term
+from .participation import plot_participation as plot_participation
+from .regions import plot_allowed as plot_allowed
+from .regions import plot_maps as plot_maps
+from .settling import plot_algorithms as plot_algorithms
+from .settling import plot_floors as plot_floors
+from .settling import plot_inconsistency as plot_inconsistency
+from .style import save as save
+from .weights import plot_cutoffs as plot_cutoffs
