@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import sympy
@@ -116,8 +116,8 @@ class Asymptotics:
         return "\n".join([*lines, *(f"  {sentence}" for sentence in self.unmatched), f"  floor {self.floor}"])
 
 
-def asymptotics(claim: Claim) -> Asymptotics:
-    """The leading order of every term as rounds -> infinity, after the claim's own choices; exact.
+def asymptotics(claim: Claim, others: Iterable[Claim] = ()) -> Asymptotics:
+    """The leading order of every term as rounds -> infinity, after the claim's own choices; exact. ``others`` are the statements that it may specialise.
 
     Raises:
         ValueError: a leading order cancels, or is no power product of the rounds and their logarithm.
@@ -134,7 +134,7 @@ def asymptotics(claim: Claim) -> Asymptotics:
     caps = caps_of(claim)
     terms = {term.name: growth(term.expression.xreplace(choices), caps) for term in claim.terms}
     rates = {rate.name: growth(rate.expression) for rate in claim.rates}
-    return Asymptotics(claim.ref, terms, rates, unmatched(claim))
+    return Asymptotics(claim.ref, terms, rates, unmatched(claim, others))
 
 
 def caps_of(claim: Claim) -> dict[sympy.Symbol, sympy.Expr]:

@@ -8,7 +8,7 @@ being fixed. Powers of log(rounds) are not held against a rate: a soft O hides t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import sympy
@@ -18,17 +18,17 @@ from .asymptotics import Growth, caps_of, growth
 from .statement import Claim
 
 
-def unmatched(claim: Claim) -> tuple[str, ...]:
+def unmatched(claim: Claim, others: Iterable[Claim] = ()) -> tuple[str, ...]:
     """Sentences about what a claim's printed rates do not cover: its own terms, and those of the statement that it
-    specialises (``premise``) with the claim's choices put in; () where it prints no rates.
+    specialises (``premise``, of ``others``) with the claim's choices put in; () where it prints no rates.
 
     Raises:
         ValueError: as ``asymptotics.growth``.
 
-    >>> from fedtheory.papers import claim
-    >>> unmatched(claim("fast.cor1"))
+    >>> from fedtheory.papers import all_claims, claim
+    >>> unmatched(claim("fast.cor1"), all_claims())
     ()
-    >>> print(unmatched(claim("fast.cor3"))[2])    # doctest: +NORMALIZE_WHITESPACE
+    >>> print(unmatched(claim("fast.cor3"), all_claims())[2])    # doctest: +NORMALIZE_WHITESPACE
     for many rounds, heterogeneity of fast.thm2@main with the local_lr chosen here is
     8*dissimilarity**2*log(rounds)/(rounds*strong_convexity**2), where
     O(dissimilarity**2/(rounds*strong_convexity)) is printed: as strong_convexity goes to 0, it exceeds any multiple of
@@ -39,7 +39,7 @@ def unmatched(claim: Claim) -> tuple[str, ...]:
     rates = [growth(rate.expression) for rate in claim.rates]
     printed = {rate.name: f"where O({rate.expression}) is printed" for rate in claim.rates}
     found: dict[str, str] = {}
-    for source in filter(None, (claim, premise(claim))):
+    for source in filter(None, (claim, premise(claim, others))):
         chosen = f" with the {' and '.join(claim.choices)} chosen here" if source is not claim else ""
         for name, order in _derived(claim, source).items():
             way = _escape(order, rates, _displayed(claim))
@@ -57,19 +57,17 @@ def _shortest(order: Growth) -> str:
     return min(str(order), str(factored), key=len)
 
 
-def premise(claim: Claim) -> Claim | None:
-    """The first built-in statement of the same paper about the same functional that leaves free what the claim
+def premise(claim: Claim, others: Iterable[Claim]) -> Claim | None:
+    """The first of the ``others`` of the same paper about the same functional that leaves free what the claim
     chooses, under no other hypotheses and assumptions than the claim's: its bound holds for every admissible choice.
 
-    >>> from fedtheory.papers import claim
-    >>> premise(claim("fast.cor3")).ref, premise(claim("fast.cor3@corrected")).ref, premise(claim("fast.thm2"))
-    ('fast.thm2@main', 'fast.thm2@appendix', None)
+    >>> from fedtheory.papers import all_claims, claim
+    >>> [premise(claim(ref), all_claims()).ref for ref in ("fast.cor3", "fast.cor3@corrected")]
+    ['fast.thm2@main', 'fast.thm2@appendix']
     """
-    from ..papers import all_claims
-
     if not claim.choices:
         return None
-    for other in all_claims():
+    for other in others:
         leaves_free = not other.choices and set(claim.choices) <= set(other.quantities)
         alike = other.paper == claim.paper and other.functional == claim.functional
         asks_no_more = set(other.hypotheses) <= set(claim.hypotheses)

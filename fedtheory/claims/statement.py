@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -233,11 +233,11 @@ class Claim:
 
         return dominant_term(self, **values)
 
-    def asymptotics(self) -> Asymptotics:
+    def asymptotics(self, others: Iterable[Claim] = ()) -> Asymptotics:
         """Each term's leading order as the rounds grow, and the floor: see ``asymptotics.asymptotics``."""
         from .asymptotics import asymptotics
 
-        return asymptotics(self)
+        return asymptotics(self, others)
 
     def latex(self, vocabulary: bool = False) -> str:
         """The bound as LaTeX, in the paper's letters or in the names of the vocabulary."""

@@ -130,7 +130,7 @@ def proof_rows(claim: Claim, steps: Sequence[Any] = ()) -> Iterator[Row]:
 def rate_rows(claim: Claim) -> Iterator[Row]:
     """Printed rates that do not follow from the terms they summarise."""
     if claim.rates:
-        for text in claim.asymptotics().unmatched:
+        for text in claim.asymptotics(all_claims()).unmatched:
             yield Row(claim.ref, "rate", text, "rate")
 
 

@@ -32,7 +32,7 @@ GENERIC |= {
 @pytest.mark.parametrize("each", CLAIMS.values(), ids=CLAIMS)
 def test_slopes(each: Claim) -> None:
     """The terms at R = 10^40 and 10^80 against the leading order: a second route, without sympy's help."""
-    found = each.asymptotics()
+    found = each.asymptotics(all_claims())
     far = GENERIC | {"rounds": np.array([1e40, 1e80])}
     far |= {name: compiled(choice)(far) for name, choice in each.choices.items()}
     for term in (*each.terms, *each.rates):
@@ -83,7 +83,7 @@ def test_corollary_3_leaves_out_a_strong_convexity() -> None:
     # The initial term becomes a/(mu K R): it fades like 1/R, not exponentially.
     assert found.terms["initial"].order == (-1, 0) and found.excess("initial") == sympy.oo
     assert found.covered("initial")
-    printed = claim("fast.cor3").asymptotics()
+    printed = claim("fast.cor3").asymptotics(all_claims())
     assert printed.terms["noise"].exponent("strong_convexity") == -1
     assert claim("fast.cor3@corrected").asymptotics().terms["noise"].exponent("strong_convexity") == -2
     assert found.floor == printed.floor == 0
@@ -106,18 +106,18 @@ def test_fixed_steps_leave_floors() -> None:
 def test_what_printed_rates_do_not_cover() -> None:
     # By hand: exp(-mu K R eta) kappa, (1-q) K eta/(2 mu), 8 K eta sigma_G^2/mu, 2 eta sigma^2/(m mu) at eta =
     # log(..)/(mu K R) are all of the order 1/(mu^2 R), where 1/(mu R) is printed.
-    found = claim("fast.cor3").asymptotics().unmatched
+    found = claim("fast.cor3").asymptotics(all_claims()).unmatched
     assert [text.split()[3] for text in found] == ["initial", "arbitrary_rounds", "heterogeneity", "noise"]
     assert all("fast.thm2@main with the local_lr chosen here" in text for text in found)
     assert all("as strong_convexity goes to 0, it exceeds" in text for text in found)
     assert "2*gradient_noise**2*log(rounds)/(cohort*local_steps*rounds*strong_convexity**2)" in found[3]
     # With 1/(mu^2 R) printed nothing is left: the initial term is covered by the others' sum.
     theorem = replace(claim("fast.cor3"), terms=claim("fast.thm2").terms)
-    assert len(theorem.asymptotics().unmatched) == 4
+    assert len(theorem.asymptotics(all_claims()).unmatched) == 4
     rates = tuple(replace(r, expression=r.expression / mu) for r in theorem.rates)
-    assert replace(theorem, rates=rates).asymptotics().unmatched == ()
+    assert replace(theorem, rates=rates).asymptotics(all_claims()).unmatched == ()
     for ref in ("fast.cor1", "fast.cor1@appendix", "fast.cor2", "fast.thm2", "fast.cor3@corrected"):
-        assert claim(ref).asymptotics().unmatched == ()
+        assert claim(ref).asymptotics(all_claims()).unmatched == ()
 
 
 def test_each_way_out_of_printed_rates() -> None:
@@ -125,7 +125,7 @@ def test_each_way_out_of_printed_rates() -> None:
 
     def ways(*rates: sympy.Expr, of: Claim = cor1) -> list[str]:
         changed = replace(of, rates=tuple(Term(f"t{i}", rate) for i, rate in enumerate(rates)))
-        return [text.split(": as ")[1].split(",")[0] for text in changed.asymptotics().unmatched]
+        return [text.split(": as ")[1].split(",")[0] for text in changed.asymptotics(all_claims()).unmatched]
 
     printed = [rate.expression for rate in cor1.rates]
     assert ways(*printed) == []
@@ -144,7 +144,7 @@ def test_each_way_out_of_printed_rates() -> None:
 
 
 def test_the_premise_asks_no_more_than_its_corollary() -> None:
-    refs = {each.ref: premise(each) for each in all_claims() if each.choices and each.paper == "fast"}
+    refs = {each.ref: premise(each, all_claims()) for each in all_claims() if each.choices and each.paper == "fast"}
     assert {ref: found and found.ref for ref, found in refs.items()} == {
         "fast.cor1@main": "fast.thm1@main", "fast.cor1@appendix": "fast.thm1@main",
         "fast.cor1@corrected": "fast.thm1@corrected", "fast.cor2@main": "fast.thm1@main",
@@ -152,9 +152,9 @@ def test_the_premise_asks_no_more_than_its_corollary() -> None:
         "fast.cor3@main": "fast.thm2@main", "fast.cor3@corrected": "fast.thm2@appendix",
     }  # fmt: skip
     cor3 = claim("fast.cor3")
-    assert premise(replace(cor3, hypotheses=cor3.hypotheses[1:])) is None
-    assert premise(replace(cor3, assumptions=cor3.assumptions[1:])) is None
-    assert premise(replace(cor3, functional=claim("fast.thm1").functional)) is None
+    assert premise(replace(cor3, hypotheses=cor3.hypotheses[1:]), all_claims()) is None
+    assert premise(replace(cor3, assumptions=cor3.assumptions[1:]), all_claims()) is None
+    assert premise(replace(cor3, functional=claim("fast.thm1").functional), all_claims()) is None
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_has_no_such_order_is_refused(expression: sympy.Expr) -> None:
 
 
 def test_text() -> None:
-    text = str(claim("fast.cor3").asymptotics())
+    text = str(claim("fast.cor3").asymptotics(all_claims()))
     assert "heterogeneity ~ 8*dissimilarity**2*log(rounds)/(rounds*strong_convexity)" in text
     assert "printed heterogeneity: O(dissimilarity**2/(rounds*strong_convexity))" in text and text.endswith("floor 0")
     assert claim("fast.cor3").asymptotics().derived_rates["heterogeneity"] == sigma_G**2 * log(R) / (R * mu)
