@@ -117,7 +117,8 @@ class Asymptotics:
 
 
 def asymptotics(claim: Claim, others: Iterable[Claim] = ()) -> Asymptotics:
-    """The leading order of every term as rounds -> infinity, after the claim's own choices; exact. ``others`` are the statements that it may specialise.
+    """The leading order of every term as rounds -> infinity, after the claim's own choices; exact.
+    ``others`` are the statements that it may specialise.
 
     Raises:
         ValueError: a leading order cancels, or is no power product of the rounds and their logarithm.
