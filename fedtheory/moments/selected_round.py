@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -242,10 +242,10 @@ class SelectedRound:
                 raise Unserved(f"functional {functional.name}: it speaks of {name}, which is no setting's; state it")
         return self._number(stated["estimate_error"]) / self._number(stated["least_participation"])
 
-    def values(self, names: tuple[str, ...], reading: Mapping[str, str]) -> dict[str, Any]:
-        """The quantities of these names."""
+    def values(self, names: Collection[str], reading: Mapping[str, str]) -> dict[str, Any]:
+        """Those of the quantities that a round alone has."""
         y, s, divided = self._scales, self.participation, reading.get(DIVISION) == DIVIDED
-        first = 1 if reading.get(LOCAL_INDEX, FROM_ONE) == FROM_ONE else 0
+        first = 1 if reading.get(LOCAL_INDEX) == FROM_ONE else 0
         known = {
             "local_gradient_bound": self.local_gradient_bound,
             "largest_estimate_error": lambda: max(abs(a - b) for a, b in zip(s, self.estimate, strict=True)),
@@ -263,7 +263,7 @@ class SelectedRound:
             "vector_covariance": lambda: sum(c * g[i] * g[j] for g in self.gradients
                                              for (i, j), c in self._weighed_covariance.items()),
         }  # fmt: skip
-        return {name: known[name]() for name in names}
+        return {name: known[name]() for name in names if name in known}
 
     def _rate_spread(self) -> Any:
         """E (sum_j p_j r_j / s^_j)^2 over the cases."""

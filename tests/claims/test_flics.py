@@ -9,6 +9,9 @@ from importlib import import_module
 import numpy as np
 import pytest
 import sympy
+from fedtheory.subjects.selection.rounds import SelectionRound, State
+from fedtheory.subjects.selection.runs import SelectionRun
+from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.statement import Claim
@@ -19,10 +22,7 @@ from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
 from fedtheory.quantities import symbol
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.selection.point import SelectionPoint
-from fedtheory.subjects.selection.rounds import SelectionRound, State
-from fedtheory.subjects.selection.runs import SelectionRun
 from fedtheory.subjects.selection.samples import Selections
-from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 MODULES = ("lemmas", "thm1", "eq7", "thm2")
 CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS}

@@ -7,6 +7,10 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from fedtheory.subjects.selection.exact import best_participation, proxy, var_rates
+from fedtheory.subjects.selection.rounds import SelectionRound, State
+from fedtheory.subjects.selection.runs import SelectionRun
+from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 from fedtheory.functionals import (
     AGGREGATE_BIAS,
@@ -22,10 +26,6 @@ from fedtheory.functionals import (
     SQUARED_SELECTED_VECTOR,
 )
 from fedtheory.selection import Round, offvar, online, var
-from fedtheory.subjects.selection.exact import best_participation, proxy, var_rates
-from fedtheory.subjects.selection.rounds import SelectionRound, State
-from fedtheory.subjects.selection.runs import SelectionRun
-from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 HALF = F(1, 2)
 COIN = (1, -1)

@@ -8,6 +8,9 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from fedtheory.subjects.selection.rounds import SelectionRound
+from fedtheory.subjects.selection.runs import SelectionRun
+from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 from fedtheory.claims.balls import ball, working_precision
 from fedtheory.functionals import (
@@ -19,10 +22,7 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, left, quantity
 from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
-from fedtheory.subjects.selection.rounds import SelectionRound
-from fedtheory.subjects.selection.runs import SelectionRun
 from fedtheory.subjects.selection.samples import Selections
-from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 from .selection_settings import along_a_trace, answers, one_round
 

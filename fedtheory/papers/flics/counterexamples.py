@@ -7,10 +7,8 @@ from fractions import Fraction as F
 
 from ...claims.statement import Claim
 from ...subjects.base import Point
+from ...subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 from ...subjects.selection.point import SelectionPoint
-from ...subjects.selection.rounds import SelectionRound, State
-from ...subjects.selection.runs import SelectionRun
-from ...subjects.selection.traces import Answers, PolicyTrace, Trace
 
 ONE, HALF = F(1), F(1, 2)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...claims.balls import Number, ball, evaluate_in_balls
+from ...claims.balls import Number, evaluate_in_balls
 from ...claims.statement import Claim
 from ...functionals import (
     LEAST_SQUARED_GRADIENT,
@@ -17,12 +17,25 @@ from ...functionals import (
     RATIO_FAILURE,
     Functional,
 )
-from ...quantities import QUANTITIES, check_values
+from ...moments.evaluators import BALL, EXACT
+from ...moments.numbers import CONVERT
+from ...quantities import check_values
 from ..base import Examined, Point, Reading, Sides, Slack
-from ..entries import CHOSEN, Rationals, check_scope, entry, indices, rational, rational_entry, rationals, shown, vector
-from .rounds import SelectionRound, State
-from .runs import SelectionRun
-from .traces import Answers, PolicyTrace, Trace
+from ..entries import (
+    CHOSEN,
+    Rationals,
+    by_vocabulary,
+    check_scope,
+    entry,
+    indices,
+    rational,
+    rational_entry,
+    rationals,
+    shown,
+    texts,
+    vector,
+)
+from .examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 
 Example = SelectionRound | SelectionRun | PolicyTrace | Answers
 
@@ -43,8 +56,8 @@ LARGEST = {
 LARGEST_ANSWERS = 10**4
 """clients * rounds of ``Answers``."""
 
-LARGEST_AVAILABILITY = 5
-"""Clients of a group that are there, in a run."""
+LARGEST_AVAILABILITY = {SelectionRun: 5, PolicyTrace: 100}
+"""Clients of a group that are there, along a trace."""
 
 
 def stated(statement: Claim) -> tuple[str, ...]:
@@ -109,11 +122,10 @@ class SelectionPoint(Point):
         if kind is Answers:
             if self.point.clients * self.point.rounds > LARGEST_ANSWERS:
                 raise ValueError(f"clients * rounds: allowed is at most {LARGEST_ANSWERS}")
-            if not 0 <= self.point.probability <= 1:
-                raise ValueError(f"probability = {self.point.probability}: allowed is a number in [0, 1]")
+            if not 0 < self.point.probability <= 1:
+                raise ValueError(f"probability = {self.point.probability}: allowed is a number in (0, 1]")
         elif kind in (SelectionRun, PolicyTrace):
-            trace = self.point.trace
-            most = LARGEST_AVAILABILITY if kind is SelectionRun else 10**9
+            trace, most = self.point.trace, LARGEST_AVAILABILITY[kind]
             if len(trace.budget) > LARGEST[kind]["rounds"] or max(map(max, trace.availability)) > most:
                 raise ValueError(f"availability: allowed are at most {LARGEST[kind]['rounds']} rounds of at most "
                                  f"{most} clients")  # fmt: skip
@@ -122,47 +134,41 @@ class SelectionPoint(Point):
     def _weight(self) -> Rationals:
         return self.point.weight if isinstance(self.point, SelectionRound) else self.point.trace.weight
 
-    def sides(
-        self, statement: Claim, reading: Mapping[str, str], convert: Callable[[Any], Any] = ball
-    ) -> tuple[Any, dict[str, Any]]:
-        """The left side under a reading, and all quantities that the instance fixes.
-
-        Runs are computed in the numbers of ``convert``, everything else exactly.
-        """
-        if not isinstance(self.point, SelectionRun):
-            left, values = self.point.sides(statement.functional, reading, self.constants)
-        else:
-            steps = self.steps(statement, convert)
-            left, values = self.point.sides(statement.functional, reading, steps, convert)
-        return left, values | dict(self.constants)
-
-    def steps(self, statement: Claim, convert: Callable[[Any], Any] = ball) -> dict[str, Any]:
-        """local_lr and global_lr of a run: the instance's, or what the claim chooses."""
-        fixed = self.point.fixed()
-        chosen = {name: convert(evaluate_in_balls(choice, fixed)) for name, choice in statement.choices.items()}
-        own = {name: getattr(self.point, name) for name in ("local_lr", "global_lr")}
-        return {name: chosen.get(name, value) for name, value in own.items()}
-
-    def examined(self, statement: Claim, follow: bool = True) -> Examined:
-        """The point as the claim speaks of it."""
-        return _ExaminedSelection(self, statement)
+    def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
+        """The point as the claim speaks of it; of runs in numbers of this kind."""
+        return _ExaminedSelection(self, statement, numbers)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""
-        constants = {name: str(self.constants[name]) for name in QUANTITIES if name in self.constants}
-        return {"selection": _WRITERS[type(self.point)](self.point), "constants": constants}
+        return {"selection": _WRITERS[type(self.point)](self.point), "constants": by_vocabulary(self.constants)}
 
 
 class _ExaminedSelection(Examined):
-    def __init__(self, point: SelectionPoint, statement: Claim) -> None:
-        self.point, self.statement = point, statement
+    """What no reading decides is asked once, exactly."""
+
+    def __init__(self, point: SelectionPoint, statement: Claim, numbers: str) -> None:
+        self.example, self.statement = point.point, statement
+        self.numbers = numbers if isinstance(point.point, SelectionRun) else EXACT
         self.margins: dict[str, Slack] = {a.name: Fraction(0) for a in statement.assumptions}  # its own constants
+        self.stated = dict(point.constants) | self._own_steps()
+        chosen_of = {s.name for choice in statement.choices.values() for s in choice.free_symbols}
+        names = {*statement.quantities, *chosen_of} - {*self.stated, *statement.choices}
+        self.fixed = self.example.fixed(names)
+        self.rest = names - {*self.fixed}
+        self.stated |= self.chosen()
+
+    def _own_steps(self) -> dict[str, Fraction]:
+        own = {name: getattr(self.example, name, None) for name in ("local_lr", "global_lr")}
+        return {name: value for name, value in own.items() if value is not None}
 
     def chosen(self) -> Mapping[str, Number]:
-        return self.point.steps(self.statement)
+        convert = CONVERT[self.numbers]
+        choices = self.statement.choices
+        return {name: convert(evaluate_in_balls(choice, self.fixed)) for name, choice in choices.items()}
 
     def sides(self, reading: Reading) -> Sides:
-        return Sides(*self.point.sides(self.statement, reading))
+        told = self.example.told(self.statement.functional, self.rest, reading, self.stated, self.numbers)
+        return Sides(told[0], self.fixed | told[1] | self.stated)
 
 
 def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
@@ -175,13 +181,9 @@ def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
     return SelectionPoint(point, rationals(data, "constants"))
 
 
-def _texts(values: Rationals) -> list[str]:
-    return [str(value) for value in values]
-
-
 def _trace_json(trace: Trace) -> dict[str, Any]:
-    return {"group_weight": _texts(trace.weight), "availability": [list(row) for row in trace.availability],
-            "budget": _texts(trace.budget)}  # fmt: skip
+    return {"group_weight": texts(trace.weight), "availability": [list(row) for row in trace.availability],
+            "budget": texts(trace.budget)}  # fmt: skip
 
 
 def _parse_trace(data: Mapping[str, Any]) -> Trace:
@@ -191,7 +193,7 @@ def _parse_trace(data: Mapping[str, Any]) -> Trace:
 
 
 def _federation_json(point: SelectionRound | SelectionRun) -> dict[str, Any]:
-    return {"curvature": str(point.curvature), "centres": _texts(point.centres),
+    return {"curvature": str(point.curvature), "centres": texts(point.centres),
             "gradient_noise": str(point.gradient_noise)}  # fmt: skip
 
 
@@ -208,11 +210,11 @@ def _parse_federation(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _round_json(point: SelectionRound) -> dict[str, Any]:
     states = [
-        {"probability": str(s.probability), "availability": list(s.availability), "rates": _texts(s.rates)}
+        {"probability": str(s.probability), "availability": list(s.availability), "rates": texts(s.rates)}
         for s in point.states
     ]
     return {
-        "group_weight": _texts(point.weight), "estimate": _texts(point.estimate), "states": states,
+        "group_weight": texts(point.weight), "estimate": texts(point.estimate), "states": states,
         "federation": _federation_json(point), "start": str(point.start), "local_steps": point.local_steps,
         "local_lr": str(point.local_lr),
     }  # fmt: skip

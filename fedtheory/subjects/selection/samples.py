@@ -11,12 +11,11 @@ import numpy as np
 
 from ...claims.balls import working_precision
 from ...claims.statement import Claim
-from ..base import Space, finite
+from ...moments.evaluators import FLOAT
+from ..base import Sides, Space, finite
 from ..found import Found, ratio
+from .examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 from .point import Example, SelectionPoint, kind_of, stated
-from .rounds import SelectionRound, State
-from .runs import SelectionRun
-from .traces import Answers, PolicyTrace, Trace
 
 
 class Selections(Space):
@@ -73,18 +72,19 @@ class Selections(Space):
             return None
         found = []
         with working_precision():
-            for reading in self.statement.readings():
-                result = self._assessed(candidate, reading)
-                if result is None:
-                    return None
-                found.append(result)
+            try:
+                examined = candidate.examined(self.statement, numbers=FLOAT)
+                for reading in self.statement.readings():
+                    result = self._assessed(candidate, examined.sides(reading))
+                    if result is None:
+                        return None
+                    found.append(result)
+            except ValueError:  # a group that can take part in no round
+                return None
         return min(found, key=lambda f: f.ratio), None
 
-    def _assessed(self, candidate: SelectionPoint, reading: dict[str, str]) -> Found | None:
-        try:
-            left, values = candidate.sides(self.statement, reading, float)
-        except ValueError:  # a group that can take part in no round
-            return None
+    def _assessed(self, candidate: SelectionPoint, sides: Sides) -> Found | None:
+        left, values = sides.left, sides.values
         statement = self.statement
         needed = [name for name in statement.quantities if name not in statement.choices]
         known = {name: float(values[name]) for name in needed}
@@ -129,7 +129,7 @@ class Selections(Space):
     def _error(self, point: Example) -> Fraction:
         """The largest estimate error, under any reading."""
         if isinstance(point, SelectionRound):
-            return max(abs(a - b) for a, b in zip(point.participation, point.estimate, strict=True))
+            return _of_round(point, "largest_estimate_error")
         most = max(map(max, point.trace.availability))
         return Fraction(max(most, point.initial_estimate))
 
@@ -163,7 +163,12 @@ class Selections(Space):
 
 
 def _least_participation(point: Example) -> Fraction:
-    return min(point.participation if isinstance(point, SelectionRound) else point.trace.long_term)
+    name = "least_group_participation"
+    return _of_round(point, name) if isinstance(point, SelectionRound) else point.fixed((name,))[name]
+
+
+def _of_round(point: SelectionRound, name: str) -> Fraction:
+    return point.round.values((name,), {})[name]
 
 
 def _round(rng: np.random.Generator) -> SelectionRound:
