@@ -9,18 +9,17 @@ from importlib import import_module
 import numpy as np
 import pytest
 import sympy
-from fedtheory.subjects.selection.rounds import SelectionRound, State
-from fedtheory.subjects.selection.runs import SelectionRun
-from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING, search
 from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.moments.evaluators import FLOAT
 from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
 from fedtheory.quantities import symbol
 from fedtheory.subjects.base import Instance
+from fedtheory.subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 from fedtheory.subjects.selection.point import SelectionPoint
 from fedtheory.subjects.selection.samples import Selections
 
@@ -173,9 +172,8 @@ def test_what_a_run_averages_by_hand() -> None:
     """One group, asked for 1 and then for 1/2 of its one client: s^ = 1, 3/4, and r/s^ = 1, 2/3."""
     trace = Trace((ONE,), ((1,), (1,)), (ONE, HALF))
     run = SelectionRun(trace, ONE, ONE, (F(0),), ONE, F(0), 1, 2, F(1, 10), ONE)
-    steps = {"local_lr": 0.1, "global_lr": 1.0}
-    _, values = run.sides(CLAIMS["flics.thm1@intermittent"].functional, {"counts": "planned"}, steps, float)
     expected = {"rate_spread": 13 / 18, "selection_proxy": 17 / 18, "weight_mismatch": (1 / 18) ** 0.5}
+    _, values = run.told(CLAIMS["flics.thm1@intermittent"].functional, expected, {"counts": "planned"}, {}, FLOAT)
     assert {name: values[name] for name in expected} == pytest.approx(expected, rel=1e-14)
 
 
@@ -229,8 +227,8 @@ def judged(ref: str, point: object, **constants: F) -> dict[tuple[str, ...], boo
 
 def test_line_14_is_another_estimator() -> None:
     """Divided by the number of answers, five certain clients give a fifth of the mean update."""
-    left = certain(5).aggregate(divided=True)[0]
-    assert left == certain(1).updates[0] / 5
+    (left,) = certain(5).round.aggregate(divided=True)[0]
+    assert left == certain(1).round.updates[0][0] / 5
 
 
 def test_lemma_7_falls_for_groups_that_exclude_each_other() -> None:

@@ -7,10 +7,6 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from fedtheory.subjects.selection.exact import best_participation, proxy, var_rates
-from fedtheory.subjects.selection.rounds import SelectionRound, State
-from fedtheory.subjects.selection.runs import SelectionRun
-from fedtheory.subjects.selection.traces import Answers, PolicyTrace, Trace
 
 from fedtheory.functionals import (
     AGGREGATE_BIAS,
@@ -25,7 +21,13 @@ from fedtheory.functionals import (
     SQUARED_AGGREGATE,
     SQUARED_SELECTED_VECTOR,
 )
-from fedtheory.selection import Round, offvar, online, var
+from fedtheory.moments.evaluators import BALL, EXACT, FLOAT
+from fedtheory.moments.of_selection import OF_RUNS
+from fedtheory.moments.policy_trace import ratio_failure
+from fedtheory.quantities import QUANTITIES
+from fedtheory.selection import offvar, online, var
+from fedtheory.selection.exact import best_participation, proxy, var_rates
+from fedtheory.subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 
 HALF = F(1, 2)
 COIN = (1, -1)
@@ -98,6 +100,11 @@ def trained(point: SelectionRound, group: int, signs: tuple[int, ...]) -> tuple[
     return w - point.start, exact, noisy
 
 
+def quantities(point: SelectionRound, reading: dict[str, str]) -> dict[str, F]:
+    """All that the round fixes."""
+    return point.fixed(QUANTITIES) | point.round.values(QUANTITIES, reading)
+
+
 def enumerated(point: SelectionRound, divided: bool) -> dict[str, F]:
     """Moments of the aggregate over every state, every set of answers and every noise."""
     sums = dict.fromkeys(["first", "second", "given"], F(0))
@@ -142,11 +149,10 @@ def test_a_round_is_what_enumeration_gives(divided: bool) -> None:
         SQUARED_AGGREGATE: moments["second"],
     }
     for functional, value in expected.items():
-        left, values = ROUND.sides(functional, reading, constants)
-        assert left == value, functional.name
-    assert ROUND.sides(AGGREGATE_ERROR, reading | {"factor": "epsilon^"}, constants)[0] == abs(
-        moments["first"] - 3 * mean
-    )
+        assert ROUND.round.left(functional, reading, constants) == value, functional.name
+    proved = ROUND.round.left(AGGREGATE_ERROR, reading | {"factor": "epsilon^"}, constants)
+    assert proved == abs(moments["first"] - 3 * mean)
+    values = quantities(ROUND, reading)
     assert values["squared_mean_update"] == moments["first"] ** 2
     assert values["squared_state_update"] == moments["given"]
 
@@ -154,7 +160,7 @@ def test_a_round_is_what_enumeration_gives(divided: bool) -> None:
 @pytest.mark.parametrize("first", [0, 1])
 def test_local_quantities_of_a_round(first: int) -> None:
     index = "k = 1..K-1" if first else "k = 0..K-1"
-    values = ROUND.sides(SQUARED_AGGREGATE, {"local gradients": index}, {})[1]
+    values = quantities(ROUND, {"local gradients": index})
     squares, largest = F(0), F(0)
     pairs = list(itertools.product(itertools.product(COIN, repeat=2), repeat=2))
     for signs in pairs:
@@ -166,11 +172,11 @@ def test_local_quantities_of_a_round(first: int) -> None:
 
 
 def test_the_law_of_the_answers() -> None:
-    values = ROUND.sides(SQUARED_SELECTED_VECTOR, {}, {})[1]
-    assert ROUND.participation == (F(1, 4) * F(1, 3) + F(3, 4) * HALF, F(1, 3))
+    values = quantities(ROUND, {})
+    assert ROUND.round.participation == [F(1, 4) * F(1, 3) + F(3, 4) * HALF, F(1, 3)]
     # By hand: E S_1 S_2 = 1/4 * 1/3 * 4/3, E S_2^2 = 1/4 (2 * 2/3 * 1/3 + 16/9).
-    (one, cross), (other, two) = ROUND.covariance
-    s = ROUND.participation
+    (one, cross), (other, two) = ROUND.round.covariance
+    s = ROUND.round.participation
     assert one == s[0] * (1 - s[0])
     assert cross == other == F(1, 9) - s[0] * s[1]
     assert two == F(1, 4) * (F(4, 9) + F(16, 9)) - s[1] ** 2
@@ -185,22 +191,10 @@ def test_the_law_of_the_answers() -> None:
         "mean_update_length": F(7, 16) * (F(1, 3) * HALF + F(2, 3) * F(5, 2)), "smoothness": F(3, 2),
     }  # fmt: skip
     assert {name: values[name] for name in by_hand} == by_hand
-    x = ROUND.gradients
-    selected = ROUND.sides(SQUARED_SELECTED_VECTOR, {}, {})[0]
+    (x,) = ROUND.round.gradients
+    selected = ROUND.round.left(SQUARED_SELECTED_VECTOR, {}, {})
     mean = sum(a * b * c for a, b, c in zip(y, s, x, strict=True))
     assert selected == mean**2 + values["vector_covariance"]
-
-
-@pytest.mark.parametrize("divided", [False, True])
-def test_one_state_agrees_with_the_aggregate_moments(divided: bool) -> None:
-    point = SelectionRound(ROUND.weight, ROUND.estimate, (State(F(1), (2, 3), (F(1, 2), F(2))),), F(1), ROUND.centres,
-                           F(0), F(1, 3), 3, F(1, 5))  # fmt: skip
-    moments = Round([HALF, 2], [2, 3], point.weight, point.estimate, divided=divided).moments()
-    mean, square, given = point.aggregate(divided)
-    v = np.array(point.updates, dtype=object)
-    assert mean == moments.mean @ v
-    assert square - mean**2 == v @ moments.covariance @ v + sum(moments.noise) * point.update_variance
-    assert given == mean**2
 
 
 # A run: every path.
@@ -216,6 +210,7 @@ def paths(run: SelectionRun, received: bool, counted: bool, divided: bool) -> tu
     def square() -> float:
         return sum(chance * (h * (w - centre)) ** 2 for chance, w, _ in states)
 
+    long_term = best_participation(run.trace.availability[-1:], run.trace.budget[-1:], run.trace.weight, F(0))
     found, squares, told = states, [square()], {"bound": 0.0, "error": 0.0, "proxy": 0.0, "mismatch": 0.0}
     for t in range(1, run.rounds + 1):
         place = min(t, len(run.trace.budget)) - 1
@@ -236,7 +231,7 @@ def paths(run: SelectionRun, received: bool, counted: bool, divided: bool) -> tu
                 after = [s + (n if received else r) for s, n, r in zip(sums, counts, rates, strict=True)]
                 estimate = [(beta + s) / (t + 1) if counted else s / t for s in after]
                 told["error"] = max(
-                    told["error"], *(abs(float(s) - e) for s, e in zip(run.trace.long_term, estimate, strict=True))
+                    told["error"], *(abs(float(s) - e) for s, e in zip(long_term, estimate, strict=True))
                 )
                 told["proxy"] += chance * q * sum(w_**2 * r / e**2 for w_, r, e in zip(p, rates, estimate, strict=True))
                 told["mismatch"] += chance * q * max(abs(r / e - 1) for r, e in zip(rates, estimate, strict=True)) ** 2
@@ -274,12 +269,10 @@ def test_a_run_is_what_every_path_gives(run: SelectionRun, received: bool, count
         "counts": "received" if received else "planned", "start": "counted" if counted else "forgotten",
         "line 14": "divided" if divided else "not divided",
     }  # fmt: skip
-    steps = {"local_lr": F(1, 10), "global_lr": F(2)}
-    for convert in (float, None):
-        extra = () if convert is None else (convert,)
-        mean, values = run.sides(MEAN_SQUARED_GRADIENT, reading, steps, *extra)
-        least = run.sides(LEAST_SQUARED_GRADIENT, reading | {"minimum": "t = 1..T"}, steps, *extra)[0]
-        earlier = run.sides(LEAST_SQUARED_GRADIENT, reading | {"minimum": "t = 0..T-1"}, steps, *extra)[0]
+    for numbers in (FLOAT, BALL):
+        mean, values = run.told(MEAN_SQUARED_GRADIENT, OF_RUNS, reading, {}, numbers)
+        least = run.told(LEAST_SQUARED_GRADIENT, (), reading | {"minimum": "t = 1..T"}, {}, numbers)[0]
+        earlier = run.told(LEAST_SQUARED_GRADIENT, (), reading | {"minimum": "t = 0..T-1"}, {}, numbers)[0]
         # Sums of some thousand products of doubles.
         assert float(mean) == pytest.approx(sum(squares[:-1]) / run.rounds, rel=1e-11)
         assert float(least) == pytest.approx(min(squares[1:]), rel=1e-11, abs=1e-14)
@@ -297,17 +290,16 @@ def test_a_run_is_what_every_path_gives(run: SelectionRun, received: bool, count
 def test_the_gradient_bound_is_attained_without_noise() -> None:
     run = SelectionRun(Trace((F(1),), ((1,),), (HALF,)), F(0), F(1), (F(0),), F(1), F(0), 1, 4, F(1, 10), F(20))
     told = paths(run, received=False, counted=False, divided=False)[1]
-    values = run.sides(MEAN_SQUARED_GRADIENT, {"counts": "planned"}, {"local_lr": F(1, 10), "global_lr": F(20)})[1]
+    values = run.told(MEAN_SQUARED_GRADIENT, OF_RUNS, {"counts": "planned"}, {}, BALL)[1]
     assert float(values["local_gradient_bound"]) == pytest.approx(told["bound"], rel=1e-12)  # |1 - 2/s|^t = 3^3
     assert told["bound"] == pytest.approx(27)
 
 
 def test_a_zero_estimate_makes_the_variance_infinite() -> None:
     run = SelectionRun(Trace((F(1),), ((1,),), (HALF,)), F(1), F(1), (F(0),), F(1), F(0), 1, 2, F(1, 10), F(1))
-    steps = {"local_lr": F(1, 10), "global_lr": F(1)}
-    values = run.sides(MEAN_SQUARED_GRADIENT, {"counts": "received", "start": "forgotten"}, steps, float)[1]
+    values = run.told(MEAN_SQUARED_GRADIENT, OF_RUNS, {"counts": "received", "start": "forgotten"}, {}, FLOAT)[1]
     assert values["selection_variance"] == float("inf")
-    values = run.sides(MEAN_SQUARED_GRADIENT, {"counts": "received", "start": "counted"}, steps, float)[1]
+    values = run.told(MEAN_SQUARED_GRADIENT, OF_RUNS, {"counts": "received", "start": "counted"}, {}, FLOAT)[1]
     # By hand, Sigma = 1/4: s^(1) = 1/2 or 1, s^(2) = (1 + N)/3.
     first = HALF * (4 + 1)
     rate = HALF  # Var has no choice
@@ -322,7 +314,7 @@ def test_a_zero_estimate_makes_the_variance_infinite() -> None:
 def test_the_gap_of_the_policy(seed: int) -> None:
     counts, budget, weight = problem(seed)
     point = PolicyTrace(Trace(tuple(weight), tuple(counts), tuple(budget)), len(counts))
-    gap, values = point.sides(POLICY_GAP, {}, {})
+    gap, values = point.told(POLICY_GAP, (), {}, {}, EXACT)[0], point.fixed(["price_drift"])
     floats = [float(k) for k in budget], [float(p) for p in weight]
     run = online(counts, *floats)
     assert float(gap) == pytest.approx(run.objective()[-1] - offvar(counts, *floats).objective, abs=1e-10)
@@ -334,30 +326,33 @@ def test_the_gap_of_the_policy(seed: int) -> None:
     assert 0 <= gap <= values["price_drift"]
 
 
+def limit(point: PolicyTrace, spread: str, least: F) -> F:
+    return point.told(POLICY_LIMIT, (), {"sigma_T": spread}, {"least_participation": least}, EXACT)[0]
+
+
 def test_the_limit_under_each_reading() -> None:
     point = PolicyTrace(Trace((F(9, 10), F(1, 10)), ((1, 1),), (F(1),)), 1)  # s* = (9/10, 1/10)
     limits = {
-        spread: point.sides(POLICY_LIMIT, {"sigma_T": spread}, {"least_participation": F(1, 20)})[0]
+        spread: limit(point, spread, F(1, 20))
         for spread in ("of Corollary 1.1", "of the proof", "the policy's objective")
     }
     # sum p^2/s = 1, sum p/s = 2, and sum p^2 s (1 - s)/s^2 = 2 * 9/10 * 1/10 with s = p.
     assert limits == {"of Corollary 1.1": 1 - F(18, 100), "of the proof": 1, "the policy's objective": 0}
-    held = point.sides(POLICY_LIMIT, {"sigma_T": "the policy's objective"}, {"least_participation": HALF})[0]
+    held = limit(point, "the policy's objective", HALF)
     assert held == F(81, 100) / HALF + F(1, 100) / HALF - 1  # OffVar is held at (1/2, 1/2)
 
 
 def test_the_limit_of_independent_clients_is_short_of_the_proxy() -> None:
     """n = 4 clients that answer with probability 1/4: Sigma = 3/4, s = 1, so that sum p^2/n = 1/4 is missing."""
     point = PolicyTrace(Trace((F(1),), ((4,),), (F(1),)), 1)
-    limit = point.sides(POLICY_LIMIT, {"sigma_T": "of Corollary 1.1"}, {"least_participation": HALF})[0]
-    assert limit == F(1, 4)
+    assert limit(point, "of Corollary 1.1", HALF) == F(1, 4)
 
 
 def test_a_group_that_is_late_makes_the_printed_averages_infinite() -> None:
     point = PolicyTrace(Trace((HALF, HALF), ((1, 0), (1, 1)), (F(1), F(1))), 2)
     for spread in ("of Corollary 1.1", "of the proof"):
-        assert point.sides(POLICY_LIMIT, {"sigma_T": spread}, {"least_participation": F(1, 4)})[0] == float("inf")
-    assert point.sides(POLICY_LIMIT, {}, {"least_participation": F(1, 4)})[0] == 0
+        assert limit(point, spread, F(1, 4)) == float("inf")
+    assert limit(point, "the policy's objective", F(1, 4)) == 0
 
 
 # Answers.
@@ -376,6 +371,9 @@ def test_how_often_answers_mislead(clients: int, rounds: int, probability: F, er
         estimate = F(sum(answers), rounds)
         inside = estimate > 0 and 1 - error <= clients * probability / estimate <= 1 + error
         failure += 0 if inside else chance
-    left, values = Answers(probability, clients, rounds).sides(RATIO_FAILURE, {}, {"relative_error": error})
-    assert left == failure
-    assert values == {"response_probability": probability, "group_clients": clients, "rounds": rounds}
+    assert ratio_failure(probability, clients * rounds, error, EXACT) == failure
+    if probability > 0:  # else there is no budget
+        point, known = Answers(probability, clients, rounds), {"relative_error": error}
+        assert point.told(RATIO_FAILURE, (), {}, known, EXACT)[0] == failure
+        expected = {"response_probability": probability, "group_clients": clients, "rounds": rounds}
+        assert point.fixed(expected) == expected

@@ -10,9 +10,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from fedtheory.subjects.selection.rounds import SelectionRound, State
-from fedtheory.subjects.selection.runs import SelectionRun
-from fedtheory.subjects.selection.traces import Trace
 
 from fedtheory.evidence.judge import judge, parse
 from fedtheory.evidence.refute import refuting_point
@@ -20,6 +17,7 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
 from fedtheory.subjects.base import Instance
+from fedtheory.subjects.selection.examples import SelectionRound, SelectionRun, State, Trace
 from fedtheory.subjects.selection.point import SelectionPoint, stated
 from fedtheory.subjects.selection.samples import Selections
 

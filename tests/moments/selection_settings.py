@@ -1,44 +1,14 @@
-"""What an instance about selection is as a setting."""
+"""A round of selection as a setting."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction as F
 
-from fedtheory.algorithms import flics_avg, weighted_groups
-from fedtheory.federations import Quadratic
-from fedtheory.participation import Bernoulli, Fixed, Mixture, Recorded
+from fedtheory.algorithms import weighted_groups
+from fedtheory.participation import Bernoulli, Mixture
 from fedtheory.setting import Setting
-
-
-def groups_of(sizes: Sequence[int]) -> list[int]:
-    """Each client's group."""
-    return [j for j, size in enumerate(sizes) for _ in range(max(size, 1))]
-
-
-def federation(weight: Sequence[F], groups: Sequence[int], curvature: F, centres: Sequence[F], noise: F) -> Quadratic:
-    """F_j(x) = curvature (x - centre_j)^2 / 2 for the clients of group j, and F = sum_j p_j F_j."""
-    phi = [weight[j] / groups.count(j) for j in groups]
-    return Quadratic.common_hessian([centres[j] for j in groups], curvature, noise, objective_weight=phi)
-
-
-def along_a_trace(
-    weight: Sequence[F],
-    availability: Sequence[Sequence[int]],
-    budget: Sequence[F],
-    curvature: F = F(1),
-    centres: Sequence[F] | None = None,
-    start: F = F(0),
-    gradient_noise: F = F(0),
-    local_lr: F = F(1),
-    **options: object,
-) -> Setting:
-    """FLICS-AVG where so many clients of each group are there in the rounds given, of which the last one stays."""
-    groups = groups_of([max(column) for column in zip(*availability, strict=True)])
-    fed = federation(weight, groups, curvature, centres or [F(0)] * len(weight), gradient_noise)
-    algorithm = flics_avg(groups=groups, budget=budget, budget_after="last", local_lr=local_lr, group_weight=weight,
-                          **options)  # fmt: skip
-    return Setting(fed, algorithm, Recorded.of_counts(availability, groups, after="last"), start=start)
+from fedtheory.subjects.selection.examples import federation, groups_of
 
 
 def one_round(
@@ -63,10 +33,3 @@ def one_round(
                                 group_weight=weight)  # fmt: skip
     process = Mixture(answering, [chance for chance, _, _ in states])
     return Setting(federation(weight, groups, curvature, centres, gradient_noise), algorithm, process, start=start)
-
-
-def answers(probability: F, clients: int) -> Setting:
-    """One group, each of whose clients answers with this probability in every round."""
-    groups = [0] * clients
-    algorithm = flics_avg(groups=groups, budget=clients * probability, local_lr=1, counts="received")
-    return Setting(Quadratic.common_hessian([0] * clients), algorithm, Fixed(range(clients)))

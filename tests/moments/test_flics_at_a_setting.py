@@ -13,8 +13,9 @@ from fedtheory.claims.statement import Claim
 from fedtheory.moments.evaluators import Question, Unserved, left, quantity
 from fedtheory.papers import all_claims, claim
 from fedtheory.setting import Setting
+from fedtheory.subjects.selection.examples import along_a_trace, answers
 
-from .selection_settings import along_a_trace, answers, one_round
+from .selection_settings import one_round
 
 WEIGHT = (F(2, 5), F(3, 5))
 TRACE = along_a_trace(WEIGHT, [[2, 1], [1, 3]], [F(3), F(5, 4)], F(2), (F(1), F(-1)), F(3), F(1, 4), F(1, 100))

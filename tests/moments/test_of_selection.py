@@ -31,8 +31,9 @@ from fedtheory.papers import claim
 from fedtheory.selection import Round, genie_gap, online, var
 from fedtheory.setting import Setting
 from fedtheory.simulation import simulate
+from fedtheory.subjects.selection.examples import along_a_trace, answers, federation
 
-from .selection_settings import along_a_trace, answers, federation, one_round
+from .selection_settings import one_round
 
 HALF = F(1, 2)
 GROUPS = [0, 1, 1]
@@ -285,7 +286,9 @@ def test_a_round_agrees_with_the_aggregate_moments(divided: bool) -> None:
     variance = sum(F(1, 15) ** 2 * F(4, 5) ** (2 * k) for k in range(3))
     question = Question(setting, None, {"line 14": "divided" if divided else "not divided"}, EXACT)
     mean = moments.mean @ v
-    assert quantity("squared_mean_update", question).value == mean**2
+    assert (
+        quantity("squared_mean_update", question).value == quantity("squared_state_update", question).value == mean**2
+    )
     assert left(SQUARED_AGGREGATE, question) == mean**2 + v @ moments.covariance @ v + sum(moments.noise) * variance
 
 
@@ -338,6 +341,26 @@ def test_gaps_along_prefixes() -> None:
     drift = quantity("price_drift", question).value
     np.testing.assert_allclose(drift[:2], quantity("price_drift", exact).value.astype(float), rtol=1e-12)
     assert (left(POLICY_GAP, question) <= drift + 1e-14).all()
+
+
+def test_two_alike() -> None:
+    """Two groups of one client and a budget of 1: s = (1/2, 1/2), so sum p^2/s is 1, sum p/s is 2, and Sigma, 1/4 of
+    each group, gives 1/2; the best has 1."""
+    setting, stated = along_a_trace((HALF, HALF), [[1, 1]], [F(1)]), {"least_participation": F(1, 4)}
+    found = [left(POLICY_LIMIT, Question(setting, 1, reading, EXACT, stated))
+             for reading in claim("flics.thm2@main").readings()]  # fmt: skip
+    assert found == [HALF, 1, 0]
+    assert quantity("selection_variance", Question(setting, 1, {}, EXACT)).value == HALF
+
+
+def test_the_covariance_of_groups_that_exclude_each_other() -> None:
+    """Exactly one of two groups answers: Sigma = ((1/4, -1/4), (-1/4, 1/4)); with s^ = (1/2, 1/4), y = (1, 2)."""
+    states = [(HALF, (1, 0), (F(1), F(0))), (HALF, (0, 1), (F(0), F(1)))]
+    setting = one_round((HALF, HALF), (HALF, F(1, 4)), states, F(1), (F(3), F(-1)), F(0), F(0), 1, F(1, 10))
+    question = Question(setting, numbers=EXACT)
+    assert quantity("selection_variance", question).value == F(1, 4) * (1 - 2 * 2 + 4)
+    # x = (-3, 1): 1/4 (y_1 x_1 - y_2 x_2)^2
+    assert quantity("vector_covariance", question).value == F(25, 4)
 
 
 def test_a_cycle_goes_to_the_best_of_the_cycle() -> None:

@@ -13,7 +13,6 @@ from importlib import import_module
 
 import pytest
 import sympy
-from fedtheory.subjects.selection.exact import var_rates
 from sympy import Le, Rational
 
 from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
@@ -26,6 +25,7 @@ from fedtheory.proof.chains import Chain
 from fedtheory.proof.steps import Identity, Vectors
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
+from fedtheory.selection.exact import var_rates
 
 MODULES = ("lemmas", "thm1", "eq7", "thm2")
 CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS}

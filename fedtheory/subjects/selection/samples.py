@@ -12,7 +12,7 @@ import numpy as np
 from ...claims.balls import working_precision
 from ...claims.statement import Claim
 from ...moments.evaluators import FLOAT
-from ..base import Sides, Space, finite
+from ..base import Examined, Reading, Space, finite
 from ..found import Found, ratio
 from .examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 from .point import Example, SelectionPoint, kind_of, stated
@@ -72,18 +72,19 @@ class Selections(Space):
             return None
         found = []
         with working_precision():
-            try:
-                examined = candidate.examined(self.statement, numbers=FLOAT)
-                for reading in self.statement.readings():
-                    result = self._assessed(candidate, examined.sides(reading))
-                    if result is None:
-                        return None
-                    found.append(result)
-            except ValueError:  # a group that can take part in no round
-                return None
+            examined = candidate.examined(self.statement, numbers=FLOAT)
+            for reading in self.statement.readings():
+                result = self._assessed(candidate, examined, reading)
+                if result is None:
+                    return None
+                found.append(result)
         return min(found, key=lambda f: f.ratio), None
 
-    def _assessed(self, candidate: SelectionPoint, sides: Sides) -> Found | None:
+    def _assessed(self, candidate: SelectionPoint, examined: Examined, reading: Reading) -> Found | None:
+        try:
+            sides = examined.sides(reading)
+        except ValueError:  # a group that can take part in no round
+            return None
         left, values = sides.left, sides.values
         statement = self.statement
         needed = [name for name in statement.quantities if name not in statement.choices]
@@ -95,7 +96,7 @@ class Selections(Space):
             return None
         left = float(left)
         size = float(ratio(left, bound.terms.values()))
-        rounds = int(values.get("rounds", 1))
+        rounds = getattr(candidate.point, "rounds", 1)
         return Found(candidate, candidate, known, rounds, left, float(bound.value), size)
 
     def _instance(self, point: Example, rng: np.random.Generator) -> SelectionPoint | None:
