@@ -31,7 +31,7 @@ from . import policy_trace
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .numbers import root, smaller
 from .policy import long_term
-from .selected import client_round, read
+from .selected import DIVIDED, DIVISION, UNDIVIDED, client_round, horizons, read
 from .selected_round import round_of
 from .selected_runs import Followed, follow
 
@@ -63,22 +63,6 @@ def _known(reason: Any, values: list[Any]) -> list[Any]:
 def _means(values: list[Any]) -> list[Any]:
     """Of the first one, two, ..."""
     return [total / number for number, total in enumerate(accumulate(values), start=1)]
-
-
-def horizons(question: Question) -> list[int]:
-    """The question's rounds, as whole numbers >= 1.
-
-    Raises:
-        Unserved: there are none.
-        ValueError: others.
-    """
-    if question.rounds is None:
-        raise Unserved("rounds: what is asked is about runs; say of how many rounds")
-    given = np.atleast_1d(np.asarray(question.rounds, dtype=object)).ravel().tolist()
-    wrong = [r for r in given if r != int(r) or r < 1]
-    if wrong or not given:
-        raise ValueError(f"rounds = {wrong[0] if wrong else given}: allowed are whole numbers >= 1")
-    return [int(r) for r in given]
 
 
 def at_horizons(question: Question, values: Callable[[int], Any]) -> Any:
@@ -113,7 +97,7 @@ def _plain(question: Question, value: Any) -> Any:
 def _least_group_participation(question: Question) -> Constant:
     if _has_own_estimate(question):
         return _of_round(question, "least_group_participation")
-    found = min(long_term(read(question.setting, question.reading), question.numbers))
+    found = min(long_term(read(question.setting, question.reading), question.numbers != FLOAT))
     return Constant(_plain(question, found), EXACT, "the participation to which the policy converges")
 
 
@@ -125,15 +109,14 @@ def _has_own_estimate(question: Question) -> bool:
 
 
 def _of_round(question: Question, name: str) -> Constant:
-    found = round_of(question)
-    value = found.values((name,), read_division(question))[name]
+    value = question.once(round_of).values((name,), read_division(question))[name]
     return Constant(value, EXACT, "the moments of the round from x_0")
 
 
 def read_division(question: Question) -> dict[str, str]:
     """The question's reading, with the setting's own way of dividing where that is left open."""
     divided = client_round(read(question.setting, question.reading)).aggregation.divided
-    return {**question.reading, "line 14": "divided" if divided else "not divided"}
+    return {**question.reading, DIVISION: DIVIDED if divided else UNDIVIDED}
 
 
 def _register(name: str) -> None:
@@ -141,7 +124,7 @@ def _register(name: str) -> None:
     def evaluator(question: Question) -> Constant:
         if question.rounds is None:
             return _of_round(question, name)
-        values = OF_RUNS[name](follow(question, max(horizons(question))))
+        values = OF_RUNS[name](follow(question))
         kind = BOUND if name == "local_gradient_bound" else EXACT
         how = "an interval that no run leaves" if kind == BOUND else "the moments of the runs"
         return Constant(at_horizons(question, lambda r: values[r - 1]), kind, how)
@@ -161,7 +144,7 @@ for _name in OF_ROUNDS:
 
 @evaluates_functional(LEAST_SQUARED_GRADIENT)
 def _least_squared_gradient(question: Question) -> Any:
-    squares = follow(question, max(horizons(question))).squares
+    squares = follow(question).squares
     counted = squares[1:] if question.reading.get(MINIMUM, FROM_FIRST) == FROM_FIRST else squares[:-1]
     least = list(accumulate(counted, smaller))
     return at_horizons(question, lambda r: least[r - 1])
@@ -169,14 +152,14 @@ def _least_squared_gradient(question: Question) -> Any:
 
 @evaluates_functional(MEAN_SQUARED_GRADIENT)
 def _mean_squared_gradient(question: Question) -> Any:
-    means = _means(follow(question, max(horizons(question))).squares[:-1])
+    means = _means(follow(question).squares[:-1])
     return at_horizons(question, lambda r: means[r - 1])
 
 
 def _register_left(functional: Functional) -> None:
     @evaluates_functional(functional)
     def evaluator(question: Question) -> Any:
-        return round_of(question).left(functional, read_division(question), question.stated)
+        return question.once(round_of).left(functional, read_division(question), question.stated)
 
 
 for _functional in (AGGREGATE_ERROR, AGGREGATE_BIAS, SCALED_INNER_PRODUCT, INNER_PRODUCT, SQUARED_AGGREGATE,
@@ -189,14 +172,14 @@ for _functional in (AGGREGATE_ERROR, AGGREGATE_BIAS, SCALED_INNER_PRODUCT, INNER
 
 @evaluates("price_drift")
 def _price_drift(question: Question) -> Constant:
-    trace = policy_trace.trace_of(question, max(horizons(question)))
+    trace = policy_trace.trace_of(question)
     how = "the policy along the recorded availability"
     return Constant(at_horizons(question, trace.price_drift), EXACT, how)
 
 
 @evaluates_functional(POLICY_GAP)
 def _policy_gap(question: Question) -> Any:
-    return at_horizons(question, policy_trace.trace_of(question, max(horizons(question))).gap)
+    return at_horizons(question, policy_trace.trace_of(question).gap)
 
 
 @evaluates_functional(POLICY_LIMIT)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from ..selection.exact import best_participation
 from ..selection.offline import offvar
 from ..setting import Setting
-from .evaluators import FLOAT, Unserved
+from .evaluators import Unserved
 from .selected import selection_of, settled
 
 LARGEST_GROUPS = 12
@@ -46,21 +47,30 @@ def answer_range(answers: str, rate: Any, available: int) -> tuple[int, int]:
     return math.floor(rate), math.ceil(rate)
 
 
-def long_term(setting: Setting, numbers: str) -> tuple[Any, ...]:
+def best(
+    availability: Sequence[Sequence[int]], budget: Sequence[Any], weight: Sequence[Any], least: Any, exact: bool
+) -> tuple[Any, ...]:
+    """(groups,), the best participation in hindsight that gives every group ``least``; in floats unless ``exact``.
+
+    Raises:
+        Unserved: there is none, or some group is in no round; or there are too many groups for Fractions.
+    """
+    if exact and len(weight) > LARGEST_GROUPS:
+        raise Unserved(f"group_participation: the best of {len(weight)} groups is known in floats only")
+    try:
+        if exact:
+            return best_participation(availability, budget, weight, Fraction(least))
+        floats = [float(k) for k in budget], [float(p) for p in weight]
+        return tuple(offvar(availability, *floats, float(least)).participation.tolist())
+    except ValueError as error:
+        raise Unserved(f"group_participation: {error}") from None
+
+
+def long_term(setting: Setting, exact: bool) -> tuple[Any, ...]:
     """(groups,), s*: the participation to which the policy converges, the best of the rounds that repeat for ever.
 
     Raises:
-        Unserved: they do not exist, or some group is in none of them; or there are too many groups for Fractions.
+        Unserved: they do not exist; or as ``best``.
     """
-    end, weight = settled(setting), selection_of(setting).group_weight
-    try:
-        if numbers == FLOAT:
-            found = offvar(end.availability, [float(k) for k in end.budget], [float(p) for p in weight])
-            return tuple(found.participation.tolist())
-        if len(weight) > LARGEST_GROUPS:
-            raise Unserved(f"group_participation: of {len(weight)} groups it is known in floats only")
-        return best_participation(end.availability, end.budget, weight, Fraction(0))
-    except Unserved:
-        raise
-    except ValueError as error:
-        raise Unserved(f"group_participation: {error}") from None
+    end = settled(setting)
+    return best(end.availability, end.budget, selection_of(setting).group_weight, 0, exact)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from ..selection.exact import best_participation, proxy, var_rates
-from ..selection.offline import offvar
+from ..selection.exact import proxy, var_rates
 from ..selection.online import online
-from .evaluators import EXACT, FLOAT, Question, Unserved
-from .policy import LARGEST_GROUPS, answer_law, answer_variance, long_term
-from .selected import FORGOTTEN, PLANNED, RECEIVED, UPDATES, Same, read, selection_of, settled, states_of
+from .evaluators import FLOAT, Question, Unserved
+from .policy import LARGEST_GROUPS, answer_law, answer_variance, best, long_term
+from .selected import FORGOTTEN, PLANNED, RECEIVED, UPDATES, horizons, read, selection_of, settled, states_of
 
 SPREAD, IN_COROLLARY, IN_PROOF, IN_OBJECTIVE = "sigma_T", "of Corollary 1.1", "of the proof", "the policy's objective"
 """Which sigma_T Theorem 2 speaks of."""
@@ -50,7 +48,8 @@ class PolicyTrace:
         Raises:
             Unserved: some group is in none of them.
         """
-        return best_proxy(self.availability[:rounds], self.budget[:rounds], self.weight, 0, self.exact)
+        found = best(self.availability[:rounds], self.budget[:rounds], self.weight, 0, self.exact)
+        return proxy(found, self.weight)
 
     def gap(self, rounds: int) -> Any:
         """How far the policy's objective is from the best one."""
@@ -70,32 +69,14 @@ class PolicyTrace:
         return sum(u * (max(d) - min(d)) for u, d in zip(self.used, moves, strict=False)) / rounds
 
 
-def best_proxy(availability: Sequence, budget: Sequence, weight: tuple, least: Any, exact: bool) -> Any:
-    """sum_j p_j^2 / s_j of the best participation that gives every group ``least``.
-
-    Raises:
-        Unserved: there is none; or, in Fractions, there are too many groups.
-    """
-    try:
-        if not exact:
-            return offvar(availability, budget, weight, float(least)).objective
-        if len(weight) > LARGEST_GROUPS:
-            raise Unserved(f"group_participation: the best of {len(weight)} groups is known in floats only")
-        return proxy(best_participation(availability, budget, weight, Fraction(least)), weight)
-    except Unserved:
-        raise
-    except ValueError as error:
-        raise Unserved(f"group_participation: {error}") from None
-
-
-def trace_of(question: Question, rounds: int) -> PolicyTrace:
-    """The policy over the first rounds.
+def trace_of(question: Question) -> PolicyTrace:
+    """The policy over the most of the question's rounds.
 
     Raises:
         Unserved: counts or updates are not those of display (6), or availability is random.
     """
     _check_planned(question)
-    return _traced(Same(question.setting), rounds, question.numbers != FLOAT)
+    return question.once(_traced)
 
 
 def _check_planned(question: Question) -> None:
@@ -105,9 +86,8 @@ def _check_planned(question: Question) -> None:
                        "counts and of their mean over the rounds")  # fmt: skip
 
 
-@functools.lru_cache(maxsize=8)
-def _traced(same: Same, rounds: int, exact: bool) -> PolicyTrace:
-    setting = same.setting
+def _traced(question: Question) -> PolicyTrace:
+    setting, rounds, exact = question.setting, max(horizons(question)), question.numbers != FLOAT
     number, selection = Fraction if exact else float, selection_of(setting)
     weight = tuple(map(number, selection.group_weight))
     budget = [number(selection.exact_budget(t)) for t in range(rounds)]
@@ -140,13 +120,14 @@ def limit(question: Question, least: Any) -> Any:
     setting, selection = question.setting, selection_of(question.setting)
     # In floats a difference that is 0 would not be.
     exact = question.numbers != FLOAT or len(selection.group_weight) <= LARGEST_GROUPS
-    end, s = settled(setting), long_term(setting, EXACT if exact else FLOAT)
+    end, s = settled(setting), long_term(setting, exact)
     weight = tuple(map(Fraction if exact else float, selection.group_weight))
     spread = question.reading.get(SPREAD, IN_COROLLARY)
-    off = best_proxy(end.availability, end.budget, weight, least, exact)
+    off = proxy(best(end.availability, end.budget, weight, least, exact), weight)
     if spread == IN_OBJECTIVE:
         return abs(proxy(s, weight) - off)
-    if any(e == 0 for e in trace_of(question, 1).estimates[0]):  # 1/s^_j(1), and so the sum over t, is infinite
+    first = trace_of(replace(question, rounds=1)).estimates[0]
+    if any(e == 0 for e in first):  # 1/s^_j(1), and so the sum over t, is infinite
         return math.inf
     if spread == IN_PROOF:
         return abs(proxy(s, weight, power=1) - off)

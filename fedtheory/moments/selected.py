@@ -65,6 +65,22 @@ class Groups:
     global_lr: Any
 
 
+def horizons(question: Question) -> list[int]:
+    """The question's rounds, as whole numbers >= 1.
+
+    Raises:
+        Unserved: there are none.
+        ValueError: others.
+    """
+    if question.rounds is None:
+        raise Unserved("rounds: what is asked is about runs; say of how many rounds")
+    given = np.atleast_1d(np.asarray(question.rounds, dtype=object)).ravel().tolist()
+    wrong = [r for r in given if r != int(r) or r < 1]
+    if wrong or not given:
+        raise ValueError(f"rounds = {wrong[0] if wrong else given}: allowed are whole numbers >= 1")
+    return [int(r) for r in given]
+
+
 def client_round(setting: Setting) -> ClientRound:
     """The round of an algorithm that weighs groups of clients.
 
@@ -236,16 +252,3 @@ def settled(setting: Setting) -> Settled:
         tuple(states_of(setting, t, exact=True)[0][1] for t in rounds),
         tuple(selection.exact_budget(t) for t in rounds),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Same:
-    """A setting, which is the same as itself only."""
-
-    setting: Setting
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.setting is other.setting
-
-    def __hash__(self) -> int:
-        return id(self.setting)

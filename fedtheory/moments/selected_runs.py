@@ -18,6 +18,7 @@ from typing import Any
 from flint import arb
 
 from ..selection.exact import var_rates
+from ..setting import Setting
 from .evaluators import FLOAT, Question, Unserved
 from .numbers import CONVERT, INFINITE, larger, root, smaller
 from .policy import answer_law, answer_range, answer_variance, long_term
@@ -29,9 +30,9 @@ from .selected import (
     RECEIVED,
     UNDIVIDED,
     Counts,
-    Same,
     client_round,
     groups_of,
+    horizons,
     read,
     selection_of,
     settled,
@@ -117,7 +118,7 @@ class Followed:
         """s*, and the variances of the answers in the long run where availability and budget stay as they are and
         clients answer on their own; or why they are not known."""
         try:
-            self.long_term: Any = long_term(self.setting, self.numbers)
+            self.long_term: Any = long_term(self.setting, self.numbers != FLOAT)
         except Unserved as reason:
             self.long_term = self.covariance = reason
             return
@@ -313,19 +314,36 @@ class _Tally:
         run.variance.append(self.variance)
 
 
-def follow(question: Question, rounds: int) -> Followed:
-    """The runs of the question's setting, followed once for all that is asked about them and all readings under which
-    they are the same."""
+def follow(question: Question) -> Followed:
+    """The runs of the question's setting over the most of its rounds, followed once for all that is asked about them
+    and for all readings under which they are the same."""
+    return question.once(_follow)
+
+
+def _follow(question: Question) -> Followed:
     kind = client_round(read(question.setting, question.reading))
     _, most = question.setting.participation.sizes(question.setting.federation.clients)
     divided = DIVIDED if kind.aggregation.divided and most > 1 else UNDIVIDED
     reading = [(DIVISION, divided), *((n, question.reading[n]) for n in (COUNTS, BEGINNING) if n in question.reading)]
     steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
-    return _followed(Same(question.setting), tuple(reading), steps, question.numbers, rounds)
+    return _followed(_Same(question.setting), tuple(reading), steps, question.numbers, max(horizons(question)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A setting, which is the same as itself only."""
+
+    setting: Setting
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.setting is other.setting
+
+    def __hash__(self) -> int:
+        return id(self.setting)
 
 
 @functools.lru_cache(maxsize=8)
-def _followed(same: Same, reading: tuple, steps: tuple, numbers: str, rounds: int) -> Followed:
+def _followed(same: _Same, reading: tuple, steps: tuple, numbers: str, rounds: int) -> Followed:
     stated = {name: arb(*key) if isinstance(key, tuple) else key for name, key in steps}
     return Followed(Question(same.setting, rounds, dict(reading), numbers, stated), rounds)
 
