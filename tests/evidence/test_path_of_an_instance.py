@@ -1,8 +1,8 @@
 """How many modules of the package an instance enters on its way from its file to its judgement.
 
 A module is entered when a function of it runs, imports aside. Of these, the machinery (``papers``, ``subjects`` and
-``evidence``) is told apart from what it works with: claims and their arithmetic, the vocabulary, and of runs the
-setting's parts and its moments.
+``evidence``) is told apart from what it works with: claims and their arithmetic, the vocabulary, and of runs and
+policies the setting's parts and its moments.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MACHINERY = ("papers", "subjects", "evidence")
 ENTERED = {
     "values": ("fast.rem2.a@main", 6, 11),
     "weights": ("fedau.eqB_6_8.a@main", 7, 12),
-    "a round's selection": ("flics.lemma4@main", 7, 12),
-    "answers": ("flics.eq7.e@main", 8, 13),
-    "a policy's trace": ("flics.thm2@main", 9, 14),
+    "a round's selection": ("flics.lemma4@main", 7, 18),
+    "answers": ("flics.eq7.e@main", 7, 31),
+    "a policy's trace": ("flics.thm2@main", 7, 33),
     "runs of FAST": ("fast.thm1@main", 8, 30),
     "runs of SAFARI": ("safari.thm5@main", 8, 29),
-    # These two have moments of their own.
-    "runs of FLICS": ("flics.thm1@main", 10, 15),
+    "runs of FLICS": ("flics.thm1@main", 7, 38),
+    # This one has moments of its own.
     "a round of FedAU": ("fedau.lemmaB_3_3@main", 10, 15),
 }
 """By kind: an instance, and how many modules it may enter, of the machinery and in all."""
