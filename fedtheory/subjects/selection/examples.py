@@ -18,7 +18,7 @@ from ...moments.of_selection import OF_RUNS
 from ...moments.policy import answer_law
 from ...moments.selected import Groups
 from ...moments.selected_round import LARGEST_OUTCOMES, Answering, SelectedRound
-from ...participation import Fixed, Recorded
+from ...participation import Recorded
 from ...setting import Setting
 from ..entries import Rationals
 
@@ -68,9 +68,7 @@ def along_a_trace(
 
 def answers(probability: Fraction, clients: int) -> Setting:
     """One group, each of whose clients answers with this probability in every round."""
-    groups = [0] * clients
-    algorithm = flics_avg(groups=groups, budget=clients * probability, local_lr=1, counts="received")
-    return Setting(Quadratic.common_hessian([0] * clients), algorithm, Fixed(range(clients)))
+    return along_a_trace((Fraction(1),), [[clients]], (clients * probability,), counts="received")
 
 
 # Examples ------------------------------------------------------------------------------------------------------------
