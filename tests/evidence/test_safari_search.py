@@ -11,8 +11,7 @@ import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
-from fedtheory.evidence import search as searching
-from fedtheory.evidence.refute import refuting_point
+from fedtheory.evidence.refute import refute, refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import symbols
@@ -227,9 +226,9 @@ def test_a_hypothesis_that_no_probability_meets() -> None:
 
 def test_refute_gives_a_judgement(monkeypatch) -> None:
     report = report_of("safari.thm5@main")
-    monkeypatch.setattr(searching, "find_claim", CLAIMS.get)
-    monkeypatch.setattr(searching, "search", lambda *_, **__: report)
-    assert searching.refute("safari.thm5@main").refutes
+    monkeypatch.setattr("fedtheory.evidence.refute.find_claim", CLAIMS.get)
+    monkeypatch.setattr("fedtheory.evidence.refute.search", lambda *_, **__: report)
+    assert refute("safari.thm5@main").refutes
 
 
 # On real data.

@@ -115,7 +115,7 @@ def test_what_is_no_subject_is_refused(registered: None) -> None:
 
 
 def test_a_claim_about_nothing_known() -> None:
-    with pytest.raises(ValueError, match="own.thm1@main bounds square_of_q of a number: known subjects are values"):
+    with pytest.raises(ValueError, match=r"own\.thm1@main bounds square_of_q of a number: known subjects are values"):
         subjects.subject_of(claim_of(Fraction(1)))
 
 
