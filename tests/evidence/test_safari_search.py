@@ -176,10 +176,8 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 
 
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
-    from fedtheory.subjects.instance import from_setting
-    from fedtheory.subjects.safari.exact import progress_interval
-
     from fedtheory.claims.balls import working_precision
+    from fedtheory.subjects.enclosure import Way, progress_interval
 
     space, rng, seen = ServerRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:
@@ -187,9 +185,8 @@ def test_the_interval_of_progress_is_that_of_the_instances() -> None:
         ends = None if setting is None else progress_at(setting, np.array([1, 30]))
         if ends is None:
             continue
-        instance = from_setting(thm5.SHARP, setting, 30)
         with working_precision():
-            exact = progress_interval(instance)
+            exact = progress_interval(Way(setting, 30))
             low, high = float(exact.lower()), float(exact.upper())
         unit = 1e-6 * max(abs(low), abs(high))
         assert ends["least_client_progress"][1] == pytest.approx(low, rel=1e-6, abs=unit)
