@@ -267,7 +267,6 @@ class SelectionRound:
             "groups": Fraction(len(self.weight)),
             "weight_concentration": sum(p**2 for p in self.weight),
             "local_steps": Fraction(self.local_steps),
-            "local_lr": self.local_lr,
             "gradient_norm": abs(gradient),
         }
         return {name: known[name] for name in names if name in known}

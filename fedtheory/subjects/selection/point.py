@@ -25,6 +25,7 @@ from ..entries import (
     CHOSEN,
     Rationals,
     by_vocabulary,
+    check_chosen,
     check_scope,
     entry,
     indices,
@@ -107,10 +108,8 @@ class SelectionPoint(Point):
         check_values(self.constants)
         self._check_sizes(kind)
         if kind is SelectionRun:
-            for name in ("local_lr", "global_lr"):
-                if (getattr(self.point, name) is None) != (name in statement.choices):
-                    rule = "left to the claim" if name in statement.choices else "a rational > 0"
-                    raise ValueError(f"{name} = {getattr(self.point, name) or CHOSEN}: allowed is {rule}")
+            steps = {"local_lr": self.point.local_lr, "global_lr": self.point.global_lr}
+            check_chosen(statement, "a rational > 0", **steps)
             if self.point.global_lr is not None and self.point.global_lr <= 0:
                 raise ValueError(f"global_lr = {self.point.global_lr}: allowed is a rational > 0")
 
@@ -192,12 +191,13 @@ def _parse_trace(data: Mapping[str, Any]) -> Trace:
     return Trace(vector(data, "group_weight"), counts, vector(data, "budget"))
 
 
-def _federation_json(point: SelectionRound | SelectionRun) -> dict[str, Any]:
-    return {"curvature": str(point.curvature), "centres": texts(point.centres),
-            "gradient_noise": str(point.gradient_noise)}  # fmt: skip
+def _training_json(point: SelectionRound | SelectionRun) -> dict[str, Any]:
+    federation = {"curvature": str(point.curvature), "centres": texts(point.centres),
+                  "gradient_noise": str(point.gradient_noise)}  # fmt: skip
+    return {"federation": federation, "start": str(point.start), "local_steps": point.local_steps}
 
 
-def _parse_federation(data: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_training(data: Mapping[str, Any]) -> dict[str, Any]:
     inner = entry(data, "federation", dict)
     return {
         "curvature": rational_entry(inner, "curvature"),
@@ -215,8 +215,7 @@ def _round_json(point: SelectionRound) -> dict[str, Any]:
     ]
     return {
         "group_weight": texts(point.weight), "estimate": texts(point.estimate), "states": states,
-        "federation": _federation_json(point), "start": str(point.start), "local_steps": point.local_steps,
-        "local_lr": str(point.local_lr),
+        **_training_json(point), "local_lr": str(point.local_lr),
     }  # fmt: skip
 
 
@@ -229,7 +228,7 @@ def _parse_round(data: Mapping[str, Any]) -> SelectionRound:
     )
     return SelectionRound(
         weight=vector(data, "group_weight"), estimate=vector(data, "estimate"), states=parsed,
-        local_lr=rational_entry(data, "local_lr"), **_parse_federation(data),
+        local_lr=rational_entry(data, "local_lr"), **_parse_training(data),
     )  # fmt: skip
 
 
@@ -237,8 +236,7 @@ def _run_json(point: SelectionRun) -> dict[str, Any]:
     steps = {name: CHOSEN if getattr(point, name) is None else str(getattr(point, name))
              for name in ("local_lr", "global_lr")}  # fmt: skip
     return {
-        **_trace_json(point.trace), "initial_estimate": str(point.initial_estimate),
-        "federation": _federation_json(point), "start": str(point.start), "local_steps": point.local_steps,
+        **_trace_json(point.trace), "initial_estimate": str(point.initial_estimate), **_training_json(point),
         "rounds": point.rounds, **steps,
     }  # fmt: skip
 
@@ -247,7 +245,7 @@ def _parse_run(data: Mapping[str, Any]) -> SelectionRun:
     steps = {name: entry(data, name, str) for name in ("local_lr", "global_lr")}
     return SelectionRun(
         trace=_parse_trace(data), initial_estimate=rational_entry(data, "initial_estimate"),
-        rounds=entry(data, "rounds", int), **_parse_federation(data),
+        rounds=entry(data, "rounds", int), **_parse_training(data),
         **{name: None if text == CHOSEN else rational(name, text) for name, text in steps.items()},
     )  # fmt: skip
 
