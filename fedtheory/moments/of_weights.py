@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.aggregation import FedAUWeights
+from ..claims import readings
 from ..federations.constants import BOUND, Constant
 from ..federations.constants import EXACT as KNOWN
 from ..functionals import (
@@ -28,10 +29,6 @@ from ..functionals import (
 from . import laws_of_weights as laws
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .weighted_rounds import Row, aggregation_of, answer, given_rows, in_kind, mean, probabilities_of
-
-CONDITION, GIVEN_AN_INTERVAL = "condition", "given an interval"
-"""The ambiguity of what the error of a round is conditional on, and its option that some interval has ended before;
-else it is not conditional."""
 
 CLIENTS, PARTICIPANTS = "the participation process", "the weights of the participants"
 
@@ -172,11 +169,18 @@ def cutoff_bias(question: Question) -> Constant:
     return said(question, mean([(1 - p) ** (2 * K) for p in _probabilities(question)]), "probabilities and cutoff")
 
 
+def _given_an_interval(question: Question) -> bool:
+    return question.reading.get(readings.CONDITION) == readings.GIVEN_AN_INTERVAL
+
+
 @evaluates("weight_spread")
 def weight_spread(question: Question) -> Constant:
     """E[(omega_t - E[S])^2] of a client in the last round, t = T - 1, where all have the same probability."""
     p, K = _single(question, "weight_spread"), _finite_cutoff(question)
-    given, centre = question.reading.get(CONDITION) == GIVEN_AN_INTERVAL, laws.interval_moments(p, K)[0]
+    given, centre = (
+        question.reading.get(readings.CONDITION) == readings.GIVEN_AN_INTERVAL,
+        laws.interval_moments(p, K)[0],
+    )
     value = over_horizons(
         question, lambda horizons: [laws.squared_distance(p, K, T - 1, p * 0 + 1, centre, given) for T in horizons]
     )
@@ -273,7 +277,7 @@ def round_weight_error(question: Question) -> Any:
     if rows:
         errors = [laws.given_summary(probabilities, [row], 1).error for row in rows]
         return over_horizons(question, lambda horizons: [errors[(T - 1) % len(rows)] for T in horizons])
-    K, given = cutoff_of(question), question.reading.get(CONDITION) == GIVEN_AN_INTERVAL
+    K, given = cutoff_of(question), _given_an_interval(question)
 
     def of_round(T: int) -> Any:
         return mean([laws.squared_distance(p, K, T - 1, p, p * 0 + 1, given) for p in probabilities])

@@ -10,20 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
-
-from fedtheory.algorithms import fedau, given_weights
-from fedtheory.claims.balls import ball, working_precision
-from fedtheory.claims.evaluation import evaluate
-from fedtheory.claims.statement import Claim
-from fedtheory.claims.undecided import Undecided
-from fedtheory.federations import Quadratic
-from fedtheory.moments import of_weighted_runs as of_runs
-from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.weighted_rounds import weighted_rounds
-from fedtheory.papers import all_claims
-from fedtheory.participation import Bernoulli
-from fedtheory.setting import Setting
 from fedtheory.subjects.fedau.exact import EstimatedWeights, FedauRun, GivenWeights, squared_gradient_bound, stays_in
 from fedtheory.subjects.fedau.quantities import (
     is_about_a_round,
@@ -41,6 +27,20 @@ from fedtheory.subjects.weights.exact import (
     exact_left,
     exact_spread,
 )
+from flint import arb
+
+from fedtheory.algorithms import fedau, given_weights
+from fedtheory.claims.balls import ball, working_precision
+from fedtheory.claims.evaluation import evaluate
+from fedtheory.claims.statement import Claim
+from fedtheory.claims.undecided import Undecided
+from fedtheory.federations import Quadratic
+from fedtheory.moments import of_weighted_runs as of_runs
+from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
+from fedtheory.moments.weighted_rounds import weighted_rounds
+from fedtheory.papers import all_claims
+from fedtheory.participation import Bernoulli
+from fedtheory.setting import Setting
 from fedtheory.subjects.weights.samples import FloatWeights
 
 CLAIMS = [claim for claim in all_claims() if claim.id.startswith("fedau.")]

@@ -11,6 +11,7 @@ import pytest
 from flint import arb
 
 from fedtheory.claims.balls import ball, working_precision
+from fedtheory.claims.readings import GIVEN_AN_INTERVAL
 from fedtheory.functionals import (
     AVERAGE_WEIGHT_ERROR,
     INTERVAL_MEAN,
@@ -22,7 +23,6 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments import laws_of_weights as laws
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.of_weights import GIVEN_AN_INTERVAL
 from fedtheory.moments.weighted_rounds import Unfollowed
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting

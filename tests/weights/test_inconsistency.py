@@ -8,9 +8,9 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from fedtheory.subjects.fedau.exact import FedauRun, GivenWeights, round_map, training
 
 import fedtheory.weights as w
-from fedtheory.subjects.fedau.exact import FedauRun, GivenWeights, round_map, training
 
 APART = {"curvatures": [[1], [2]], "centres": [[0], [1]]}
 
