@@ -20,15 +20,15 @@ MACHINERY = ("papers", "subjects", "evidence")
 
 ENTERED = {
     "values": ("fast.rem2.a@main", 6, 11),
-    "weights": ("fedau.eqB_6_8.a@main", 7, 12),
+    "weights": ("fedau.eqB_6_8.a@main", 6, 27),
     "a round's selection": ("flics.lemma4@main", 7, 12),
     "answers": ("flics.eq7.e@main", 8, 13),
     "a policy's trace": ("flics.thm2@main", 9, 14),
     "runs of FAST": ("fast.thm1@main", 8, 30),
     "runs of SAFARI": ("safari.thm5@main", 8, 29),
-    # These two have moments of their own.
+    "a round of FedAU": ("fedau.lemmaB_3_3@main", 7, 35),
+    # These have moments of their own.
     "runs of FLICS": ("flics.thm1@main", 10, 15),
-    "a round of FedAU": ("fedau.lemmaB_3_3@main", 10, 15),
 }
 """By kind: an instance, and how many modules it may enter, of the machinery and in all."""
 
