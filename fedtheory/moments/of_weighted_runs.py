@@ -151,7 +151,7 @@ def gradient_bound(question: Question) -> Constant:
     """
     if not is_weighted(question.setting):
         raise Unserved("gradient_bound: known for weighted updates on a quadratic federation only; state its value")
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     bound, noise = squared_gradient_bound(rounds), question.setting.federation
     longest = max(horizons_of(question)) if rounds.cutoff is not None else 1
     if not stays_in(rounds, rounds.largest_weights(longest)) or (noise.gradient_noise and noise.noise != "two-point"):
@@ -169,7 +169,7 @@ def initial_gap(question: Question) -> Constant:
     Raises:
         Unserved: f~ has no unique minimiser.
     """
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     curvatures, origin = minimiser(rounds, objective_of(question))
     gaps = [h * (x - m) ** 2 for h, x, m in zip(curvatures, rounds.start, origin, strict=True)]
     return said(question, total(gaps) / 2, "of the objective at x_0")
@@ -178,7 +178,7 @@ def initial_gap(question: Question) -> Constant:
 @evaluates("gradient_norm", where=of_an_objective)
 def gradient_norm(question: Question) -> Constant:
     """|grad f~(x_0)|, of the stated objective, else F."""
-    objective, columns = objective_of(question), zip(*weighted_rounds(question).gradients, strict=True)
+    objective, columns = objective_of(question), zip(*question.once(weighted_rounds).gradients, strict=True)
     square = total([mean_of(objective, column) ** 2 for column in columns])
     return said(question, root(_number(square)), "of the objective at x_0")
 
@@ -194,7 +194,7 @@ def dissimilarity(question: Question) -> Constant:
         if question.numbers == FLOAT:
             return said(question, math.inf, "Hessians differ: unbounded over R^D")
         raise Unserved("curvatures differ between clients, so it is infinite")
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     equal = in_kind((Fraction(1, rounds.clients),) * rounds.clients, question.numbers)
     square = largest_divergence(replace(rounds, start=(0,) * rounds.dimension), equal)
     return said(question, root(square), "common Hessian: the same at every x")
@@ -203,7 +203,7 @@ def dissimilarity(question: Question) -> Constant:
 @evaluates("objective_error")
 def objective_error(question: Question) -> Constant:
     """sum_n (p_n omega_n/N - phi_n)^2, with the weights of round 0. Source: FedAU, Lemma B.3.3."""
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     parts = zip(rounds.probabilities, rounds.first_row, objective_of(question), strict=True)
     return said(question, total([(p * w / rounds.clients - phi) ** 2 for p, w, phi in parts]), "round 0")
 
@@ -219,7 +219,7 @@ def least_objective_weight(question: Question) -> Constant:
 
 def _average(question: Question, objective: Row, average: str) -> Any:
     check_average(average)
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     sums = given_sums if rounds.rows else estimated_sums
     first = int(average == AVERAGES[0])  # it is in the sum, and is not to be
 
@@ -262,13 +262,13 @@ def average_squared_weighted_gradient(question: Question) -> Any:
 @evaluates_functional(WEIGHTED_DIVERGENCE)
 def weighted_divergence(question: Question) -> Any:
     """max over clients of |grad F_n(x_0) - grad f~(x_0)|^2."""
-    return answer(question, largest_divergence(weighted_rounds(question), objective_of(question)))
+    return answer(question, largest_divergence(question.once(weighted_rounds), objective_of(question)))
 
 
 @evaluates_functional(LOCAL_DRIFT)
 def local_drift(question: Question) -> Any:
     """max over clients n and steps i = 0..I of E|y_i - x_0|^2."""
-    return answer(question, largest_drift(weighted_rounds(question)))
+    return answer(question, largest_drift(question.once(weighted_rounds)))
 
 
 @evaluates_functional(WEIGHTED_INCREASE)
@@ -279,7 +279,7 @@ def weighted_increase(question: Question) -> Any:
     Raises:
         ValueError: a stated history that has no positive probability, or does not tell of every client.
     """
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     law = [(1, rounds.probabilities)]
     if question.reading.get(readings.CONDITIONING) == readings.OF_ALL_ROUNDS and rounds.cutoff is not None:
         history = question.stated.get(HISTORY, ())

@@ -190,19 +190,21 @@ def weight_spread(question: Question) -> Constant:
 # Weights over rounds --------------------------------------------------------------------------------------------------
 
 
+def _given_summaries(question: Question) -> list[laws.GivenSummary]:
+    rows, probabilities = question.once(_rows), _probabilities(question)
+    return [laws.given_summary(probabilities, rows, T) for T in horizons_of(question)]
+
+
 def _of_rounds(
     question: Question, estimated: Callable[[Row, Any, list[int]], Sequence[Any]], given: str, random: str = KNOWN
 ) -> Constant:
     """A summary of the weights, of estimated ones of kind ``random``; given ones say it by the name ``given``."""
-    rows, probabilities = _rows(question), _probabilities(question)
+    rows, probabilities = question.once(_rows), _probabilities(question)
+    if rows and len(rows) == 1 and question.rounds is None:
+        return said(question, getattr(laws.given_summary(probabilities, rows, 1), given), PARTICIPANTS)
     if rows:
-
-        def summaries(horizons: list[int]) -> list[Any]:
-            return [getattr(laws.given_summary(probabilities, rows, T), given) for T in horizons]
-
-        if len(rows) == 1 and question.rounds is None:
-            return said(question, summaries([1])[0], PARTICIPANTS)
-        return said(question, over_horizons(question, summaries), PARTICIPANTS)
+        found = question.once(_given_summaries)
+        return said(question, over_horizons(question, lambda _: [getattr(one, given) for one in found]), PARTICIPANTS)
     K = cutoff_of(question)
     value = over_horizons(question, lambda horizons: estimated(probabilities, K, horizons))
     how = "the law of the weights" if random == KNOWN else "the least bound known before the run"

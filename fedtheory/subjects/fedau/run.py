@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ...algorithms import fedau, given_weights
@@ -73,7 +74,7 @@ class FedauRun:
             given_weights(aggregation_weight=self.weights, local_steps=self.local_steps, **steps) if self.weights
             else fedau(cutoff=self.cutoff or math.inf, local_steps=self.local_steps, **steps)
         )  # fmt: skip
-        federation = Quadratic.with_slopes(self.curvatures, self.slopes, gradient_noise=self.gradient_noise)
+        federation = _federation(self.curvatures, self.slopes, self.gradient_noise)
         return Setting(federation, algorithm, Bernoulli(self.probabilities), self.start)
 
     def question(
@@ -93,6 +94,11 @@ class FedauRun:
             | {name: 0 for name in STEPS if getattr(self, name) is None}
             | steps,
         )
+
+
+@lru_cache(maxsize=4)  # one run has several settings
+def _federation(curvatures: tuple[Row, ...], slopes: tuple[Row, ...], gradient_noise: Any) -> Quadratic:
+    return Quadratic.with_slopes(curvatures, slopes, gradient_noise)
 
 
 # Claims -------------------------------------------------------------------------------------------------------------
