@@ -107,6 +107,10 @@ PERTURBED_LINEARIZATION_ERROR = Functional(
     r"g(\mathbf{z})-g(\mathbf{y})-\langle\nabla g(\mathbf{x}),\mathbf{z}-\mathbf{y}\rangle", scope="function",
 )  # fmt: skip
 
+OBJECTIVE_WEIGHT, HISTORY = "objective_weight", "history of participation"
+"""What may be stated besides quantities: the weights phi_n of another objective sum_n phi_n F_n; and who takes part in
+round 0 and after it, rows of 0 and 1, in a run whose weights are all known."""
+
 # Of FedAU's Algorithm 1, in which a round adds (global_lr/N) * (sum over participants n of weight * update) to x. The
 # objective f~ = sum_n phi_n F_n is any with phi_n >= 0 that sum to 1; for h they are in proportion to p_n omega_n.
 AVERAGE_SQUARED_WEIGHTED_GRADIENT = Functional(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..functionals import HISTORY, OBJECTIVE_WEIGHT
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, Quantity, check_values
 from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
 
@@ -105,15 +106,19 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
     from ..federations.constants import Constant
 
     asked = [name for name in claim.quantities if name not in overrides]
-    known = setting.quantities(rounds, needed=asked, stated=overrides)
-    plain = {name: value for name, value in overrides.items() if not isinstance(value, Constant)}
-    known |= {name: value for name, value in overrides.items() if name not in plain}
+    stated = dict(overrides)
+    if claim.functional.objective:
+        stated[OBJECTIVE_WEIGHT] = claim.functional.objective
+    known = setting.quantities(rounds, needed=asked, stated=stated)
+    given = {name: value for name, value in overrides.items() if name not in (OBJECTIVE_WEIGHT, HISTORY)}
+    plain = {name: value for name, value in given.items() if not isinstance(value, Constant)}
+    known |= {name: value for name, value in given.items() if name not in plain}
     values = {name: constant.value for name, constant in known.items()} | plain
     provenance = {name: f"{constant.kind}: {constant.how}" for name, constant in known.items()}
     provenance |= dict.fromkeys(plain, "given")
     missing = [name for name in _program(claim).needed if name not in values]
     if missing:
-        raise ValueError(f"{claim.ref} needs {', '.join(missing)}: {_reason(setting, rounds, missing[0], overrides)}")
+        raise ValueError(f"{claim.ref} needs {', '.join(missing)}: {_reason(setting, rounds, missing[0], stated)}")
     own = {name: values.pop(name) for name in claim.choices if name in values}
     checked(own)
     bound = evaluate(claim, values)
@@ -125,10 +130,10 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
     return replace(bound, slack=slack, quantities={**bound.quantities, **own}, provenance=provenance)
 
 
-def _reason(setting: Setting, rounds: Any, missing: str, overrides: Mapping[str, Any]) -> str:
+def _reason(setting: Setting, rounds: Any, missing: str, stated: Mapping[str, Any]) -> str:
     """Why the setting does not have the quantity, and who could supply it."""
     try:
-        setting.quantities(rounds, needed=[missing], stated=overrides, strict=True)
+        setting.quantities(rounds, needed=[missing], stated=stated, strict=True)
     except ValueError as reason:
         return str(reason)
     return "state its value"

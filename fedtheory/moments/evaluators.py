@@ -134,7 +134,7 @@ def quantity(name: str, question: Question) -> Constant:
             return evaluator(question)
         except Unserved as reason:
             told = str(reason)
-            raise Unserved(told if told.startswith("quantity ") else f"quantity {name}: {told}") from None
+            raise type(reason)(told if told.startswith("quantity ") else f"quantity {name}: {told}") from None
     found = _said(name, question)
     if found is None:
         parts = " and ".join(type(part).__name__ for part in (question.setting.federation, question.setting.algorithm))

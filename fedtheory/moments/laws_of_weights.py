@@ -55,7 +55,7 @@ class RoundMoments:
         return later / (1 - self.initial) if given_an_interval else later + self.initial * (scale - centre) ** 2
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64, typed=True)  # 1/2 and 0.5 are one key otherwise
 def round_moments(probability: Any, cutoff: int | float, rounds: int) -> tuple[RoundMoments, ...]:
     """The moments in rounds 0 to rounds-1, of a Fraction or a float.
 

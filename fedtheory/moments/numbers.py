@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb
 
-from ..claims.balls import ball, interval
+from ..claims.balls import Ball, ball, interval
 from .evaluators import BALL, EXACT, FLOAT
 
 CONVERT: dict[str, Callable[[Any], Any]] = {FLOAT: float, EXACT: Fraction, BALL: ball}
@@ -24,7 +24,9 @@ def smaller(one: Any, other: Any) -> Any:
 
 
 def larger(one: Any, other: Any) -> Any:
-    """The larger of two numbers of one kind."""
+    """The larger of two numbers of one kind; of a ``Ball`` and a Fraction a ``Ball``."""
+    if isinstance(one, Ball) or isinstance(other, Ball):
+        return Ball(ball(one).max(ball(other)))
     return one.max(other) if isinstance(one, arb) else max(one, other)
 
 

@@ -14,20 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from ..claims.balls import Ball, ball
+from ..claims import readings
+from ..claims.balls import Ball
 from ..exact import exact_number
 from ..federations.constants import BOUND, Constant
 from ..functionals import (
     AVERAGE_SQUARED_GRADIENT,
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
     AVERAGES,
+    HISTORY,
     LOCAL_DRIFT,
+    OBJECTIVE_WEIGHT,
     WEIGHTED_DIVERGENCE,
     WEIGHTED_INCREASE,
     check_average,
 )
 from .estimated_weights import estimated_sums, law_given_weights
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
+from .numbers import larger, root
 from .of_weights import horizons_of, only_row, over_horizons, said
 from .weighted_rounds import (
     Row,
@@ -38,7 +42,6 @@ from .weighted_rounds import (
     given_sums,
     in_kind,
     is_weighted,
-    larger,
     largest_divergence,
     largest_drift,
     mean,
@@ -50,15 +53,8 @@ from .weighted_rounds import (
     weighted_rounds,
 )
 
-OBJECTIVE, HISTORY = "objective_weight", "history of participation"
-"""What is stated: phi_n, or ``IMPLIED``; and who takes part in round 0 and after it, rows of 0 and 1, in a run whose
-weights are all known."""
-
 IMPLIED = "implied"
 """The objective of constant weights, phi_n = p_n omega_n / sum_m p_m omega_m. Source: FedAU, Theorem 1."""
-
-CONDITIONING, ALL_ROUNDS = "conditioning", "weights of all rounds"
-"""The ambiguity of what E_t is conditional on, and its option that later weights are known too."""
 
 
 def runs_weighted(question: Question) -> bool:
@@ -68,7 +64,7 @@ def runs_weighted(question: Question) -> bool:
 
 def of_an_objective(question: Question) -> bool:
     """The same, or whether another objective than F is stated, of which only these evaluators know."""
-    return OBJECTIVE in question.stated or runs_weighted(question)
+    return OBJECTIVE_WEIGHT in question.stated or runs_weighted(question)
 
 
 def objective_of(question: Question) -> Row:
@@ -78,7 +74,7 @@ def objective_of(question: Question) -> Row:
         ValueError: there is not one for each client, one is negative, or they do not sum to 1.
     """
     clients = question.setting.federation.clients
-    stated = question.stated.get(OBJECTIVE)
+    stated = question.stated.get(OBJECTIVE_WEIGHT)
     if stated is None:
         return in_kind((Fraction(1, clients),) * clients, question.numbers)
     if isinstance(stated, str):
@@ -87,21 +83,10 @@ def objective_of(question: Question) -> Row:
         probabilities = in_kind(probabilities_of(question.setting), question.numbers)
         shares = [p * w for p, w in zip(probabilities, only_row(question), strict=True)]
         return tuple(share / total(shares) for share in shares)
-    exact = [exact_number(OBJECTIVE, value) for value in stated]
+    exact = [exact_number(OBJECTIVE_WEIGHT, value) for value in stated]
     if len(exact) != clients or min(exact) < 0 or not math.isclose(sum(exact), 1, rel_tol=1e-12):
         raise ValueError(f"objective_weight = {list(map(str, exact))}: allowed are {clients} numbers >= 0 with sum 1")
     return in_kind(exact, question.numbers)
-
-
-def root_of(value: Any) -> Any:
-    """The square root of a float, Fraction or ball >= 0; of a Fraction one where it is rational, else a ball."""
-    if isinstance(value, float):
-        return math.sqrt(value)
-    if isinstance(value, Fraction):
-        root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
-        if root**2 == value:
-            return root
-    return ball(value).sqrt()
 
 
 def _number(value: Any) -> Any:
@@ -123,8 +108,8 @@ def squared_gradient_bound(rounds: WeightedRounds) -> Any:
     """
     bound = Fraction(0)
     # Noise moves by sigma/sqrt(D), exactly where that root is rational.
-    root = root_of(rounds.dimension * 1.0 if isinstance(rounds.gradient_noise, float) else Fraction(rounds.dimension))
-    reach = rounds.gradient_noise / (root if isinstance(root, (float, Fraction)) else Ball(root))
+    length = root(rounds.dimension * 1.0 if isinstance(rounds.gradient_noise, float) else Fraction(rounds.dimension))
+    reach = rounds.gradient_noise / (length if isinstance(length, (float, Fraction)) else Ball(length))
     for d in range(rounds.dimension):
         (h, *others), slopes = rounds.column(d), [row[d] for row in rounds.slopes]
         if any(other != h for other in others) or not h > 0:
@@ -166,12 +151,12 @@ def gradient_bound(question: Question) -> Constant:
     """
     if not is_weighted(question.setting):
         raise Unserved("gradient_bound: known for weighted updates on a quadratic federation only; state its value")
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     bound, noise = squared_gradient_bound(rounds), question.setting.federation
     longest = max(horizons_of(question)) if rounds.cutoff is not None else 1
     if not stays_in(rounds, rounds.largest_weights(longest)) or (noise.gradient_noise and noise.noise != "two-point"):
         raise Unfollowed("the run may leave the region in which its gradient is bounded")
-    return said(question, root_of(_number(bound)), "largest in a box that no run leaves, F linear beyond it", BOUND)
+    return said(question, root(_number(bound)), "largest in a box that no run leaves, F linear beyond it", BOUND)
 
 
 # The objective --------------------------------------------------------------------------------------------------------
@@ -184,7 +169,7 @@ def initial_gap(question: Question) -> Constant:
     Raises:
         Unserved: f~ has no unique minimiser.
     """
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     curvatures, origin = minimiser(rounds, objective_of(question))
     gaps = [h * (x - m) ** 2 for h, x, m in zip(curvatures, rounds.start, origin, strict=True)]
     return said(question, total(gaps) / 2, "of the objective at x_0")
@@ -193,15 +178,32 @@ def initial_gap(question: Question) -> Constant:
 @evaluates("gradient_norm", where=of_an_objective)
 def gradient_norm(question: Question) -> Constant:
     """|grad f~(x_0)|, of the stated objective, else F."""
-    objective, columns = objective_of(question), zip(*weighted_rounds(question).gradients, strict=True)
+    objective, columns = objective_of(question), zip(*question.once(weighted_rounds).gradients, strict=True)
     square = total([mean_of(objective, column) ** 2 for column in columns])
-    return said(question, root_of(square), "of the objective at x_0")
+    return said(question, root(_number(square)), "of the objective at x_0")
+
+
+@evaluates("dissimilarity", where=runs_weighted)
+def dissimilarity(question: Question) -> Constant:
+    """max over clients of |grad F_n - grad F|, the same at every x where the clients have one Hessian, else infinite.
+
+    Raises:
+        Unserved: it is infinite, and no float is asked for.
+    """
+    if not question.setting.federation.has_common_hessian:
+        if question.numbers == FLOAT:
+            return said(question, math.inf, "Hessians differ: unbounded over R^D")
+        raise Unserved("curvatures differ between clients, so it is infinite")
+    rounds = question.once(weighted_rounds)
+    equal = in_kind((Fraction(1, rounds.clients),) * rounds.clients, question.numbers)
+    square = largest_divergence(replace(rounds, start=(0,) * rounds.dimension), equal)
+    return said(question, root(square), "common Hessian: the same at every x")
 
 
 @evaluates("objective_error")
 def objective_error(question: Question) -> Constant:
     """sum_n (p_n omega_n/N - phi_n)^2, with the weights of round 0. Source: FedAU, Lemma B.3.3."""
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     parts = zip(rounds.probabilities, rounds.first_row, objective_of(question), strict=True)
     return said(question, total([(p * w / rounds.clients - phi) ** 2 for p, w, phi in parts]), "round 0")
 
@@ -217,7 +219,7 @@ def least_objective_weight(question: Question) -> Constant:
 
 def _average(question: Question, objective: Row, average: str) -> Any:
     check_average(average)
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     sums = given_sums if rounds.rows else estimated_sums
     first = int(average == AVERAGES[0])  # it is in the sum, and is not to be
 
@@ -244,13 +246,13 @@ def average_squared_gradient(question: Question) -> Any:
     >>> average_squared_gradient(Question(setting, rounds=2, reading={"average": "r = 0..R-1"}, numbers="exact"))
     Fraction(13, 16)
     """
-    return _average(question, objective_of(question), question.reading.get("average", AVERAGES[0]))
+    return _average(question, objective_of(question), question.reading.get(readings.AVERAGE, AVERAGES[0]))
 
 
 @evaluates_functional(AVERAGE_SQUARED_WEIGHTED_GRADIENT)
 def average_squared_weighted_gradient(question: Question) -> Any:
     """The mean over the rounds t = 0..T-1 of E|grad h(x_t)|^2, h the objective that constant weights minimise."""
-    implied = replace(question, stated={**question.stated, OBJECTIVE: IMPLIED})
+    implied = replace(question, stated={**question.stated, OBJECTIVE_WEIGHT: IMPLIED})
     return _average(question, objective_of(implied), AVERAGES[1])
 
 
@@ -260,13 +262,13 @@ def average_squared_weighted_gradient(question: Question) -> Any:
 @evaluates_functional(WEIGHTED_DIVERGENCE)
 def weighted_divergence(question: Question) -> Any:
     """max over clients of |grad F_n(x_0) - grad f~(x_0)|^2."""
-    return answer(question, largest_divergence(weighted_rounds(question), objective_of(question)))
+    return answer(question, largest_divergence(question.once(weighted_rounds), objective_of(question)))
 
 
 @evaluates_functional(LOCAL_DRIFT)
 def local_drift(question: Question) -> Any:
     """max over clients n and steps i = 0..I of E|y_i - x_0|^2."""
-    return answer(question, largest_drift(weighted_rounds(question)))
+    return answer(question, largest_drift(question.once(weighted_rounds)))
 
 
 @evaluates_functional(WEIGHTED_INCREASE)
@@ -277,9 +279,9 @@ def weighted_increase(question: Question) -> Any:
     Raises:
         ValueError: a stated history that has no positive probability, or does not tell of every client.
     """
-    rounds = weighted_rounds(question)
+    rounds = question.once(weighted_rounds)
     law = [(1, rounds.probabilities)]
-    if question.reading.get(CONDITIONING) == ALL_ROUNDS and rounds.cutoff is not None:
+    if question.reading.get(readings.CONDITIONING) == readings.OF_ALL_ROUNDS and rounds.cutoff is not None:
         history = question.stated.get(HISTORY, ())
         if any(len(row) != rounds.clients or not {*row} <= {0, 1} for row in history):
             raise ValueError(f"history of participation: allowed are rows of {rounds.clients} entries 0 or 1")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.aggregation import FedAUWeights
+from ..claims import readings
 from ..federations.constants import BOUND, Constant
 from ..federations.constants import EXACT as KNOWN
 from ..functionals import (
@@ -28,10 +29,6 @@ from ..functionals import (
 from . import laws_of_weights as laws
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .weighted_rounds import Row, aggregation_of, answer, given_rows, in_kind, mean, probabilities_of
-
-CONDITION, GIVEN_AN_INTERVAL = "condition", "given an interval"
-"""The ambiguity of what the error of a round is conditional on, and its option that some interval has ended before;
-else it is not conditional."""
 
 CLIENTS, PARTICIPANTS = "the participation process", "the weights of the participants"
 
@@ -172,11 +169,18 @@ def cutoff_bias(question: Question) -> Constant:
     return said(question, mean([(1 - p) ** (2 * K) for p in _probabilities(question)]), "probabilities and cutoff")
 
 
+def _given_an_interval(question: Question) -> bool:
+    return question.reading.get(readings.CONDITION) == readings.GIVEN_AN_INTERVAL
+
+
 @evaluates("weight_spread")
 def weight_spread(question: Question) -> Constant:
     """E[(omega_t - E[S])^2] of a client in the last round, t = T - 1, where all have the same probability."""
     p, K = _single(question, "weight_spread"), _finite_cutoff(question)
-    given, centre = question.reading.get(CONDITION) == GIVEN_AN_INTERVAL, laws.interval_moments(p, K)[0]
+    given, centre = (
+        question.reading.get(readings.CONDITION) == readings.GIVEN_AN_INTERVAL,
+        laws.interval_moments(p, K)[0],
+    )
     value = over_horizons(
         question, lambda horizons: [laws.squared_distance(p, K, T - 1, p * 0 + 1, centre, given) for T in horizons]
     )
@@ -186,19 +190,21 @@ def weight_spread(question: Question) -> Constant:
 # Weights over rounds --------------------------------------------------------------------------------------------------
 
 
+def _given_summaries(question: Question) -> list[laws.GivenSummary]:
+    rows, probabilities = question.once(_rows), _probabilities(question)
+    return [laws.given_summary(probabilities, rows, T) for T in horizons_of(question)]
+
+
 def _of_rounds(
     question: Question, estimated: Callable[[Row, Any, list[int]], Sequence[Any]], given: str, random: str = KNOWN
 ) -> Constant:
     """A summary of the weights, of estimated ones of kind ``random``; given ones say it by the name ``given``."""
-    rows, probabilities = _rows(question), _probabilities(question)
+    rows, probabilities = question.once(_rows), _probabilities(question)
+    if rows and len(rows) == 1 and question.rounds is None:
+        return said(question, getattr(laws.given_summary(probabilities, rows, 1), given), PARTICIPANTS)
     if rows:
-
-        def summaries(horizons: list[int]) -> list[Any]:
-            return [getattr(laws.given_summary(probabilities, rows, T), given) for T in horizons]
-
-        if len(rows) == 1 and question.rounds is None:
-            return said(question, summaries([1])[0], PARTICIPANTS)
-        return said(question, over_horizons(question, summaries), PARTICIPANTS)
+        found = question.once(_given_summaries)
+        return said(question, over_horizons(question, lambda _: [getattr(one, given) for one in found]), PARTICIPANTS)
     K = cutoff_of(question)
     value = over_horizons(question, lambda horizons: estimated(probabilities, K, horizons))
     how = "the law of the weights" if random == KNOWN else "the least bound known before the run"
@@ -273,7 +279,7 @@ def round_weight_error(question: Question) -> Any:
     if rows:
         errors = [laws.given_summary(probabilities, [row], 1).error for row in rows]
         return over_horizons(question, lambda horizons: [errors[(T - 1) % len(rows)] for T in horizons])
-    K, given = cutoff_of(question), question.reading.get(CONDITION) == GIVEN_AN_INTERVAL
+    K, given = cutoff_of(question), _given_an_interval(question)
 
     def of_round(T: int) -> Any:
         return mean([laws.squared_distance(p, K, T - 1, p, p * 0 + 1, given) for p in probabilities])

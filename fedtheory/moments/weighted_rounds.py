@@ -31,6 +31,7 @@ from ..federations.quadratic import Quadratic
 from ..participation import Bernoulli
 from ..setting import Setting
 from .evaluators import BALL, FLOAT, Question, Unserved
+from .numbers import larger
 
 Row = tuple[Any, ...]
 """Numbers, one for each client or for each coordinate."""
@@ -388,10 +389,3 @@ def largest_divergence(rounds: WeightedRounds, objective: Row) -> Any:
     gradients = rounds.gradients
     centre = [mean_of(objective, column) for column in zip(*gradients, strict=True)]
     return max(total([(u - c) ** 2 for u, c in zip(row, centre, strict=True)]) for row in gradients)
-
-
-def larger(one: Any, other: Any) -> Any:
-    """The larger of two numbers."""
-    if isinstance(one, Ball) or isinstance(other, Ball):
-        return Ball(ball(one).max(ball(other)))
-    return max(one, other)

@@ -10,6 +10,8 @@ import pytest
 import sympy
 
 from fedtheory.evidence.consistency import check_consistency
+from fedtheory.moments.estimated_weights import participation_given_scale
+from fedtheory.moments.laws_of_weights import largest_error
 from fedtheory.papers.fedau.statements import asm5, cor4, rounds, thm1, thm2, thm3
 from fedtheory.quantities import symbol
 from fedtheory.subjects.fedau.consistency import (
@@ -18,7 +20,6 @@ from fedtheory.subjects.fedau.consistency import (
     least_peak_error,
     most_absent_clients,
 )
-from fedtheory.subjects.fedau.weights import largest_weight_error, participation_given_scale
 
 
 def test_the_identity() -> None:
@@ -34,21 +35,21 @@ def test_no_probabilities_come_below_the_least_peak_error(cutoff: int) -> None:
         clients, absent = rng.randint(1, 6), rng.randint(1, 6)
         p = [F(rng.randint(1, 99), 100) if n < absent else F(1) for n in range(clients)]
         share = F(sum(q < 1 for q in p), clients)
-        assert largest_weight_error(tuple(p), cutoff, 100) >= least_peak_error(cutoff, share)
+        assert largest_error(tuple(p), cutoff, 100) >= least_peak_error(cutoff, share)
     best = (F(2, cutoff + 1), F(1))
-    assert largest_weight_error(best, cutoff, 100) == least_peak_error(cutoff, F(1, 2))
+    assert largest_error(best, cutoff, 100) == least_peak_error(cutoff, F(1, 2))
     assert least_peak_error(cutoff) > F(1, 81)
 
 
 def test_where_option_1_leaves_room() -> None:
     """A cutoff of 1, two rounds, or all but a few clients that are always there."""
     tolerance = F(1, 81)
-    assert largest_weight_error((F(8, 9),), 1, 100) == largest_weight_error((F(8, 9),), 50, 2) == tolerance
-    assert largest_weight_error((F(8, 9),), 2, 3) > 48 * tolerance
+    assert largest_error((F(8, 9),), 1, 100) == largest_error((F(8, 9),), 50, 2) == tolerance
+    assert largest_error((F(8, 9),), 2, 3) > 48 * tolerance
     share = most_absent_clients(2, tolerance)
     nine = (F(2, 3), *[F(1)] * 8)
-    assert share == F(1, 9) and largest_weight_error(nine, 2, 100) == tolerance
-    assert largest_weight_error(nine[:8], 2, 100) > tolerance
+    assert share == F(1, 9) and largest_error(nine, 2, 100) == tolerance
+    assert largest_error(nine[:8], 2, 100) > tolerance
     assert most_absent_clients(1, tolerance) == 1
 
 

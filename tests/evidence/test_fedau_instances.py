@@ -22,15 +22,15 @@ from fedtheory.evidence.search import search
 from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS as ALL
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
 from fedtheory.subjects.base import Instance
-from fedtheory.subjects.fedau.exact import EstimatedWeights, FedauRun, GivenWeights
 from fedtheory.subjects.fedau.point import FedauPoint
+from fedtheory.subjects.fedau.run import FedauRun
 
 CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "lemma" in ref}
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
 
 PAIR = FedauRun(
     curvatures=((F(1),),) * 2, slopes=((F(1),), (F(-1),)), start=(F(2),), gradient_noise=F(0),
-    probabilities=(F(1, 2), F(1)), weights=GivenWeights(((F(2), F(1)),)), local_steps=2, local_lr=F(1, 40),
+    probabilities=(F(1, 2), F(1)), weights=((F(2), F(1)),), local_steps=2, local_lr=F(1, 40),
     global_lr=F(2, 5), rounds=1,
 )  # fmt: skip
 """F_1 and F_2 are smallest at -1 and 1, f at 0; f'(2) = 2, L = delta = 1."""
@@ -81,7 +81,7 @@ def test_theorem_2_by_hand() -> None:
 
 def test_the_weight_error_enters_with_the_gradient_bound() -> None:
     """Weights (1, 1): W = ((1/2)^2 + 0)/2 = 1/8, Q = 3/4, G = 2, delta = 1."""
-    run = replace(PAIR, weights=GivenWeights(((F(1), F(1)),)))
+    run = replace(PAIR, weights=((F(1), F(1)),))
     step = F(1, 100)
     right = 8 * 2 / (step * 2) + 12 * F(27, 8) * 5 / 8 + step / 2 * 54 * F(3, 4) + F(20, 1600) * 2 * 12
     assert float(literal("fedau.thm2@main", run).right) == pytest.approx(float(right), rel=1e-15)
@@ -89,7 +89,7 @@ def test_the_weight_error_enters_with_the_gradient_bound() -> None:
 
 def test_the_smaller_of_two_caps_counts() -> None:
     """Weights (20, 1): Q = 201/2, and N/(54 L I Q) = 2/(108 * 201/2) is below the step 1/400."""
-    run = replace(PAIR, weights=GivenWeights(((F(20), F(1)),)), global_lr=F(1, 10))
+    run = replace(PAIR, weights=((F(20), F(1)),), global_lr=F(1, 10))
     assert literal("fedau.thm2@main", run).failing == ["global_cap"]
     assert literal("fedau.thm2@corrected", run).failing == []
     run = replace(PAIR, global_lr=F(6))
@@ -98,16 +98,16 @@ def test_the_smaller_of_two_caps_counts() -> None:
 
 
 def test_nearly_optimal_weights_are_asked_for() -> None:
-    near = replace(PAIR, weights=GivenWeights(((F(20, 9), F(10, 9)),)))
+    near = replace(PAIR, weights=((F(20, 9), F(10, 9)),))
     ref = "fedau.thm2.nearly_optimal@main"
     assert literal(ref, near).failing == [] and literal(ref, near).slack["nearly_optimal"] == 0
-    late = GivenWeights((near.weights.rows[0], (F(2), F(8, 9)), (F(1), F(1))))
+    late = (near.weights[0], (F(2), F(8, 9)), (F(1), F(1)))
     assert literal(ref, replace(near, weights=late, rounds=2)).failing == []
     assert literal(ref, replace(near, weights=late, rounds=3)).failing == ["nearly_optimal"]
 
 
 def test_a_run_that_may_leave_its_box_decides_nothing() -> None:
-    run = replace(PAIR, weights=GivenWeights(((F(99), F(1)),)), global_lr=F(5))
+    run = replace(PAIR, weights=((F(99), F(1)),), global_lr=F(5))
     assert "may leave the region" in literal("fedau.thm2@corrected", run).undecided
     without_weights = replace(thm2.CORRECTED, terms=tuple(t for t in thm2.CORRECTED.terms if t.name == "drift"))
     assert "gradient_bound" not in without_weights.quantities
@@ -122,7 +122,7 @@ def test_estimated_weights_in_theorem_2_repaired() -> None:
     """One client, p = 1/2, K = 2, four rounds; the participations one by one. In rounds 0 and 1 the weight is 1; it is
     2 in round 2 if the client was away in round 0, and its mean interval in round 3."""
     run = replace(PAIR, curvatures=((F(1),),), slopes=((F(0),),), probabilities=(F(1, 2),), local_steps=1,
-                  weights=EstimatedWeights(2), rounds=4, local_lr=F(1, 40), global_lr=F(2))  # fmt: skip
+                  weights=(), cutoff=2, rounds=4, local_lr=F(1, 40), global_lr=F(2))  # fmt: skip
     left = error = scale = F(0)
     for a, b, c in itertools.product((0, 1), repeat=3):
         second = 1 if a else 2
@@ -147,7 +147,7 @@ def test_estimated_weights_in_theorem_2_repaired() -> None:
 def test_corollary_4_chooses_its_cutoff_and_its_steps() -> None:
     """p = 1/2, T = 20: log 20 / log 4 = 2.16, so K = 3. gamma = 1/(4 sqrt 15) < 1/sqrt 20 at I = 1. Q = 9/2 at most."""
     run = replace(PAIR, curvatures=((F(1),),), slopes=((F(0),),), probabilities=(F(1, 2),), local_steps=1, rounds=20,
-                  gradient_noise=F(1), weights=EstimatedWeights(None), local_lr=None, global_lr=None)  # fmt: skip
+                  gradient_noise=F(1), weights=(), cutoff=None, local_lr=None, global_lr=None)  # fmt: skip
     found = judged("fedau.cor4@main", run)
     of_the_run, beforehand = found.readings
     assert of_the_run.undecided.startswith("Q depends on who takes part")
@@ -163,7 +163,7 @@ def test_corollary_4_chooses_its_cutoff_and_its_steps() -> None:
 def test_where_q_is_no_random_number_both_readings_agree() -> None:
     """p = 9/10, T = 20 <= c = 100: K = 1, and all weights are 1."""
     run = replace(PAIR, curvatures=((F(1),),), slopes=((F(0),),), probabilities=(F(9, 10),), local_steps=1, rounds=20,
-                  gradient_noise=F(1), weights=EstimatedWeights(None), local_lr=None, global_lr=None)  # fmt: skip
+                  gradient_noise=F(1), weights=(), cutoff=None, local_lr=None, global_lr=None)  # fmt: skip
     first, second = judged("fedau.cor4@main", run).readings
     assert not first.undecided and float(first.ratio) == float(second.ratio) > 0
 
@@ -199,8 +199,8 @@ def test_given_weights_tell_nothing() -> None:
 def test_the_scale_of_weights_changes_theorem_2_not_theorem_1() -> None:
     """(omega, eta) -> (c omega, eta/c) leaves every run as it is. Weights 1 of clients with p = 1/2 have W = 1/4; with
     c = 2 there is no weight error, and the bound is smaller."""
-    run = replace(PAIR, probabilities=(F(1, 2),) * 2, weights=GivenWeights(((F(1), F(1)),)), rounds=50)
-    scaled = replace(run, weights=GivenWeights(((F(2), F(2)),)), global_lr=run.global_lr / 2)
+    run = replace(PAIR, probabilities=(F(1, 2),) * 2, weights=((F(1), F(1)),), rounds=50)
+    scaled = replace(run, weights=((F(2), F(2)),), global_lr=run.global_lr / 2)
     for ref in ("fedau.thm1@main", "fedau.thm2@main", "fedau.thm2@corrected"):
         one, other = literal(ref, run), literal(ref, scaled)
         assert one.left.overlaps(other.left)
@@ -216,9 +216,9 @@ def test_the_scale_of_weights_changes_theorem_2_not_theorem_1() -> None:
 RUNS = {
     "fedau.lemmaB_3_2@main": replace(PAIR, objective=(F(1, 3), F(2, 3))),
     "fedau.thm1@main": replace(PAIR, rounds=10**9),
-    "fedau.thm2@main": replace(PAIR, weights=GivenWeights(((F(2), F(1)), (F(1), F(1, 2)))), rounds=7),
-    "fedau.thm2@corrected": replace(PAIR, weights=EstimatedWeights(math.inf), rounds=5),
-    "fedau.cor4@main": replace(PAIR, weights=EstimatedWeights(None), local_lr=None, global_lr=None, rounds=5),
+    "fedau.thm2@main": replace(PAIR, weights=((F(2), F(1)), (F(1), F(1, 2))), rounds=7),
+    "fedau.thm2@corrected": replace(PAIR, weights=(), cutoff=math.inf, rounds=5),
+    "fedau.cor4@main": replace(PAIR, weights=(), cutoff=None, local_lr=None, global_lr=None, rounds=5),
 }
 
 
@@ -237,26 +237,26 @@ REFUSED: Mapping[str, tuple[str, FedauRun, str]] = {
     "noise": ("fedau.thm1@main", replace(PAIR, gradient_noise=F(-1)), "gradient_noise = -1"),
     "steps": ("fedau.thm1@main", replace(PAIR, local_steps=0), "local_steps = 0"),
     "step": ("fedau.thm1@main", replace(PAIR, global_lr=F(0)), "global_lr = 0: allowed is a rational > 0"),
-    "a step of one's own": ("fedau.cor4@main", replace(PAIR, weights=EstimatedWeights(None)), "left to the claim"),
+    "a step of one's own": ("fedau.cor4@main", replace(PAIR, weights=(), cutoff=None), "left to the claim"),
     "no step": ("fedau.thm1@main", replace(PAIR, local_lr=None), "local_lr = chosen: allowed is a rational"),
     "flat": ("fedau.lemmaB_3_2@main", replace(LEMMA, curvatures=((F(0),),) * 2), "at least one that is not 0"),
-    "several rows": ("fedau.thm1@main", replace(PAIR, weights=GivenWeights(((F(1),) * 2,) * 2)), "1 to 1 rows of 2"),
-    "a short row": ("fedau.thm2@main", replace(PAIR, weights=GivenWeights(((F(1),),))), "1 to 100 rows of 2"),
-    "a weight of 0": ("fedau.thm2@main", replace(PAIR, weights=GivenWeights(((F(1), F(0)),))), "numbers > 0"),
-    "random Q": ("fedau.thm2@main", replace(PAIR, weights=EstimatedWeights(2)), "or its Q would be random"),
-    "no constant": ("fedau.thm1@main", replace(PAIR, weights=EstimatedWeights(2)), "is about given weights"),
+    "several rows": ("fedau.thm1@main", replace(PAIR, weights=((F(1),) * 2,) * 2), "1 to 1 rows of 2"),
+    "a short row": ("fedau.thm2@main", replace(PAIR, weights=((F(1),),)), "1 to 100 rows of 2"),
+    "a weight of 0": ("fedau.thm2@main", replace(PAIR, weights=((F(1), F(0)),)), "numbers > 0"),
+    "random Q": ("fedau.thm2@main", replace(PAIR, weights=(), cutoff=2), "or its Q would be random"),
+    "no constant": ("fedau.thm1@main", replace(PAIR, weights=(), cutoff=2), "is about given weights"),
     "given to FedAU": ("fedau.cor4@main", replace(PAIR, local_lr=None, global_lr=None), "is about estimated ones"),
-    "cutoff": ("fedau.thm2@corrected", replace(PAIR, weights=EstimatedWeights(0)), "cutoff = 0"),
-    "no cutoff": ("fedau.thm2@corrected", replace(PAIR, weights=EstimatedWeights(None)), "cutoff = chosen"),
-    "many states": ("fedau.thm2@corrected", replace(PAIR, weights=EstimatedWeights(2), rounds=999), "rounds = 999"),
+    "cutoff": ("fedau.thm2@corrected", replace(PAIR, weights=(), cutoff=0), "cutoff = 0"),
+    "no cutoff": ("fedau.thm2@corrected", replace(PAIR, weights=(), cutoff=None), "cutoff = chosen"),
+    "many states": ("fedau.thm2@corrected", replace(PAIR, weights=(), cutoff=2, rounds=999), "rounds = 999"),
     "many rounds": ("fedau.lemmaB_3_2@main", replace(LEMMA, rounds=2), "rounds = 2: allowed is 1"),
     "no objective": ("fedau.lemmaB_3_2@main", PAIR, "allowed is one weight a client"),
     "an objective": ("fedau.lemmaB_5_1@main", LEMMA, "objective: allowed is none"),
     "no sum of 1": ("fedau.lemmaB_3_2@main", replace(PAIR, objective=(F(1), F(1))), "numbers >= 0 with sum 1"),
     "told": ("fedau.lemmaB_5_1@main", replace(PAIR, history=((0, 1),)), "given weights tell nothing"),
-    "no history": ("fedau.lemmaB_5_1@main", replace(PAIR, weights=EstimatedWeights(2), history=((0, 2),)), "0 or 1"),
+    "no history": ("fedau.lemmaB_5_1@main", replace(PAIR, weights=(), cutoff=2, history=((0, 2),)), "0 or 1"),
     "history of a run": ("fedau.thm1@main", replace(PAIR, history=((0, 1),)), "the claim is about runs"),
-    "estimated drift": ("fedau.lemmaB_3_2@main", replace(LEMMA, weights=EstimatedWeights(2)), "about given weights"),
+    "estimated drift": ("fedau.lemmaB_3_2@main", replace(LEMMA, weights=(), cutoff=2), "about given weights"),
 }  # fmt: skip
 
 

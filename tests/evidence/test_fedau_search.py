@@ -12,9 +12,8 @@ import sympy
 
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
+from fedtheory.moments.weighted_rounds import weighted_rounds
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
-from fedtheory.subjects.fedau.exact import EstimatedWeights, GivenWeights
-from fedtheory.subjects.fedau.quantities import largest_weights
 from fedtheory.subjects.fedau.runs import FedauRuns
 
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
@@ -48,14 +47,14 @@ def test_the_descent_lemma_falls_in_one_reading(ref: str) -> None:
     by_reading = {name: found.ratio for name, found in report_of(ref).readings.items()}
     assert by_reading["weights of round t"] <= 1 + ROUNDING and by_reading["weights of all rounds"] == math.inf
     informed = report_of(ref).readings["weights of all rounds"].point
-    assert informed.history and isinstance(informed.weights, EstimatedWeights)
+    assert informed.history and not informed.weights
 
 
 def test_both_readings_of_corollary_4s_scale() -> None:
     """Q is known beforehand where the chosen cutoff is 1."""
     readings = report_of("fedau.cor4@main").readings
     assert set(readings) == {"of the run", "a bound known beforehand"}
-    assert readings["of the run"].point.weights.cutoff == 1
+    assert readings["of the run"].point.cutoff == 1
 
 
 # Claims that we broke -------------------------------------------------------------------------------------------------
@@ -131,13 +130,13 @@ def test_candidates_conform_to_what_a_claim_speaks_of() -> None:
         for _ in range(60):
             candidate = space.perturb(space.draw(rng), rng, 0.5)
             run = candidate.run
-            estimated = isinstance(run.weights, EstimatedWeights)
+            estimated = not run.weights
             assert estimated if "cor4" in ref else space.estimates or not estimated
             assert bool(run.objective) == ("lemmaB_3" in ref) and (not run.history or "lemma" in ref)
             if run.objective:
                 assert sum(run.objective) == pytest.approx(1, rel=1e-12)
-            if isinstance(run.weights, GivenWeights) and ("lemma" in ref or "thm1" in ref):
-                assert len(run.weights.rows) == 1
+            if run.weights and ("lemma" in ref or "thm1" in ref):
+                assert len(run.weights) == 1
             if estimated and not run.history:
                 assert sum(p < 1 for p in run.probabilities) <= 2
             assert len({row for row in run.curvatures}) == 1
@@ -170,15 +169,15 @@ def test_all_rows_of_weights_set_the_step() -> None:
     space = FedauRuns(thm2.MAIN)
     candidate = next(space.structured())
     rows = ((1.0,), (20.0,))
-    candidate = replace(candidate, run=replace(candidate.run, weights=GivenWeights(rows), probabilities=(0.5,)))
+    candidate = replace(candidate, run=replace(candidate.run, weights=rows, probabilities=(0.5,)))
     run = space.settle(candidate)
     assert run.local_lr * run.global_lr * 54 * 0.5 * 400 == pytest.approx(1, rel=1e-9)
 
 
 def test_the_largest_weights_of_clients() -> None:
     space = FedauRuns(thm2.CORRECTED)
-    run = next(c.run for c in space.structured() if isinstance(c.run.weights, EstimatedWeights) and c.run.clients == 2)
-    assert largest_weights(run) == (2, 1)
+    run = next(c.run for c in space.structured() if not c.run.weights and c.run.clients == 2)
+    assert weighted_rounds(run.question(thm2.CORRECTED)).largest_weights(run.rounds) == (2, 1)
 
 
 def test_the_same_seed_gives_the_same_search() -> None:

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 import sympy
 
+from fedtheory.claims.readings import CONDITION, GIVEN_AN_INTERVAL
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, INTERVAL_MEAN, INTERVAL_VARIANCE, ROUND_WEIGHT_ERROR
+from fedtheory.moments.evaluators import FLOAT, left, quantity
 from fedtheory.papers.fedau.statements import asm5, eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
-from fedtheory.subjects.weights.exact import GIVEN_AN_INTERVAL, Weights, exact_left, exact_spread
-from fedtheory.subjects.weights.samples import EstimatedWeights, FloatWeights, WeightsCandidate
+from fedtheory.subjects.weights.point import Weights
+from fedtheory.subjects.weights.samples import EstimatedWeights, WeightsCandidate, least_left
 
 CLAIMS = {c.ref: c for module in (lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1, asm5) for c in module.EDITIONS}
 SMALL = {"candidates": 240, "climbs": 4, "steps": 10}
@@ -140,15 +142,18 @@ def test_floats_against_fractions() -> None:
         p = Fraction(int(rng.integers(1, 1001)), 1000)
         weights = Weights((p,), int(rng.integers(1, 12)), int(rng.integers(2, 40)))
         for condition in (GIVEN_AN_INTERVAL, "in expectation"):
-            floats = FloatWeights(replace(weights, probabilities=(float(p),)), condition == GIVEN_AN_INTERVAL)
+            asked, floats = (
+                weights.question(reading={CONDITION: condition}),
+                replace(weights, probabilities=(float(p),)),
+            )
             for functional in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR):
-                exact = float(exact_left(weights, functional, condition))
+                exact = float(left(functional, asked))
                 ended = 1 - (1 - float(p)) ** (weights.rounds - 1)
-                assert exact - 2e-11 / ended <= floats.left(functional) <= exact + 1e-15
+                assert exact - 2e-11 / ended <= least_left(floats, functional, condition) <= exact + 1e-15
             for functional in (INTERVAL_MEAN, INTERVAL_VARIANCE):
-                assert floats.left(functional) == pytest.approx(float(exact_left(weights, functional, "")), rel=1e-12)
-            spread = floats.quantities({"weight_spread"})["weight_spread"]
-            assert spread == pytest.approx(float(exact_spread(weights, condition)), abs=1e-9)
+                assert least_left(floats, functional) == pytest.approx(float(left(functional, asked)), rel=1e-12)
+            spread = quantity("weight_spread", floats.question(FLOAT, {CONDITION: condition})).value
+            assert spread == pytest.approx(float(quantity("weight_spread", asked).value), abs=1e-9)
 
 
 def test_what_is_drawn() -> None:

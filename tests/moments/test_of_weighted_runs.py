@@ -12,11 +12,13 @@ from flint import arb
 
 from fedtheory.algorithms import constant_weights, fedau, fedavg, given_weights, known_statistics
 from fedtheory.claims.balls import ball, working_precision
+from fedtheory.claims.readings import OF_ALL_ROUNDS
 from fedtheory.claims.undecided import Undecided
 from fedtheory.functionals import (
     AVERAGE_SQUARED_GRADIENT,
     AVERAGE_SQUARED_WEIGHTED_GRADIENT,
     AVERAGES,
+    HISTORY,
     LOCAL_DRIFT,
     WEIGHTED_DIVERGENCE,
     WEIGHTED_INCREASE,
@@ -27,8 +29,6 @@ from fedtheory.moments.errors import exact_errors
 from fedtheory.moments.estimated_weights import law_given_weights, participation_given_scale
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
 from fedtheory.moments.of_weighted_runs import (
-    ALL_ROUNDS,
-    HISTORY,
     IMPLIED,
     objective_of,
     squared_gradient_bound,
@@ -272,7 +272,7 @@ def test_who_took_part_given_the_weights(p: list[F], cutoff: int, history: tuple
     # The increase of round 0, where the participants have this law.
     federation = {"curvatures": [[1]] * len(p), "slopes": [[n + 1] for n in range(len(p))], "gradient_noise": F(0)}
     setting, always = (made(federation, q, cutoff) for q in (p, [F(1, 2)] * len(p)))
-    informed = asked(WEIGHTED_INCREASE, setting, 1, reading={"conditioning": ALL_ROUNDS}, stated={HISTORY: history})
+    informed = asked(WEIGHTED_INCREASE, setting, 1, reading={"conditioning": OF_ALL_ROUNDS}, stated={HISTORY: history})
     phi = (F(1, len(p)),) * len(p)
     by_set = {who: value(always, phi, path[1]) - value(always, phi, path[0])
               for (_, path, _), (_, (who,)) in zip(algorithm_1(always, 1), histories([F(1, 2)] * len(p), 1),
@@ -280,7 +280,7 @@ def test_who_took_part_given_the_weights(p: list[F], cutoff: int, history: tuple
     assert informed == sum((chance * by_set[who] for who, chance in expected.items()), F(0))
     plain = asked(WEIGHTED_INCREASE, setting, 1, stated={HISTORY: history})
     assert plain == asked(WEIGHTED_INCREASE, setting, 1) == asked(
-        WEIGHTED_INCREASE, setting, 1, reading={"conditioning": ALL_ROUNDS}
+        WEIGHTED_INCREASE, setting, 1, reading={"conditioning": OF_ALL_ROUNDS}
     )  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def test_later_weights_tell_that_a_client_was_away() -> None:
 
 def test_histories_that_are_refused() -> None:
     def informed(p: F, history: object) -> object:
-        reading = {"conditioning": ALL_ROUNDS}
+        reading = {"conditioning": OF_ALL_ROUNDS}
         return asked(WEIGHTED_INCREASE, made(ONE, [p], 2), 1, reading=reading, stated={HISTORY: history})
 
     with pytest.raises(ValueError, match="history: allowed is one that has a positive probability"):

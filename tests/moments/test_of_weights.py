@@ -11,6 +11,7 @@ import pytest
 from flint import arb
 
 from fedtheory.claims.balls import ball, working_precision
+from fedtheory.claims.readings import GIVEN_AN_INTERVAL
 from fedtheory.functionals import (
     AVERAGE_WEIGHT_ERROR,
     INTERVAL_MEAN,
@@ -22,7 +23,6 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments import laws_of_weights as laws
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.of_weights import GIVEN_AN_INTERVAL
 from fedtheory.moments.weighted_rounds import Unfollowed
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
@@ -207,3 +207,9 @@ def test_the_law_of_weights_that_are_certain() -> None:
     assert all(m.squared_distance(F(1), F(1)) == 0 for m in laws.round_moments(F(1), 3, 6))
     never = laws.round_moments(F(0), 3, 6)
     assert [str(m.initial) for m in never] == ["1", "1", "1", "0", "0", "0"] and never[-1].mean == 3
+
+
+def test_floats_and_fractions_of_one_value_are_kept_apart() -> None:
+    for numbers in (FLOAT, EXACT, FLOAT):
+        found = valued("weight_error", estimating([F(3, 8)], 2), 4, numbers)
+        assert type(found) is (float if numbers == FLOAT else F)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
 import pytest
 
 import fedtheory.weights as w
-from fedtheory.subjects.fedau.exact import FedauRun, GivenWeights, round_map, training
+from fedtheory.algorithms import given_weights
+from fedtheory.federations import Quadratic
+from fedtheory.moments.evaluators import Question
+from fedtheory.moments.weighted_rounds import round_map, training, weighted_rounds
+from fedtheory.participation import Bernoulli
+from fedtheory.setting import Setting
 
 APART = {"curvatures": [[1], [2]], "centres": [[0], [1]]}
 
@@ -69,18 +73,15 @@ def test_the_mean_of_algorithm_1_goes_there(omega: tuple[F, F]) -> None:
     """phi in proportion to p omega; the server's step and a common factor of the weights do not matter. E x_t contracts
     by less than 0.999 a round, so that 20,000 rounds leave nothing of a double."""
     p, h, c = (F(1, 3), F(4, 5)), (F(1), F(3)), (F(0), F(1))
-    run = FedauRun(
-        curvatures=tuple((v,) for v in h), slopes=tuple((-a * b,) for a, b in zip(h, c, strict=True)), start=(F(5),),
-        gradient_noise=F(1), probabilities=p, weights=GivenWeights((omega,)), local_steps=3, local_lr=F(1, 10),
-        global_lr=F(1, 20), rounds=1,
-    )  # fmt: skip
+    fed = Quadratic([[v] for v in h], [[v] for v in c], gradient_noise=1)
     shares = [a * b for a, b in zip(p, omega, strict=True)]
     there = w.fixed_point(shares, [[v] for v in h], [[v] for v in c], 3, "1/10")[0]
     for global_lr, factor in ((F(1, 20), 1), (F(1, 8), F(1, 3))):
-        weights = tuple(factor * v for v in omega)
-        column = training(replace(run, global_lr=global_lr).in_floats(), (0.0,))[0]
-        step = round_map(column, replace(run, global_lr=global_lr).in_floats(), run.in_floats().probabilities,
-                         tuple(map(float, weights)), 1.0)  # fmt: skip
+        algorithm = given_weights(
+            aggregation_weight=[[factor * v for v in omega]], local_steps=3, local_lr="1/10", global_lr=global_lr
+        )
+        rounds = weighted_rounds(Question(Setting(fed, algorithm, Bernoulli(p), 5), 1))
+        step = round_map(training(rounds, (0.0,))[0], rounds, rounds.rows[0], 1.0)
         first = np.linalg.matrix_power(step, 20_000) @ np.array([25.0, 5.0, 1.0, 0.0])
         assert first[1] == pytest.approx(float(there), rel=1e-12)
     minimiser = w.objective_minimiser(shares, [[v] for v in h], [[v] for v in c])[0]

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from ...claims.statement import Claim
 from ...subjects.base import Point
-from ...subjects.fedau.exact import EstimatedWeights, FedauRun
 from ...subjects.fedau.point import FedauPoint
-from ...subjects.weights.exact import Weights
-from ...subjects.weights.point import WeightsPoint
+from ...subjects.fedau.run import FedauRun
+from ...subjects.weights.point import Weights, WeightsPoint
 
 ONE = Fraction(1)
 
@@ -29,7 +28,7 @@ def known_to_be_away(claim: Claim) -> FedauPoint:
     """
     run = FedauRun(
         curvatures=((ONE,),), slopes=((Fraction(0),),), start=(ONE,), gradient_noise=Fraction(0),
-        probabilities=(Fraction(9, 10),), weights=EstimatedWeights(2), local_steps=1, local_lr=Fraction(1, 100),
+        probabilities=(Fraction(9, 10),), cutoff=2, local_steps=1, local_lr=Fraction(1, 100),
         global_lr=Fraction(125, 243), rounds=1, objective=(ONE,) if "3_3" in claim.id else (), history=((0,), (1,)),
     )  # fmt: skip
     return FedauPoint(run)

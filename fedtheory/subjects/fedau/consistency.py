@@ -19,10 +19,10 @@ from typing import Any
 
 import sympy
 
+from ...claims import readings
 from ...claims.statement import Claim
 from ...quantities import symbol
-from .quantities import chooses_cutoff
-from .sides import ON_THE_RUN
+from .run import chooses_cutoff
 
 PEAK = "peak_weight_error"
 
@@ -55,7 +55,7 @@ def averaged_errors(p: sympy.Expr, m: sympy.Expr) -> tuple[sympy.Expr, sympy.Exp
 def estimated_weights_findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(name, sentence, evidence) of hypotheses that cap the peak weight error so far down, in a claim that may be about
     Algorithm 2's weights, that these meet it only if some clients are always there."""
-    estimated = chooses_cutoff(claim) or any(ON_THE_RUN in a.options for a in claim.ambiguities)
+    estimated = chooses_cutoff(claim) or any(readings.ESTIMATED in a.options for a in claim.ambiguities)
     for hypothesis in claim.hypotheses if estimated else ():
         tolerance = hypothesis.relation.rhs
         capped = isinstance(hypothesis.relation, sympy.Le) and hypothesis.relation.lhs == symbol(PEAK)

@@ -7,14 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
+from ...claims import readings
+from ...claims.balls import Number
 from ...claims.statement import Claim
-from ...functionals import (
-    AVERAGE_SQUARED_WEIGHTED_GRADIENT,
-)
+from ...claims.undecided import Undecided
+from ...functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
+from ...moments.evaluators import BALL, EXACT, left, quantity
 from .. import run_algorithm
-from ..base import Examined, Point
+from ..base import Examined, Point, Reading, Sides, Slack, chosen_step
 from ..entries import (
     CHOSEN,
     Rationals,
@@ -31,21 +34,16 @@ from ..entries import (
     texts,
     vector,
 )
-from ..weights.point import NO_CUTOFF
-from .exact import (
-    EstimatedWeights,
+from ..weights.point import NO_CUTOFF, required_cutoff
+from .run import (
+    STEPS,
     FedauRun,
-    GivenWeights,
-    total,
-)
-from .quantities import (
+    bounds_gradient,
     chooses_cutoff,
     is_about_a_round,
     leaves_objective_open,
     may_estimate,
 )
-
-STEPS = ("local_lr", "global_lr")
 
 LARGEST_SETS = {"given": 10, "estimated": 5}
 """Clients of a round, or of a run with estimated weights, all of whose subsets are looked at."""
@@ -63,7 +61,7 @@ class FedauPoint(Point):
 
     The constants of the claim's assumptions are the run's own: L the largest |curvature|, sigma, delta, and, where the
     gradient is to be bounded, G, for clients that are quadratic where the run goes and no further
-    (``fedau.exact.squared_gradient_bound``).
+    (``moments.of_weighted_runs.squared_gradient_bound``).
     """
 
     run: FedauRun
@@ -105,24 +103,24 @@ class FedauPoint(Point):
                 raise ValueError(f"{name} = {CHOSEN if step is None else step}: allowed is {rule}")
 
     def _check_weights(self, statement: Claim) -> None:
-        run, weights = self.run, self.run.weights
-        if isinstance(weights, GivenWeights):
+        run = self.run
+        if run.weights:
             if chooses_cutoff(statement):
                 raise ValueError(f"weights: {statement.ref} is about estimated ones, allowed is their cutoff")
             constant = statement.functional == AVERAGE_SQUARED_WEIGHTED_GRADIENT or is_about_a_round(statement)
             longest = 1 if constant else LONGEST_CYCLE
-            if not 1 <= len(weights.rows) <= longest or {len(row) for row in weights.rows} != {run.clients}:
+            if len(run.weights) > longest or {len(row) for row in run.weights} != {run.clients}:
                 raise ValueError(f"weights: allowed are 1 to {longest} rows of {run.clients}")
-            if not all(w > 0 for row in weights.rows for w in row):
+            if not all(w > 0 for row in run.weights for w in row):
                 raise ValueError("weights: allowed are numbers > 0")
             return
         if not may_estimate(statement):
             raise ValueError(f"cutoff: {statement.ref} is about given weights, or its Q would be random")
-        if (weights.cutoff is None) != chooses_cutoff(statement):
+        if (run.cutoff is None) != chooses_cutoff(statement):
             rule = "left to the claim" if chooses_cutoff(statement) else f"an integer >= 1, or {NO_CUTOFF!r}"
-            raise ValueError(f"cutoff = {CHOSEN if weights.cutoff is None else weights.cutoff}: allowed is {rule}")
-        if weights.cutoff is not None and weights.cutoff < 1:
-            raise ValueError(f"cutoff = {weights.cutoff}: allowed is an integer >= 1, or {NO_CUTOFF!r}")
+            raise ValueError(f"cutoff = {CHOSEN if run.cutoff is None else run.cutoff}: allowed is {rule}")
+        if run.cutoff is not None and run.cutoff < 1:
+            raise ValueError(f"cutoff = {run.cutoff}: allowed is an integer >= 1, or {NO_CUTOFF!r}")
         if run.clients > LARGEST_SETS["estimated"] or run.rounds > LONGEST_ESTIMATED:
             raise ValueError(f"clients = {run.clients}, rounds = {run.rounds}: allowed with estimated weights are "
                              f"{LARGEST_SETS['estimated']} and {LONGEST_ESTIMATED}")  # fmt: skip
@@ -135,11 +133,9 @@ class FedauPoint(Point):
             raise ValueError(f"clients = {run.clients}: allowed in one round is at most {LARGEST_SETS['given']}")
         if bool(run.objective) != open_objective:
             raise ValueError(f"objective: allowed is {'one weight a client' if open_objective else 'none'}")
-        if open_objective and (
-            len(run.objective) != run.clients or min(run.objective) < 0 or total(run.objective) != 1
-        ):
+        if open_objective and (len(run.objective) != run.clients or min(run.objective) < 0 or sum(run.objective) != 1):
             raise ValueError(f"objective = {texts(run.objective)}: allowed are {run.clients} numbers >= 0 with sum 1")
-        if run.history and isinstance(run.weights, GivenWeights):
+        if run.history and run.weights:
             raise ValueError("history: allowed is none, given weights tell nothing of who takes part")
         if len(run.history) > 12 or any(len(row) != run.clients or {*row} - {0, 1} for row in run.history):
             raise ValueError(f"history: allowed are at most 12 rows of {run.clients} entries 0 or 1")
@@ -149,19 +145,14 @@ class FedauPoint(Point):
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
         """The run as the claim speaks of it."""
-        from .sides import ExaminedFedau
-
-        return ExaminedFedau(self.run, statement)
+        return _ExaminedFedau(self.run, statement)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""
         run = self.run
         steps = {name: getattr(run, name) for name in STEPS}
-        if isinstance(run.weights, GivenWeights):
-            weights: dict[str, Any] = {"weights": [texts(row) for row in run.weights.rows]}
-        else:
-            cutoff = run.weights.cutoff
-            weights = {"cutoff": CHOSEN if cutoff is None else NO_CUTOFF if cutoff == math.inf else cutoff}
+        cutoff = CHOSEN if run.cutoff is None else NO_CUTOFF if run.cutoff == math.inf else run.cutoff
+        weights = {"weights": [texts(row) for row in run.weights]} if run.weights else {"cutoff": cutoff}
         return {
             "federation": {
                 "kind": "quadratic",
@@ -200,26 +191,28 @@ def parse(data: Mapping[str, Any], statement: Claim) -> FedauPoint:
         start=vector(data, "start"),
         gradient_noise=rational_entry(federation, "gradient_noise"),
         probabilities=vector(participation, "probabilities"),
-        weights=_parsed_weights(algorithm),
         local_steps=entry(algorithm, "local_steps", int),
         rounds=entry(data, "rounds", int),
         objective=vector(data, "objective") if "objective" in data else (),
         history=_history(data),
+        **_parsed_weights(algorithm),
         **{name: chosen_or_rational(algorithm, name, statement) for name in STEPS},
     )  # fmt: skip
     return FedauPoint(run)
 
 
-def _parsed_weights(algorithm: Mapping[str, Any]) -> GivenWeights | EstimatedWeights:
+def _parsed_weights(algorithm: Mapping[str, Any]) -> dict[str, Any]:
     if ("weights" in algorithm) == ("cutoff" in algorithm):
         raise ValueError("weights and cutoff: give exactly one of them")
     if "weights" in algorithm:
         rows: tuple[Rationals, ...] = matrix(algorithm, "weights")
-        return GivenWeights(rows)
+        if not rows:
+            raise ValueError("weights: allowed is one row or more")
+        return {"weights": rows}
     named = {CHOSEN: None, NO_CUTOFF: math.inf}
     cutoff = algorithm["cutoff"]
     known = isinstance(cutoff, str) and cutoff in named
-    return EstimatedWeights(named[cutoff] if known else entry(algorithm, "cutoff", int))
+    return {"cutoff": named[cutoff] if known else entry(algorithm, "cutoff", int)}
 
 
 def _history(data: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
@@ -229,6 +222,59 @@ def _history(data: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
     ):
         raise ValueError(f"history = {shown(rows)}: allowed is a list of lists of 0 and 1")
     return tuple(map(tuple, rows))
+
+
+class _ExaminedFedau(Examined):
+    """A run, as a claim speaks of it: in Fractions, and in balls where a root is irrational or runs are long."""
+
+    def __init__(self, run: FedauRun, statement: Claim) -> None:
+        self.run, self.statement = run, statement
+        self.margins: dict[str, Slack] = {a.name: Fraction(0) for a in statement.assumptions}  # the run's own constants
+
+    def chosen(self) -> Mapping[str, Number]:
+        return self._settled[1]
+
+    @cached_property
+    def _settled(self) -> tuple[FedauRun, dict[str, Number]]:
+        """The run with the cutoff that the claim chooses; and all that it chooses, a ball where that is irrational.
+
+        Raises:
+            ValueError: a choice is no number > 0, or balls do not decide the cutoff.
+        """
+        run, statement, chosen = self.run, self.statement, {}
+        if chooses_cutoff(statement):
+            run = replace(run, cutoff=required_cutoff(statement, run.question(statement)))
+            chosen["cutoff"] = Fraction(run.cutoff)
+        question = run.question(statement)
+        for name in (name for name in statement.choices if name in STEPS):
+            used = {s.name for s in statement.choices[name].free_symbols} - chosen.keys()
+            chosen[name] = chosen_step(statement, name, chosen | {n: quantity(n, question).value for n in used})
+        return run, chosen
+
+    @cached_property
+    def _values(self) -> dict[str, Number]:
+        """All quantities; one of them may raise ``Undecided``."""
+        run, chosen = self._settled
+        question = run.question(self.statement, **self._steps)
+        needed = [name for name in self.statement.quantities if name not in chosen]
+        if bounds_gradient(self.statement):
+            needed.append("gradient_bound")
+        return {name: quantity(name, question).value for name in needed} | chosen
+
+    @property
+    def _steps(self) -> dict[str, Number]:
+        return {name: value for name, value in self.chosen().items() if name in STEPS}
+
+    def sides(self, reading: Reading) -> Sides:
+        run, statement = self._settled[0], self.statement
+        if reading.get(readings.WEIGHTS) == readings.ESTIMATED and run.weights:
+            raise Undecided("the weights are given")
+        if reading.get(readings.SCALE) == readings.OF_THE_RUN and min(run.rounds - 1, run.cutoff) > 1:
+            raise Undecided("Q depends on who takes part, and the steps on Q")
+        numbers = EXACT if is_about_a_round(statement) else BALL  # of many rounds Fractions are too long
+        values = self._values
+        question = run.question(statement, numbers, reading=reading, **self._steps)
+        return Sides(left(statement.functional, question), values)
 
 
 def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callable[..., Fraction]) -> FedauRun:
@@ -242,16 +288,12 @@ def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callabl
         name: None if name in statement.choices else short(getattr(run, name) * float(part), rounding=ROUND_FLOOR)
         for name, part in (("local_lr", one), ("global_lr", share))
     }
-    weights = run.weights
-    if isinstance(weights, GivenWeights):
-        weights = GivenWeights(tuple(map(row, weights.rows)))
-    elif "cutoff" in statement.choices:
-        weights = EstimatedWeights(None)
     objective = row(run.objective[:-1])
     if run.objective:
         objective = (*objective, max(Fraction(0), 1 - sum(objective)))
     return replace(
         run, curvatures=tuple(map(row, run.curvatures)), slopes=tuple(map(row, run.slopes)), start=row(run.start),
         gradient_noise=short(run.gradient_noise), probabilities=tuple(min(one, p) for p in row(run.probabilities)),
-        weights=weights, rounds=int(short(run.rounds, whole=True)), objective=objective, **steps,
+        weights=tuple(map(row, run.weights)), cutoff=None if chooses_cutoff(statement) else run.cutoff,
+        rounds=int(short(run.rounds, whole=True)), objective=objective, **steps,
     )  # fmt: skip

@@ -18,31 +18,27 @@ from typing import Any
 import numpy as np
 from sympy import Le
 
+from ...claims import readings
 from ...claims.evaluation import compiled
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
+from ...moments.evaluators import FLOAT, left, quantity
+from ...moments.weighted_rounds import weighted_rounds
 from ..base import Space
 from ..candidates import limit_of
 from ..found import LATE, Found, finds_at, worst
 from ..rounding import STEP_SHARES, short
 from ..runs import DIVERGING_STEP, HORIZONS, RESOLUTION
-from .exact import EstimatedWeights, FedauRun, GivenWeights, given_sums
 from .point import FedauPoint, rounded_run
-from .quantities import (
-    ALL_ROUNDS,
-    CONDITIONING,
+from .run import (
+    STEPS,
+    FedauRun,
     bounds_gradient,
     chooses_cutoff,
     is_about_a_round,
-    largest_weights,
     leaves_objective_open,
     may_estimate,
-    objective_of,
-    quantities,
-    stays_put,
 )
-from .sides import SCALE, WEIGHTS, round_value
-from .weights import estimated_sum, given_summary
 
 MOST_CLIENTS = 4
 
@@ -82,6 +78,7 @@ class FedauRuns(Space):
         self.estimates, self.chooses = may_estimate(statement), chooses_cutoff(statement)
         self.constant = self.of_a_round or "update_weight" in statement.quantities
         self.nearly = "peak_weight_error" in statement.quantities
+        self.needed = [name for name in statement.quantities if name not in statement.choices]
         self.options = {ambiguity.name: ambiguity.options for ambiguity in statement.ambiguities}
 
     # Candidates ------------------------------------------------------------------------------------------------------
@@ -105,7 +102,7 @@ class FedauRuns(Space):
         objective = (1.0,) + (0.0,) * (clients - 1) if p == 1 else (1 / clients,) * clients
         run = FedauRun(
             curvatures=((curvature,),) * clients, slopes=tuple((slope + o,) for o in offsets), start=(0.0,),
-            gradient_noise=noise, probabilities=(p,) * clients, weights=GivenWeights((row,)), local_steps=steps,
+            gradient_noise=noise, probabilities=(p,) * clients, weights=(row,), local_steps=steps,
             local_lr=None, global_lr=None, rounds=1, objective=objective if self._open else (),
         )  # fmt: skip
         if self.chooses or (self.estimates and p == 0.9):
@@ -113,7 +110,7 @@ class FedauRuns(Space):
             history = ((0,) + (1,) * (clients - 1), (1,) * clients) if self.of_a_round else ()
             rounds = 1 if self.of_a_round else LONGEST[1] // 2
             run = replace(run, probabilities=(p,) + (1.0,) * (clients - 1), rounds=rounds, history=history,
-                          weights=EstimatedWeights(None if self.chooses else 2))  # fmt: skip
+                          weights=(), cutoff=None if self.chooses else 2)  # fmt: skip
         return FedauCandidate("pair" if clients > 1 else "one", run, share, share)
 
     @property
@@ -138,7 +135,7 @@ class FedauRuns(Space):
             start=(0.0,) * dimension,
             gradient_noise=0.0 if rng.random() < 0.5 else unit * 10.0 ** rng.uniform(-3, 3),
             probabilities=probabilities,
-            weights=GivenWeights(self._rows(rng, probabilities, objective)),
+            weights=self._rows(rng, probabilities, objective),
             local_steps=int(rng.choice([1, 1, 2, 5, 10])),
             local_lr=None,
             global_lr=None,
@@ -177,7 +174,7 @@ class FedauRuns(Space):
         longest = LONGEST[min(absent, run.clients)]
         cutoff = None if self.chooses else rng.choice([1, 2, 3, 6, math.inf])
         cutoff = cutoff if cutoff in (None, math.inf) else int(cutoff)
-        run = replace(run, probabilities=probabilities, weights=EstimatedWeights(cutoff))
+        run = replace(run, probabilities=probabilities, weights=(), cutoff=cutoff)
         if not self.of_a_round:
             return replace(run, rounds=int(rng.integers(2, longest + 1)))
         history = [[int(rng.random() < p) for p in probabilities] for _ in range(rng.integers(0, 4))]
@@ -198,17 +195,18 @@ class FedauRuns(Space):
             "gradient_noise": run.gradient_noise * float(factors(())),
             "probabilities": tuple(_moved(p, rng, size) for p in run.probabilities),
         }
-        if isinstance(run.weights, GivenWeights):
-            rows = np.array(run.weights.rows) * factors((len(run.weights.rows), run.clients))
-            changes["weights"] = GivenWeights(tuple(tuple(map(float, row)) for row in rows))
+        if run.weights:
+            rows = np.array(run.weights) * factors((len(run.weights), run.clients))
+            changes["weights"] = tuple(tuple(map(float, row)) for row in rows)
         if run.objective:
             shares = np.array(run.objective) * factors(run.clients)
             changes["objective"] = tuple(map(float, shares / shares.sum()))
         run = replace(run, **changes)
         if rng.random() < 0.3:
             other, part = self.draw(rng), str(rng.choice(["local_steps", "gradient_noise", "weights", "objective"]))
-            if other.run.clients == run.clients and type(other.run.weights) is type(run.weights):
-                run = replace(run, **{part: getattr(other.run, part)})
+            if other.run.clients == run.clients and bool(other.run.weights) == bool(run.weights):
+                parts = ("weights", "cutoff") if part == "weights" else (part,)
+                run = replace(run, **{name: getattr(other.run, name) for name in parts})
         moves = factors(2)
         return replace(
             candidate, run=run, local_share=min(1.0, candidate.local_share * float(moves[0])),
@@ -220,15 +218,14 @@ class FedauRuns(Space):
     def readings(self, found: Found) -> tuple[str, ...]:
         """Under which options of the claim's ambiguity about weights the run is the one found."""
         run: FedauRun = found.point
-        given = isinstance(run.weights, GivenWeights)
-        if CONDITIONING in self.options:
-            informed = not given and run.history
-            return (ALL_ROUNDS,) if informed else self.options[CONDITIONING]
-        if WEIGHTS in self.options:
-            return self.options[WEIGHTS][:1]
-        if SCALE in self.options:
-            known = min(run.rounds - 1, run.weights.cutoff) <= 1
-            return self.options[SCALE] if known else self.options[SCALE][1:]
+        if readings.CONDITIONING in self.options:
+            informed = not run.weights and run.history
+            return (readings.OF_ALL_ROUNDS,) if informed else self.options[readings.CONDITIONING]
+        if readings.WEIGHTS in self.options:
+            return self.options[readings.WEIGHTS][:1]
+        if readings.SCALE in self.options:
+            known = min(run.rounds - 1, run.cutoff) <= 1
+            return self.options[readings.SCALE] if known else self.options[readings.SCALE][1:]
         return ("",)
 
     def assess(self, candidate: FedauCandidate) -> tuple[Found, Found | None] | None:
@@ -251,23 +248,22 @@ class FedauRuns(Space):
             cutoff = float(compiled(statement.choices["cutoff"])(_arrays(known)))
             if not 1 <= cutoff < math.inf:
                 return None
-            run = replace(run, weights=EstimatedWeights(int(cutoff)))
+            run = replace(run, cutoff=int(cutoff))
         # Of given weights all rows count, whatever the horizon.
-        cycle = len(run.weights.rows) if isinstance(run.weights, GivenWeights) else run.rounds
-        values = quantities(replace(run, local_lr=1.0, global_lr=1.0, rounds=cycle), statement, math.sqrt)
-        if {"local_lr", "global_lr"} <= {*statement.choices}:
-            chosen = {name: float(compiled(statement.choices[name])(_arrays(values)))
-                      for name in ("local_lr", "global_lr")}  # fmt: skip
+        question = run.question(statement, FLOAT, len(run.weights) or run.rounds)
+        values = {name: quantity(name, question).value for name in self.needed if name not in STEPS}
+        if {*STEPS} <= {*statement.choices}:
+            chosen = {name: float(compiled(statement.choices[name])(_arrays(values))) for name in STEPS}
             return replace(run, **chosen) if all(0 < step < math.inf for step in chosen.values()) else None
-        smoothness = max(abs(h) for row in run.curvatures for h in row)
-        without = {name: value for name, value in values.items() if name not in ("local_lr", "global_lr")}
-        cap = limit_of(statement, "local_lr", Le, without | {"smoothness": smoothness, "local_steps": run.local_steps})
+        smoothness = run.smoothness
+        own = {"smoothness": smoothness, "local_steps": run.local_steps}
+        cap = limit_of(statement, "local_lr", Le, values | own)
         local_lr = candidate.local_share * (DIVERGING_STEP / smoothness if cap is None else cap) * (1 - 1e-15)
-        cap = self._global_cap(without | {"local_lr": local_lr})
+        cap = self._global_cap(values | {"local_lr": local_lr})
         if cap is None:
             cap = DIVERGING_STEP / (smoothness * run.local_steps * local_lr)
         if bounds_gradient(statement):
-            cap = min(cap, _staying_cap(replace(run, local_lr=local_lr)))
+            cap = min(cap, _staying_cap(statement, replace(run, local_lr=local_lr)))
         global_lr = candidate.global_share * cap * (1 - 1e-12)
         return replace(run, local_lr=local_lr, global_lr=global_lr) if 0 < global_lr < math.inf else None
 
@@ -284,41 +280,21 @@ class FedauRuns(Space):
         return min(caps, default=None)
 
     def _looked_at(self, candidate: FedauCandidate, run: FedauRun) -> Iterator[Found]:
-        if not stays_put(run, self.statement):
-            return
-        given = isinstance(run.weights, GivenWeights)
-        horizons = HORIZONS if given and not self.of_a_round else np.array([run.rounds])
-        known = quantities(run, self.statement, math.sqrt)
-        values = {name: float(value) for name, value in known.items()} | {"rounds": horizons}
-        if given and not self.of_a_round:
-            summaries = [given_summary(run, int(rounds)) for rounds in horizons]
-            for name, part in (("weight_error", "error"), ("peak_weight_error", "peak_error"),
-                               ("weight_scale", "scale"), ("expected_weight_scale", "expected_scale")):  # fmt: skip
-                values[name] = np.array([float(getattr(summary, part)) for summary in summaries])
-        values = {name: value for name, value in values.items() if name in self.statement.quantities}
-        values = {name: value for name, value in values.items() if name not in self.statement.choices}
+        horizons = HORIZONS if run.weights and not self.of_a_round else np.array([run.rounds])
+        reading = {readings.CONDITIONING: readings.OF_ALL_ROUNDS if run.history else ""}
+        question = run.question(self.statement, FLOAT, horizons, reading)
+        values = {name: quantity(name, question).value for name in self.needed}
         bound = self.statement.evaluate(**values)
         admissible = np.ones(horizons.shape, dtype=bool)
         for slack in bound.slack.values():
             admissible &= np.broadcast_to(np.asarray(slack >= 0), horizons.shape)
         if not admissible.any():
             return
-        left = self._left(run, horizons)
-        left = np.where(np.isnan(left), np.inf, left)  # infinity less infinity: the run diverges
-        seen = np.where((left > 0) & (left < RESOLUTION * self._unit(run)), 0.0, left)
+        value = np.broadcast_to(left(self.statement.functional, question), horizons.shape)
+        seen = np.where((value > 0) & (value < RESOLUTION * self._unit(run)), 0.0, value)
         yield from finds_at(
-            candidate, lambda rounds: replace(run, rounds=rounds), bound, horizons, admissible, left, seen
+            candidate, lambda rounds: replace(run, rounds=rounds), bound, horizons, admissible, value, seen
         )
-
-    def _left(self, run: FedauRun, horizons: np.ndarray) -> np.ndarray:
-        statement = self.statement
-        if self.of_a_round:
-            reading = {CONDITIONING: ALL_ROUNDS if run.history else ""}
-            return np.array([float(round_value(run, statement, reading))])
-        objective = objective_of(run, statement)
-        if isinstance(run.weights, GivenWeights):
-            return np.array(given_sums(run, objective, [int(rounds) for rounds in horizons]), dtype=float) / horizons
-        return np.array([float(estimated_sum(run, objective))]) / horizons
 
     def rounded(self, found: Found, digits: int) -> Iterator[FedauPoint]:
         """The run with short numbers, its global step down from a share of its size."""
@@ -328,8 +304,7 @@ class FedauRuns(Space):
     def _unit(self, run: FedauRun) -> float:
         """What the left side is measured in: the largest gradient and the smoothness, to the powers of its units."""
         slope = max(abs(g) for row in run.slopes for g in row)
-        smoothness = max(abs(h) for row in run.curvatures for h in row)
-        units = self.statement.functional.units
+        smoothness, units = run.smoothness, self.statement.functional.units
         # F/x = slope and F/x^2 = smoothness: x = slope/smoothness, F = slope^2/smoothness.
         return (slope**2 / smoothness) ** units.objective * (slope / smoothness) ** units.parameter
 
@@ -338,9 +313,9 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.float64(value) for name, value in values.items()}
 
 
-def _staying_cap(run: FedauRun) -> float:
+def _staying_cap(statement: Claim, run: FedauRun) -> float:
     """The largest global_lr with which no run leaves its box."""
-    most, cap = sum(largest_weights(run)), math.inf
+    most, cap = sum(weighted_rounds(run.question(statement, FLOAT)).largest_weights(run.rounds)), math.inf
     for h in run.curvatures[0]:
         once = sum((1 - run.local_lr * h) ** i for i in range(run.local_steps))
         cap = min(cap, run.clients / (run.local_lr * h * once * most))

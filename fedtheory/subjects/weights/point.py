@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
-from ...claims.balls import Number
+from sympy import ceiling
+
+from ...algorithms import fedau
+from ...claims.balls import Number, evaluate_in_balls, working_precision
 from ...claims.statement import Claim
+from ...federations import Quadratic
+from ...functionals import INTERVAL_MEAN, INTERVAL_VARIANCE, NEGATED_INTERVAL_MEAN, NEGATED_INTERVAL_VARIANCE
+from ...moments.evaluators import EXACT, Question, left, quantity
+from ...participation import Bernoulli
+from ...setting import Setting
 from ..base import Examined, Point, Reading, Sides
 from ..entries import CHOSEN, check_scope, entry, shown, vector
-from .exact import CONDITION, INTERVAL_FUNCTIONALS, Weights, chosen_cutoff, exact_left, exact_spread
+
+INTERVAL_FUNCTIONALS = (INTERVAL_MEAN, NEGATED_INTERVAL_MEAN, INTERVAL_VARIANCE, NEGATED_INTERVAL_VARIANCE)
 
 NO_CUTOFF = "none"
 """What a file has for an infinite cutoff."""
@@ -24,6 +33,61 @@ LARGEST_HISTORY = 200
 
 LARGEST_WORK = 200_000
 """What weights may have of clients * (rounds + cutoff) * bits, where the longest probability has ``bits``."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Clients that take part independently, and rounds 0 to rounds-1 of Algorithm 2.
+
+    Attributes:
+        probabilities: (N,), p_n, Fractions or floats.
+        cutoff: K, an integer >= 1 or ``math.inf``.
+        rounds: T. What a claim says of one round is about the last one, t = T-1.
+    """
+
+    probabilities: tuple[Any, ...]
+    cutoff: int | float
+    rounds: int
+
+    def question(self, numbers: str = EXACT, reading: Reading | None = None) -> Question:
+        """What claims ask of them; clients' objectives play no part in it."""
+        algorithm = fedau(local_lr=1, cutoff=self.cutoff)
+        setting = Setting(_clients(len(self.probabilities)), algorithm, Bernoulli(self.probabilities))
+        return Question(setting, self.rounds, reading or {}, numbers)
+
+
+@lru_cache(maxsize=8)
+def _clients(number: int) -> Quadratic:
+    return Quadratic.common_hessian([0] * number)
+
+
+def chosen_cutoff(statement: Claim, question: Question) -> int | None:
+    """The cutoff that the claim chooses, a ceiling, for the exact numbers of a setting; ``None`` where it is no number
+    >= 1, or balls do not decide it.
+
+    Raises:
+        ValueError: the claim chooses something else.
+    """
+    choice = statement.choices.get("cutoff")
+    if not isinstance(choice, ceiling):
+        raise ValueError(f"{statement.ref} chooses {', '.join(statement.choices)}: allowed is the ceiling of a cutoff")
+    with working_precision():
+        known = {s.name: quantity(s.name, question).value for s in choice.free_symbols}
+        quotient = evaluate_in_balls(choice.args[0], known)
+        rounded = quotient.ceil()
+        return int(rounded.fmpz()) if quotient.is_finite() and rounded.is_exact() and rounded >= 1 else None
+
+
+def required_cutoff(statement: Claim, question: Question) -> int:
+    """The same where there has to be one.
+
+    Raises:
+        ValueError: there is none.
+    """
+    cutoff = chosen_cutoff(statement, question)
+    if cutoff is None:
+        raise ValueError(f"cutoff: {statement.ref} chooses no integer >= 1 here, or balls do not decide it")
+    return cutoff
 
 
 @dataclass(frozen=True)
@@ -64,9 +128,7 @@ class WeightsPoint(Point):
         """
         if self.cutoff_given:
             return self.weights
-        cutoff = chosen_cutoff(statement, self.weights)
-        if cutoff is None:
-            raise ValueError(f"cutoff: {statement.ref} chooses no integer >= 1 here, or balls do not decide it")
+        cutoff = required_cutoff(statement, self.weights.question())
         self._check_cutoff(cutoff)
         return replace(self.weights, cutoff=cutoff)
 
@@ -112,13 +174,15 @@ def parse(data: Mapping[str, Any], statement: Claim) -> WeightsPoint:
 class _ExaminedWeights(Examined):
     def __init__(self, point: WeightsPoint, statement: Claim) -> None:
         self.statement, self.weights = statement, point.settled(statement)
-        self.values: dict[str, Number] = {name: Fraction(v) for name, v in self.weights.quantities().items()}
 
     def chosen(self) -> dict[str, Number]:
-        return self.values
+        return {name: quantity(name, self._question).value for name in self.statement.choices}
+
+    @cached_property
+    def _question(self) -> Question:
+        return self.weights.question()
 
     def sides(self, reading: Reading) -> Sides:
-        condition, spread = reading.get(CONDITION, ""), {}
-        if "weight_spread" in self.statement.quantities:
-            spread = {"weight_spread": exact_spread(self.weights, condition)}
-        return Sides(exact_left(self.weights, self.statement.functional, condition), self.values | spread)
+        question = replace(self._question, reading=reading)
+        values = {name: quantity(name, question).value for name in self.statement.quantities}
+        return Sides(left(self.statement.functional, question), values)

@@ -10,22 +10,15 @@ from itertools import product
 
 import numpy as np
 
+from ...claims import readings
 from ...claims.statement import Claim
-from ...functionals import (
-    AVERAGE_WEIGHT_ERROR,
-    INTERVAL_MEAN,
-    INTERVAL_VARIANCE,
-    LONG_RUN_BIAS,
-    NEGATED_INTERVAL_MEAN,
-    ROUND_WEIGHT_ERROR,
-    Functional,
-)
-from ...weights import weight_moments
+from ...functionals import AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR, Functional
+from ...moments.evaluators import FLOAT, Unserved, left, quantity
+from ...moments.laws_of_weights import absent, certain
 from ..base import Space
 from ..found import Found, ratio
 from ..rounding import short
-from .exact import CONDITION, GIVEN_AN_INTERVAL, INTERVAL_FUNCTIONALS, Weights, chosen_cutoff
-from .point import WeightsPoint
+from .point import INTERVAL_FUNCTIONALS, Weights, WeightsPoint, chosen_cutoff
 
 RESOLUTION = 1e-11
 """What a weight error in floating point may be off, up to 10,000 rounds; in proportion to the rounds beyond. It was
@@ -57,11 +50,11 @@ class EstimatedWeights(Space):
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
-        self.needed = set(statement.quantities) - set(statement.choices)
-        self.single = bool({"participation_probability", "weight_spread"} & self.needed)
+        self.needed = [name for name in statement.quantities if name not in statement.choices]
+        self.single = bool({"participation_probability", "weight_spread"} & {*self.needed})
         about_errors = statement.functional in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR)
         self.may_lack_cutoff = about_errors and "cutoff" not in statement.quantities
-        options = [a.options for a in statement.ambiguities if a.name == CONDITION]
+        options = [a.options for a in statement.ambiguities if a.name == readings.CONDITION]
         self.conditions = options[0] if options else ("",)
 
     def structured(self) -> Iterator[WeightsCandidate]:
@@ -105,24 +98,24 @@ class EstimatedWeights(Space):
         if self.statement.functional in INTERVAL_FUNCTIONALS:
             weights = replace(weights, rounds=1)
         if self.statement.choices:
-            cutoff = chosen_cutoff(self.statement, weights)
+            cutoff = chosen_cutoff(self.statement, weights.question())
             if cutoff is None:
                 return None
             weights = replace(weights, cutoff=cutoff, rounds=_affordable(cutoff, weights.rounds))
-            if chosen_cutoff(self.statement, weights) != cutoff:
+            if chosen_cutoff(self.statement, weights.question()) != cutoff:
                 return None
-        floats = FloatWeights(weights, candidate.condition == GIVEN_AN_INTERVAL)
-        values = floats.quantities(self.needed)
-        if not self.needed <= values.keys():
+        question = weights.question(FLOAT, {readings.CONDITION: candidate.condition})
+        try:
+            values = {name: quantity(name, question).value for name in self.needed}
+        except Unserved:
             return None
-        values = {name: values[name] for name in self.statement.quantities if name in self.needed}
         bound = self.statement.evaluate(**values)
         right = float(bound.value)
         if bound.hypotheses_hold is not True or not np.isfinite(right):
             return None
-        left = floats.left(self.statement.functional)
-        found = float(ratio(left, bound.terms.values()))
-        return Found(candidate, weights, values, weights.rounds, left, right, found), None
+        least = least_left(weights, self.statement.functional, candidate.condition)
+        found = float(ratio(least, bound.terms.values()))
+        return Found(candidate, weights, values, weights.rounds, least, right, found), None
 
     def rounded(self, found: Found, digits: int) -> Iterator[WeightsPoint]:
         """The weights with shorter numbers."""
@@ -136,82 +129,18 @@ class EstimatedWeights(Space):
         yield WeightsPoint(Weights(probabilities, cutoff, rounds))
 
 
-@dataclass(frozen=True)
-class FloatWeights:
-    """Weights in floating point; ``given_an_interval``: the last round's errors are conditional."""
-
-    weights: Weights
-    given_an_interval: bool
-
-    def quantities(self, needed: set[str]) -> dict[str, float]:
-        """Those that the weights have; ``weight_spread`` where it is needed."""
-        values = {name: float(value) for name, value in self.weights.quantities().items()}
-        if "weight_spread" in needed and self.weights.cutoff < math.inf and self.weights.rounds > 1:
-            (p,) = self.weights.probabilities
-            values["weight_spread"] = self._last_round(p, 1.0, _mean_interval(p, self.weights.cutoff))
-        return values
-
-    def left(self, functional: Functional) -> float:
-        """The value of a functional, less what it may be off."""
-        values = [self._of_client(p, functional) for p in self.weights.probabilities]
-        return sum(values) / len(values)
-
-    def _of_client(self, p: float, functional: Functional) -> float:
-        cutoff, rounds = self.weights.cutoff, self.weights.rounds
-        if functional == LONG_RUN_BIAS:
-            return _absent(p, 2 * cutoff)
-        if functional not in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR):
-            mean, variance = _interval(p, cutoff)
-            moment = mean if functional in (INTERVAL_MEAN, NEGATED_INTERVAL_MEAN) else variance
-            return moment if functional in (INTERVAL_MEAN, INTERVAL_VARIANCE) else -moment
-        off = RESOLUTION * max(1.0, rounds / 10**4)
-        if functional == ROUND_WEIGHT_ERROR:
-            ended = 1 - self._initial(p) if self.given_an_interval else 1.0
-            return max(0.0, self._last_round(p, p, 1.0) - off / ended)
-        if _certain(p, cutoff):
-            return (p - 1) ** 2
-        return max(0.0, weight_moments(p, cutoff, rounds).average_error() - off)
-
-    def _initial(self, p: float) -> float:
-        """P(no interval has ended before the last round)."""
-        history = self.weights.rounds - 1
-        return _absent(p, history) if history < self.weights.cutoff else 0.0
-
-    def _last_round(self, p: float, scale: float, centre: float) -> float:
-        """E[(scale * omega - centre)^2] in the last round."""
-        mean, variance = 1.0, 0.0
-        if not _certain(p, self.weights.cutoff):
-            moments = weight_moments(p, self.weights.cutoff, self.weights.rounds)
-            mean, variance = float(moments.mean[-1]), float(moments.variance[-1])
-        overall = scale**2 * variance + (scale * mean - centre) ** 2
-        initial = self._initial(p)
-        if not self.given_an_interval or initial == 0.0:
-            return overall
-        return math.inf if initial == 1.0 else (overall - initial * (scale - centre) ** 2) / (1 - initial)
-
-
-def _certain(p: float, cutoff: float) -> bool:
-    """Whether every weight is 1."""
-    return p == 1.0 or cutoff == 1
-
-
-def _absent(p: float, rounds: float) -> float:
-    """(1-p)^rounds."""
-    return math.exp(rounds * math.log1p(-p)) if p < 1 else float(rounds == 0)
-
-
-def _mean_interval(p: float, cutoff: int) -> float:
-    return 1.0 if _certain(p, cutoff) else -math.expm1(cutoff * math.log1p(-p)) / p
-
-
-def _interval(p: float, cutoff: int) -> tuple[float, float]:
-    """Mean and variance of an interval by definition: sums over its values."""
-    if _certain(p, cutoff):
-        return 1.0, 0.0
-    k = np.arange(1.0, cutoff + 1)
-    chances = np.exp((k - 1) * math.log1p(-p)) * np.where(k < cutoff, p, 1.0)
-    mean = float(chances @ k)
-    return mean, float(chances @ (k - mean) ** 2)
+def least_left(weights: Weights, functional: Functional, condition: str = "") -> float:
+    """The value of a functional in floating point, of an error less what it may be off."""
+    value = left(functional, weights.question(FLOAT, {readings.CONDITION: condition}))
+    if functional not in (AVERAGE_WEIGHT_ERROR, ROUND_WEIGHT_ERROR):
+        return value
+    of_a_round, given = functional == ROUND_WEIGHT_ERROR, condition == readings.GIVEN_AN_INTERVAL
+    history, off = weights.rounds - 1, 0.0
+    for p in weights.probabilities:
+        initial = absent(p, history) if of_a_round and given and history < weights.cutoff else 0.0
+        off += 1 / (1 - initial) if of_a_round or not certain(p, weights.cutoff) else 0.0
+    off *= RESOLUTION * max(1.0, weights.rounds / 10**4)
+    return max(0.0, value - off / len(weights.probabilities))
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------
