@@ -260,9 +260,9 @@ def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixe
         if name == Q or given.count(name) > 1:
             raise ValueError(f"{name}: allowed is each quantity once, and not {Q}")
     axes = []
-    for name, values in (x, y):
-        check_values({name: values})
-        axes.append([exact_number(name, v) for v in np.ravel(np.asarray(values, dtype=object))])
+    for name, array in (x, y):
+        check_values({name: array})
+        axes.append([exact_number(name, v) for v in np.ravel(np.asarray(array, dtype=object))])
     constants = {name: exact_number(name, v) for name, v in fixed.items()}
     needed = {s.name for h in claim.hypotheses for s in h.slack.free_symbols} - {Q}
     missing = [name for name in QUANTITIES if name in needed and name not in given]
@@ -278,8 +278,8 @@ def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixe
         if allowed is not None and not allowed.empty:
             least[row, column] = allowed.smallest
             room[row, column] = _length(allowed)
-    numbers = [np.array([float(v) for v in axis]) for axis in axes]
-    return Map(claim.ref, (x[0], numbers[0]), (y[0], numbers[1]), dict(fixed), least, room, kinds)
+    floats = [np.array([float(v) for v in axis]) for axis in axes]
+    return Map(claim.ref, (x[0], floats[0]), (y[0], floats[1]), dict(fixed), least, room, kinds)
 
 
 Solver = Callable[[Hypothesis, Mapping[str, Fraction]], Allowed]
@@ -291,7 +291,7 @@ def _solver(claim: Claim) -> Solver:
     known: dict[tuple, Allowed] = {}
 
     def solve(hypothesis: Hypothesis, values: Mapping[str, Fraction]) -> Allowed:
-        own = {name: values[name] for name in used[hypothesis]}
+        own: dict[str, Any] = {name: values[name] for name in used[hypothesis]}
         key = hypothesis.name, *own.values()
         if key not in known:
             known[key] = claim.required(hypothesis, Q, **own)

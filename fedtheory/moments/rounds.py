@@ -95,7 +95,7 @@ def _maps(
     hessians: np.ndarray,
     minimisers: np.ndarray,
     noise: Fraction,
-    lr: object,
+    lr: Fraction,
     steps: int,
     exact: bool,
     proximal: Fraction = Fraction(0),

@@ -51,9 +51,9 @@ class Derivation:
         for name in self.readings:
             check_options(name, self.options(name))
 
-    def options(self, name: str) -> tuple[str, ...] | None:
-        """The options of an ambiguity under which it holds; ``None`` if it says nothing of it."""
-        allowed = self.readings.get(name)
+    def options(self, name: str) -> tuple[str, ...]:
+        """The options of an ambiguity under which it holds; none if it says nothing of it."""
+        allowed = self.readings.get(name, ())
         return (allowed,) if isinstance(allowed, str) else allowed
 
     def fits(self, claim: Claim, algorithm: str | None) -> bool:

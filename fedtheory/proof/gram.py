@@ -147,12 +147,12 @@ class GramCertificate:
         expression, where, given, zero, squares, signs = fields(
             parse_text(text), "expression", "where", "given", "zero", "squares", "signs"
         )
-        pairs = (
+        known, vanishing, sums = (
             tuple((Ratio.from_data(a), Ratio.from_data(b)) for a, b in map(pair_of, list_of(part)))
             for part in (given, zero, squares)
         )
         certificates = tuple(Certificate.from_json(json.dumps(c)) for c in list_of(signs))
-        return cls(Ratio.from_data(expression), Region.from_data(where), *pairs, certificates)
+        return cls(Ratio.from_data(expression), Region.from_data(where), known, vanishing, sums, certificates)
 
 
 @dataclass(frozen=True)
@@ -245,15 +245,13 @@ class Gram:
         if not {s.name for s in rest.free_symbols} <= {name for name, _ in self.where.substitutions}:
             return None
         given = self.given if rest == 0 else (*self.given, (sympy.Integer(1), rest))
-        signs = tuple(certify(m, self.where) for m in [m for _, m in given] + [c for c, _ in squares])
-        if None in signs:
+        signs = [certify(m, self.where) for m in [m for _, m in given] + [c for c, _ in squares]]
+        certified = tuple(sign for sign in signs if sign is not None)
+        if len(certified) < len(signs):
             return None
-        made = GramCertificate(
-            Ratio.of(self.expression),
-            self.where,
-            *(tuple((Ratio.of(a), Ratio.of(b)) for a, b in part) for part in (given, self.zero, squares)),
-            signs,
-        )
+        pairs = (tuple((Ratio.of(a), Ratio.of(b)) for a, b in part) for part in (given, self.zero, squares))
+        known, vanishing, sums = pairs
+        made = GramCertificate(Ratio.of(self.expression), self.where, known, vanishing, sums, certified)
         return made if made.proves(self) else None
 
     def refute(self, samples: int = 3000, seed: int = 0) -> GramCounterexample | None:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import sympy
-from flint import Ordering, fmpq, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
 
 from .identity import check_rational
 
@@ -186,7 +187,7 @@ def _quotient(expression: sympy.Expr, symbols: Mapping[str, fmpz_mpoly], context
     return top, bottom
 
 
-def _polynomial(found: fmpz_mpoly, names: tuple[str, ...]) -> Polynomial:
+def _polynomial(found: fmpz_mpoly | fmpq_mpoly, names: tuple[str, ...]) -> Polynomial:
     monomials = [(tuple(map(int, powers)), str(c)) for powers, c in found.to_dict().items()]
     used = [i for i in range(len(names)) if any(powers[i] for powers, _ in monomials)]
     terms = ((tuple(powers[i] for i in used), c) for powers, c in sorted(monomials, reverse=True))
@@ -212,7 +213,7 @@ def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
     return _polynomial(total, polynomial.names)
 
 
-def parse_text(text: str) -> object:
+def parse_text(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
@@ -225,13 +226,13 @@ def fields(data: object, *names: str) -> list:
     return [data[name] for name in names]
 
 
-def list_of(data: object) -> list:
+def list_of(data: Any) -> list:
     if not isinstance(data, list):
         raise ValueError(f"{data!r}: allowed is a list")
     return data
 
 
-def pair_of(data: object) -> list:
+def pair_of(data: Any) -> list:
     if len(list_of(data)) != 2:
         raise ValueError(f"{data!r}: allowed is a pair")
-    return data
+    return list_of(data)

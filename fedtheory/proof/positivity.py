@@ -248,7 +248,7 @@ def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:
     return (1 + sympy.Add(*map(sympy.Symbol, parameters))) ** exponent
 
 
-_SHORT = {
+_SHORT: dict[str, tuple[int | Fraction, ...]] = {
     "nonnegative": (0, 0, 1, Fraction(1, 3), 9),
     "positive": (1, 2, Fraction(1, 2), Fraction(1, 10), 10),
     "integer": (0, 0, 1, 9, 99),
@@ -258,8 +258,9 @@ _SHORT = {
 def draws(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
     """Corners first, then random points, first of short numbers, then of any."""
     names = [name for name, _ in where.kinds]
-    for sizes in ((1,), (2, Fraction(1, 2))):
-        corner = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
+    several: tuple[tuple[int | Fraction, ...], ...] = ((1,), (2, Fraction(1, 2)))
+    for sizes in several:
+        corner: dict[str, tuple[int | Fraction, ...]] = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
         for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):
             yield dict(zip(names, map(Fraction, values), strict=True))
     rng = random.Random(seed)
