@@ -118,8 +118,8 @@ def _only_one(slack: sympy.Expr) -> bool:
 
 def least_probabilities(hypothesis: Hypothesis) -> dict[str, Any]:
     """Numbers to a limit: the least q allowed at the step sizes 1/100, ..., 1/10^6, all other quantities being 1."""
-    others = {s.name: 1 for s in hypothesis.slack.free_symbols} | {STEP: 1}
-    del others[STEP], others[Q]
+    used = {s.name for s in hypothesis.slack.free_symbols} - {STEP, Q}
+    others = {name: 1 for name in QUANTITIES if name in used}
     rows = []
     for k in range(2, 7):
         # Not claim.required: a corollary's own step is replaced by these.

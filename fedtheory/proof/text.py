@@ -23,9 +23,14 @@ class Wording(Protocol):
         shorthands: a sentence for each other letter of its steps.
     """
 
-    letters: Mapping[str, str]
-    prose: Mapping[str, str]
-    shorthands: Mapping[str, str]
+    @property
+    def letters(self) -> Mapping[str, str]: ...
+
+    @property
+    def prose(self) -> Mapping[str, str]: ...
+
+    @property
+    def shorthands(self) -> Mapping[str, str]: ...
 
 
 _CAP_DIGITS = 10**4
