@@ -11,8 +11,7 @@ import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
-from fedtheory.evidence import search as searching
-from fedtheory.evidence.refute import refuting_point
+from fedtheory.evidence.refute import refute, refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import symbols
@@ -178,8 +177,7 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
     from fedtheory.claims.balls import working_precision
-    from fedtheory.subjects.enclosure import progress_interval
-    from fedtheory.subjects.run import from_setting
+    from fedtheory.subjects.enclosure import Way, progress_interval
 
     space, rng, seen = ServerRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:
@@ -187,9 +185,8 @@ def test_the_interval_of_progress_is_that_of_the_instances() -> None:
         ends = None if setting is None else progress_at(setting, np.array([1, 30]))
         if ends is None:
             continue
-        instance = from_setting(thm5.SHARP, setting, 30)
         with working_precision():
-            exact = progress_interval(instance)
+            exact = progress_interval(Way(setting, 30))
             low, high = float(exact.lower()), float(exact.upper())
         unit = 1e-6 * max(abs(low), abs(high))
         assert ends["least_client_progress"][1] == pytest.approx(low, rel=1e-6, abs=unit)
@@ -226,9 +223,9 @@ def test_a_hypothesis_that_no_probability_meets() -> None:
 
 def test_refute_gives_a_judgement(monkeypatch) -> None:
     report = report_of("safari.thm5@main")
-    monkeypatch.setattr(searching, "find_claim", CLAIMS.get)
-    monkeypatch.setattr(searching, "search", lambda *_, **__: report)
-    assert searching.refute("safari.thm5@main").refutes
+    monkeypatch.setattr("fedtheory.evidence.refute.find_claim", CLAIMS.get)
+    monkeypatch.setattr("fedtheory.evidence.refute.search", lambda *_, **__: report)
+    assert refute("safari.thm5@main").refutes
 
 
 # On real data.
