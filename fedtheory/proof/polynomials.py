@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import sympy
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
@@ -218,6 +218,26 @@ def parse_text(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
+
+
+class Written:
+    """What is kept as plain data, with ``data`` and ``from_data``, and as JSON. Nothing that is read is evaluated."""
+
+    def data(self) -> dict:
+        raise NotImplementedError
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """``ValueError`` for anything else than ``data`` gives."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        return json.dumps(self.data())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
+        return cls.from_data(parse_text(text))
 
 
 def fields(data: object, *names: str) -> list:

@@ -314,4 +314,4 @@ def evidence_from(data: Mapping) -> Evidence:
         return data["data"]
     if data["type"] not in kinds:
         raise ValueError(f"type = {data['type']!r}: allowed is one of text, {', '.join(kinds)}")
-    return kinds[data["type"]].from_json(json.dumps(data["data"]))
+    return kinds[data["type"]].from_data(data["data"])
