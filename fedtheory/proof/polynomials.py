@@ -84,8 +84,7 @@ class Polynomial:
         return sympy.Add(
             *(
                 sympy.Mul(
-                    sympy.Rational(c.numerator, c.denominator),
-                    *(s**p for s, p in zip(symbols, powers, strict=True)),
+                    sympy.Rational(c.numerator, c.denominator), *(s**p for s, p in zip(symbols, powers, strict=True))
                 )
                 for (powers, _), c in zip(self.terms, self.coefficients, strict=True)
             )

@@ -140,9 +140,7 @@ def _same_choices(
 Replacements = tuple[tuple[str, sympy.Expr], ...]
 
 
-def _chosen(
-    choices: Mapping[str, sympy.Expr],
-) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
+def _chosen(choices: Mapping[str, sympy.Expr]) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
     """What stands for the chosen quantities; for the rounds or groups, if a step size is chosen through their root; and
     what has to be >= 0 for that."""
     names = {sympy.Symbol(name) for name in choices}

@@ -26,12 +26,7 @@ from ..moments.linear_rounds import second_moment_map
 from ..moments.rounds import local_maps, observable_weights, quadratic
 from ..moments.timeline import advance, timeline
 from ..participation import Fixed, IndexBeta
-from ..quantities import (
-    CLIENT_ROUND_QUANTITIES,
-    ROUND_QUANTITIES,
-    RUN_QUANTITIES,
-    SERVER_RUN_QUANTITIES,
-)
+from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from .candidates import MOST_CLIENTS, Candidate, Demands, draw, limit_of, perturb
 from .enclosure import GRADIENTS, PROGRESS, PSEUDOGRADIENTS, algorithm_of, members_of
