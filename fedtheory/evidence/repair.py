@@ -21,7 +21,6 @@ import sympy
 
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim, Hypothesis, Term
-from ..moments.trajectory import fast_of
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, Units, symbol
 from ..setting import Setting
@@ -33,6 +32,7 @@ from .adversaries import (
     Q,
     Rows,
     described,
+    fast_of,
     is_cap,
     known_settings,
     least_pseudogradients,
