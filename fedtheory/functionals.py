@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .quantities import DIMENSIONLESS, LENGTH, OBJECTIVE, SQUARED_LENGTH, SQUARED_SLOPE, Units
@@ -52,6 +53,10 @@ class Functional:
     objective: str = ""
     compute: Callable[[Question], Any] | None = field(default=None, compare=False, repr=False)
 
+
+_fedau_round = partial(Functional, scope="round", algorithm="fedau")
+_weights = partial(Functional, scope="weights", algorithm="fedau")
+_selection = partial(Functional, scope="selection", algorithm="flics")
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")
 """The iterates that an average over R rounds may run over."""
@@ -119,17 +124,17 @@ AVERAGE_SQUARED_WEIGHTED_GRADIENT = Functional(
     SQUARED_SLOPE, r"\frac{1}{T}\sum_{t=0}^{T-1}\mathbb{E}\|\nabla h(\mathbf{x}_t)\|^2",
     observable="squared_weighted_gradient", average=True, objective="implied", algorithm="fedau",
 )  # fmt: skip
-WEIGHTED_DIVERGENCE = Functional(
+WEIGHTED_DIVERGENCE = _fedau_round(
     "weighted_divergence", "max over clients of |grad F_n(x_0) - grad f~(x_0)|^2", SQUARED_SLOPE,
-    r"\|\nabla F_n(\mathbf{x})-\nabla\tilde{f}(\mathbf{x})\|^2", scope="round", algorithm="fedau",
+    r"\|\nabla F_n(\mathbf{x})-\nabla\tilde{f}(\mathbf{x})\|^2",
 )  # fmt: skip
-LOCAL_DRIFT = Functional(
+LOCAL_DRIFT = _fedau_round(
     "local_drift", "max over clients n and steps i of E|y_i - x_0|^2", SQUARED_LENGTH,
-    r"\mathbb{E}_t\|\mathbf{y}_{t,i}^n-\mathbf{x}_t\|^2", scope="round", algorithm="fedau",
+    r"\mathbb{E}_t\|\mathbf{y}_{t,i}^n-\mathbf{x}_t\|^2",
 )  # fmt: skip
-WEIGHTED_INCREASE = Functional(
+WEIGHTED_INCREASE = _fedau_round(
     "weighted_increase", "E f~(x_1) - f~(x_0)", OBJECTIVE,
-    r"\mathbb{E}_t[\tilde{f}(\mathbf{x}_{t+1})]-\tilde{f}(\mathbf{x}_t)", scope="round", algorithm="fedau",
+    r"\mathbb{E}_t[\tilde{f}(\mathbf{x}_{t+1})]-\tilde{f}(\mathbf{x}_t)",
 )  # fmt: skip
 
 # Of the weights omega_t of FedAU's Algorithm 2, rounds t = 0..T-1, for clients n that take part independently, each
@@ -139,93 +144,69 @@ AVERAGE_WEIGHT_ERROR = Functional(
     r"\frac{1}{NT}\sum_{t=0}^{T-1}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights", average=True,
     algorithm="fedau",
 )  # fmt: skip
-ROUND_WEIGHT_ERROR = Functional(
+ROUND_WEIGHT_ERROR = _weights(
     "round_weight_error", "mean over clients of E[(p_n omega_t - 1)^2] in the last round", DIMENSIONLESS,
-    r"\frac{1}{N}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]", scope="weights", algorithm="fedau",
+    r"\frac{1}{N}\sum_{n=1}^N\mathbb{E}[(p_n\omega_t^n-1)^2]",
 )  # fmt: skip
-INTERVAL_MEAN = Functional(
-    "interval_mean", "mean over clients of E[S]", DIMENSIONLESS, r"\mathbb{E}[S_n]", scope="weights", algorithm="fedau"
+INTERVAL_MEAN = _weights("interval_mean", "mean over clients of E[S]", DIMENSIONLESS, r"\mathbb{E}[S_n]")
+NEGATED_INTERVAL_MEAN = _weights(
+    "negated_interval_mean", "-(mean over clients of E[S])", DIMENSIONLESS, r"-\mathbb{E}[S_n]"
 )
-NEGATED_INTERVAL_MEAN = Functional(
-    "negated_interval_mean",
-    "-(mean over clients of E[S])",
-    DIMENSIONLESS,
-    r"-\mathbb{E}[S_n]",
-    scope="weights",
-    algorithm="fedau",
+INTERVAL_VARIANCE = _weights("interval_variance", "mean over clients of Var[S]", DIMENSIONLESS, r"\mathrm{Var}[S_n]")
+NEGATED_INTERVAL_VARIANCE = _weights(
+    "negated_interval_variance", "-(mean over clients of Var[S])", DIMENSIONLESS, r"-\mathrm{Var}[S_n]"
 )
-INTERVAL_VARIANCE = Functional(
-    "interval_variance",
-    "mean over clients of Var[S]",
-    DIMENSIONLESS,
-    r"\mathrm{Var}[S_n]",
-    scope="weights",
-    algorithm="fedau",
+LONG_RUN_BIAS = _weights(
+    "long_run_bias", "mean over clients of (p_n E[S] - 1)^2", DIMENSIONLESS, r"\frac{1}{N}\sum_{n=1}^N(1-p_n)^{2K}"
 )
-NEGATED_INTERVAL_VARIANCE = Functional(
-    "negated_interval_variance", "-(mean over clients of Var[S])", DIMENSIONLESS, r"-\mathrm{Var}[S_n]",
-    scope="weights", algorithm="fedau",
-)  # fmt: skip
-LONG_RUN_BIAS = Functional(
-    "long_run_bias", "mean over clients of (p_n E[S] - 1)^2", DIMENSIONLESS,
-    r"\frac{1}{N}\sum_{n=1}^N(1-p_n)^{2K}", scope="weights", algorithm="fedau",
-)  # fmt: skip
 
 
 # Of FLICS-OPT: a server asks clients by groups and divides what group j sends by an estimate s^_j of its long-term
 # participation. Delta is the aggregated update of a round, vbar = sum_j p_j v_j the mean one, S_j how many answer.
-AGGREGATE_ERROR = Functional(
+AGGREGATE_ERROR = _selection(
     "aggregate_error", "|E Delta - factor vbar|, factor as Lemma 4 has it", LENGTH,
-    r"\big\|\mathbb{E}[\Delta^t]-(1+\hat\epsilon)\bar{\mathbf{v}}^{t+1}\big\|", scope="selection", algorithm="flics",
+    r"\big\|\mathbb{E}[\Delta^t]-(1+\hat\epsilon)\bar{\mathbf{v}}^{t+1}\big\|",
 )  # fmt: skip
-AGGREGATE_BIAS = Functional(
-    "aggregate_bias", "|E Delta - vbar|", LENGTH, r"\big\|\mathbb{E}[\Delta^t]-\bar{\mathbf{v}}^{t+1}\big\|",
-    scope="selection", algorithm="flics",
-)  # fmt: skip
-SCALED_INNER_PRODUCT = Functional(
+AGGREGATE_BIAS = _selection(
+    "aggregate_bias", "|E Delta - vbar|", LENGTH, r"\big\|\mathbb{E}[\Delta^t]-\bar{\mathbf{v}}^{t+1}\big\|"
+)
+SCALED_INNER_PRODUCT = _selection(
     "scaled_inner_product", "<grad F(x_0), E Delta + epsilon^ local_lr local_steps grad F(x_0)>", OBJECTIVE,
     r"\big\langle\nabla f(\bar{\mathbf{w}}^t),\mathbb{E}_t[\Delta^{t+1}]"
-    r"+\hat\epsilon\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection", algorithm="flics",
+    r"+\hat\epsilon\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle",
 )  # fmt: skip
-INNER_PRODUCT = Functional(
+INNER_PRODUCT = _selection(
     "inner_product", "<grad F(x_0), E Delta + local_lr local_steps grad F(x_0)>", OBJECTIVE,
     r"\big\langle\nabla f(\bar{\mathbf{w}}^t),\mathbb{E}_t[\Delta^{t+1}]"
-    r"+\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle", scope="selection", algorithm="flics",
+    r"+\eta_LK\nabla f(\bar{\mathbf{w}}^t)\big\rangle",
 )  # fmt: skip
-SQUARED_SELECTED_VECTOR = Functional(
+SQUARED_SELECTED_VECTOR = _selection(
     "squared_selected_vector", "E|sum over groups of p_j/s^_j S_j x_j|^2", SQUARED_SLOPE,
-    r"\mathbb{E}\Big[\Big\|\sum_{i=1}^m\frac{p_i}{\hat s_i(t)}S_i\mathbf{x}_i\Big\|^2\Big]", scope="selection",
-    algorithm="flics",
+    r"\mathbb{E}\Big[\Big\|\sum_{i=1}^m\frac{p_i}{\hat s_i(t)}S_i\mathbf{x}_i\Big\|^2\Big]",
 )  # fmt: skip
-SQUARED_AGGREGATE = Functional(
-    "squared_aggregate",
-    "E|Delta|^2",
-    SQUARED_LENGTH,
-    r"\mathbb{E}_t\big[\|\Delta^{t+1}\|^2\big]",
-    scope="selection",
-    algorithm="flics",
+SQUARED_AGGREGATE = _selection(
+    "squared_aggregate", "E|Delta|^2", SQUARED_LENGTH, r"\mathbb{E}_t\big[\|\Delta^{t+1}\|^2\big]"
 )
-LEAST_SQUARED_GRADIENT = Functional(
+LEAST_SQUARED_GRADIENT = _selection(
     "least_squared_gradient", "min over the rounds of E|grad F(w_t)|^2", SQUARED_SLOPE,
-    r"\min_{t\in[T]}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection", algorithm="flics",
+    r"\min_{t\in[T]}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]",
 )  # fmt: skip
-MEAN_SQUARED_GRADIENT = Functional(
+MEAN_SQUARED_GRADIENT = _selection(
     "mean_squared_gradient", "mean over the rounds t = 0..T-1 of E|grad F(w_t)|^2", SQUARED_SLOPE,
-    r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]", scope="selection",
-    algorithm="flics",
+    r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\big[\|\nabla f(\bar{\mathbf{w}}^t)\|^2\big]",
 )  # fmt: skip
-RATIO_FAILURE = Functional(
+RATIO_FAILURE = _selection(
     "ratio_failure", "P(s/s^ is not in [1 - relative_error, 1 + relative_error])", DIMENSIONLESS,
-    r"\Pr\Big[\frac{s_i}{\hat s_i(t)}\notin[1-\epsilon,1+\epsilon]\Big]", scope="selection", algorithm="flics",
+    r"\Pr\Big[\frac{s_i}{\hat s_i(t)}\notin[1-\epsilon,1+\epsilon]\Big]",
 )  # fmt: skip
-POLICY_LIMIT = Functional(
+POLICY_LIMIT = _selection(
     "policy_limit", "|lim (sigma_T of the policy - sigma_T of the best in hindsight)|", DIMENSIONLESS,
     r"\Big|\lim_{T\to\infty}\big(\sigma_T(\mathbf{r}^{\mathrm{F}}(1:T))-"
-    r"\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))\big)\Big|", scope="selection", algorithm="flics",
+    r"\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))\big)\Big|",
 )  # fmt: skip
-POLICY_GAP = Functional(
+POLICY_GAP = _selection(
     "policy_gap", "sum over groups of p_j^2/s^_j(T) - the same of the best participation in hindsight", DIMENSIONLESS,
-    r"\sum_j\frac{p_j^2}{\hat s_j(T)}-\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))", scope="selection", algorithm="flics",
+    r"\sum_j\frac{p_j^2}{\hat s_j(T)}-\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))",
 )  # fmt: skip
 
 

@@ -10,8 +10,9 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import sympy
@@ -104,7 +105,7 @@ class Quantity:
             return f"{kind.replace(' finite', '')} in {'(' if self.positive else '['}{self.lower:g}, {self.upper:g}]"
         return f"{kind} {'>' if self.positive else '>='} {self.lower:g}"
 
-    def check(self, value: float) -> None:
+    def check(self, value: float | Fraction) -> None:
         """Raise ``ValueError`` unless ``value`` is finite and allowed."""
         ok = math.isfinite(value) and self.lower <= value <= self.upper
         ok = ok and not (self.positive and value == 0) and not (self.integer and value != int(value))
@@ -346,7 +347,7 @@ def symbols(*names: str) -> tuple[sympy.Symbol, ...]:
     return tuple(symbol(name) for name in names)
 
 
-def check_values(values: Mapping[str, float]) -> None:
+def check_values(values: Mapping[str, Any]) -> None:
     """Refuse unknown names, values outside their bounds, and contradictory pairs (mu > L, m > M, n > M).
 
     >>> check_values({"smoothness": 1.0, "strong_convexity": 2.0})

@@ -133,12 +133,7 @@ def fedavg(
 
 
 def fedprox(
-    *,
-    local_lr: Number,
-    proximal: Number,
-    local_steps: int = 1,
-    global_lr: Number = 1,
-    average: str = "participating",
+    *, local_lr: Number, proximal: Number, local_steps: int = 1, global_lr: Number = 1, average: str = "participating"
 ) -> EveryRound:
     """FedProx: FedAvg whose clients minimise F_i(x) + (proximal/2) |x - x_r|^2, by local_steps gradient steps.
 
@@ -159,12 +154,7 @@ def fedprox(
 
 
 def fedavgm(
-    *,
-    local_lr: Number,
-    momentum: Number,
-    local_steps: int = 1,
-    global_lr: Number = 1,
-    average: str = "participating",
+    *, local_lr: Number, momentum: Number, local_steps: int = 1, global_lr: Number = 1, average: str = "participating"
 ) -> EveryRound:
     """FedAvgM: FedAvg with momentum at the server,
 

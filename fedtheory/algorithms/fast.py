@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from ..exact import exact_number
-from ..participation import Keys, Uniform
+from ..participation import Uniform
 from ..quantities import check_values
 from .base import Algorithm, ClientRound
 from .checks import at_least_zero, below_one
@@ -83,13 +83,6 @@ class Fast(Algorithm):
         if self.fixed_probability is not None:
             return self.fixed_probability
         return Fraction(1, self.snapshot_period or 1)
-
-    def is_snapshot(self, keys: Keys, round: int, probability: Tensor | None = None) -> Tensor:
-        """Which replicas take a snapshot in this round, (replicas,) bool.
-
-        ``probability`` is q_r of each replica, (replicas,) float64; only adaptive snapshots read it.
-        """
-        return self.is_first(keys, round, probability)
 
     def next_probability(self, probability: Tensor, accuracy_before: Tensor, accuracy: Tensor) -> Tensor:
         """q_{r+1} = min(1, max(0, q_r + adaptivity (acc_{r-1} - acc_r))), all (replicas,) float64.

@@ -21,6 +21,8 @@ class Server(ABC):
     def initial(self, x: Tensor) -> Memory:
         """The memory before round 0, for the iterates x (replicas, D)."""
 
+    global_lr: Fraction
+
     @abstractmethod
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         """x_{r+1} from x_r and Delta, all (replicas, D), and the memory after the round."""

@@ -6,16 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ..weights.checks import check_cutoff
-from .aggregation import (
-    MIFA,
-    Aggregation,
-    AverageParticipating,
-    Constant,
-    FedAUWeights,
-    FedVarp,
-    GivenWeights,
-    Known,
-)
+from .aggregation import MIFA, Aggregation, AverageParticipating, Constant, FedAUWeights, FedVarp, GivenWeights, Known
 from .checks import Number, each, option, positive, probability
 from .every_round import EveryRound, every_round
 from .server import Plain

@@ -17,11 +17,12 @@ from ..claims.statement import Claim, Hypothesis
 from ..federations import Quadratic
 from ..functionals import AVERAGES
 from ..moments.errors import exact_errors
-from ..moments.rounds import local_maps
-from ..moments.trajectory import peaks_at, trajectory
+from ..moments.rounds import local_maps, quadratic
+from ..moments.trajectory import fast_of, peaks_at, trajectory
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
+from ..subjects.run import RunPoint
 from .judge import parse
 
 Q, STEP = "snapshot_probability", "local_lr"
@@ -80,17 +81,18 @@ def is_cap(hypothesis: Hypothesis) -> bool:
 def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> Rows | None:
     """The setting, with snapshots as often as the claim asks for, at some horizons; ``None`` if it is none for the
     claim (a random run where the claim speaks of maxima over it, or no snapshot probability that is allowed)."""
-    runs = speaks_of_the_run(claim)
-    if setting.algorithm.adaptive or (runs and not setting.deterministic):
+    runs, algorithm = speaks_of_the_run(claim), fast_of(setting)
+    if algorithm.adaptive or (runs and not setting.deterministic):
         return None
-    settled = setting if runs or setting.algorithm.periodic else _settled(claim, setting)
+    settled = setting if runs or algorithm.periodic else _settled(claim, setting)
     if settled is None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         peaks = peaks_at(settled, horizons) if runs else {}
     # Where a run has left the range of floats its maxima are not known, and nothing is claimed there.
     known_there = reduce(np.logical_and, map(np.isfinite, peaks.values()), np.ones(len(horizons), dtype=bool))
-    bound = claim.at(settled, rounds=horizons, **{name: np.where(known_there, v, 0) for name, v in peaks.items()})
+    used: dict[str, Any] = {name: np.where(known_there, v, 0) for name, v in peaks.items()}
+    bound = claim.at(settled, rounds=horizons, **used)
     average = next((a.options[0] for a in claim.ambiguities if a.name == "average"), AVERAGES[0])
     left = exact_errors(settled, horizons).functional(claim.functional, average)
 
@@ -110,14 +112,15 @@ def _settled(claim: Claim, setting: Setting) -> Setting | None:
     names = {s.name for h in on_q for s in h.slack.free_symbols} - {Q}
     known = setting.quantities(1, needed=names)
     values = {name: float(constant.value) for name, constant in known.items()}
-    current = float(setting.algorithm.snapshot_probability)
+    algorithm = fast_of(setting)
+    current = float(algorithm.snapshot_probability)
     for hypothesis in on_q:
         allowed = claim.required(hypothesis, Q, **values)
         if allowed.empty:
             return None
         if current not in allowed:
             current = max(current, allowed.smallest) if allowed.largest >= current else allowed.largest
-    return replace(setting, algorithm=replace(setting.algorithm, fixed_probability=Fraction(current)))
+    return replace(setting, algorithm=replace(algorithm, fixed_probability=Fraction(current)))
 
 
 def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, np.ndarray]:
@@ -125,7 +128,8 @@ def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, n
     states = trajectory(setting, int(horizons.max()) - 1)
     states = np.column_stack([states, np.ones(len(states))])
     sums = local_maps(setting).gradient_sums()
-    snapshot = np.arange(len(states)) % (setting.algorithm.snapshot_period or 1) == 0
+    snapshot = np.arange(len(states)) % (fast_of(setting).snapshot_period or 1) == 0
+    assert isinstance(setting.participation, Fixed)
     forms = sums.mean(0), sums[list(setting.participation.members)].mean(0)
     found = {}
     for name, form, kind in zip(RUN_QUANTITIES[:2], forms, (snapshot, ~snapshot), strict=True):
@@ -141,7 +145,9 @@ def known_settings(claim: Claim, seed: int) -> Iterator[Setting]:
 
     recorded = recorded_instance(claim.ref)
     if recorded is not None:
-        yield parse(recorded, claim).point.setting
+        point = parse(recorded, claim).point
+        assert isinstance(point, RunPoint)
+        yield point.setting
     report = search(claim, candidates=150, climbs=3, steps=15, seed=seed)
     for found in (report.best, report.best_late):
         if found is not None and isinstance(found.point, Setting):
@@ -153,10 +159,10 @@ def structured_settings(claim: Claim) -> Iterator[Setting]:
     with noise, clients that are nearly alike and cohorts of one where runs may be random."""
     options = next((a.options for a in claim.ambiguities if a.name == "snapshots"), ("period", "probability"))
     deterministic = speaks_of_the_run(claim)
-    kinds = [{"snapshot_period": 2}, {"snapshot_period": 5}] if "period" in options else []
+    kinds: list[dict[str, Any]] = [{"snapshot_period": 2}, {"snapshot_period": 5}] if "period" in options else []
     if "probability" in options and not deterministic:
         kinds += [{"snapshot_probability": q} for q in (0, Fraction(1, 2), 1)]
-    families = [((1, -1), 0, 2), ((Fraction(1, 2), Fraction(-1, 2), 1, -1), 0, 4)]
+    families: list[tuple[tuple, int, int]] = [((1, -1), 0, 2), ((Fraction(1, 2), Fraction(-1, 2), 1, -1), 0, 4)]
     if not deterministic:
         families += [
             ((1, -1), 0, 1),
@@ -185,11 +191,12 @@ def _largest_step(claim: Claim, setting: Setting) -> float:
 def neighbour(setting: Setting, rng: np.random.Generator, size: float) -> Setting:
     """Step size, start and snapshot probability, moved by about ``size`` in the logarithm."""
     moves = [Fraction(float(np.exp(size * rng.standard_normal()))) for _ in range(3)]
-    algorithm = replace(setting.algorithm, local_lr=Fraction(float(setting.algorithm.local_lr * moves[0])))
+    algorithm = fast_of(setting)
+    algorithm = replace(algorithm, local_lr=Fraction(float(algorithm.local_lr * moves[0])))
     if not algorithm.periodic:
         rest = min(Fraction(1), (1 - algorithm.snapshot_probability) * moves[1])
         algorithm = replace(algorithm, fixed_probability=Fraction(float(1 - rest)))
-    optimum = setting.federation.exact_optimum
+    optimum = quadratic(setting).exact_optimum
     start = [Fraction(float(best + (x - best) * moves[2]))
              for x, best in zip(setting.exact_start, optimum, strict=True)]  # fmt: skip
     return replace(setting, algorithm=algorithm, start=start)
@@ -199,9 +206,9 @@ def described(rows: Rows, index: int) -> dict[str, Any]:
     """A setting at one horizon, as plain data."""
     numbers = {n: float(v[index]) for n, v in sorted(rows.quantities.items()) if n in QUANTITIES}
     return {
-        "minimisers": rows.setting.federation.centres.tolist(),
+        "minimisers": quadratic(rows.setting).centres.tolist(),
         "start": [float(v) for v in rows.setting.exact_start],
-        "snapshot_period": rows.setting.algorithm.snapshot_period,
+        "snapshot_period": fast_of(rows.setting).snapshot_period,
         "participation": repr(rows.setting.participation),
         "quantities": numbers | {"rounds": float(rows.rounds[index])},
         "left": float(rows.left[index]),

@@ -118,8 +118,8 @@ def _only_one(slack: sympy.Expr) -> bool:
 
 def least_probabilities(hypothesis: Hypothesis) -> dict[str, Any]:
     """Numbers to a limit: the least q allowed at the step sizes 1/100, ..., 1/10^6, all other quantities being 1."""
-    others = {s.name: 1 for s in hypothesis.slack.free_symbols} | {STEP: 1}
-    del others[STEP], others[Q]
+    used = {s.name for s in hypothesis.slack.free_symbols} - {STEP, Q}
+    others = {name: 1 for name in QUANTITIES if name in used}
     rows = []
     for k in range(2, 7):
         # Not claim.required: a corollary's own step is replaced by these.
@@ -260,9 +260,9 @@ def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixe
         if name == Q or given.count(name) > 1:
             raise ValueError(f"{name}: allowed is each quantity once, and not {Q}")
     axes = []
-    for name, values in (x, y):
-        check_values({name: values})
-        axes.append([exact_number(name, v) for v in np.ravel(np.asarray(values, dtype=object))])
+    for name, array in (x, y):
+        check_values({name: array})
+        axes.append([exact_number(name, v) for v in np.ravel(np.asarray(array, dtype=object))])
     constants = {name: exact_number(name, v) for name, v in fixed.items()}
     needed = {s.name for h in claim.hypotheses for s in h.slack.free_symbols} - {Q}
     missing = [name for name in QUANTITIES if name in needed and name not in given]
@@ -278,8 +278,8 @@ def q_map(claim: Claim, x: tuple[str, ArrayLike], y: tuple[str, ArrayLike], fixe
         if allowed is not None and not allowed.empty:
             least[row, column] = allowed.smallest
             room[row, column] = _length(allowed)
-    numbers = [np.array([float(v) for v in axis]) for axis in axes]
-    return Map(claim.ref, (x[0], numbers[0]), (y[0], numbers[1]), dict(fixed), least, room, kinds)
+    floats = [np.array([float(v) for v in axis]) for axis in axes]
+    return Map(claim.ref, (x[0], floats[0]), (y[0], floats[1]), dict(fixed), least, room, kinds)
 
 
 Solver = Callable[[Hypothesis, Mapping[str, Fraction]], Allowed]
@@ -291,7 +291,7 @@ def _solver(claim: Claim) -> Solver:
     known: dict[tuple, Allowed] = {}
 
     def solve(hypothesis: Hypothesis, values: Mapping[str, Fraction]) -> Allowed:
-        own = {name: values[name] for name in used[hypothesis]}
+        own: dict[str, Any] = {name: values[name] for name in used[hypothesis]}
         key = hypothesis.name, *own.values()
         if key not in known:
             known[key] = claim.required(hypothesis, Q, **own)

@@ -226,4 +226,5 @@ class _Slacks:
             return ball(evaluate_or_limit(rest, {**values, **dict(zip(names, point, strict=True))}))
 
         bounds = [lower_bound_over_box(slack_at, [box[name] for name in names]) for box in sides.boxes()]
-        return None if any(b is None for b in bounds) else functools.reduce(lambda a, b: a.min(b), bounds)
+        known_bounds = [bound for bound in bounds if bound is not None]
+        return functools.reduce(arb.min, known_bounds) if len(known_bounds) == len(bounds) else None

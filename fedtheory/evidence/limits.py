@@ -32,6 +32,7 @@ def needs_small_steps(claim: Claim) -> str | None:
         return None
     for floor in floors.values():
         positive = _inside(floor)
+        assert floor is not None  # neither is None, as was seen above
         # Increasing from 0 on, whatever q is: it goes to 0 along no step sizes but those that do.
         if (
             symbol(Q) not in floor.free_symbols
@@ -76,8 +77,8 @@ def _vanishes(choice: sympy.Expr) -> bool:
         growing = [a for a in map(sympy.factor, arguments) if _limit(a, ROUNDS, sympy.oo) == sympy.oo]
         return growing[0] if len(growing) == 1 else sympy.Max(*arguments)
 
-    parts = choice.args if isinstance(choice, sympy.Min) else (choice,)
-    return any(_limit(_inside(part).replace(sympy.Max, largest), ROUNDS, sympy.oo) == 0 for part in parts)
+    parts = map(_inside, choice.args if isinstance(choice, sympy.Min) else (choice,))
+    return any(_limit(part.replace(sympy.Max, largest), ROUNDS, sympy.oo) == 0 for part in parts if part is not None)
 
 
 def limiting_slack(hypothesis: Hypothesis, limits: Mapping[str, Any]) -> sympy.Expr | None:

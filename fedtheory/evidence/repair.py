@@ -32,6 +32,7 @@ from .adversaries import (
     Q,
     Rows,
     described,
+    fast_of,
     is_cap,
     known_settings,
     least_pseudogradients,
@@ -321,8 +322,9 @@ class _Pool:
         """(step, rounds, constant asked for) of the setting at a tenth of its step size and a hundredfold horizon, at
         a hundredth, ..., which is where floors, first terms and rates show."""
         found = []
+        own = fast_of(best.setting)
         for k in range(DECADES + 1):
-            algorithm = replace(best.setting.algorithm, local_lr=best.setting.algorithm.local_lr / 10**k)
+            algorithm = replace(own, local_lr=own.local_lr / 10**k)
             rows = rows_of(
                 self.claim, replace(best.setting, algorithm=algorithm), best.rounds[index : index + 1] * 100**k
             )

@@ -84,9 +84,12 @@ def search(
         reading: tracker.climbed(results, reading, (climbs + i) // len(finds), steps, rng)
         for i, (reading, results) in enumerate(finds.items())
     }
-    overall = {reading: worst(filter(None, both)) for reading, both in bests.items()}
-    chosen = min(overall, key=lambda reading: overall[reading].ratio, default=None)
-    best, best_late = (overall[chosen], bests[chosen][1]) if overall else (None, None)
+    found = {reading: worst(filter(None, both)) for reading, both in bests.items()}
+    overall = {reading: best for reading, best in found.items() if best is not None}
+    best = best_late = None
+    if overall:
+        chosen = min(overall, key=lambda reading: overall[reading].ratio)
+        best, best_late = overall[chosen], bests[chosen][1]
     return SearchReport(statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall)
 
 
@@ -124,7 +127,7 @@ class _Tracker:
         """The best one of the results of a reading, and the best late one, after climbs from the best ``climbs``."""
         bests = []
         for place in (0, 1):
-            finds = [result[place] for result in results if result[place]]
+            finds = [found for result in results if (found := result[place])]
             climbed = [self._climb(start, place, reading, steps, rng) for start in _diverse(finds, climbs)]
             bests.append(worst([*finds, *climbed]))
         return bests[0], bests[1]
@@ -135,6 +138,7 @@ class _Tracker:
             if best.ratio == np.inf:
                 break
             result = self.look(self.space.perturb(best.candidate, rng, size=10.0 ** rng.uniform(-2.5, 0.3)))
-            if result and result[place] and reading in self.space.readings(result[place]):
-                best = worst([best, result[place]])
+            found = result[place] if result else None
+            if found and reading in self.space.readings(found):
+                best = max(best, found, key=lambda found: found.ratio)
         return best

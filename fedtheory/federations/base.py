@@ -68,6 +68,8 @@ class Federation(ABC):
     clients: int
     dimension: int
     server_noise: float = 0.0
+    objective_weight: tuple[Fraction, ...] | None = None
+    """phi, where F = sum_i phi_i F_i instead of the mean."""
 
     @abstractmethod
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
@@ -138,8 +140,6 @@ class ConvexFederation(Federation):
     The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.
     """
 
-    objective_weight: tuple[Fraction, ...] | None = None
-    """phi, where F = sum_i phi_i F_i instead of the mean."""
     gradient_noise: float
     noise: str
     optimum_error: float = 0.0

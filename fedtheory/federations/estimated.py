@@ -169,7 +169,7 @@ def _initial(fed: ConvexFederation, points: Tensor, convexity: Constant | None) 
     rounding = 64 * torch.finfo(points.dtype).eps * float(values.abs().max())
     low = max(0.0, gap - rounding)
     how = "F(x_0) minus its least value at the points seen"
-    if convexity is None or convexity.interval[0] == 0:
+    if convexity is None or convexity.interval is None or convexity.interval[0] == 0:
         return {"initial_gap": Constant(gap, ESTIMATE, how, (low, inf))}
     mu = convexity.interval[0]
     top = float(values[0] - (values - slopes.square() / (2 * mu)).max())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,12 @@ _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float
 # Up to so many scores, clients of equal size are computed in one batched product instead of one by one: what costs is
 # then the number of calls (on the CPU 3 to 6 times as much; larger batches are faster one by one).
 _STACKED = {"cpu": 2**16, "cuda": 2**24}
+
+
+@dataclass
+class _Known:
+    optimum: Optimum | None = None
+    constants: LogisticConstants | None = None
 
 
 class Logistic(ConvexFederation):
@@ -83,7 +90,7 @@ class Logistic(ConvexFederation):
         self._weights = torch.from_numpy(np.repeat(1.0 / (self.clients * sizes), sizes))
         self._sizes, groups = np.unique(sizes, return_inverse=True)  # the clients' sizes; clients of one are a group
         self._groups = torch.from_numpy(np.repeat(groups, sizes))
-        self._known: dict[str, Optimum | LogisticConstants] = {}  # shared by all copies that ``to`` makes
+        self._known = _Known()  # shared by all copies that ``to`` makes
         self._original = self
 
     @classmethod
@@ -191,12 +198,12 @@ class Logistic(ConvexFederation):
         return self._optimum.gradient_norm
 
     @property
-    def optimum_error(self) -> float:
+    def optimum_error(self) -> float:  # type: ignore[override]
         """Certificate |optimum - x*| <= |grad F(optimum)| / l2, by strong convexity; in units of x."""
         return self._optimum.gradient_norm / self.l2
 
     @property
-    def optimal_value_error(self) -> float:
+    def optimal_value_error(self) -> float:  # type: ignore[override]
         """Certificate 0 <= optimal_value - F(x*) <= |grad F(optimum)|^2 / (2 l2), by strong convexity."""
         return self._optimum.gradient_norm**2 / (2 * self.l2)
 
@@ -208,12 +215,12 @@ class Logistic(ConvexFederation):
         """
         if region is not None and np.shape(region.centre) != (self.dimension,):
             raise ValueError(f"region.centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
-        if "constants" not in self._known:
+        if self._known.constants is None:
             source = self._original
             blocks = [source._rows[i:j] for i, j in pairwise(self._starts)]
             targets = [source._labels[i:j] for i, j in pairwise(self._starts)]
-            self._known["constants"] = LogisticConstants(blocks, targets, self.classes, self.l2)
-        found = self._known["constants"].at(self._optimum, self.gradient_noise, region)
+            self._known.constants = LogisticConstants(blocks, targets, self.classes, self.l2)
+        found = self._known.constants.at(self._optimum, self.gradient_noise, region)
         return Constants({**found.entries, **self._known_server_noise()})
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Logistic:
@@ -227,10 +234,10 @@ class Logistic(ConvexFederation):
 
     @property
     def _optimum(self) -> Optimum:
-        if "optimum" not in self._known:
+        if self._known.optimum is None:
             source = self._original
-            self._known["optimum"] = minimise(source._rows, source._labels, source._weights, self.classes, self.l2)
-        return self._known["optimum"]
+            self._known.optimum = minimise(source._rows, source._labels, source._weights, self.classes, self.l2)
+        return self._known.optimum
 
     def _present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:
         """For each client that takes part: its span of pairs and its rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -56,7 +57,7 @@ def minimise(rows: Tensor, labels: Tensor, weights: Tensor, classes: int, l2: fl
         if norm <= target:
             return Optimum(x.flatten(), value, norm)
         forcing = max(min(0.1, norm / start), 0.1 * target / norm)
-        step = _conjugate_gradients(lambda v, p=probabilities: problem.curve(p, v), -gradient, forcing)
+        step = _conjugate_gradients(partial(problem.curve, probabilities), -gradient, forcing)
         x, value, gradient, probabilities = _damped(problem, x, value, gradient, step)
     raise RuntimeError(f"no optimum: |grad F| = {norm:.3e} after {_NEWTON_STEPS} Newton steps, {target:.3e} is asked")
 

@@ -14,6 +14,8 @@ from ..exact import exact_array, exact_number
 from .base import ConvexFederation, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
 
+Array = Sequence | np.ndarray
+
 
 class Quadratic(ConvexFederation):
     """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
@@ -41,8 +43,8 @@ class Quadratic(ConvexFederation):
 
     def __init__(
         self,
-        hessians: Sequence,
-        centres: Sequence,
+        hessians: Array,
+        centres: Array,
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,
@@ -56,12 +58,12 @@ class Quadratic(ConvexFederation):
         self._place("cpu", torch.float64)
 
     def _keep(
-        self, hessians: Sequence, name: str, rows: np.ndarray, gradient_noise: object, noise: str, server_noise: object
+        self, given: Array, name: str, rows: np.ndarray, gradient_noise: object, noise: str, server_noise: object
     ) -> None:
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         self.exact_server_noise = exact_number("server_noise", server_noise)
         check_noise(float(self.exact_gradient_noise), noise, float(self.exact_server_noise))
-        hessians = exact_array("hessians", hessians)
+        hessians = exact_array("hessians", given)
         if rows.ndim != 2 or hessians.shape not in (rows.shape, (*rows.shape, *rows.shape[1:])):
             shapes = f"{hessians.shape} and {rows.shape}"
             raise ValueError(f"hessians and {name} have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
@@ -76,7 +78,7 @@ class Quadratic(ConvexFederation):
     @classmethod
     def common_hessian(
         cls,
-        offsets: Sequence,
+        offsets: Array,
         hessian: object = 1,
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
@@ -100,8 +102,8 @@ class Quadratic(ConvexFederation):
     @classmethod
     def with_slopes(
         cls,
-        curvatures: Sequence,
-        slopes: Sequence,
+        curvatures: Array,
+        slopes: Array,
         gradient_noise: float | str | Fraction = 0.0,
         noise: str = "two-point",
         server_noise: float | str | Fraction = 0.0,

@@ -16,7 +16,7 @@ import numpy as np
 from ..functionals import Functional, check_average
 from ..participation import Recorded
 from .linear_rounds import mean_map, second_moment_map
-from .rounds import initial_state, layout_of, observables, spread_over_participation
+from .rounds import initial_state, layout_of, observables, quadratic, spread_over_participation
 from .timeline import Schedule, advance, timeline
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def expected_models(setting: Setting, rounds: Any = None, exact: bool = False) -
     rounds = _whole_rounds(setting, rounds)
     start = spread_over_participation(setting, initial_state(setting, exact))
     states = advance(timeline(setting, mean_map, exact), start, rounds)
-    layout, optimum = layout_of(setting), setting.federation.exact_optimum
+    layout, optimum = layout_of(setting), quadratic(setting).exact_optimum
     models = states.reshape(len(rounds), -1, layout.size).sum(1)[:, layout.of_model]
     return models + (optimum if exact else optimum.astype(float))
 

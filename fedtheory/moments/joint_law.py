@@ -131,7 +131,9 @@ def _two_states(p: Fraction, transitions: np.ndarray) -> _Client:
 def _cycle(period: int, mean: Fraction) -> _Client:
     """A place in the cycle for each length that the active part may have, the two whole numbers next to its mean; one
     state where it is all or nothing."""
-    initial, on, successors = [], [], []
+    initial: list[Fraction] = []
+    on: list[bool] = []
+    successors: list[int] = []
     for active, weight in ((floor(mean), 1 - mean + floor(mean)), (floor(mean) + 1, mean - floor(mean))):
         if weight > 0:
             places = 1 if active in (0, period) else period

@@ -103,7 +103,7 @@ def weighing(aggregation: Aggregation, clients: int) -> Weighing:
             return Weighing(COUNT, [Fraction(1, M)] * M)
         case MIFA():
             return Weighing(PRESENT, [Fraction(1, M)] * M)
-        case Known(p):
+        case Known(tuple() as p):
             return Weighing(COUNT, [1 / (M * Fraction(p_i)) for p_i in p])
         case Constant(omega):
             return Weighing(COUNT, [Fraction(w) / M for w in omega])
@@ -239,7 +239,7 @@ class _Builder:
         layout, step = self.layout, server_step(self.kind.server)
         increment = _zeros(self.dtype, layout.size, layout.size)
         if self.remembers and layout.remembered:
-            updates = sum(self._part(layout.of_update(i)) for i in layout.remembered)
+            updates = np.sum([self._part(layout.of_update(i)) for i in layout.remembered], axis=0)
             increment = self._to_server(Fraction(1, len(self.local.maps))) @ updates.T
         if (step.memory_to_model, step.memory_change) != (0, 0):
             memory = self._part(layout.of_server)
@@ -249,8 +249,8 @@ class _Builder:
 
     def _moments(self, families: list[str], clients: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """E[u_a] and E[u_a u_b]; u_0 = e is 1 wherever another number is not 0."""
-        first = [np.array([self.draws.somebody()])] + [self.draws.first(family)[clients] for family in families]
-        first = np.concatenate(first)
+        somebody = np.array([self.draws.somebody()])
+        first = np.concatenate([somebody, *(self.draws.first(family)[clients] for family in families)])
         blocks = [[self.draws.second(f, g)[np.ix_(clients, clients)] for g in families] for f in families]
         second = np.empty((len(first), len(first)), dtype=first.dtype)
         second[0], second[:, 0] = first, first

@@ -34,7 +34,7 @@ def power(base: Any, exponent: int) -> Any:
     """A power of a number >= 0. A ball that reaches 0 has no logarithm, by which balls take powers: its power is
     between 0 and that of its upper end."""
     if isinstance(base, arb) and not base > 0 and exponent > 0:
-        return interval(0, base.abs_upper() ** exponent)
+        return interval(Fraction(0), base.abs_upper() ** exponent)
     try:
         return base**exponent
     except OverflowError:

@@ -19,12 +19,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..algorithms.base import ClientRound, Kind, ServerRound, Weights
-from ..federations.quadratic import Quadratic
 from ..functionals import (
     FINAL_SQUARED_DISTANCE,
     LOCAL_GRADIENT_ERROR,
@@ -34,6 +33,7 @@ from ..functionals import (
     SQUARED_MOVEMENT,
     Functional,
 )
+from .rounds import quadratic
 from .timeline import phase_settings
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def one_round(setting: Setting, exact: bool = False) -> OneRound:
     share = 1 if algorithm.period is not None else algorithm.share
     q = share if exact else float(share)
 
-    def of_kinds(form: np.ndarray) -> object:
+    def of_kinds(form: np.ndarray) -> Any:
         """E of the form at x_1 - x_0, over the kinds of round."""
         first, second = (_mean_form(form, -eta * vectors, noise, weights) for vectors, noise, weights in moves)
         return q * first + (1 - q) * second
@@ -133,7 +133,7 @@ def _moves(setting: Setting, kind: Kind, paths: _LocalPaths, exact: bool) -> tup
     their weights."""
     if isinstance(kind, ClientRound):
         return paths.sums, paths.end_noise, kind.weights(setting.participation, setting.federation.clients, exact)
-    fed, gradient = setting.federation, paths.mean_hessian @ paths.start
+    fed, gradient = quadratic(setting), paths.mean_hessian @ paths.start
     eta_s, variance = (number if exact else float(number)
                        for number in (kind.server_lr, fed.exact_server_noise**2 / fed.dimension))  # fmt: skip
     noise = eta_s**2 * variance * np.eye(fed.dimension, dtype=int).astype(gradient.dtype)
@@ -165,34 +165,32 @@ class _LocalPaths:
 
     start: np.ndarray
     mean_hessian: np.ndarray
-    local_lr: object
+    local_lr: Any
     sums: np.ndarray
     sum_noise: np.ndarray
     end_noise: np.ndarray
-    gradient_error: object
+    gradient_error: Any
     excess: np.ndarray
     drift: np.ndarray
 
 
 def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
-    fed, algorithm = setting.federation, setting.algorithm
-    if not isinstance(fed, Quadratic):
-        raise ValueError(f"the moments of a round need a Quadratic federation, not {type(fed).__name__}")
+    fed, training = quadratic(setting), setting.algorithm.client_rounds[0]
     kind = object if exact else float
     hessians, centres = fed.exact_hessians.astype(kind), (fed.exact_centres - fed.exact_optimum).astype(kind)
     start = (setting.exact_start - fed.exact_optimum).astype(kind)
-    variance = fed.exact_gradient_noise**2 / fed.dimension
-    eta, variance = (number if exact else float(number) for number in (algorithm.local_lr, variance))
+    eta, variance = (number if exact else float(number)
+                     for number in (training.local_lr, fed.exact_gradient_noise**2 / fed.dimension))  # fmt: skip
     identity = np.eye(fed.dimension, dtype=int).astype(kind)
     mean_hessian = fed.exact_hessian.astype(kind)
     point, noise, power = np.array([start] * fed.clients), 0 * hessians, np.array([identity] * fed.clients)
     sums, sum_noise, errors, drift = 0 * point, 0 * hessians, [], 0 * point[:, 0]
     excess = ((point / 2 - centres) * _apply(hessians, point)).sum(1)
-    for k in range(algorithm.local_steps + 1):
+    for k in range(training.local_steps + 1):
         gradients = _apply(hessians, point - centres)
         off = gradients - mean_hessian @ start
         errors += [e @ e + np.trace(h @ c @ h) for e, h, c in zip(off, hessians, noise, strict=True)]
-        if k < algorithm.local_steps:
+        if k < training.local_steps:
             drift = drift + ((point - start) ** 2).sum(1) + np.trace(noise, axis1=1, axis2=2)
             sums, sum_noise = sums + gradients, sum_noise + variance * (identity - power) @ (identity - power)
             point, power = point - eta * gradients, power - eta * hessians @ power

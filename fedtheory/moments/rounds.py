@@ -95,7 +95,7 @@ def _maps(
     hessians: np.ndarray,
     minimisers: np.ndarray,
     noise: Fraction,
-    lr: object,
+    lr: Fraction,
     steps: int,
     exact: bool,
     proximal: Fraction = Fraction(0),
@@ -190,22 +190,17 @@ def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRo
     return rounds_of_kind(setting, kind, exact)[0]
 
 
-def observable_weights(fed: Quadratic, exact: bool = False) -> dict[str, np.ndarray]:
-    """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each ((D + 1)^2,), for an algorithm that
-    remembers nothing and participants without a memory; see ``observables``."""
-    return _observables(fed, Layout(fed.dimension), exact)
-
-
 def observables(setting: Setting, exact: bool = False) -> dict[str, np.ndarray]:
-    """The same for the whole state of ``setting``."""
-    weights = _observables(quadratic(setting), layout_of(setting), exact)
+    """``observable_weights`` for the whole state of ``setting``."""
+    weights = observable_weights(quadratic(setting), exact, layout_of(setting))
     chain = chain_of(setting.participation, setting.federation.clients)
     return {name: chain.summed(weight) for name, weight in weights.items()}
 
 
-def _observables(fed: Quadratic, layout: Layout, exact: bool) -> dict[str, np.ndarray]:
-    kind = object if exact else float
-    hessian = fed.exact_hessian
+def observable_weights(fed: Quadratic, exact: bool = False, layout: Layout | None = None) -> dict[str, np.ndarray]:
+    """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,), for participants without a
+    memory; by default for an algorithm that remembers nothing, of size D + 1."""
+    kind, layout, hessian = object if exact else float, layout or Layout(fed.dimension), fed.exact_hessian
     identity = np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)])
     weights = {}
     for name, form in {"squared_distance": identity, "squared_gradient": hessian @ hessian}.items():

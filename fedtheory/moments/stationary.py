@@ -18,9 +18,10 @@ and the participants' weights leave no bias.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -98,7 +99,7 @@ def fixed_point(setting: Setting, exact: bool = False) -> FixedPoint:
     mixture = _Mixture.of(setting, exact, squares=False)
     means, radius = mixture.means()
     bias = means.sum(0)[mixture.layout.of_model]
-    optimum = setting.federation.exact_optimum
+    optimum = quadratic(setting).exact_optimum
     squared_distance = bias @ bias if exact else float(bias @ bias)
     return FixedPoint((optimum if exact else optimum.astype(float)) + bias, bias, squared_distance, radius)
 
@@ -126,7 +127,7 @@ def stationary(setting: Setting, exact: bool = False) -> Stationary:
     mean, covariance = means.sum(0)[model], squares.sum(0)[model, model]
     moment = np.zeros([len(mean) + 1] * 2, dtype=int).astype(mean.dtype)
     moment[:-1, :-1] = covariance + np.outer(mean, mean)
-    weights = observable_weights(setting.federation, exact)
+    weights = observable_weights(quadratic(setting), exact)
     observed = {name: weight @ moment.ravel() for name, weight in weights.items()}
     observed = observed if exact else {name: float(value) for name, value in observed.items()}
     return Stationary(mean, covariance, **observed, spectral_radius=radius)
@@ -142,7 +143,7 @@ class _Mixture:
 
     layout: Layout
     chain: Chain
-    kinds: tuple[tuple[object, list[LinearRound]], ...]
+    kinds: tuple[tuple[Any, list[LinearRound]], ...]
 
     @classmethod
     def of(cls, setting: Setting, exact: bool, squares: bool) -> _Mixture:
@@ -193,17 +194,16 @@ class _Mixture:
         offsets = means - np.outer(initial, mean)  # 0 where there is one state
         known = np.zeros((len(initial), self.size + 1, self.size + 1), dtype=int).astype(self.dtype)
         known[:, :-1, -1], known[:, -1, :-1], known[:, -1, -1] = offsets, offsets, initial
-        unknown = np.zeros((self.size + 1, self.size + 1), dtype=bool)
-        unknown[:-1, :-1] = True
-        unknown = unknown.ravel()
-        known = known.reshape(len(initial), -1)[:, ~unknown]
-        found, radius = self._solve(increments, unknown, known, "the squares")
+        square = np.zeros((self.size + 1, self.size + 1), dtype=bool)
+        square[:-1, :-1] = True
+        unknown = square.ravel()
+        found, radius = self._solve(increments, unknown, known.reshape(len(initial), -1)[:, ~unknown], "the squares")
         return found.reshape(-1, self.size, self.size), radius
 
-    def _mixed(self, increment: object) -> list[np.ndarray]:
+    def _mixed(self, increment: Callable[[LinearRound], np.ndarray]) -> list[np.ndarray]:
         """The increments of the mixture in each state."""
         states = range(len(self.chain.sets))
-        return [sum(q * increment(rounds[t]) for q, rounds in self.kinds) for t in states]
+        return [np.sum([q * increment(rounds[t]) for q, rounds in self.kinds], axis=0) for t in states]
 
     def _solve(
         self, increments: list[np.ndarray], unknown: np.ndarray, known: np.ndarray, what: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,7 +104,8 @@ def _amplifies(setting: Setting) -> bool:
 
 def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
     """The rounds of a period, of which the last stretches the way gone in it, in a cycle."""
-    kind, process = setting.algorithm.kinds[0], setting.participation
+    kind, process = setting.algorithm.client_rounds[0], setting.participation
+    assert isinstance(kind.server, Amplified)
     fewest, _ = process.sizes(setting.federation.clients)
     if fewest == 0 or phases_of(process) is not None:
         raise ValueError(
@@ -113,7 +114,8 @@ def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
         )
     schedules = []
     for last in (False, True):
-        algorithm = EveryRound(replace(kind, server=Amplifying(kind.server.global_lr, last)))
+        server: Any = Amplifying(kind.server.global_lr, last)
+        algorithm = EveryRound(replace(kind, server=server))
         schedules.append(schedule(replace(setting, algorithm=algorithm), one_round, exact))
     period = kind.server.period
     return Timeline(tuple(schedules), (period - 1, 1), True) if period > 1 else Timeline((schedules[1],), (1,), False)
@@ -121,7 +123,8 @@ def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
 
 def _given(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
     """The rounds of given weights, a row each, in a cycle."""
-    kind = setting.algorithm.kinds[0]
+    kind = setting.algorithm.client_rounds[0]
+    assert isinstance(kind.aggregation, GivenWeights)
     if phases_of(setting.participation) is not None:
         raise ValueError(
             f"participation = {type(setting.participation).__name__}: with given weights, allowed is one law for all "

@@ -11,14 +11,21 @@ from ..algorithms import Fast
 from ..participation import Fixed, Phases
 from ..quantities import RUN_QUANTITIES
 from .linear_rounds import mean_map
-from .rounds import initial_state, local_maps
-from .timeline import advance, phase_settings, timeline
+from .rounds import initial_state, local_maps, quadratic
+from .timeline import advance, timeline
 
 if TYPE_CHECKING:
     from ..setting import Setting
 
 PEAK_STAGES = 60
 """Stages of a run between which its maxima are enclosed: enough to keep the enclosures narrow over 10^8 rounds."""
+
+
+def fast_of(setting: Setting) -> Fast:
+    """The setting's algorithm; ``ValueError`` unless it is FAST."""
+    if not isinstance(setting.algorithm, Fast):
+        raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
+    return setting.algorithm
 
 
 def trajectory(setting: Setting, rounds: int) -> np.ndarray:
@@ -53,7 +60,7 @@ def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> d
     """The run quantities over the first R rounds, for each R of ``horizons``: maxima over a sample of the rounds
     (every one up to 64, then ever fewer), from below. For searching; a proof follows every round."""
     stages = np.unique(np.geomspace(1, horizons.max(), 120).astype(np.int64))
-    period = setting.algorithm.snapshot_period or 1
+    period = fast_of(setting).snapshot_period or 1
     sample = np.unique(np.concatenate([np.arange(64), *(stages + shift for shift in range(min(period, 12)))]))
     running = _running_peaks(setting, sample, shifted)
     last = np.searchsorted(sample, horizons) - 1
@@ -70,12 +77,13 @@ def running_peak_ranges(
     towards a limit, each coordinate on its own and in one direction, since 0 <= C <= I. So does a sum of local
     gradients, and between two periods j of a sample each coordinate's square is at most the larger one of theirs.
     """
-    fed, period = setting.federation, setting.algorithm.snapshot_period or 1
+    fed, algorithm = quadratic(setting), fast_of(setting)
+    period = algorithm.snapshot_period or 1
     curvatures = np.diagonal(fed.hessians, axis1=1, axis2=2)
     diagonal = np.count_nonzero(fed.hessians) == np.count_nonzero(curvatures)
     if not diagonal or isinstance(setting.participation, Phases):
         return None
-    if float(setting.algorithm.local_lr) * curvatures.max() > 1:
+    if float(algorithm.local_lr) * curvatures.max() > 1:
         return None
     ends = (horizons - 1) // period
     stages = np.geomspace(1, max(1, ends.max()), PEAK_STAGES).astype(np.int64)
@@ -100,7 +108,7 @@ def peak_ranges(setting: Setting, shifted: bool = False) -> dict[str, tuple[floa
     its start and of the means that a cohort can have, and the sum of its local gradients is (a / eta) (x - mean). Round
     0 is a snapshot at x_0, round 1 arbitrary at a share a of the way to some uniform cohort's mean.
     """
-    fed, algorithm, process = setting.federation, setting.algorithm, setting.participation
+    fed, algorithm, process = quadratic(setting), fast_of(setting), setting.participation
     if not isinstance(process, Fixed) or algorithm.replacement or (algorithm.snapshot_period or 1) < 2:
         return None
     contraction = 1 - float(algorithm.local_lr) * float(fed.hessians[0, 0, 0])
@@ -138,21 +146,20 @@ def _running_peaks(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[
 def _pseudogradients(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[str, np.ndarray]:
     """The mean sums of local gradients whose squares the run quantities are maxima of, each (len(rounds), D); 0 in
     rounds of the other kind."""
-    if not isinstance(setting.algorithm, Fast):
-        raise ValueError(f"algorithm = {setting.algorithm}: run quantities are known for Fast only")
+    algorithm = fast_of(setting)
     states = _states(setting, rounds)
     if not isinstance(setting.participation, (Fixed, Phases)):
         raise ValueError(f"participation = {setting.participation}: run quantities are known for Fixed and Phases only")
     sums = local_maps(setting).gradient_sums()
     if shifted:
-        sums = sums @ local_maps(replace(setting, algorithm=replace(setting.algorithm, local_steps=1))).maps
-    algorithm = setting.algorithm
+        sums = sums @ local_maps(replace(setting, algorithm=replace(algorithm, local_steps=1))).maps
     snapshot = rounds % (algorithm.snapshot_period or 1) == 0
     if not algorithm.periodic:
         snapshot = np.full(len(rounds), algorithm.snapshot_probability == 1)
     full = states @ sums.mean(0).T
-    forms = np.array([sums[list(s.participation.members)].mean(0) for s in phase_settings(setting)])
     process = setting.participation
+    sets = process.sets if isinstance(process, Phases) else (process.members,)
+    forms = np.array([sums[list(members)].mean(0) for members in sets])
     current = forms[process.phase(rounds)] if isinstance(process, Phases) else forms[:1]
     arbitrary = (current @ states[:, :, None])[:, :, 0]
     kinds = [(full, snapshot), (arbitrary, ~snapshot), (full, snapshot)]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -42,7 +41,7 @@ class Mixture(AnySize):
     """
 
     processes: Sequence[Participation]
-    probabilities: Sequence[object]
+    probabilities: Sequence[Any]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "processes", tuple(self.processes))
@@ -83,5 +82,5 @@ class Mixture(AnySize):
     def inclusion(self, clients: int) -> Inclusion:
         found = [process.inclusion(clients) for process in self.processes]
         pairs = list(zip(self.probabilities, found, strict=True))
-        return Inclusion(sum((p * part.first for p, part in pairs), Fraction(0)),
-                         sum((p * part.second for p, part in pairs), Fraction(0)))  # fmt: skip
+        return Inclusion(np.sum([p * part.first for p, part in pairs], axis=0),
+                         np.sum([p * part.second for p, part in pairs], axis=0))  # fmt: skip

@@ -50,7 +50,9 @@ class Shelf:
     """
 
     def __init__(self, texts: Mapping[str, str], library: Library) -> None:
-        self.library, self._read, self._verified = library, {}, {}
+        self.library = library
+        self._read: dict[str, object] = {}
+        self._verified: dict[str, Decision] = {}
         for paper, text in texts.items():
             expected = own_steps(paper, library)
             regions, steps = fields(parse_text(text), "regions", "steps")
@@ -81,11 +83,11 @@ def own_steps(paper: str, library: Library) -> tuple[str, ...]:
 
 def verified_all(expected: Iterable[Step], steps: object, where: str) -> dict[str, Decision]:
     """The decisions of a list of steps, by name; ``ValueError`` where the evidence does not show them."""
-    expected = tuple(expected)
-    if len(list_of(steps)) != len(expected):
-        raise ValueError(f"steps of {where}: {len(steps)} in the file, {len(expected)} expected")
+    expected, read = tuple(expected), list_of(steps)
+    if len(read) != len(expected):
+        raise ValueError(f"steps of {where}: {len(read)} in the file, {len(expected)} expected")
     decisions: dict[str, Decision] = {}
-    for step, data in zip(expected, steps, strict=True):
+    for step, data in zip(expected, read, strict=True):
         decisions[step.name] = verified(step, data, decisions)
     return decisions
 

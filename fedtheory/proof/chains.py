@@ -51,7 +51,7 @@ class Chain:
     @property
     def readings(self) -> tuple[dict[str, str], ...]:
         """The claim's readings under which the chain proves it: none if it does not."""
-        if self.outcome != "proved":
+        if self.outcome != "proved" or self.derivation is None:
             return ()
         covers = self.derivation.options
         return tuple(

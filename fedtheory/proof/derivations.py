@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import sympy
@@ -41,7 +41,7 @@ class Derivation:
     right_side: sympy.Expr | None = None
     needs: tuple[tuple[str, sympy.Expr], ...] = ()
     assumptions: tuple[str, ...] = ()
-    readings: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    readings: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     proves: tuple[str, ...] = ()
     algorithm: str = ""
     left_side: sympy.Expr | None = None
@@ -51,10 +51,10 @@ class Derivation:
         for name in self.readings:
             check_options(name, self.options(name))
 
-    def options(self, name: str) -> tuple[str, ...] | None:
-        """The options of an ambiguity under which it holds; ``None`` if it says nothing of it."""
-        allowed = self.readings.get(name)
-        return (allowed,) if isinstance(allowed, str) else allowed
+    def options(self, name: str) -> tuple[str, ...]:
+        """The options of an ambiguity under which it holds; none if it says nothing of it."""
+        allowed = self.readings.get(name, ())
+        return (allowed,) if isinstance(allowed, str) else tuple(allowed)
 
     def fits(self, claim: Claim, algorithm: str | None) -> bool:
         """Whether it bounds what a claim bounds that is about this algorithm's runs."""

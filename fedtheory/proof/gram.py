@@ -12,17 +12,17 @@ products of the single vectors.
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import sympy
 
 from .identity import is_identity
-from .polynomials import Ratio, fields, list_of, pair_of, parse_text, plain, to_name, to_rational
-from .positivity import Certificate, certify, draws
+from .polynomials import Ratio, Written, fields, list_of, pair_of, plain, to_name, to_rational
+from .positivity import Certificate, certify, draws, named_numbers
 from .regions import Region
 
 _VECTOR, _DOT = "vec_", "dot_"
@@ -74,7 +74,7 @@ def _combination(vector: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
 
 
 @dataclass(frozen=True)
-class GramCertificate:
+class GramCertificate(Written):
     """A proof of ``expression >= 0``: the identity
 
         expression = sum multiplier * given + sum factor * zero + sum coefficient * |square|^2,
@@ -135,28 +135,23 @@ class GramCertificate:
             "expression": self.expression.data(),
             "where": self.where.data(),
             **{name: [[a.data(), b.data()] for a, b in getattr(self, name)] for name in ("given", "zero", "squares")},
-            "signs": [json.loads(c.to_json()) for c in self.signs],
+            "signs": [c.data() for c in self.signs],
         }
 
-    def to_json(self) -> str:
-        return json.dumps(self.data())
-
     @classmethod
-    def from_json(cls, text: str) -> GramCertificate:
-        """Read what ``to_json`` wrote; ``ValueError`` for anything else. Nothing in it is evaluated."""
-        expression, where, given, zero, squares, signs = fields(
-            parse_text(text), "expression", "where", "given", "zero", "squares", "signs"
-        )
-        pairs = (
+    def from_data(cls, data: object) -> Self:
+        names = "expression", "where", "given", "zero", "squares", "signs"
+        expression, where, given, zero, squares, signs = fields(data, *names)
+        known, vanishing, sums = (
             tuple((Ratio.from_data(a), Ratio.from_data(b)) for a, b in map(pair_of, list_of(part)))
             for part in (given, zero, squares)
         )
-        certificates = tuple(Certificate.from_json(json.dumps(c)) for c in list_of(signs))
-        return cls(Ratio.from_data(expression), Region.from_data(where), *pairs, certificates)
+        certificates = tuple(map(Certificate.from_data, list_of(signs)))
+        return cls(Ratio.from_data(expression), Region.from_data(where), known, vanishing, sums, certificates)
 
 
 @dataclass(frozen=True)
-class GramCounterexample:
+class GramCounterexample(Written):
     """Vectors of dimension at most 3, parameters of the region, and values of the further numbers, all rational, that
     obey every hypothesis and make the expression negative."""
 
@@ -182,31 +177,21 @@ class GramCounterexample:
             return False
         return held and value == to_rational(self.value) < 0
 
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "parameters": [list(p) for p in self.parameters],
-                "coordinates": [[name, list(v)] for name, v in self.coordinates],
-                "numbers": [list(p) for p in self.numbers],
-                "value": self.value,
-            }
-        )
+    def data(self) -> dict:
+        return {
+            "parameters": [list(p) for p in self.parameters],
+            "coordinates": [[name, list(v)] for name, v in self.coordinates],
+            "numbers": [list(p) for p in self.numbers],
+            "value": self.value,
+        }
 
     @classmethod
-    def from_json(cls, text: str) -> GramCounterexample:
-        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
-        parameters, coordinates, numbers, value = fields(
-            parse_text(text), "parameters", "coordinates", "numbers", "value"
-        )
-        scalars = (
-            tuple((to_name(n), str(to_rational(x))) for n, x in map(pair_of, list_of(part)))
-            for part in (parameters, numbers)
-        )
-        first, second = scalars
+    def from_data(cls, data: object) -> Self:
+        parameters, coordinates, numbers, value = fields(data, "parameters", "coordinates", "numbers", "value")
         vectors_ = tuple(
             (to_name(n), tuple(str(to_rational(x)) for x in list_of(v))) for n, v in map(pair_of, list_of(coordinates))
         )
-        return cls(first, vectors_, second, str(to_rational(value)))
+        return cls(named_numbers(parameters), vectors_, named_numbers(numbers), str(to_rational(value)))
 
 
 @dataclass(frozen=True)
@@ -245,15 +230,13 @@ class Gram:
         if not {s.name for s in rest.free_symbols} <= {name for name, _ in self.where.substitutions}:
             return None
         given = self.given if rest == 0 else (*self.given, (sympy.Integer(1), rest))
-        signs = tuple(certify(m, self.where) for m in [m for _, m in given] + [c for c, _ in squares])
-        if None in signs:
+        signs = [certify(m, self.where) for m in [m for _, m in given] + [c for c, _ in squares]]
+        certified = tuple(sign for sign in signs if sign is not None)
+        if len(certified) < len(signs):
             return None
-        made = GramCertificate(
-            Ratio.of(self.expression),
-            self.where,
-            *(tuple((Ratio.of(a), Ratio.of(b)) for a, b in part) for part in (given, self.zero, squares)),
-            signs,
-        )
+        pairs = (tuple((Ratio.of(a), Ratio.of(b)) for a, b in part) for part in (given, self.zero, squares))
+        known, vanishing, sums = pairs
+        made = GramCertificate(Ratio.of(self.expression), self.where, known, vanishing, sums, certified)
         return made if made.proves(self) else None
 
     def refute(self, samples: int = 3000, seed: int = 0) -> GramCounterexample | None:

@@ -21,10 +21,7 @@ class Library:
     """
 
     def __init__(
-        self,
-        steps: Iterable[Step],
-        derivations: Iterable[Derivation] = (),
-        algorithms: Mapping[str, str] | None = None,
+        self, steps: Iterable[Step], derivations: Iterable[Derivation] = (), algorithms: Mapping[str, str] | None = None
     ) -> None:
         self.steps, self.derivations = tuple(steps), tuple(derivations)
         self.algorithms = dict(algorithms or {})

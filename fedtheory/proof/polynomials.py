@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, Self
 
 import sympy
-from flint import Ordering, fmpq, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
 
 from .identity import check_rational
 
@@ -83,8 +84,7 @@ class Polynomial:
         return sympy.Add(
             *(
                 sympy.Mul(
-                    sympy.Rational(c.numerator, c.denominator),
-                    *(s**p for s, p in zip(symbols, powers, strict=True)),
+                    sympy.Rational(c.numerator, c.denominator), *(s**p for s, p in zip(symbols, powers, strict=True))
                 )
                 for (powers, _), c in zip(self.terms, self.coefficients, strict=True)
             )
@@ -186,7 +186,7 @@ def _quotient(expression: sympy.Expr, symbols: Mapping[str, fmpz_mpoly], context
     return top, bottom
 
 
-def _polynomial(found: fmpz_mpoly, names: tuple[str, ...]) -> Polynomial:
+def _polynomial(found: fmpz_mpoly | fmpq_mpoly, names: tuple[str, ...]) -> Polynomial:
     monomials = [(tuple(map(int, powers)), str(c)) for powers, c in found.to_dict().items()]
     used = [i for i in range(len(names)) if any(powers[i] for powers, _ in monomials)]
     terms = ((tuple(powers[i] for i in used), c) for powers, c in sorted(monomials, reverse=True))
@@ -212,11 +212,31 @@ def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
     return _polynomial(total, polynomial.names)
 
 
-def parse_text(text: str) -> object:
+def parse_text(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
+
+
+class Written:
+    """What is kept as plain data, with ``data`` and ``from_data``, and as JSON. Nothing that is read is evaluated."""
+
+    def data(self) -> dict:
+        raise NotImplementedError
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """``ValueError`` for anything else than ``data`` gives."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        return json.dumps(self.data())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
+        return cls.from_data(parse_text(text))
 
 
 def fields(data: object, *names: str) -> list:
@@ -225,13 +245,13 @@ def fields(data: object, *names: str) -> list:
     return [data[name] for name in names]
 
 
-def list_of(data: object) -> list:
+def list_of(data: Any) -> list:
     if not isinstance(data, list):
         raise ValueError(f"{data!r}: allowed is a list")
     return data
 
 
-def pair_of(data: object) -> list:
+def pair_of(data: Any) -> list:
     if len(list_of(data)) != 2:
         raise ValueError(f"{data!r}: allowed is a pair")
-    return data
+    return list_of(data)

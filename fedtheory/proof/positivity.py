@@ -9,27 +9,16 @@ holds wherever the expression is defined. Counts are treated as real numbers, wh
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import sympy
 
 from .identity import is_identity
-from .polynomials import (
-    Polynomial,
-    Ratio,
-    fields,
-    list_of,
-    pair_of,
-    parse_text,
-    plain,
-    times_power,
-    to_name,
-    to_rational,
-)
+from .polynomials import Polynomial, Ratio, Written, fields, list_of, pair_of, plain, times_power, to_name, to_rational
 from .regions import Region
 
 POLYA = 3
@@ -37,7 +26,7 @@ POLYA = 3
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Written):
     """A proof of ``inequality >= 0`` on ``region``: with every substitution made,
 
         inequality * (1 + sum of the numerator's parameters)^polya = numerator / denominator,
@@ -73,35 +62,24 @@ class Certificate:
         """Whether this is a proof of exactly this inequality on exactly this region."""
         return self.region == where and is_identity(self.inequality.expression(), plain(expression)) and self.verify()
 
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "inequality": self.inequality.data(),
-                "region": self.region.data(),
-                "polya": self.polya,
-                "numerator": self.numerator.data(),
-                "denominator": self.denominator.data(),
-            }
-        )
+    def data(self) -> dict:
+        return {
+            "inequality": self.inequality.data(), "region": self.region.data(), "polya": self.polya,
+            "numerator": self.numerator.data(), "denominator": self.denominator.data(),
+        }  # fmt: skip
 
     @classmethod
-    def from_json(cls, text: str) -> Certificate:
-        """Read what ``to_json`` wrote; ``ValueError`` for anything else. Nothing in it is evaluated."""
-        parts = fields(parse_text(text), "inequality", "region", "polya", "numerator", "denominator")
-        inequality, where, polya, numerator, denominator = parts
+    def from_data(cls, data: object) -> Self:
+        parts = fields(data, "inequality", "region", "polya", "numerator", "denominator")
+        inequality, where, polya, *fraction = parts
         if type(polya) is not int:
             raise ValueError(f"polya = {polya!r}: allowed is an integer")
-        return cls(
-            Ratio.from_data(inequality),
-            Region.from_data(where),
-            polya,
-            Polynomial.from_data(numerator),
-            Polynomial.from_data(denominator),
-        )
+        numerator, denominator = map(Polynomial.from_data, fraction)
+        return cls(Ratio.from_data(inequality), Region.from_data(where), polya, numerator, denominator)
 
 
 @dataclass(frozen=True)
-class Counterexample:
+class Counterexample(Written):
     """A rational point of ``region`` at which ``inequality`` is negative: its parameters, itself, and the value."""
 
     inequality: Ratio
@@ -126,26 +104,23 @@ class Counterexample:
         """Whether this refutes exactly this inequality on exactly this region."""
         return self.region == where and is_identity(self.inequality.expression(), plain(expression)) and self.verify()
 
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "inequality": self.inequality.data(),
-                "region": self.region.data(),
-                "parameters": [list(pair) for pair in self.parameters],
-                "point": [list(pair) for pair in self.point],
-                "value": self.value,
-            }
-        )
+    def data(self) -> dict:
+        return {
+            "inequality": self.inequality.data(), "region": self.region.data(),
+            "parameters": [list(pair) for pair in self.parameters], "point": [list(pair) for pair in self.point],
+            "value": self.value,
+        }  # fmt: skip
 
     @classmethod
-    def from_json(cls, text: str) -> Counterexample:
-        """Read what ``to_json`` wrote; ``ValueError`` for anything else."""
-        parts = fields(parse_text(text), "inequality", "region", "parameters", "point", "value")
-        inequality, where, *pairs, value = parts
-        parameters, point = (
-            tuple((to_name(n), str(to_rational(c))) for n, c in map(pair_of, list_of(p))) for p in pairs
-        )
+    def from_data(cls, data: object) -> Self:
+        inequality, where, *pairs, value = fields(data, "inequality", "region", "parameters", "point", "value")
+        parameters, point = map(named_numbers, pairs)
         return cls(Ratio.from_data(inequality), Region.from_data(where), parameters, point, str(to_rational(value)))
+
+
+def named_numbers(data: object) -> tuple[tuple[str, str], ...]:
+    """(name, rational number as text), from plain data."""
+    return tuple((to_name(name), str(to_rational(number))) for name, number in map(pair_of, list_of(data)))
 
 
 def prove(
@@ -248,7 +223,7 @@ def _multiplier(parameters: Iterable[str], exponent: int) -> sympy.Expr:
     return (1 + sympy.Add(*map(sympy.Symbol, parameters))) ** exponent
 
 
-_SHORT = {
+_SHORT: dict[str, tuple[int | Fraction, ...]] = {
     "nonnegative": (0, 0, 1, Fraction(1, 3), 9),
     "positive": (1, 2, Fraction(1, 2), Fraction(1, 10), 10),
     "integer": (0, 0, 1, 9, 99),
@@ -258,8 +233,9 @@ _SHORT = {
 def draws(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
     """Corners first, then random points, first of short numbers, then of any."""
     names = [name for name, _ in where.kinds]
-    for sizes in ((1,), (2, Fraction(1, 2))):
-        corner = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
+    several: tuple[tuple[int | Fraction, ...], ...] = ((1,), (2, Fraction(1, 2)))
+    for sizes in several:
+        corner: dict[str, tuple[int | Fraction, ...]] = {"nonnegative": (0, 1), "positive": sizes, "integer": (0, 1)}
         for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):
             yield dict(zip(names, map(Fraction, values), strict=True))
     rng = random.Random(seed)

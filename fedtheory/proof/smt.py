@@ -7,6 +7,7 @@ missing, fails or runs out of time, nothing is decided.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import sympy
 
@@ -69,7 +70,7 @@ def _ask(pulled: Ratio, kinds: dict[str, str], milliseconds: int) -> tuple[str, 
     return answer, {name: _rational(value, z3) for name, value in values.items()}
 
 
-def _polynomial(polynomial: Polynomial, variables: dict, z3: object) -> object:
+def _polynomial(polynomial: Polynomial, variables: dict, z3: Any) -> Any:
     total = z3.RealVal(0)
     for (powers, _), coefficient in zip(polynomial.terms, polynomial.coefficients, strict=True):
         product = z3.Q(coefficient.numerator, coefficient.denominator)
@@ -80,7 +81,7 @@ def _polynomial(polynomial: Polynomial, variables: dict, z3: object) -> object:
     return total
 
 
-def _rational(value: object, z3: object) -> Fraction:
+def _rational(value: Any, z3: Any) -> Fraction:
     """A model's number, an irrational one to 30 digits: the point is checked anyway."""
     if z3.is_algebraic_value(value):
         value = value.approx(30)

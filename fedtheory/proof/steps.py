@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -62,6 +62,11 @@ class Identity:
         return not is_identity(self.left, self.right)
 
 
+def _all_found(results: Sequence[Evidence | None]) -> Finding:
+    found = tuple(result for result in results if result is not None)
+    return Finding("proved", found) if 0 < len(found) == len(results) else Finding("unknown")
+
+
 @dataclass(frozen=True)
 class Nonnegative:
     """The check that an expression is >= 0 on each of several regions, the cases."""
@@ -72,21 +77,18 @@ class Nonnegative:
     def decide(self) -> Finding:
         results: list[Evidence | None] = []
         for where in self.cases:
-            result = positivity.prove(self.expression, where)
+            result: Evidence | None = positivity.prove(self.expression, where)
             if result is None:
                 second = smt.decide(self.expression, where)
-                result = "z3" if second is True else second
+                result = "z3" if second is True else second or None
             if isinstance(result, Counterexample):
                 return Finding("gap", (result,))
             results.append(result)
-        if not results or None in results:
-            return Finding("unknown")
-        return Finding("proved", tuple(results))
+        return _all_found(results)
 
     def certified(self) -> Finding:
         """The same without a search."""
-        results = tuple(positivity.certify(self.expression, where) for where in self.cases)
-        return Finding("proved", results) if results and None not in results else Finding("unknown")
+        return _all_found([positivity.certify(self.expression, where) for where in self.cases])
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
         """Whether these certificates prove it; nothing is searched."""
@@ -312,4 +314,4 @@ def evidence_from(data: Mapping) -> Evidence:
         return data["data"]
     if data["type"] not in kinds:
         raise ValueError(f"type = {data['type']!r}: allowed is one of text, {', '.join(kinds)}")
-    return kinds[data["type"]].from_json(json.dumps(data["data"]))
+    return kinds[data["type"]].from_data(data["data"])

@@ -11,7 +11,7 @@ from ..quantities import QUANTITIES
 from .chains import Chain
 from .gram import GramCounterexample
 from .positivity import Counterexample
-from .steps import Decision, Evidence, Step
+from .steps import Ball, Decision, Evidence, Identity, Step, Vectors
 
 
 class Wording(Protocol):
@@ -23,9 +23,14 @@ class Wording(Protocol):
         shorthands: a sentence for each other letter of its steps.
     """
 
-    letters: Mapping[str, str]
-    prose: Mapping[str, str]
-    shorthands: Mapping[str, str]
+    @property
+    def letters(self) -> Mapping[str, str]: ...
+
+    @property
+    def prose(self) -> Mapping[str, str]: ...
+
+    @property
+    def shorthands(self) -> Mapping[str, str]: ...
 
 
 _CAP_DIGITS = 10**4
@@ -93,7 +98,9 @@ def sentence(decision: Decision, words: Wording, repair: Step | None = None) -> 
         return f"{claims}. This is neither proved nor refuted."
     parts = [f"{claims}. {_failure(decision, words)}{f': {_in_letters(step.why, words)}' if step.why else ''}."]
     if step.weakest_cap:
-        parts.append(f"It {_cap_text(*step.weakest_cap.weakest())}.")
+        proved, refuted = step.weakest_cap.weakest()
+        if proved is not None and refuted is not None:
+            parts.append(f"It {_cap_text(proved, refuted)}.")
     if repair is not None:
         parts.append(f"What follows it holds all the same: {_in_letters(repair.says, words)}.")
     return " ".join(parts)
@@ -104,7 +111,8 @@ def _failure(decision: Decision, words: Wording) -> str:
     against = finding.evidence[0] if finding.evidence else None
     if not isinstance(against, Counterexample):
         return f"At {_in_letters(str(_point(against) or against), words)} it fails" if against else "It fails"
-    used = {s.name for s in decision.step.checks[index].expression.free_symbols}
+    check = decision.step.checks[index]
+    used = set() if isinstance(check, (Identity, Vectors, Ball)) else {s.name for s in check.expression.free_symbols}
     values = dict(against.point)
     shown = [n for n in (*QUANTITIES, *sorted(values.keys() - QUANTITIES.keys())) if n in values and n in used]
     short = str(-Fraction(against.value))
@@ -133,11 +141,11 @@ def letter(name: str, words: Wording) -> str:
 def _in_letters(text: str, words: Wording) -> str:
     """A step's words with the paper's letters."""
     for short, long in words.prose.items():
-        text = re.sub(rf"\b{short}\b", lambda _, long=long: long, text)
+        text = re.sub(rf"\b{short}\b", long.replace("\\", r"\\"), text)
     for name in QUANTITIES:
         # a name of one word is also a word: it is a symbol only beside an operator
         pattern = rf"\b{name}\b" if "_" in name else rf"(?<=[*/(]){name}\b|\b{name}(?=[*/)^])"
-        text = re.sub(pattern, lambda _, name=name: letter(name, words), text)
+        text = re.sub(pattern, letter(name, words).replace("\\", r"\\"), text)
     return text.replace("**", "^")
 
 

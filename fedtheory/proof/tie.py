@@ -43,7 +43,7 @@ def domains_of(claim: Claim, derivation: Derivation) -> Iterator[tuple[str, Doma
     hypothesis with several readings of which the derivation does not speak says nothing."""
     options = {}
     for ambiguity in claim.ambiguities:
-        covered = [o for o in derivation.options(ambiguity.name) or () if o in ambiguity.options]
+        covered = [o for o in derivation.options(ambiguity.name) if o in ambiguity.options]
         if covered and any(_decides(ambiguity, h) for h in claim.hypotheses):
             options[ambiguity] = covered
     for chosen in itertools.product(*options.values()):
@@ -97,7 +97,8 @@ def _from_data(claim: Claim, derivation: Derivation) -> Iterator[Step]:
 
 
 def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suffix: str) -> Iterator[Step]:
-    if derivation.right_side is None:
+    bound = derivation.right_side
+    if bound is None:
         right = bare(claim.right_side)
         difference = right - bare(claim.functional.expression)
         yield _step("claim.value", claim, f"{claim.functional.meaning} is at most {right}", difference, domain)
@@ -109,7 +110,7 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
     if any(choice.has(sympy.log) for choice in choices.values()):
         if set(choices) != {"local_lr"}:
             raise Unsupported(f"the claim chooses {' and '.join(choices)}, with a logarithm")
-        yield from _minimum_of_steps(claim, derivation, domain, choices["local_lr"])
+        yield from _minimum_of_steps(claim, derivation, bound, domain, choices["local_lr"])
         return
     put_in, rounds, conditions = _chosen(choices)
     domain = Domain(tuple((name, slack.xreplace(put_in)) for name, slack in domain.slacks), rounds)
@@ -117,7 +118,7 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
         says = f"{condition} >= 0, for the step size chosen"
         yield _step(f"claim.choice.{i}{suffix}", claim, says, condition, domain)
     yield from _needs(claim, derivation, domain, put_in, suffix)
-    right, derived = bare(claim.right_side).xreplace(put_in), derivation.right_side.xreplace(put_in)
+    right, derived = bare(claim.right_side).xreplace(put_in), bound.xreplace(put_in)
     if has_atoms(right) or has_atoms(derived):
         atoms = Atoms(domain)
         right, derived = atoms.put(right), atoms.put(derived)
@@ -139,9 +140,7 @@ def _same_choices(
 Replacements = tuple[tuple[str, sympy.Expr], ...]
 
 
-def _chosen(
-    choices: Mapping[str, sympy.Expr],
-) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
+def _chosen(choices: Mapping[str, sympy.Expr]) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
     """What stands for the chosen quantities; for the rounds or groups, if a step size is chosen through their root; and
     what has to be >= 0 for that."""
     names = {sympy.Symbol(name) for name in choices}
@@ -149,7 +148,9 @@ def _chosen(
         raise Unsupported("a chosen quantity is chosen through another one")
     if all(rational(choice) for choice in choices.values()):
         return {sympy.Symbol(name): choice for name, choice in choices.items()}, (), list(choices.values())
-    put_in, replaced, conditions = {}, {}, []
+    put_in: dict[sympy.Symbol, sympy.Expr] = {}
+    replaced: dict[str, sympy.Expr] = {}
+    conditions: list[sympy.Expr] = []
     first = next((name for name in ("server_lr", "local_lr") if name in choices), None)
     if first is not None:
         replaced["rounds"], conditions = solve_choice(choices[first], "rounds", first)
@@ -198,9 +199,8 @@ def compare(
         checks: list[Check] = []
         claimed, shown, exponents = _exponentials(claimed, shown)
         checks += [Follows(e, domain) for e in exponents]
-        parts, conditions = rooted(claimed, replaced), []
+        total, conditions = rooted(claimed, replaced)
         other, more = rooted(shown, replaced)
-        total, conditions = parts
         difference = sympy.together(total - other)
         checks += [Follows(c, domain) for c in (*conditions, *more)]
         if has_unknown_sign(data):
@@ -222,7 +222,8 @@ def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
     table: dict[sympy.Expr, list[sympy.Expr]] = {}
     expanded = sympy.expand(expression, power_exp=False, power_base=False, log=False)
     for term in sympy.Add.make_args(expanded):
-        data, rest = [], []
+        data: list[sympy.Expr] = []
+        rest: list[sympy.Expr] = []
         for factor in sympy.Mul.make_args(term):
             base, exponent = factor.as_base_exp()
             data_factor = base in _SYMBOLS and exponent.is_Integer and exponent > 0
@@ -273,7 +274,9 @@ def _plain_sign(term: sympy.Expr) -> bool:
     return all(f.is_positive or f.is_Symbol or isinstance(f, sympy.exp) for f in sympy.Mul.make_args(term))
 
 
-def _minimum_of_steps(claim: Claim, derivation: Derivation, domain: Domain, chosen: sympy.Expr) -> Iterator[Step]:
+def _minimum_of_steps(
+    claim: Claim, derivation: Derivation, bound: sympy.Expr, domain: Domain, chosen: sympy.Expr
+) -> Iterator[Step]:
     """A step size min(log(max(Y, 1))/A, caps), case by case, with l for the logarithm.
 
     Where the first is the minimum, exp(-l) = 1/max(Y, 1) <= 1/Y; where a cap is, l = A cap + something >= 0.
@@ -288,11 +291,12 @@ def _minimum_of_steps(claim: Claim, derivation: Derivation, domain: Domain, chos
     if len(first) != 1 or right.has(sympy.log) or not (isinstance(inner, sympy.Max) and 1 in inner.args):
         raise Unsupported(f"the chosen step size is not min(log(max(Y, 1))/A, caps): {chosen}")
     (ratio,) = [a for a in inner.args if a != 1]
-    exponentials = derivation.right_side.atoms(sympy.exp)
+
+    exponentials = bound.atoms(sympy.exp)
     if len(exponentials) != 1:
         raise Unsupported(f"{derivation.name}: allowed is a bound with one exponential")
     (exponential,) = exponentials
-    data, rest = derivation.right_side.coeff(exponential), derivation.right_side.subs(exponential, 0)
+    data, rest = bound.coeff(exponential), bound.subs(exponential, 0)
     slacks = tuple((name, slack) for name, slack in domain.slacks if not slack.has(_ETA))
     for index, step in enumerate(steps, 1):
         suffix, case = f".step_{index}", f", where the step size is {step}"
@@ -307,7 +311,7 @@ def _minimum_of_steps(claim: Claim, derivation: Derivation, domain: Domain, chos
         else:
             factor = sympy.cancel(first[0] / _LOG)
             where = Domain(slacks, (("log_factor", sympy.Symbol("excess") + step / factor),))
-            derived = derivation.right_side.xreplace(put_in)
+            derived = bound.xreplace(put_in)
             yield from compare(claim, right, derived, where, suffix, case)
     yield from _needs(claim, derivation, domain, {})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 import sympy
 
@@ -14,27 +15,25 @@ from .steps import Identity, Nonnegative, Step, Vectors
 Pairs = tuple[tuple[sympy.Expr, sympy.Expr], ...]
 
 
-def given(name: str, equation: str, says: str, **more: object) -> Step:
+def given(name: str, equation: str, says: str, **more: Any) -> Step:
     """A definition, or a fact that is taken as given."""
     return Step(name, equation, says, "definition", expected="given", **more)
 
 
-def same(name: str, equation: str, says: str, pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], **more: object) -> Step:
+def same(name: str, equation: str, says: str, pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], **more: Any) -> Step:
     """An identity step; ``pairs`` are the sides."""
     checks = tuple(Identity(left, right) for left, right in pairs)
     return Step(name, equation, says, more.pop("kind", "identity"), checks, **more)
 
 
-def nonnegative_step(
-    name: str, equation: str, says: str, expression: sympy.Expr, *cases: Region, **more: object
-) -> Step:
+def nonnegative_step(name: str, equation: str, says: str, expression: sympy.Expr, *cases: Region, **more: Any) -> Step:
     """A polynomial step: ``expression >= 0`` on every region."""
     return Step(name, equation, says, more.pop("kind", "polynomial"), (Nonnegative(expression, cases),), **more)
 
 
 def gram(
     name: str, equation: str, says: str, expression: sympy.Expr,
-    given: Pairs = (), zero: Pairs = (), *, where: Region, **more: object,
+    given: Pairs = (), zero: Pairs = (), *, where: Region, **more: Any,
 ) -> Step:  # fmt: skip
     """A step about vectors; ``given`` and ``zero`` pair hypotheses with their multipliers."""
     check = vectors_check(expression, given, zero, where)
@@ -57,7 +56,7 @@ def within(where: Region) -> tuple[Callable[..., Step], Callable[..., Vectors]]:
 
 def coefficient_step(
     name: str, equation: str, says: str, expected: str, why: str,
-    expression: sympy.Expr, regions: tuple[Region, ...] = (), identity: bool = False, **more: object,
+    expression: sympy.Expr, regions: tuple[Region, ...] = (), identity: bool = False, **more: Any,
 ) -> Step:  # fmt: skip
     """A step about coefficients: an identity ``expression = 0``, or ``expression >= 0`` on every region."""
     check = Identity(expression) if identity else Nonnegative(expression, regions)

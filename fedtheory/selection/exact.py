@@ -71,14 +71,12 @@ def best_participation(
     fixed: dict[int, Number] = {j: least for j, p in enumerate(weight) if p == 0}
     while len(fixed) < len(weight):
         done, free = tuple(fixed), [j for j in range(len(weight)) if j not in fixed]
-        found = None
+        found = []
         for members in _subsets(free):
             room = min(reach(availability, budget, (*members, *some)) - sum(fixed[j] for j in some)
                        for some in _with_empty(done))  # fmt: skip
-            level = _level([weight[j] for j in members], least, room)
-            if found is None or level < found[0] or (level == found[0] and len(members) > len(found[1])):
-                found = level, members
-        level, members = found
+            found.append((_level([weight[j] for j in members], least, room), members))
+        level, members = min(found, key=lambda scarcest: (scarcest[0], -len(scarcest[1])))
         fixed |= {j: max(least, weight[j] * level) for j in members}
     if not all(value > 0 for j, value in fixed.items() if weight[j] > 0):
         raise ValueError("availability: some group can take part in no round")

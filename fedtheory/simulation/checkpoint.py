@@ -151,5 +151,5 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, allow_pickle=False, **arrays)
     write_beside(path, buffer.getvalue())

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..algorithms import ClientRound, Fast, Updates
-from ..algorithms.aggregation import Memory
+from ..algorithms.aggregation import Memory, WeightedSum
 from ..federations.base import ConvexFederation, Federation, Pairs
 from ..quantities import RUN_QUANTITIES, nearest
 from .local import LocalSGD, local_update
@@ -166,7 +166,9 @@ class Peaks(Observer):
 
     def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
         snapshot = state.is_first(plan, round)
-        weights = training.kind.aggregation.weights(training.counts, training.memory)
+        aggregation = training.kind.aggregation
+        assert isinstance(aggregation, WeightedSum) and training.gradients is not None
+        weights = aggregation.weights(training.counts, training.memory)
         mean = Updates(training.gradients, training.pairs, training.counts).combined(weights)
         cohort = mean.square().sum(1).to(torch.float64)
         full = torch.zeros_like(cohort)
@@ -188,6 +190,7 @@ class Peaks(Observer):
         everyone = snapshot[:, None].expand(-1, fed.clients)
         pairs = Pairs.of(everyone, state.ids, plan.seed, round)
         _, gradients = local_update(fed, state.x[pairs.replica], pairs, solver, summed=True)
+        assert gradients is not None
         mean = torch.full(everyone.shape, 1 / fed.clients, dtype=torch.float64, device=everyone.device)
         return Updates(gradients, pairs, everyone).combined(mean)
 

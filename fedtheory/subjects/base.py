@@ -103,8 +103,13 @@ class Space(Protocol):
         measurable: whether it has ``on_data``.
     """
 
-    repairable: bool = False
-    measurable: bool = False
+    @property
+    def repairable(self) -> bool:
+        return False
+
+    @property
+    def measurable(self) -> bool:
+        return False
 
     def structured(self) -> Iterator[Any]:
         """The candidates to look at first."""
@@ -202,7 +207,7 @@ def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
     return expression
 
 
-def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Number]) -> dict[str, Slack]:
+def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Slack]:
     """By assumption: how far the stated constant is on the safe side of the true one (both squared for the
     dissimilarity, which is a length); ``None`` if it is not.
 

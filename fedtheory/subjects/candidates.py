@@ -16,7 +16,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sympy import Le
+from sympy import Ge, Le
 
 from ..algorithms import Fast, fast
 from ..claims.evaluation import compiled
@@ -151,7 +151,9 @@ class Candidate:
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
         """FAST with these parameters."""
         chosen = self.probability if probability is None else probability
-        snapshots = {"snapshot_period": self.period} if self.period else {"snapshot_probability": chosen}
+        snapshots: dict[str, Any] = (
+            {"snapshot_period": self.period} if self.period else {"snapshot_probability": chosen}
+        )
         return fast(
             cohort=min(self.cohort, clients), local_steps=self.local_steps, local_lr=local_lr,
             replacement=self.replacement, **snapshots,
@@ -159,14 +161,15 @@ class Candidate:
 
     def _participation(self, clients: int) -> Participation:
         count = min(self.arbitrary_cohort, clients)
-        order = np.random.default_rng(self.order).permutation(clients) if self.order else np.arange(clients)
+        shuffled = np.random.default_rng(self.order).permutation(clients) if self.order else np.arange(clients)
+        order = shuffled.tolist()
         if self.process == "uniform":
             return Uniform(count)
         if self.process == "beta":
             return IndexBeta(count)
         stay = self.stay * max(1, self.period)
         if self.process == "cycle":
-            return Phases([np.roll(order, -j)[:count] for j in range(clients)], [stay] * clients, cyclic=True)
+            return Phases([(order[j:] + order[:j])[:count] for j in range(clients)], [stay] * clients, cyclic=True)
         if self.process == "switch":
             return Phases([order[:count], order[-count:]], [stay, 1])
         return Fixed(order[:count])
@@ -236,7 +239,7 @@ def draw(rng: np.random.Generator, wanted: Demands) -> Candidate:
 MOST_CLIENTS = 5
 
 
-def _one_of(rng: np.random.Generator, special: float, general: float) -> float:
+def _one_of(rng: np.random.Generator, special: Any, general: Any) -> Any:
     """One or the other, with equal chances."""
     return special if rng.random() < 0.5 else general
 
@@ -251,7 +254,7 @@ def conforming(candidate: Candidate, wanted: Demands) -> Candidate:
     candidate = replace(candidate, noise=0.0, process="fixed", replacement=False)
     if candidate.dimension == 1:
         return candidate
-    return replace(candidate, **({"dimension": 1} if wanted.equal_cohorts else {"cohort": MOST_CLIENTS}))
+    return replace(candidate, dimension=1) if wanted.equal_cohorts else replace(candidate, cohort=MOST_CLIENTS)
 
 
 def perturb(candidate: Candidate, rng: np.random.Generator, wanted: Demands, size: float = 0.3) -> Candidate:
@@ -286,7 +289,7 @@ DISCRETE = ("family", "seed", "dimension", "axis", "conditioning", "noise", "sta
 """What a discrete move draws afresh; for some continuous numbers too, whose special values are worth a jump."""
 
 
-def limit_of(statement: Claim, name: str, kind: type, values: Mapping[str, Any]) -> float | None:
+def limit_of(statement: Claim, name: str, kind: type[Le] | type[Ge], values: Mapping[str, Any]) -> float | None:
     """The smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity, among those
     that ``values`` decide; ``None`` if there is none."""
     arrays = {n: np.float64(v) for n, v in values.items()}

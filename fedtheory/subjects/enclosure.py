@@ -10,20 +10,24 @@ a_s = eta_s h of it to 0.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
 
+from ..algorithms import Fast, Safari
 from ..algorithms.base import ServerRound
-from ..claims.balls import Ball, Number, ball, ball_matrix, interval
+from ..claims.balls import Ball, ball, ball_matrix, interval
 from ..claims.undecided import Undecided
 from ..functionals import Functional
 from ..moments.errors import initial_moments
 from ..moments.linear_rounds import mean_map, second_moment_map
-from ..moments.rounds import kind_of_round, local_maps, observable_weights
+from ..moments.rounds import kind_of_round, local_maps, observable_weights, quadratic
+from ..moments.trajectory import fast_of
+from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from .base import Box
@@ -73,12 +77,29 @@ class Way:
         """The setting with steps in balls, which keeps their powers from growing by their digits."""
         algorithm = self.setting.algorithm
         steps = {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
-        steps = {name: step if isinstance(step, Ball) else Ball(ball(step)) for name, step in steps.items()}
-        return replace(self.setting, algorithm=replace(algorithm, **steps))
+        balls = {name: step if isinstance(step, Ball) else Ball(ball(step)) for name, step in steps.items()}
+        return replace(self.setting, algorithm=with_new_steps(algorithm, balls))
 
 
 STEPS = ("local_lr", "server_lr", "global_lr")
 """What algorithms call their step sizes."""
+
+
+def algorithm_of(setting: Setting) -> Fast | Safari:
+    """The algorithm of a run."""
+    assert isinstance(setting.algorithm, (Fast, Safari))
+    return setting.algorithm
+
+
+def members_of(setting: Setting) -> list[int]:
+    """The fixed participants of a run."""
+    assert isinstance(setting.participation, Fixed)
+    return list(setting.participation.members)
+
+
+def with_new_steps(algorithm: Any, steps: Mapping[str, Any]) -> Any:
+    """The algorithm with these step sizes: Fractions, balls, or ``None`` for what a claim chooses."""
+    return replace(algorithm, **steps)
 
 
 # Left sides -----------------------------------------------------------------------------------------------------------
@@ -109,13 +130,17 @@ def left_side(way: Way) -> LeftSide:
     setting = way.in_balls
     start = initial_moments(setting, exact=True)
     final, sums, initial = {}, {}, {}
-    for name, weight in observable_weights(setting.federation, exact=True).items():
-        state = _advanced(way, _moment_maps(setting, weight), ball_matrix(np.append(start, Fraction(0))))
+    for name, weight in observable_weights(quadratic(setting), exact=True).items():
+        state = _advanced(way, _moment_maps(setting, weight), _column(start, 0))
         values = [state[i, 0] for i in range(len(start) + 1)]
         final[name] = sum((ball(w) * v for w, v in zip(weight, values, strict=False)), arb(0))
         sums[name] = values[-1]
         initial[name] = ball(weight @ start)
     return LeftSide(final, sums, initial, way.rounds)
+
+
+def _column(numbers: np.ndarray, last: int) -> arb_mat:
+    return ball_matrix(np.array([*numbers, Fraction(last)], dtype=object))
 
 
 def _moment_maps(setting: Setting, weight: np.ndarray) -> list[arb_mat]:
@@ -184,14 +209,14 @@ def _gradient_sums(setting: Setting, shifted: bool) -> np.ndarray:
     """(M, D, D + 1): the clients' sums of local gradients, ``shifted`` one local step later."""
     sums = local_maps(setting, exact=True).gradient_sums()
     if shifted:
-        single = replace(setting, algorithm=replace(setting.algorithm, local_steps=1))
+        single = replace(setting, algorithm=replace(algorithm_of(setting), local_steps=1))
         sums = np.stack([s @ t for s, t in zip(sums, local_maps(single, exact=True).maps, strict=True)])
     return sums
 
 
 def _mean_gradient_sum(setting: Setting, shifted: bool) -> np.ndarray:
     """(D, D + 1), of the participants."""
-    members = list(setting.participation.members)
+    members = members_of(setting)
     return _gradient_sums(setting, shifted)[members].sum(0) * Fraction(1, len(members))
 
 
@@ -201,7 +226,7 @@ def _deterministic_box(way: Way, shifted: bool) -> Box:
     full = _gradient_sums(setting, shifted).sum(0) / Fraction(setting.federation.clients)
     forms = [ball_matrix(form) for form in (full, _mean_gradient_sum(setting, shifted))]
     maps = [ball_matrix(mean_map(kind_of_round(setting, kind, exact=True))) for kind in algorithm.kinds]
-    state = ball_matrix(np.append(setting.exact_start - setting.federation.exact_optimum, Fraction(1)))
+    state = _column(setting.exact_start - quadratic(setting).exact_optimum, 1)
     peaks = [arb(0), arb(0)]
     always = FIRST if algorithm.share == 1 else SECOND
     for kind in way.kinds():
@@ -219,7 +244,7 @@ def _line(setting: Setting, what: str) -> Fraction:
     Raises:
         Undecided: they are none.
     """
-    fed = setting.federation
+    fed = quadratic(setting)
     server = any(isinstance(kind, ServerRound) for kind in setting.algorithm.kinds)
     noisy = fed.exact_gradient_noise != 0 or (server and fed.exact_server_noise != 0)
     if fed.dimension > 1 or not fed.has_common_hessian or noisy:
@@ -228,7 +253,7 @@ def _line(setting: Setting, what: str) -> Fraction:
 
 
 def _invariant_boxes(way: Way, shifted: bool) -> Iterator[Box]:
-    curvature, algorithm = _line(way.setting, "the run quantities are"), way.setting.algorithm
+    curvature, algorithm = _line(way.setting, "the run quantities are"), algorithm_of(way.setting)
     step = 1 - algorithm.local_lr * curvature
     if not (ball(step) >= 0 and ball(step) < 1):
         raise Undecided("the local step size is above 1 / curvature")
@@ -253,9 +278,9 @@ class _Geometry:
 
     @classmethod
     def of(cls, setting: Setting) -> _Geometry:
-        fed, algorithm = setting.federation, setting.algorithm
+        fed, algorithm = quadratic(setting), fast_of(setting)
         minimisers = fed.exact_centres[:, 0] - fed.exact_optimum[0]
-        shifted, members = sorted(minimisers), minimisers[list(setting.participation.members)]
+        shifted, members = sorted(minimisers), minimisers[members_of(setting)]
         m = 1 if algorithm.replacement else algorithm.cohort
         return cls(
             setting.exact_start[0] - fed.exact_optimum[0], sum(members) / len(members), sum(shifted[:m]) / m,
@@ -297,13 +322,13 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
     if way.rounds > FOLLOWED:
         raise Undecided(f"rounds = {way.rounds}: moments are followed round by round over at most {FOLLOWED}")
     setting = way.in_balls
-    if setting.federation.exact_gradient_noise != 0:
+    fed = quadratic(setting)
+    if fed.exact_gradient_noise != 0:
         raise Undecided("sums of local gradients are enclosed without gradient noise only")
-    weight, mean = observable_weights(setting.federation, exact=True)["squared_gradient"], None
-    mean = _mean_gradient_sum(setting, shifted)
-    forms = [ball_matrix(np.append(form, Fraction(0))[None]) for form in (weight, (mean.T @ mean).ravel())]
+    weight, mean = observable_weights(fed, exact=True)["squared_gradient"], _mean_gradient_sum(setting, shifted)
+    forms = [_column(form, 0).transpose() for form in (weight, (mean.T @ mean).ravel())]
     maps = _moment_maps(setting, weight)
-    state = ball_matrix(np.append(initial_moments(setting, exact=True), Fraction(0)))
+    state = _column(initial_moments(setting, exact=True), 0)
     seen: list[tuple[arb, arb] | None] = [None, None]
     for kind in way.kinds():
         for i, other in enumerate((FIRST, SECOND)):  # of the server's rounds, of the clients'
@@ -312,9 +337,10 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
                 peak, least = seen[i] or (value, value)
                 seen[i] = peak.max(value), least.min(value)
         state = maps[kind] * state
-    if None in seen:
+    extremes = [extreme for pair in seen if pair is not None for extreme in pair]
+    if len(extremes) < 4:
         raise Undecided("all rounds are of one kind, so a maximum is over no rounds")
-    return dict(zip((*GRADIENTS, *PSEUDOGRADIENTS), itertools.chain(*seen), strict=True))
+    return dict(zip((*GRADIENTS, *PSEUDOGRADIENTS), extremes, strict=True))
 
 
 def progress_interval(way: Way) -> arb:
@@ -326,14 +352,14 @@ def progress_interval(way: Way) -> arb:
     Raises:
         Undecided: the runs are not of this kind.
     """
-    setting, algorithm = way.setting, way.setting.algorithm
+    setting, algorithm, fed = way.setting, way.setting.algorithm, quadratic(way.setting)
+    assert isinstance(algorithm, Safari)
     h = _line(setting, "the clients' progress is")
     eta_c, eta_s = ball(algorithm.local_lr), ball(algorithm.server_lr)
     shares = [1 - (1 - eta_c * ball(h)) ** algorithm.local_steps, eta_s * ball(h)]
     if not all(share >= 0 and share < 1 for share in shares):
         raise Undecided("a round moves past its target, or away from it")
-    fed = setting.federation
-    y, members = setting.exact_start[0] - fed.exact_optimum[0], list(setting.participation.members)
+    y, members = setting.exact_start[0] - fed.exact_optimum[0], members_of(setting)
     c = sum(fed.exact_centres[members, 0]) / len(members) - fed.exact_optimum[0]
     if y < 0:
         y, c = -y, -c
@@ -341,5 +367,5 @@ def progress_interval(way: Way) -> arb:
         raise Undecided("the start is not on the same side of the optimum as the participants' minimiser")
     last = way.rounds - 1
     lowest = (ball(min(y, c)) * (1 - shares[1]) ** last).max(ball(y) * (1 - shares[0].max(shares[1])) ** last)
-    ends: tuple[Number, Number] = lowest, ball(max(y, c))
-    return interval(*((1 - 2 * ball(c) / end) / (2 * ball(h)) for end in ends))
+    low, high = ((1 - 2 * ball(c) / end) / (2 * ball(h)) for end in (lowest, ball(max(y, c))))
+    return interval(low, high)

@@ -68,7 +68,7 @@ def finds_at(
     """
     terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
              for value in bound.terms.values()]  # fmt: skip
-    right, ratios = sum(terms), ratio(seen, terms)
+    right, ratios = np.sum(terms, axis=0), ratio(seen, terms)
     fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
     usable = admissible & np.isfinite(right)  # an infinite left side is a lead, not to be skipped
     for rows in (usable, usable & (fading < LATE)):

@@ -84,7 +84,7 @@ class FunctionCandidate:
 
     def points(self) -> Points:
         """The same in Fractions."""
-        return Points(self.curvatures, self.slope, self.x, self.y, self.z)
+        return Points(*(tuple(map(Fraction, v)) for v in (self.curvatures, self.slope, self.x, self.y, self.z)))
 
 
 class Functions(Space):

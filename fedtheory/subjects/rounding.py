@@ -9,7 +9,7 @@ STEP_SHARES = tuple(Fraction(share) for share in ("1", "999/1000", "9/10", "1/2"
 """Shares of a find's step size that are tried: rounding other numbers may have lowered the cap on it."""
 
 
-def short(value: object, digits: int, rounding: str = ROUND_HALF_EVEN, whole: bool = False) -> Fraction:
+def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN, whole: bool = False) -> Fraction:
     """The value rounded to so many significant decimal digits.
 
     >>> short(Fraction(2, 3), 2), short(0.0123, 1), short(98765.0, 3, whole=True)

@@ -16,14 +16,16 @@ from ..algorithms import Algorithm, Fast
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
 from ..federations import Quadratic
+from ..federations.quadratic import Array
 from ..functionals import AVERAGES, SQUARED_GRADIENT
 from ..moments.one_round import one_round
+from ..moments.rounds import quadratic
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from . import run_algorithm
 from .base import Examined, Point, Reading, Sides, assumption_margins, chosen_step
-from .enclosure import FOLLOWED, Way, left_side, run_boxes
+from .enclosure import FOLLOWED, Way, algorithm_of, left_side, members_of, run_boxes, with_new_steps
 from .entries import (
     Rationals,
     by_vocabulary,
@@ -43,7 +45,7 @@ from .entries import (
     texts,
     vector,
 )
-from .run_parts import PARTS, FastPart, SafariPart, steps_of
+from .run_parts import PARTS, Part, steps_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +68,17 @@ class RunPoint(Point):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RunPoint) and self.to_json() == other.to_json()
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     @property
-    def part(self) -> FastPart | SafariPart:
+    def part(self) -> Part:
         """Of its algorithm."""
         return next(part for part in PARTS.values() if isinstance(self.setting.algorithm, part.algorithm))
 
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
         check_scope(claim, "run", "round")
-        fed, algorithm = self.setting.federation, self.setting.algorithm
+        fed, algorithm = quadratic(self.setting), algorithm_of(self.setting)
         if run_algorithm(claim) != self.part.kind:
             raise ValueError(f"{claim.ref} is not about {self.part.kind}: allowed is another algorithm")
         check_constants(claim, self.constants)
@@ -102,7 +104,7 @@ class RunPoint(Point):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""
-        fed, algorithm = self.setting.federation, self.setting.algorithm
+        fed, algorithm = quadratic(self.setting), algorithm_of(self.setting)
         return {
             "federation": {
                 "kind": "quadratic",
@@ -110,8 +112,8 @@ class RunPoint(Point):
                 "centres": [texts(row) for row in fed.exact_centres],
             },
             "algorithm": {"kind": self.part.kind, **self.part.write(algorithm, self.order)},
-            "participation": {"kind": "fixed", "members": list(self.setting.participation.members)},
-            "start": texts(self.setting.exact_start),
+            "participation": {"kind": "fixed", "members": members_of(self.setting)},
+            "start": texts(tuple(self.setting.exact_start)),
             "rounds": self.rounds,
             "constants": by_vocabulary(self.constants),
         }
@@ -119,7 +121,7 @@ class RunPoint(Point):
     def quantities(self, claim: Claim) -> dict[str, Number]:
         """Every quantity that the point fixes, with the step sizes that the claim chooses; exact, but for lengths that
         are square roots and for steps that are irrational."""
-        fed, algorithm = self.setting.federation, self.setting.algorithm
+        fed, algorithm = quadratic(self.setting), algorithm_of(self.setting)
         shift = self.setting.exact_start - fed.exact_optimum
         values = {
             **self.true_constants(),
@@ -127,7 +129,7 @@ class RunPoint(Point):
             "initial_gap": shift @ (fed.exact_hessians.sum(0) / Fraction(fed.clients)) @ shift / 2,
             "initial_distance": ball(shift @ shift).sqrt(),
             "clients": Fraction(fed.clients),
-            "arbitrary_cohort": Fraction(self.setting.participation.cohort),
+            "arbitrary_cohort": Fraction(len(members_of(self.setting))),
             "local_steps": Fraction(algorithm.local_steps),
             "rounds": Fraction(self.rounds),
             **self.part.quantities(algorithm),
@@ -140,9 +142,9 @@ class RunPoint(Point):
     def true_constants(self, squared: bool = False) -> dict[str, Number]:
         """The federation's constants; ``squared``: its lengths squared, which makes them rational. Without a common
         Hessian there is no dissimilarity."""
-        fed = self.setting.federation
+        fed = quadratic(self.setting)
         eigenvalues = [v for row in diagonals(fed) for v in row]
-        constants = {
+        constants: dict[str, Number] = {
             "smoothness": max(eigenvalues), "strong_convexity": min(eigenvalues),
             "gradient_noise": fed.exact_gradient_noise, "server_noise": fed.exact_server_noise,
         }  # fmt: skip
@@ -154,15 +156,15 @@ class RunPoint(Point):
     def shorter(self) -> Iterator[RunPoint]:
         """Fewer rounds; rounder step sizes, starts and minimisers. Minimisers that are equal up to their signs move
         together, and stay apart from others."""
-        setting, algorithm = self.setting, self.setting.algorithm
+        setting, algorithm = self.setting, algorithm_of(self.setting)
         if self.rounds > 10:
             yield replace(self, rounds=self.rounds // 10)
         for name, step in steps_of(algorithm).items():
             for denominator in (10, 20, 50, 100, 200, 500, 1000) if step is not None else ():
                 if len(str(denominator).rstrip("0")) < len(str(step.denominator).rstrip("0")):
-                    rounder = replace(algorithm, **{name: Fraction(1, denominator)})
+                    rounder = with_new_steps(algorithm, {name: Fraction(1, denominator)})
                     yield replace(self, setting=replace(setting, algorithm=rounder))
-        start, centres = setting.exact_start, setting.federation.exact_centres
+        start, centres = setting.exact_start, quadratic(setting).exact_centres
         sizes = sorted({abs(v) for v in centres.ravel()})
         for denominator in (1, 2, 4, 5, 10):
             for i, value in enumerate(start):
@@ -175,11 +177,10 @@ class RunPoint(Point):
                     moved = [[v if abs(v) != size else short if v > 0 else -short for v in row] for row in centres]
                     yield self.with_centres(moved)
 
-    def with_centres(self, centres: Sequence) -> RunPoint:
+    def with_centres(self, centres: Array) -> RunPoint:
         """The same with other minimisers."""
-        return replace(self, setting=replace(self.setting, federation=_federation(
-            diagonals(self.setting.federation), centres, self.constants
-        )))  # fmt: skip
+        federation = _federation(diagonals(quadratic(self.setting)), centres, self.constants)
+        return replace(self, setting=replace(self.setting, federation=federation))
 
 
 def diagonals(fed: Quadratic) -> list[Rationals]:
@@ -187,10 +188,10 @@ def diagonals(fed: Quadratic) -> list[Rationals]:
     return [tuple(hessian.diagonal()) for hessian in fed.exact_hessians]
 
 
-def _federation(hessians: Sequence, centres: Sequence, constants: Mapping[str, Fraction]) -> Quadratic:
+def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fraction]) -> Quadratic:
     """With the noises that are stated."""
-    noises = {name: constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise")}
-    return Quadratic(hessians, centres, **noises)
+    noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
+    return Quadratic(hessians, centres, noise, server_noise=server_noise)
 
 
 def parse(data: Mapping[str, Any], claim: Claim) -> RunPoint:
@@ -208,7 +209,7 @@ def parse(data: Mapping[str, Any], claim: Claim) -> RunPoint:
 
 
 def run_point(
-    hessians: Sequence, centres: Sequence, start: Sequence, algorithm: Algorithm, members: Sequence[int], rounds: int,
+    hessians: Array, centres: Array, start: Array, algorithm: Algorithm, members: Sequence[int], rounds: int,
     constants: Mapping[str, Fraction], order: tuple[str, ...] = (),
 ) -> RunPoint:  # fmt: skip
     """The runs on quadratic clients with these diagonals and minimisers, from a start (D,), where the same clients
@@ -230,7 +231,8 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Fraction)
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the claim's
             algorithm with a fixed set and without replacement; it is said which.
     """
-    fed, algorithm, participation = setting.federation, setting.algorithm, setting.participation
+    fed, participation = setting.federation, setting.participation
+    algorithm: Algorithm = setting.algorithm
     wanted = PARTS[run_algorithm(claim)].algorithm
     if not isinstance(algorithm, wanted):
         raise ValueError(f"algorithm is {type(algorithm).__name__}: allowed is {wanted.__name__}")
@@ -244,7 +246,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Fraction)
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
     constants = constants_of(fed, stated_constants(claim), given)
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
-    return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, replace(algorithm, **open_steps),
+    return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, with_new_steps(algorithm, open_steps),
                      participation.members, rounds, constants)  # fmt: skip
 
 
@@ -288,8 +290,8 @@ class _ExaminedRun(Examined):
         self.point, self.claim, self.follow = point, claim, follow
         self.values = point.quantities(claim)
         steps = {name: self.values[name] for name in claim.choices}
-        self.algorithm = replace(
-            point.setting.algorithm, **{n: v if isinstance(v, Fraction) else Ball(v) for n, v in steps.items()}
+        self.algorithm = with_new_steps(
+            point.setting.algorithm, {n: v if isinstance(v, Fraction) else Ball(v) for n, v in steps.items()}
         )
         self.asked = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} & set(claim.quantities)
         self.margins = assumption_margins(claim, point.constants, point.true_constants(squared=True))
@@ -325,9 +327,10 @@ class _ExaminedRun(Examined):
                     f"{name}: the claim chooses no rational one; allowed in a claim about one round is a rational"
                 )
         found = one_round(way.setting, exact=True)
-        norm = {"gradient_norm": ball(found.left(SQUARED_GRADIENT)).sqrt()}
-        left = found.left(self.claim.functional) if way.rounds == 1 else arb("nan")
-        return {**self.values, **norm, **found.quantities()}, lambda average: left
+        square: Any = found.left(SQUARED_GRADIENT)
+        own: dict[str, Any] = {"gradient_norm": ball(square).sqrt(), **found.quantities()}
+        left: Any = found.left(self.claim.functional) if way.rounds == 1 else arb("nan")
+        return {**self.values, **own}, lambda average: left
 
     def _note(self, way: Way) -> str:
         """Server rounds' extremes are always followed."""

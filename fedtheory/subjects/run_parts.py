@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..algorithms import Algorithm, Fast, Safari, fast, safari
 from ..claims.balls import Number
 from ..claims.statement import Claim
 from ..claims.undecided import Undecided
+from ..moments.trajectory import fast_of
 from .base import Reading
 from .enclosure import FIRST, SECOND, STEPS, Way
 from .entries import CHOSEN, check_counts, chosen_or_rational, entry, is_about_one_round, rational_entry, shown
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .run import RunPoint
 
 
-def with_steps(make: Callable[..., Algorithm], **parameters: Any) -> Algorithm:
+def with_steps(make: Callable[..., Any], **parameters: Any) -> Any:
     """An algorithm whose step sizes may be left to a claim (``None``); none that runs has these."""
     special = {n: parameters[n] for n in STEPS if n in parameters and not isinstance(parameters[n], Fraction)}
     return replace(make(**parameters | dict.fromkeys(special, Fraction(1))), **special)
@@ -30,8 +31,34 @@ def steps_of(algorithm: Algorithm) -> dict[str, Any]:
     return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
 
 
+class Part(Protocol):
+    """What a file says of an algorithm, and how it runs under a reading.
+
+    Attributes:
+        kind: the algorithm's name. algorithm: its class.
+    """
+
+    kind: str
+    algorithm: Any
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        """The algorithm, and the order of its kinds of rounds where one is given."""
+
+    def write(self, algorithm: Any, order: tuple[str, ...]) -> dict[str, Any]:
+        """The file's entries."""
+
+    def quantities(self, algorithm: Any) -> dict[str, Number]:
+        """Those that the algorithm alone has."""
+
+    def check(self, point: RunPoint) -> None:
+        """Raise ``ValueError`` unless the point is an example of such runs."""
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Any) -> Way:
+        """The runs of a reading, with the step sizes of ``algorithm``."""
+
+
 class FastPart:
-    """What a file says of FAST, and how it runs under a reading."""
+    """FAST's."""
 
     kind, algorithm = "fast", Fast
 
@@ -57,11 +84,11 @@ class FastPart:
 
     def quantities(self, algorithm: Fast) -> dict[str, Number]:
         q = algorithm.snapshot_probability
-        values = {"cohort": Fraction(algorithm.cohort), "snapshot_probability": q}
+        values: dict[str, Number] = {"cohort": Fraction(algorithm.cohort), "snapshot_probability": q}
         return values | ({"snapshot_period": Fraction(q.denominator)} if q.numerator == 1 else {})
 
     def check(self, point: RunPoint) -> None:
-        algorithm = point.setting.algorithm
+        algorithm = fast_of(point.setting)
         if point.order or algorithm.replacement or algorithm.adaptive or not algorithm.plain:
             raise ValueError(
                 "algorithm has replacement, adaptive snapshots or more than FAST: allowed is none of these"
@@ -75,12 +102,12 @@ class FastPart:
         by = "probability" if is_about_one_round(claim) else reading.get("snapshots", own)
         if by == "period" and q.numerator != 1:
             raise Undecided(f"snapshots with probability {q} have no period")
-        rule = {"snapshot_period": q.denominator, "fixed_probability": None}
-        if by == "probability":
-            rule = {"snapshot_period": None, "fixed_probability": q}
-        twice = reading.get("uniform cohort") == "with replacement"
-        setting = replace(point.setting, algorithm=replace(algorithm, replacement=twice, **rule))
-        return Way(setting, point.rounds)
+        drawn, twice = by == "probability", reading.get("uniform cohort") == "with replacement"
+        read = replace(
+            algorithm, replacement=twice, snapshot_period=None if drawn else q.denominator,
+            fixed_probability=q if drawn else None,
+        )  # fmt: skip
+        return Way(replace(point.setting, algorithm=read), point.rounds)
 
 
 CLIENT, SERVER = "client", "server"
@@ -93,7 +120,7 @@ BY_PROBABILITY = "probability"
 
 
 class SafariPart:
-    """The same of SAFARI. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
+    """SAFARI's. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
     share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
 
     kind, algorithm = "safari", Safari
@@ -137,5 +164,5 @@ def _written_steps(algorithm: Algorithm) -> dict[str, str]:
     return {name: CHOSEN if step is None else str(step) for name, step in steps_of(algorithm).items()}
 
 
-PARTS = {part.kind: part for part in (FastPart(), SafariPart())}
+PARTS: dict[str, Part] = {"fast": FastPart(), "safari": SafariPart()}
 """By the algorithm's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
@@ -16,20 +16,22 @@ import numpy as np
 import sympy
 from sympy import Ge, Le
 
-from ..algorithms import Algorithm, fast
+from ..algorithms import fast
 from ..claims.arithmetic import two_sided_denominators
 from ..claims.evaluation import Bound, compiled
 from ..claims.statement import Claim
-from ..federations import Federation, Quadratic
+from ..federations import ConvexFederation, Federation, Quadratic
 from ..functionals import AVERAGES
 from ..moments.errors import exact_errors
 from ..moments.one_round import one_round
-from ..moments.trajectory import peak_ranges, running_peak_ranges
+from ..moments.rounds import quadratic
+from ..moments.trajectory import fast_of, peak_ranges, running_peak_ranges
 from ..participation import Fixed, IndexBeta
 from ..quantities import POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from ..setting import Setting
 from .base import Point, Space
 from .candidates import Candidate, demands, draw, limit_of, perturb, structured
+from .enclosure import algorithm_of, with_new_steps
 from .entries import FREE, stated_constants
 from .found import LATE, Found, finds_at, worst
 from .rounding import STEP_SHARES, short
@@ -79,22 +81,22 @@ class Runs(Space):
         self.average = options.get("average", AVERAGES[0])
         self.shifted = options.get("local gradients") == "k = 1..K"
 
-    def structured(self) -> Iterator[Candidate]:
+    def structured(self) -> Iterator[Any]:
         """The candidates to look at first."""
         return structured(self.demands)
 
-    def draw(self, rng: np.random.Generator) -> Candidate:
+    def draw(self, rng: np.random.Generator) -> Any:
         """A random candidate."""
         return draw(rng, self.demands)
 
-    def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
+    def perturb(self, candidate: Any, rng: np.random.Generator, size: float) -> Any:
         """A neighbour."""
         return perturb(candidate, rng, self.demands, size)
 
     def readings(self, found: Found) -> tuple[str, ...]:
         """Under which readings of how cohorts are drawn the run is the one found: both, where one client is drawn or
         none."""
-        algorithm = found.point.algorithm
+        algorithm = fast_of(found.point)
         if self.demands.replacement and (algorithm.cohort == 1 or algorithm.snapshot_probability == 0):
             return COHORT_DRAWS
         return COHORT_DRAWS[algorithm.replacement :][:1]
@@ -105,7 +107,7 @@ class Runs(Space):
             return HORIZONS[:1]
         return CHOICE_HORIZONS if self.statement.choices else HORIZONS
 
-    def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
+    def assess(self, candidate: Any) -> tuple[Found, Found | None] | None:
         """The candidate at its worst horizon, and at its worst late one (see ``found.LATE``); ``None`` if no horizon
         satisfies every hypothesis."""
         if self.statement.choices:
@@ -113,10 +115,12 @@ class Runs(Space):
         else:
             setting = settle(self.statement, candidate)
             finds = [] if setting is None else list(self._looked_at(candidate, setting, self.horizons))
-        if not finds:
-            return None
+        return self._worst(finds)
+
+    def _worst(self, finds: Sequence[Found]) -> tuple[Found, Found | None] | None:
+        best = worst(finds)
         late = () if self.demands.one_round else (found for found in finds if found.fading < LATE)
-        return worst(finds), worst(late)
+        return None if best is None else (best, worst(late))
 
     def _chosen(self, candidate: Candidate) -> Iterator[Found]:
         """The candidate with the step size that the claim chooses for each horizon."""
@@ -146,10 +150,10 @@ class Runs(Space):
         return {**values, "local_lr": step()}
 
     def _looked_at(
-        self, candidate: Candidate, setting: Setting, horizons: np.ndarray, free: Mapping[str, float] | None = None
+        self, candidate: Any, setting: Setting, horizons: np.ndarray, free: Mapping[str, float] | None = None
     ) -> Iterator[Found]:
         """The setting at the worst of the horizons where every hypothesis holds, and at the worst late one."""
-        overrides = dict(free or {}) | self._young(candidate, setting)
+        overrides: dict[str, Any] = dict(free or {}) | self._young(candidate, setting)
         if self.demands.run_quantities:
             if not setting.deterministic:  # one round leaves no arbitrary one to take a maximum over
                 horizons = horizons[horizons >= 2]
@@ -172,23 +176,27 @@ class Runs(Space):
         seen = self._surely(left, setting)
         yield from finds_at(candidate, lambda rounds: setting, bound, horizons, admissible, left, seen)
 
-    def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, np.ndarray] | None:
+    def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, Any] | None:
         """The maxima over the run at each horizon or, where they are not known exactly, a grid over their ranges,
         (points, 1) or (points, len(horizons)); ``None`` where nothing is known."""
+        ranges: Mapping[str, tuple[Any, Any]] | None
         if setting.deterministic:
             ranges = running_peak_ranges(setting, horizons, self.shifted)
         else:
             ranges = peak_ranges(setting, self.shifted)
-        if ranges is None or all(np.array_equal(low, high) for low, high in ranges.values()):
-            return ranges and {name: low for name, (low, _) in ranges.items()}
+        if ranges is None:
+            return None
+        if all(np.array_equal(low, high) for low, high in ranges.values()):
+            return {name: low for name, (low, _) in ranges.items()}
         axes = [np.linspace(low, high, GRID).reshape(GRID, -1) for low, high in ranges.values()]
         places = np.indices((GRID,) * len(axes)).reshape(len(axes), -1)
         return {name: axis[place] for name, axis, place in zip(ranges, axes, places, strict=True)}
 
     def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
         """A left side, less what it may be off; 0 where it is nothing but that."""
-        start = (setting.exact_start - setting.federation.exact_optimum)[None]
-        points = np.vstack([setting.federation.exact_centres - setting.federation.exact_optimum, start])
+        fed = quadratic(setting)
+        start = (setting.exact_start - fed.exact_optimum)[None]
+        points = np.vstack([fed.exact_centres - fed.exact_optimum, start])
         seen = np.where((left > 0) & (left < RESOLUTION * self._unit(setting, points)), 0.0, left)
         if not self.demands.one_round:
             return seen
@@ -231,9 +239,9 @@ class Runs(Space):
     def _rounded(self, found: Found, digits: int, members: Fixed, share: Fraction) -> RunPoint:
         given = {name: short(found.quantities[name], digits) for name in FREE if name in found.quantities}
         setting = replace(found.point, participation=members)
-        algorithm, fed = setting.algorithm, setting.federation
-        steps = {n: short(step * share, digits, ROUND_FLOOR) for n, step in steps_of(algorithm).items()}
-        algorithm = replace(algorithm, **steps, **self._rounded_rule(algorithm, digits))
+        algorithm, fed = setting.algorithm, quadratic(setting)
+        steps: dict[str, Any] = {n: short(step * share, digits, ROUND_FLOOR) for n, step in steps_of(algorithm).items()}
+        algorithm = with_new_steps(algorithm, steps | self._rounded_rule(algorithm, digits))
         # What cannot be a point is refused before it is rounded.
         from_setting(self.statement, replace(setting, algorithm=algorithm), found.rounds, **given)
         hessians, centres = ([[short(v, digits) for v in row] for row in rows]
@@ -244,7 +252,7 @@ class Runs(Space):
         near = Setting(federation, algorithm, members, list(federation.exact_optimum + np.array(offset)))
         return from_setting(self.statement, near, int(short(found.rounds, digits, whole=True)), **given)
 
-    def _rounded_rule(self, algorithm: Algorithm, digits: int) -> dict[str, Any]:
+    def _rounded_rule(self, algorithm: Any, digits: int) -> dict[str, Any]:
         """The snapshot probability up, as conditions on it have it; one over a whole number where the claim may mean a
         period. Judging looks at cohorts with and without replacement, as the claim has it."""
         if algorithm.periodic:
@@ -270,16 +278,17 @@ class Runs(Space):
 
     def neighbour(self, point: Point, rng: np.random.Generator) -> RunPoint:
         """One number moved by a step of its grid."""
+        assert isinstance(point, RunPoint)
         step, setting = Fraction(int(rng.choice([-2, -1, 1, 2])), 20), point.setting
-        kind, centres = rng.integers(3), setting.federation.exact_centres
+        kind, centres = rng.integers(3), quadratic(setting).exact_centres
         u = centres[0][0]
         if kind == 0 and 0 < u + step <= 1:
             return point.with_centres([[u + step], [-u - step], *centres[2:]])
         if kind == 1:
             return replace(point, setting=replace(setting, start=[setting.exact_start[0] + step]))
-        local_lr = setting.algorithm.local_lr
-        denominator = max(20, round(float(1 / local_lr) * float(rng.choice([0.7, 1.5]))))
-        algorithm = replace(setting.algorithm, local_lr=Fraction(1, denominator))
+        algorithm = algorithm_of(setting)
+        denominator = max(20, round(float(1 / algorithm.local_lr) * float(rng.choice([0.7, 1.5]))))
+        algorithm = replace(algorithm, local_lr=Fraction(1, denominator))
         return replace(point, setting=replace(setting, algorithm=algorithm))
 
     # Other evidence --------------------------------------------------------------------------------------------------
@@ -312,16 +321,21 @@ class Runs(Space):
             algorithm = fast(cohort=cohort, local_steps=local_steps, local_lr=lr, snapshot_probability=probability)
             return Setting(federation, algorithm, IndexBeta(arbitrary_cohort))
 
+        def slack(at: Setting, hypothesis: str, **overrides: float) -> float:
+            value: Any = statement.at(at, rounds=1, **overrides).slack[hypothesis]
+            return float(value)
+
         tiny = 1e-30
-        lr = (float(statement.at(setting(tiny, 1.0), rounds=1).slack["step_cap"]) + tiny) / 2
+        lr = (slack(setting(tiny, 1.0), "step_cap") + tiny) / 2
         if all(h.name != "q_condition" for h in statement.hypotheses):
             return setting(lr, 0.5)
         probe = setting(lr, 0.0)
+        assert isinstance(federation, ConvexFederation)
         first = float((federation.global_gradient(probe.start_vector[None]) ** 2).sum())
         # Half of the first round's value: the local steps after the first see smaller gradients.
         guess = dict(zip(RUN_QUANTITIES, (local_steps**2 * first / 2, 0.0, local_steps**2 * first), strict=True))
         overrides = {name: value for name, value in guess.items() if name in statement.quantities}
-        needed = -float(statement.at(probe, rounds=1, **overrides).slack["q_condition"])
+        needed = -slack(probe, "q_condition", **overrides)
         if not needed < 1:
             raise ValueError(f"{statement.ref} allows no snapshot probability below 1 on this federation")
         return setting(lr, 1 - (1 - max(0.0, needed)) * (1 - 1e-3))

@@ -23,20 +23,15 @@ from ..claims.statement import Claim
 from ..federations import Federation, Quadratic
 from ..moments.errors import initial_moments
 from ..moments.linear_rounds import second_moment_map
-from ..moments.rounds import local_maps, observable_weights
+from ..moments.rounds import local_maps, observable_weights, quadratic
 from ..moments.timeline import advance, timeline
 from ..participation import Fixed, IndexBeta
-from ..quantities import (
-    CLIENT_ROUND_QUANTITIES,
-    ROUND_QUANTITIES,
-    RUN_QUANTITIES,
-    SERVER_RUN_QUANTITIES,
-)
+from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from .candidates import MOST_CLIENTS, Candidate, Demands, draw, limit_of, perturb
-from .enclosure import GRADIENTS, PROGRESS, PSEUDOGRADIENTS
+from .enclosure import GRADIENTS, PROGRESS, PSEUDOGRADIENTS, algorithm_of, members_of
 from .entries import is_about_one_round
-from .found import LATE, Found, worst
+from .found import Found
 from .rounding import short
 from .run import RunPoint
 from .run_parts import CLIENT, SERVER
@@ -79,7 +74,7 @@ class ServerCandidate:
     def setting(self, steps: Mapping[str, float], probability: float) -> Setting:
         """The setting with these step sizes and this probability of client rounds."""
         plain, noise = self.base.setting(), self.server_noise * self.base.smoothness * self.base.scale
-        fed = plain.federation
+        fed = quadratic(plain)
         federation = Quadratic(fed.exact_hessians, fed.exact_centres, fed.exact_gradient_noise, server_noise=noise)
         algorithm = safari(
             client_round_probability=probability, local_steps=self.base.local_steps,
@@ -151,7 +146,7 @@ class ServerRuns(Runs):
             length -= length % len(cycle)
         return replace(point, rounds=length, order=cycle if length % max(1, len(cycle)) == 0 else ())
 
-    def _rounded_rule(self, algorithm: Safari, digits: int) -> dict[str, Any]:
+    def _rounded_rule(self, algorithm: Any, digits: int) -> dict[str, Any]:
         return {"client_round_probability": min(Fraction(1), short(algorithm.client_round_probability, digits))}
 
     def family_member(self, rng: np.random.Generator) -> None:
@@ -178,7 +173,7 @@ class ServerRuns(Runs):
         for name, cap in caps.items():
             if cap is None:
                 raise ValueError(f"{name}: {self.statement.ref} has no cap on it; allowed is a claim that caps both")
-        return setting(**{name: cap / 2 for name, cap in caps.items()})
+        return setting(**{name: cap / 2 for name, cap in caps.items() if cap is not None})
 
     def readings(self, found: Found) -> tuple[str, ...]:
         """Under which readings of the hypotheses they all hold; the literal one is among them."""
@@ -224,8 +219,7 @@ class ServerRuns(Runs):
             setting = self.settle(candidate, int(horizons[0]))
             if setting is not None:
                 finds += self._looked_at(candidate, setting, horizons)
-        late = () if self.demands.one_round else (found for found in finds if found.fading < LATE)
-        return (worst(finds), worst(late)) if finds else None
+        return self._worst(finds)
 
     def settle(self, candidate: ServerCandidate, rounds: int) -> Setting | None:
         """The candidate's setting for these rounds; ``None`` if the hypotheses allow no probability or no step."""
@@ -260,9 +254,9 @@ class ServerRuns(Runs):
         (name,) = free
         factors = chosen({**values, name: np.float64(1.0)}) | {name: 1.0}
         limits = [(limit_of(self.statement, n, Le, values), factor) for n, factor in factors.items()]
-        caps = [limit / factor for limit, factor in limits if limit is not None]
+        smallest = min((limit / factor for limit, factor in limits if limit is not None), default=largest)
         # The division may round up.
-        step = candidate.base.step_share * min(caps, default=largest) * (1 - 1e-15)
+        step = candidate.base.step_share * smallest * (1 - 1e-15)
         return {n: step * factor for n, factor in factors.items()}
 
     def _looked_at(
@@ -301,9 +295,9 @@ def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
         states = advance(timeline(setting, second_moment_map), initial_moments(setting).astype(float), sample)
     sums = local_maps(setting).gradient_sums()
     if shifted:
-        sums = sums @ local_maps(replace(setting, algorithm=replace(setting.algorithm, local_steps=1))).maps
-    mean = sums[list(setting.participation.members)].mean(0)
-    gradient = observable_weights(setting.federation)["squared_gradient"]
+        sums = sums @ local_maps(replace(setting, algorithm=replace(algorithm_of(setting), local_steps=1))).maps
+    mean = sums[members_of(setting)].mean(0)
+    gradient = observable_weights(quadratic(setting))["squared_gradient"]
     last = np.searchsorted(sample, horizons) - 1
     found = {}
     for names, weight in ((GRADIENTS, gradient), (PSEUDOGRADIENTS, (mean.T @ mean).ravel())):
@@ -316,14 +310,15 @@ def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
 
 def progress_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
     """The ends of the interval of ``enclosure.progress_interval``, in floats; ``None`` where it does not hold."""
-    fed, algorithm = setting.federation, setting.algorithm
+    fed, algorithm = quadratic(setting), setting.algorithm
+    assert isinstance(algorithm, Safari)
     if fed.dimension > 1 or not fed.has_common_hessian or max(fed.gradient_noise, fed.server_noise) > 0:
         return None
     h = float(fed.exact_hessians[0, 0, 0])
     step = float(algorithm.local_lr) * h
     shares = 1 - (1 - step) ** algorithm.local_steps, float(algorithm.server_lr) * h
     y = float(setting.exact_start[0] - fed.exact_optimum[0])
-    c = float(np.mean([fed.exact_centres[i, 0] - fed.exact_optimum[0] for i in setting.participation.members]))
+    c = float(np.mean([fed.exact_centres[i, 0] - fed.exact_optimum[0] for i in members_of(setting)]))
     if y < 0:
         y, c = -y, -c
     if not (y > 0 and c >= 0 and min(shares) >= 0 and max(shares) < 1):

@@ -42,7 +42,7 @@ def probabilities(algorithm: Fast, accuracies: list[float]) -> list[float]:
 def test_a_period_is_its_share():
     algorithm = some_fast(snapshot_period=4)
     assert algorithm.snapshot_probability == Fraction(1, 4) and algorithm.periodic and not algorithm.adaptive
-    assert [bool(algorithm.is_snapshot(KEYS, r).all()) for r in range(9)] == [r % 4 == 0 for r in range(9)]
+    assert [bool(algorithm.is_first(KEYS, r).all()) for r in range(9)] == [r % 4 == 0 for r in range(9)]
     assert replace(algorithm, snapshot_period=5).snapshot_probability == Fraction(1, 5)
 
 
@@ -50,7 +50,7 @@ def test_a_fixed_probability_is_kept_exactly():
     algorithm = some_fast(snapshot_probability="1/3")
     assert algorithm.snapshot_probability == Fraction(1, 3) and not algorithm.periodic and not algorithm.adaptive
     # Each of 10^4 draws with probability 1/3: a share off by 0.02 has probability 2e-5.
-    share = torch.stack([algorithm.is_snapshot(KEYS, r) for r in range(10)]).double().mean()
+    share = torch.stack([algorithm.is_first(KEYS, r) for r in range(10)]).double().mean()
     assert abs(share - 1 / 3) < 0.02
 
 
@@ -58,10 +58,10 @@ def test_an_adaptive_probability_is_each_replicas_own():
     algorithm = some_fast(adaptivity=1)
     assert algorithm.adaptive and not algorithm.periodic and algorithm.adaptivity == 1
     q = torch.where(REPLICAS % 2 == 0, 0.0, 1.0).double()
-    assert torch.equal(algorithm.is_snapshot(KEYS, 7, q), REPLICAS % 2 == 1)
+    assert torch.equal(algorithm.is_first(KEYS, 7, q), REPLICAS % 2 == 1)
     # the same draws as with a fixed probability
-    same = algorithm.is_snapshot(KEYS, 7, torch.full((1000,), 0.25).double())
-    assert torch.equal(same, some_fast(snapshot_probability=0.25).is_snapshot(KEYS, 7))
+    same = algorithm.is_first(KEYS, 7, torch.full((1000,), 0.25).double())
+    assert torch.equal(same, some_fast(snapshot_probability=0.25).is_first(KEYS, 7))
 
 
 # Algorithm 2.
@@ -83,7 +83,7 @@ def test_both_ends():
 
 def test_adaptivity_zero_means_no_snapshots():
     assert probabilities(some_fast(adaptivity=0), [1, 0, 1, 0.5, 0]) == [0] * 6
-    assert not some_fast(adaptivity=0).is_snapshot(KEYS, 5, torch.zeros(1000).double()).any()
+    assert not some_fast(adaptivity=0).is_first(KEYS, 5, torch.zeros(1000).double()).any()
 
 
 @given(st.lists(st.integers(0, 16), max_size=12), st.sampled_from(["0", "1/4", "1", "3/2", "7"]))
@@ -121,7 +121,7 @@ LOGISTIC = Logistic([[[1.0]], [[1.0]]], [[0], [1]], l2=1.0)
         lambda s: s.quantities(rounds=3, needed=["smoothness"]),
         lambda s: claim("fast.thm2").at(s, rounds=10),
         lambda s: s.algorithm.snapshot_probability,
-        lambda s: s.algorithm.is_snapshot(KEYS, 3),
+        lambda s: s.algorithm.is_first(KEYS, 3),
     ],
 )
 def test_claims_have_no_q_in_adaptive_runs(federation, ask):

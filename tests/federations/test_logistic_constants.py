@@ -185,7 +185,7 @@ def test_dissimilarity_bounds_what_ascent_finds(seed: int) -> None:
     sizes = tuple(rng.integers(1, 4, size=int(rng.integers(2, 5))).tolist())
     fed = random_federation(sizes, columns=2, classes=int(rng.integers(2, 4)), seed=seed, positive=seed % 2 == 0)
     fed.constants()
-    known = fed._known["constants"]
+    known = fed._known.constants
     for client in range(fed.clients):
         for start in points(fed, 3, 3.0, seed):
             found = float(deviations(fed, steepest(fed, client, start))[0, client])
@@ -221,7 +221,7 @@ def test_dissimilarity_on_a_region(positive: bool, radius: float) -> None:
     directions = points(fed, 300, seed=1)
     x = centre + radius * directions / directions.norm(dim=1, keepdim=True)
     constant, everywhere = fed.constants(region)["dissimilarity"], fed.constants()["dissimilarity"]
-    local = fed._known["constants"]._from_centre(region)
+    local = fed._known.constants._from_centre(region)
     assert bool((deviations(fed, x) <= local * (1 + 1e-12)).all())
     assert float(deviations(fed, x).max()) <= constant.value <= everywhere.value
     if radius == 0.0:
@@ -237,7 +237,7 @@ def test_dissimilarity_on_a_region_is_attained_to_first_order(active: int) -> No
     fed, region = Logistic(rows, [[0], [0]], l2=0.1), Region(np.zeros(2), 1e-3)
     attained = deviations(fed, region.radius * torch.tensor([[-1.0, 1.0]], dtype=torch.float64) / 2**0.5)[0]
     assert float(attained.max()) <= fed.constants(region)["dissimilarity"].value <= float(attained.max()) + 1e-9
-    bounds = fed._known["constants"]._from_centre(region)
+    bounds = fed._known.constants._from_centre(region)
     assert bool((attained <= bounds).all()) and bool((bounds <= attained + 1e-9).all())
 
 
@@ -247,7 +247,7 @@ def test_summaries_of_the_rest(seed: int) -> None:
     vectors b_s that the leading singular vector and the rows' own directions suggest."""
     fed = random_federation((3, 5, 2), columns=3, seed=seed)
     fed.constants()
-    known = fed._known["constants"]
+    known = fed._known.constants
     second = [rows.T @ rows / len(rows) for rows in known.blocks]
     for i in range(3):
         rest = [j for j in range(3) if j != i]

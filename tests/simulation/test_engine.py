@@ -64,7 +64,7 @@ def plain_fast(setting: Setting, rounds: int, seed: int, replica: int) -> Plain:
     arbitrary = setting.participation.init(Keys(seed, Axis.ARBITRARY, ids, clients))
     for r in range(rounds):
         counts, arbitrary = setting.participation.step(arbitrary, r)
-        snapshot = bool(algorithm.is_snapshot(Keys(seed, Axis.SNAPSHOT, ids, clients), r)[0])
+        snapshot = bool(algorithm.is_first(Keys(seed, Axis.SNAPSHOT, ids, clients), r)[0])
         if snapshot:
             counts, _ = algorithm.uniform.step(algorithm.uniform.init(Keys(seed, Axis.COHORT, ids, clients)), r)
         drawn = [i for i, count in enumerate(counts[0].tolist()) for _ in range(count)]

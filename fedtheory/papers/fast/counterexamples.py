@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from ...algorithms import fast
 from ...claims.statement import Claim
 from ...subjects.base import Point
+from ...subjects.enclosure import with_new_steps
 from ...subjects.entries import stated_constants
 from ...subjects.run import RunPoint, run_point
 from ...subjects.values import ValuesPoint
@@ -35,7 +35,7 @@ def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, 
     over sqrt(R), it fades like 1 / sqrt(R) while the left side stays: no constant in place of the O(.) helps.
     """
     u = Fraction(9, 20)
-    algorithm = replace(fast(cohort=cohort, local_lr=1, snapshot_period=2), local_lr=local_lr)
+    algorithm = with_new_steps(fast(cohort=cohort, local_lr=1, snapshot_period=2), {"local_lr": local_lr})
     constants = {name: Fraction(int(name != "gradient_noise")) for name in stated_constants(claim)}
     return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [Fraction(19, 10)], algorithm, [0], rounds, constants)
 
@@ -52,7 +52,7 @@ def flat_and_noisy(claim: Claim, strong_convexity: Fraction = Fraction(1, 1000))
     mu = strong_convexity
     values = {"smoothness": mu, "strong_convexity": mu, "gradient_noise": ONE, "dissimilarity": Fraction(0)}
     constants = {name: values[name] for name in stated_constants(claim)}
-    algorithm = replace(fast(cohort=1, local_lr=1, snapshot_period=1), local_lr=None)
+    algorithm = with_new_steps(fast(cohort=1, local_lr=1, snapshot_period=1), {"local_lr": None})
     return run_point([[mu]], [[0]], [1 / mu], algorithm, [0], int(1 / mu), constants)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction as F
+from typing import Any
 
 from ...claims.statement import Claim
 from ...subjects.base import Point
@@ -13,13 +14,13 @@ from ...subjects.selection.point import SelectionPoint
 ONE, HALF = F(1), F(1, 2)
 
 
-def one_client(claim: Claim, **changes: object) -> SelectionPoint:
+def one_client(claim: Claim, **changes: Any) -> SelectionPoint:
     """A group of one client that always answers, F(x) = x^2 / 2, x_0 = 1, one noiseless step of size 1/10; the estimate
     is exact, but epsilon is only a bound: epsilon = r_min = 1/2, so epsilon^ = 2.
 
     Lemma 4: E Delta = vbar = -1/10, which is neither 2 vbar nor 3 vbar. Lemma 5: 1/10 is not at most 3/100.
     """
-    parts = {
+    parts: dict[str, Any] = {
         "weight": (ONE,), "estimate": (ONE,), "states": (State(ONE, (1,), (ONE,)),), "curvature": ONE,
         "centres": (F(0),), "start": ONE, "gradient_noise": F(0), "local_steps": 1, "local_lr": F(1, 10),
     }  # fmt: skip

@@ -150,9 +150,8 @@ _A2 = (
          "proved", "h <= 1/3: z <= 1/15, 30/225 < 1/4", left_side(30, z**2), (setting(cap=_CAP_NOISE, least=3),),
          printed=False),
     # 1/2 - 30/64 = 1/32: under the theorem's cap only the factor 32 (not 4) can be taken
-    coefficient_step("a2.22_with_1/32", "(21) to (22)", "1/2 - 30 z^2 >= 1/32 under z <= 1/8",
-         "proved", "30/64 = 15/32", half - 30 * z**2 - sympy.Rational(1, 32), (setting(cap=_CAP_8),),
-         printed=False),
+    coefficient_step("a2.22_with_1/32", "(21) to (22)", "1/2 - 30 z^2 >= 1/32 under z <= 1/8", "proved",
+                     "30/64 = 15/32", half - 30 * z**2 - sympy.Rational(1, 32), (setting(cap=_CAP_8),), printed=False),
     # q [G1 + N - 2 z G3] >= N with N = (2z - 1) G2 + 2 K^2 sigma_G^2, from 2/K^2 times it
     coefficient_step("a2.24_q_condition_as_a_product", "(24)", "the sum to be dropped is 2/K^2 (N - q (G1 + N - 2 z "
         "G3))",

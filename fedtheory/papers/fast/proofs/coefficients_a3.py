@@ -51,11 +51,9 @@ def _absorptions(equation: str, size: sympy.Expr) -> Iterable[Step]:
     under = f"under z <= 1/(20 {letter})"
     # divided by z^2 (by K^2 eta^2): 60 z + 60 z^2 <= 4; at z = 1/20 it is 3.15
     yield coefficient_step(f"{name}_distance", equation, f"60 z^3 + 4 z^2 + 60 z^4 <= 8 z^2 {under}", "proved",
-        "3.15 <= 4",
-               distance_absorption(), cap)  # fmt: skip
+                           "3.15 <= 4", distance_absorption(), cap)  # fmt: skip
     yield coefficient_step(f"{name}_dissimilarity", equation, f"4 + 60 z + 60 z^2 <= 8, times K^2 eta^2, {under}",
-        "proved",
-               "3.15 <= 4", dissimilarity_absorption(), cap)  # fmt: skip
+                           "proved", "3.15 <= 4", dissimilarity_absorption(), cap)  # fmt: skip
     # divided by K eta^2: 10 z + 10 z^2 <= 1/m; at z = 1/(20m) it is 0.5/m + 0.025/m^2
     yield coefficient_step(f"{name}_noise", equation, f"1/{letter} + 10 z + 10 z^2 <= 2/{letter}, times K eta^2, "
         f"{under}",
@@ -170,18 +168,16 @@ _A3 = (
     coefficient_step("a3.39_noise_with_4", "(39), middle line", "q 2K eta^2/m + p 2K eta^2/n <= 4K (qn + pm)/(mn) "
         "eta^2",
          "proved", "2 <= 4", 4 * _noise_rate * K * eta**2 - _mixed_noise, _q_range),
-    coefficient_step("a3.39_noise_from_4_to_2", "(39), middle to last line", "4K (qn + pm)/(mn) eta^2 <= 2 (qn + "
-        "pm)/(mn) K eta^2",
-         "gap", "4 > 2",
-         -2 * _noise_rate * K * eta**2, _q_range, repaired_by=("a3.39_noise_with_2",)),
+    coefficient_step("a3.39_noise_from_4_to_2", "(39), middle to last line",
+                     "4K (qn + pm)/(mn) eta^2 <= 2 (qn + pm)/(mn) K eta^2", "gap", "4 > 2",
+                     -2 * _noise_rate * K * eta**2, _q_range, repaired_by=("a3.39_noise_with_2",)),
     coefficient_step("a3.40_factor_nonnegative", "(40)", "1 - mu K eta >= 0", "proved", "mu K eta <= z <= 1/20",
         1 - mu * K * eta,
          (region(interval("strong_convexity", high=L), capped("local_lr", 1 / (20 * m * L * K)),
                  positive("smoothness"), count("local_steps"), count("cohort")),)),
-    coefficient_step("a3.40_floors_main", "(40)", "(39)'s additive terms over mu K eta are the printed floors, "
-        "first of three",
-         "proved", "dividing", (1 - q) / 2 * K**2 * eta**2 / (mu * K * eta) - (1 - q) / (2 * mu) * K * eta,
-         identity=True),
+    coefficient_step("a3.40_floors_main", "(40)",
+                     "(39)'s additive terms over mu K eta are the printed floors, first of three", "proved", "dividing",
+                     (1 - q) / 2 * K**2 * eta**2 / (mu * K * eta) - (1 - q) / (2 * mu) * K * eta, identity=True),
     coefficient_step("a3.40_floors_dissimilarity", "(40)", "second of three", "proved", "dividing",
          8 * K**2 * eta**2 / (mu * K * eta) - 8 / mu * K * eta, identity=True),
     coefficient_step("a3.40_floors_noise", "(40)", "third of three", "proved", "dividing",

@@ -91,8 +91,7 @@ ROUNDS = (
                proves=("fast.eq35@main",)),
     Derivation("(31) to (38)", functional="final_squared_distance", steps=_STEPS_38,
                right_side=d**2 - _arbitrary_progress + _movement(n),
-               needs=(_one_round, _arbitrary, DRIFT_CAP, CONVEX_STEP), assumptions=_CONVEX,
-               proves=("fast.eq38@main",)),
+               needs=(_one_round, _arbitrary, DRIFT_CAP, CONVEX_STEP), assumptions=_CONVEX, proves=("fast.eq38@main",)),
 )  # fmt: skip
 
 # Many rounds, strongly convex -----------------------------------------------------------------------------------------
@@ -113,34 +112,18 @@ def _round(young: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
 
 def _one_mixed_round(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
     covered, added = _round(young)
-    right = (1 - mu * K * eta) * d**2 + added
-    needs = (_one_round, _twentieth_m, _twentieth_n, ("contraction", covered))
-    return Derivation(
-        name,
-        functional="final_squared_distance",
-        steps=(*_ROUND_STEPS, *_PRINTED_NOISE, *steps),
-        right_side=right,
-        needs=needs,
-        assumptions=_CONVEX,
-        readings=_DISTINCT,
-        proves=proves,
-    )
+    return Derivation(name, functional="final_squared_distance", steps=(*_ROUND_STEPS, *_PRINTED_NOISE, *steps),
+                      right_side=(1 - mu * K * eta) * d**2 + added,
+                      needs=(_one_round, _twentieth_m, _twentieth_n, ("contraction", covered)),
+                      assumptions=_CONVEX, readings=_DISTINCT, proves=proves)  # fmt: skip
 
 
 def _many_rounds(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
     covered, added = _round(young)
-    right = sympy.exp(-mu * K * R * eta) * d**2 + added / (mu * K * eta)
-    needs = (_twentieth_m, _twentieth_n, ("contraction", covered), _factor)
-    return Derivation(
-        name,
-        functional="final_squared_distance",
-        steps=(*_ROUND_STEPS, *steps),
-        right_side=right,
-        needs=needs,
-        assumptions=_CONVEX,
-        readings=_MIXED,
-        proves=proves,
-    )
+    return Derivation(name, functional="final_squared_distance", steps=(*_ROUND_STEPS, *steps),
+                      right_side=sympy.exp(-mu * K * R * eta) * d**2 + added / (mu * K * eta),
+                      needs=(_twentieth_m, _twentieth_n, ("contraction", covered), _factor),
+                      assumptions=_CONVEX, readings=_MIXED, proves=proves)  # fmt: skip
 
 
 _sharp_rate = mu * K * eta - 18 * z**2

@@ -70,10 +70,9 @@ DRIFT = (
           "and E|noise|^2 <= sigma^2; clients' noises are independent given x_r, and a round's "
           "cohort is chosen before its noise"),
     # u = x_k - x, v = grad F_i(x_k), xi its noise
-    gram("drift.step", "Lemma 3 of Reddi et al.", "E|x_{k+1} - x|^2 <= (1 + 1/(2K-1)) E|x_k - x|^2 + 2K eta^2 "
-         "E|grad F_i(x_k)|^2 + eta^2 sigma^2",
-         (1 + 1 / (2 * K - 1)) * norm2(u) + 2 * K * eta**2 * norm2(v) + eta**2 * sigma**2
-         - norm2(u - eta * (v + xi)),
+    gram("drift.step", "Lemma 3 of Reddi et al.",
+         "E|x_{k+1} - x|^2 <= (1 + 1/(2K-1)) E|x_k - x|^2 + 2K eta^2 E|grad F_i(x_k)|^2 + eta^2 sigma^2",
+         (1 + 1 / (2 * K - 1)) * norm2(u) + 2 * K * eta**2 * norm2(v) + eta**2 * sigma**2 - norm2(u - eta * (v + xi)),
          given=((sigma**2 - norm2(xi), eta**2),), zero=((dot(u, xi), 2 * eta), (dot(v, xi), -2 * eta**2)),
          printed=False, rests_on=("drift.noise",)),
     # w = grad F_i(x), g = grad F(x)
@@ -97,11 +96,10 @@ DRIFT = (
          _drift_2.subs(K, 1) - eta**2 * norm2(w + xi),
          given=((sigma**2 - norm2(xi), eta**2), (sigma_G**2 - norm2(w - g), 2 * eta**2)),
          zero=((dot(w, xi), -2 * eta**2),), printed=False, rests_on=("drift.noise",)),
-    same("drift", "Lemma 3 of Reddi et al.", "E|x_k - x|^2 <= 2K eta^2 (sigma^2 + 6K sigma_G^2) + 12K^2 eta^2 |grad "
-        "F(x)|^2"
-         " for k <= K where z <= 0.235",
-         [(2 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2 + 6 * K * norm2(g)), _drift_2)],
-         kind="lemma", printed=False, rests_on=("drift.sum", "drift.one_step")),
+    same("drift", "Lemma 3 of Reddi et al.",
+         "E|x_k - x|^2 <= 2K eta^2 (sigma^2 + 6K sigma_G^2) + 12K^2 eta^2 |grad F(x)|^2 for k <= K where z <= 0.235",
+         [(2 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2 + 6 * K * norm2(g)), _drift_2)], kind="lemma", printed=False,
+         rests_on=("drift.sum", "drift.one_step")),
     gram("drift.printed", "Lemma 3 of Reddi et al.", "E|x_k - x|^2 <= 5K eta^2 (sigma^2 + 6K sigma_G^2) + 30K^2 eta^2 "
          "|grad F(x)|^2", _drift_5 - f_x, given=((_drift_2 - f_x, sympy.Integer(1)),), kind="lemma",
          rests_on=("drift",)),

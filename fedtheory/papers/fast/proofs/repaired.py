@@ -99,9 +99,8 @@ _drift = 2 * K * eta**2 * _noise + 12 * K**2 * eta**2 * _s + 12 * z**2 * _d
 _strong = under(sympy.Rational(1, 36))
 
 A3 = (
-    gram("thm2.monotone", "repaired", "<grad F(x_r), a> >= mu |a|^2: strong convexity both ways; b plays grad F(x*) "
-        "= 0",
-         dot(g, a) - mu * norm2(a),
+    gram("thm2.monotone", "repaired",
+         "<grad F(x_r), a> >= mu |a|^2: strong convexity both ways; b plays grad F(x*) = 0", dot(g, a) - mu * norm2(a),
          given=((f_y - f_x + dot(g, a) - mu / 2 * norm2(a), _one), (f_x - f_y - dot(b, a) - mu / 2 * norm2(a), _one)),
          zero=((dot(b, a), _one),), printed=False, rests_on=("a3.optimum",)),
     gram("thm2.sharp.step", "repaired", "E|x_{r+1} - x*|^2 <= (1 - mu K eta + z^2)|a|^2 + K eta p^2 sigma_G^2/mu + D + "

@@ -44,11 +44,7 @@ MAIN = THEOREM_2.edited(
         "heterogeneity": _logs * 8 * sigma_G**2 / (mu * R),
         "noise": _logs * 2 * sigma**2 / (mu * m * K * R),
     },
-    hypotheses=(
-        *THEOREM_2.hypotheses,
-        EQUAL_COHORTS,
-        Hypothesis("many_rounds", Ge(R, 20 * m * L), "Corollary 3"),
-    ),
+    hypotheses=(*THEOREM_2.hypotheses, EQUAL_COHORTS, Hypothesis("many_rounds", Ge(R, 20 * m * L), "Corollary 3")),
     choices={"local_lr": _step(_a)},
     rates=(
         Term("initial", exp(-mu * R / (20 * m * L))),

@@ -79,10 +79,9 @@ DIVERGENCE = (
     same("fedau.B.3.2_added", "(B.3.2)", "grad f subtracted and added", [(norm2(x - g), norm2((x - a) + (a - g)))]),
     gram("fedau.B.3.2_squares", "(B.3.2)", "|a + b|^2 <= 2|a|^2 + 2|b|^2", 2 * _apart - norm2(x - g)),
     gram("fedau.B.3.2_jensen", "(B.3.2)", "grad f - grad f~ is the sum of phi_n (grad f - grad F_n), so at most delta",
-         delta**2 - norm2(a - g),
-         given=((total - norm2(a - g), one), (delta**2 - total, one)),
-         where=region(nonnegative("dissimilarity")), rests_on=("fedau.objective", "fedau.weighted.jensen",
-                                                               "fedau.weighted.sum")),
+         delta**2 - norm2(a - g), given=((total - norm2(a - g), one), (delta**2 - total, one)),
+         where=region(nonnegative("dissimilarity")),
+         rests_on=("fedau.objective", "fedau.weighted.jensen", "fedau.weighted.sum")),
     gram("fedau.B.3.2", "(B.3.2)", "|grad F_n - grad f~|^2 <= (2 delta)^2", 4 * delta**2 - norm2(x - g),
          given=((2 * _apart - norm2(x - g), one), (delta**2 - norm2(x - a), two), (delta**2 - norm2(a - g), two)),
          where=region(nonnegative("dissimilarity")),
@@ -119,9 +118,8 @@ _sharp_power = sympy.exp(sympy.Rational(4, 9) * _r**2)
 
 DRIFT = (
     gram("fedau.B.3.4_orthogonal", "(B.3.4), (a) to (c)", "the noise of a step is orthogonal to what went before",
-         norm2(y - gamma * v) + gamma**2 * sigma**2 - _next,
-         given=((sigma**2 - norm2(xi), gamma**2),), zero=((dot(y, xi), 2 * gamma), (dot(v, xi), -2 * gamma**2)),
-         kind="probabilistic", rests_on=("drift.noise",)),
+         norm2(y - gamma * v) + gamma**2 * sigma**2 - _next, given=((sigma**2 - norm2(xi), gamma**2),),
+         zero=((dot(y, xi), 2 * gamma), (dot(v, xi), -2 * gamma**2)), kind="probabilistic", rests_on=("drift.noise",)),
     gram("fedau.B.3.4_young", "(B.3.4), (d)", "Peter-Paul with b = 1/(2I - 1), for which 1 + 1/b = 2I",
          (1 + 1 / (2 * I - 1)) * norm2(y) + 2 * I * gamma**2 * norm2(v) - norm2(y - gamma * v),
          rests_on=("fedau.B.1.3",)),
@@ -156,9 +154,8 @@ DRIFT = (
          (Identity(_log_gap.subs(_x, 1)), Nonnegative(sympy.diff(_log_gap, _x), (region(at_least("x", one)),)),
           Nonnegative(-sympy.diff(_log_gap, _x), (region(capped("x", one)),))), printed=False),
     # log(1 + 1/z) <= 1/z
-    same("fedau.B.3.4_e", "after (B.3.4), (a)", "(1 + 1/z)^z <= e, from log(1 + 1/z) <= 1/z", [((1 + 1 / k) - 1,
-                                                                                                1 / k)],
-         kind="analytic", rests_on=("fedau.log",)),
+    same("fedau.B.3.4_e", "after (B.3.4), (a)", "(1 + 1/z)^z <= e, from log(1 + 1/z) <= 1/z",
+         [((1 + 1 / k) - 1, 1 / k)], kind="analytic", rests_on=("fedau.log",)),
     nonnegative_step("fedau.B.3.4_three_halves", "after (B.3.4), (a)", "1 + 1/(I - 1/2) <= 3", 3 - 1 - _factor,
                      region(count("local_steps"))),
     # (7/4)^2 >= 3

@@ -44,8 +44,7 @@ ROUND = (
           "S_1, ..., S_n is; omega_t is their mean, or 1 if n = 0. So for X_i = S_i - E S, or p S_i - 1, E[X_i; M = n] "
           "and E[X_i^2; M = n] are the same for all i <= n, and E[X_i X_j; M = n] for all i < j <= n"),
     nonnegative_step("fedau.B.6.7", "(B.6.7)", "omega = 1 until an interval has ended: (p - 1)^2 <= 1",
-                     1 - (p - 1) ** 2,
-                     region(interval("participation_probability")), rests_on=("fedau.ended",)),
+                     1 - (p - 1) ** 2, region(interval("participation_probability")), rests_on=("fedau.ended",)),
     # x, y: two of the X_i where M = n
     gram("fedau.ended_square", "(B.6.8)", "for m <= n the mean of X_1..X_n has on M = n a square no larger than that "
          "of X_1..X_m", _square_of_mean(m) - _square_of_mean(n), where=region(at_least("n", m), count("m")),
@@ -64,19 +63,16 @@ ROUND = (
     # first = E X of the weight, second = E X^2
     gram("fedau.late_a", "(B.6.8), (a)", "for t >= K: E(p omega - 1)^2 = p^2 E(omega - E S)^2 + q^(2K)",
          p**2 * second + a**2 - (p**2 * second + 2 * p * (p * MEAN - 1) * first + (p * MEAN - 1) ** 2),
-         zero=((first, 2 * p * a),),
-         where=region(interval("participation_probability"), interval("a")), printed=False, kind="probabilistic",
-         rests_on=("fedau.late_mean", "fedau.mean")),
+         zero=((first, 2 * p * a),), where=region(interval("participation_probability"), interval("a")), printed=False,
+         kind="probabilistic", rests_on=("fedau.late_mean", "fedau.mean")),
     # m independent X_i: the mean's square is m Var/m^2
     same("fedau.late_b", "(B.6.8), (b)", "for t >= K: E(omega - E S)^2 <= Var S/floor(t/K)",
          [(m * second / m**2, second / m)], printed=False, kind="probabilistic",
          rests_on=("fedau.ended_square", "fedau.late_intervals", "fedau.weighted.orthogonal", "fedau.law")),
-    nonnegative_step("fedau.late_b_next", "(B.6.8), after (b)", "for t >= K: 1/floor(t/K) <= 2K/t",
-                     2 * K / t - 1 / m,
+    nonnegative_step("fedau.late_b_next", "(B.6.8), after (b)", "for t >= K: 1/floor(t/K) <= 2K/t", 2 * K / t - 1 / m,
                      region(interval("history", m * K, m * K + K - 1), count("m"), count("cutoff")), printed=False,
                      rests_on=("fedau.late_b", "fedau.late_intervals")),
-    nonnegative_step("fedau.B.6.8_c", "(B.6.8), (c)", "Var S <= q/p^2", q - SPREAD, _law,
-                     rests_on=("fedau.variance",)),
+    nonnegative_step("fedau.B.6.8_c", "(B.6.8), (c)", "Var S <= q/p^2", q - SPREAD, _law, rests_on=("fedau.variance",)),
     Step("fedau.late", "(B.6.8)", "so for t >= K the error is at most p^2 Var S/floor(t/K) + q^(2K) <= 2Kq/t + q^(2K)",
          "lemma", printed=False, rests_on=("fedau.late_a", "fedau.late_b", "fedau.late_b_next", "fedau.B.6.8_c")),
 )  # fmt: skip

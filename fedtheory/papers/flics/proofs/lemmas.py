@@ -90,8 +90,7 @@ LEMMA_5 = (
     # one group, two steps: m p_i^2 = 1
     gram("flics.5.cauchy", "after (26), first bound", "|sum over m groups and K steps|^2 <= m times the sum of squares",
          norm2(a) + norm2(b) - norm2(a + b), where=region(), expected="gap",
-         why="of m K vectors, a factor K is missing",
-         repaired_by=("flics.5.cauchy_with_K",)),
+         why="of m K vectors, a factor K is missing", repaired_by=("flics.5.cauchy_with_K",)),
     gram("flics.5.cauchy_with_K", "after (26)", "|sum over m groups and K steps|^2 <= m K times the sum of squares",
          M * K * total - norm2(X), given=((M * K * total - norm2(X), one),), where=FREE, printed=False,
          rests_on=("jensen",)),

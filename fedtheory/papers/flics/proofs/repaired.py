@@ -184,14 +184,12 @@ INTERMITTENT = (
          rests_on=("flics.local.update",)),
     # rates = sum of q_j = p_j r_j/s^_j, total = sum of q_j |v_j|^2, S = sum of q_j v_j
     gram("flics.random.state", _r, "given the state, |E Delta|^2 <= eta_L^2 K^2 G^2 (sum_j p_j r_j/s^_j)^2",
-         _rates**2 * _client - norm2(S),
-         given=((_rates * total - norm2(S), one), (_rates * _client - total, _rates)), where=_sum, printed=False,
-         rests_on=("flics.jensen", "flics.random.client")),
+         _rates**2 * _client - norm2(S), given=((_rates * total - norm2(S), one), (_rates * _client - total, _rates)),
+         where=_sum, printed=False, rests_on=("flics.jensen", "flics.random.client")),
     # total = E over the state of the square of the sum
     gram("flics.random.square", _r, "E|Delta|^2 <= eta_L^2 K^2 G^2 (V_t + E(sum_j p_j r_j/s^_j)^2)",
-         _client * (V + total) - square,
-         given=((_state + _client * V - square, one), (_client * total - _state, one)), where=FREE, printed=False,
-         rests_on=("flics.lemma7", "flics.random.state")),
+         _client * (V + total) - square, given=((_state + _client * V - square, one), (_client * total - _state, one)),
+         where=FREE, printed=False, rests_on=("flics.lemma7", "flics.random.state")),
     gram("flics.random.round", _r, "|g|^2 <= 2/(eta eta_L K) fall + 2 L^2 D + 2 delta_t^2 G^2 + L eta eta_L K G^2 (V_t "
          "+ E(sum_j p_j r_j/s^_j)^2), whatever the steps are",
          2 / (eta * eta_L * K) * fall + _bias + L * eta * eta_L * K * G**2 * (V + total) - norm2(g),

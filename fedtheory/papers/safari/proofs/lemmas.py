@@ -38,8 +38,7 @@ SERVER = (
                 (f_s + L / 2 * norm2(_t) - f_2, L - mu),
                 (f_2 - f_x - dot(g, _t - e) - mu / 2 * norm2(_t - e), L - mu)),
          where=_strictly, rests_on=("lemma1.integral",)),
-    gram("strong.smooth_equal", "Lemma 3.11 of Bubeck", "the same for mu = L",
-         _nesterov.subs(L, mu),
+    gram("strong.smooth_equal", "Lemma 3.11 of Bubeck", "the same for mu = L", _nesterov.subs(L, mu),
          given=((mu**2 * norm2(e) - norm2(g), one), (dot(g, e) - mu * norm2(e), 2 * mu)),
          where=region(positive("strong_convexity")), rests_on=("thm2.monotone",)),
 )  # fmt: skip

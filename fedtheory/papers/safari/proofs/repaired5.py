@@ -124,8 +124,7 @@ CORRECTED = (
          rests_on=("client.small_steps", "thm5.corrected.excess", "thm5.corrected.triangle", "jensen", *_optimum)),
     gram("thm5.corrected.round", "repaired", "the mean of both kinds of round",
          (1 - tied_rate) * norm2(e) + (q * _floor).subs(_tie) + (1 - q) * eta_s**2 * server - after,
-         given=((_right_58 - server_after, 1 - q),
-                (((1 - rate) * norm2(e) + _floor).subs(_tie) - client_after, q)),
+         given=((_right_58 - server_after, 1 - q), (((1 - rate) * norm2(e) + _floor).subs(_tie) - client_after, q)),
          zero=((_both, -one),), where=_slow_server, kind="polynomial", printed=False,
          rests_on=("s5.58", "thm5.corrected.clients", "s5.78_kinds")),
 )  # fmt: skip
@@ -158,9 +157,8 @@ SHARP = (
     gram("thm5.sharp.square", "repaired", "|g + A + Y|^2 <= 3 (|g|^2 + |A|^2 + |Y|^2)", _square, printed=False),
     # grad F(x*) = 0; both directions of Lemma 1 with convexity
     gram("thm5.sharp.cocoercive", "repaired", "<g, e> >= |g|^2/L, the mean of which is used with <g, e> >= mu |e|^2",
-         dot(g, e) - norm2(g - b) / L,
-         given=((dot(g - b, e) - norm2(g - b) / L, one),), zero=((dot(b, e), one),), printed=False,
-         rests_on=("convex.cocoercive", *_optimum)),
+         dot(g, e) - norm2(g - b) / L, given=((dot(g - b, e) - norm2(g - b) / L, one),), zero=((dot(b, e), one),),
+         printed=False, rests_on=("convex.cocoercive", *_optimum)),
     gram("thm5.sharp.round", "repaired", "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the floors, P = mu a - (1-q) L mu "
          "eta_s^2 - 10 q L^2 K^2 eta_c^2",
          (1 - PROGRESS) * norm2(e) + FLOOR - (1 - q) * _server_moved - q * _clients_moved,

@@ -140,8 +140,7 @@ ROUNDS = (
     gram("s4.52", "(51), (52)", "the mean of (28) and (50) over both kinds", _sum_52 - _average,
          given=((_server_right - mean_g, 1 - q), (_client_right - client_g, q)), zero=((_both_falls, 2 / eta_s),),
          kind="polynomial", rests_on=("s4.28", "s4.50", "s4.51_shares", "s4.51_telescope")),
-    gram("s4.53", "(53)", "(54) in (52)",
-         2 / eta_s * mean_fall + (1 - q) * w * server + q * _drift_50 - _average,
+    gram("s4.53", "(53)", "(54) in (52)", 2 / eta_s * mean_fall + (1 - q) * w * server + q * _drift_50 - _average,
          given=((_sum_52 - _average, one), (_squares - 4 * q * bias, one)), kind="polynomial", rests_on=("s4.52",)),
 )  # fmt: skip
 
@@ -209,8 +208,7 @@ REPAIRED = (
          rests_on=("s4.28", "s4.50_with_room_tied", "s4.51_shares", "s4.51_telescope")),
     gram("thm4.corrected", "repaired", "(52) without the squares, whose factors are <= 0 for w <= 1/5",
          2 / eta_s * mean_fall + (1 - q) * w * server + q * (4 * bias + _drift_50) - _average,
-         given=((_sum_52 - _average, one), (mean_g, (1 - q) * (1 - w)),
-                (square_V, q * (2 / K**2 - 8 * w / K**2))),
+         given=((_sum_52 - _average, one), (mean_g, (1 - q) * (1 - w)), (square_V, q * (2 / K**2 - 8 * w / K**2))),
          where=_slow, kind="polynomial", printed=False, rests_on=("s4.52",)),
 )  # fmt: skip
 

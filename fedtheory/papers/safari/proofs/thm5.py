@@ -49,9 +49,8 @@ _right_77 = (
 SERVER = (
     gram("s5.57", "(56), (57)", "the square expanded, noise of mean 0",
          norm2(e) + eta_s**2 * norm2(g) + eta_s**2 * server - 2 * eta_s * dot(e, g) - norm2(e - eta_s * (g + S)),
-         given=((server - norm2(S), eta_s**2),),
-         zero=((dot(e, S), 2 * eta_s), (dot(g, S), -2 * eta_s**2)), kind="probabilistic",
-         rests_on=("server.noise",)),
+         given=((server - norm2(S), eta_s**2),), zero=((dot(e, S), 2 * eta_s), (dot(g, S), -2 * eta_s**2)),
+         kind="probabilistic", rests_on=("server.noise",)),
     gram("s5.58", "(58)", "(L + mu) <g, e> >= L mu |e|^2 + |g|^2", _right_58 - norm2(e - eta_s * (g + S)),
          given=((norm2(e) + eta_s**2 * norm2(g) + eta_s**2 * server - 2 * eta_s * dot(e, g)
                  - norm2(e - eta_s * (g + S)), one),
@@ -90,8 +89,7 @@ CLIENTS = (
          [(norm2(V), norm2((V - K * w) + K * w))]),
     gram("s5.68", "(68)", "|a + b|^2 <= 2|a|^2 + 2|b|^2", 2 * norm2(V - K * w) + 2 * norm2(K * w) - norm2(V)),
     gram("s5.69", "(69)", "Jensen, and |a + b|^2 <= 2|a|^2 + 2|b|^2",
-         2 * K * L**2 * drift + 4 * K**2 * norm2(w - g) + 4 * K**2 * norm2(g)
-         - 2 * norm2(V - K * w) - 2 * norm2(K * w),
+         2 * K * L**2 * drift + 4 * K**2 * norm2(w - g) + 4 * K**2 * norm2(g) - 2 * norm2(V - K * w) - 2 * norm2(K * w),
          given=((K * L**2 * drift - norm2(V - K * w), sympy.Integer(2)),), rests_on=("jensen",)),
     gram("s5.70", "(70)", "Assumptions 3 and 5", _right_70 - norm2(V),
          given=((K * L**2 * drift - norm2(V - K * w), sympy.Integer(2)), (bias - norm2(w - g), 4 * K**2)),
@@ -106,8 +104,7 @@ CLIENTS = (
                 (K * _printed_drift - drift, 2 * eta * L * (1 + K * eta * L))),
          rests_on=("s5.73", "s5.75_cap", "drift.printed")),
     same("s5.77", "(76), (77)", "sorted",
-         [(4 * eta**2 * K**2 + 2 * eta * K * L * (1 + K * eta * L) * 30 * K**2 * eta**2,
-           4 * eta**2 * K**2 * _grown)]),
+         [(4 * eta**2 * K**2 + 2 * eta * K * L * (1 + K * eta * L) * 30 * K**2 * eta**2, 4 * eta**2 * K**2 * _grown)]),
 )  # fmt: skip
 
 # One round of either kind ------------------------------------------------------------------------------------------

@@ -74,9 +74,7 @@ MAIN = Claim(
 # The appendix prints the clients' cost without 1/mu^2, which clashes with the units of 4 G_4/mu.
 _appendix_conditions = _q_conditions(4 * tied_rate * client_cost, _printed_gain)
 APPENDIX = MAIN.edited(
-    "appendix",
-    "SAFARI, appendix, Theorem 5, (56) to (85)",
-    hypotheses=(SERVER_CAP, *_appendix_conditions),
+    "appendix", "SAFARI, appendix, Theorem 5, (56) to (85)", hypotheses=(SERVER_CAP, *_appendix_conditions)
 )
 
 # The condition that (81) leads to: 1/(L mu) where the statements print 1/(L + mu), before any division.
@@ -85,10 +83,7 @@ _cost = 4 * tied_rate / mu**2 * client_cost
 DERIVED = MAIN.edited(
     "derived",
     "SAFARI, Theorem 5, with the condition on q that (81) leads to",
-    hypotheses=(
-        SERVER_CAP,
-        Hypothesis("q_condition", Le(q * (_gain + _cost - 4 / mu * least), _gain), "(81) to (83)"),
-    ),
+    hypotheses=(SERVER_CAP, Hypothesis("q_condition", Le(q * (_gain + _cost - 4 / mu * least), _gain), "(81) to (83)")),
     ambiguities=(RANDOM_KINDS,),
 )
 
