@@ -87,7 +87,7 @@ class Paper:
         claims: every edition of every statement, in the paper's order.
         steps: of its proofs, in the paper's order.
         derivations: what the steps show.
-        counterexamples: by a claim's ref, what makes its counterexample; it is called with the ref.
+        counterexamples: by a claim's ref, what makes its counterexample; it is called with the claim.
         subjects: by algorithm, how examples of its runs are drawn and read.
     """
 
@@ -102,7 +102,7 @@ class Paper:
     claims: tuple[Claim, ...] = Part("statements", "CLAIMS", (), _claims)
     steps: tuple[Step, ...] = Part("proofs", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = Part("proofs", "DERIVATIONS", (), _derivations)
-    counterexamples: Mapping[str, Callable[[str], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
+    counterexamples: Mapping[str, Callable[[Claim], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     subjects: Mapping[str, Subject] = Part("subjects", "SUBJECTS", {}, _as_given)
 
     @property

@@ -18,7 +18,7 @@ from fedtheory.functionals import (
     RATIO_FAILURE,
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, left, quantity
-from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
+from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
 from fedtheory.subjects.selection.rounds import SelectionRound
 from fedtheory.subjects.selection.runs import SelectionRun
 from fedtheory.subjects.selection.samples import Selections
@@ -100,14 +100,14 @@ def test_runs(seed: int) -> None:
 
 @pytest.mark.parametrize("ref", ["flics.thm1@main"])
 def test_published_runs(ref: str) -> None:
-    instance, statement = CONSTRUCTIONS[ref](ref), CLAIMS[ref]
+    instance, statement = COUNTEREXAMPLES[ref](ref), CLAIMS[ref]
     with working_precision():
         check_run(instance.point, statement, BALL)
 
 
 def test_the_corollary_s_run() -> None:
     ref = "flics.cor1_1@main"
-    instance, statement = CONSTRUCTIONS[ref](ref), CLAIMS[ref]
+    instance, statement = COUNTEREXAMPLES[ref](ref), CLAIMS[ref]
     setting = setting_of(instance.point)
     with working_precision():
         steps = instance.steps(statement)
@@ -168,7 +168,7 @@ def test_the_policy(ref: str) -> None:
 
 def test_two_alike() -> None:
     """Theorem 2's published instance, under its three readings."""
-    instance = CONSTRUCTIONS["flics.thm2@main"]("flics.thm2@main")
+    instance = COUNTEREXAMPLES["flics.thm2@main"]("flics.thm2@main")
     setting = setting_of(instance.point)
     found = [left(POLICY_LIMIT, Question(setting, 1, reading, EXACT, instance.constants))
              for reading in CLAIMS["flics.thm2@main"].readings()]  # fmt: skip
