@@ -11,8 +11,8 @@ import numpy as np
 from ..claims.statement import Claim
 from ..moments.errors import exact_errors
 from ..papers import claim as find_claim
+from ..papers.whose import from_setting
 from ..setting import Setting
-from ..subjects import from_setting
 from ..subjects.base import Instance
 from .judge import Judgement, judge
 from .replay import replay

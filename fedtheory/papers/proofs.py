@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from functools import cache
 
 from ..claims.statement import Claim
-from ..claims.whose import algorithm_of as algorithm_of_claim
 from ..proof import chains, text
 from ..proof.chains import Chain
 from ..proof.library import Library
@@ -64,16 +63,6 @@ def sentence(decision: Decision, paper: Paper | None = None) -> str:
     used = library_with(paper) if paper else library()
     repair = used.step(step.repaired_by[0]) if step.repaired_by else None
     return text.sentence(decision, words, repair)
-
-
-def algorithm_of(claim: Claim) -> str | None:
-    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.whose``.
-
-    >>> algorithm_of(claim_of("fast.eq28"))
-    'fast'
-    """
-    known = papers().get(claim.paper)
-    return algorithm_of_claim(claim, known.algorithm if known else "")
 
 
 def _of(all_papers: Iterable[Paper]) -> Library:

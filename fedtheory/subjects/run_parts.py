@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..algorithms import Algorithm, Fast, Safari, fast, safari
 from ..claims.balls import Number
@@ -30,8 +30,35 @@ def steps_of(algorithm: Algorithm) -> dict[str, Any]:
     return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
 
 
-class FastPart:
-    """What a file says of FAST, and how it runs under a reading."""
+class Part(Protocol):
+    """What a file says of an algorithm, and how it runs under a reading. A paper about another algorithm that runs as a
+    special case of one of these brings a part of its own.
+
+    Attributes:
+        kind: its name in files. algorithm: as which it runs.
+    """
+
+    kind: str
+    algorithm: type[Algorithm]
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        """The algorithm, and the order of its kinds of round where a file gives one."""
+
+    def write(self, algorithm: Algorithm, order: tuple[str, ...]) -> dict[str, Any]:
+        """What ``read`` reads back."""
+
+    def quantities(self, algorithm: Algorithm) -> dict[str, Number]:
+        """Of the algorithm, besides the local steps and the step sizes."""
+
+    def check(self, point: RunPoint) -> None:
+        """Raise ``ValueError`` unless the point's runs are the algorithm's."""
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Algorithm) -> Way:
+        """The runs of a reading, with the step sizes of ``algorithm``."""
+
+
+class FastPart(Part):
+    """Of FAST."""
 
     kind, algorithm = "fast", Fast
 
@@ -92,7 +119,7 @@ BY_PROBABILITY = "probability"
 """The reading of a round's kind under which it is the clients' with probability q."""
 
 
-class SafariPart:
+class SafariPart(Part):
     """The same of SAFARI. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
     share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
 

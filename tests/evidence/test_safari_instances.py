@@ -20,9 +20,9 @@ from fedtheory.papers import instance_path
 from fedtheory.papers.safari.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.safari.counterexamples import diverging_server
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.papers.whose import from_setting
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.enclosure import Undecided, progress_interval
-from fedtheory.subjects.run import from_setting
 from fedtheory.subjects.run_parts import CLIENT, SERVER
 
 from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantities, run_boxes, steep_pair

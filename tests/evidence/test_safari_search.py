@@ -178,8 +178,8 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
     from fedtheory.claims.balls import working_precision
+    from fedtheory.papers.whose import from_setting
     from fedtheory.subjects.enclosure import progress_interval
-    from fedtheory.subjects.run import from_setting
 
     space, rng, seen = ServerRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:
