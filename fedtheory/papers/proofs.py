@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from ..claims.statement import Claim
 from ..proof import chains, text
@@ -16,19 +15,18 @@ from . import explained, papers
 from .paper import Paper, PaperError
 
 
-@cache
 def library() -> Library:
     """The steps and derivations of all papers.
 
     >>> library().decided("lemma2").outcome
     'proved'
     """
-    return _of(papers().values())
+    return _library(tuple(papers().values()))
 
 
 def library_with(paper: Paper) -> Library:
     """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
-    return _of([*papers().values(), paper])
+    return _library((*(known for known in papers().values() if known is not paper), paper))
 
 
 def prove(claim: Claim, paper: Paper | None = None) -> Chain:
@@ -65,7 +63,8 @@ def sentence(decision: Decision, paper: Paper | None = None) -> str:
     return text.sentence(decision, words, repair)
 
 
-def _of(all_papers: Iterable[Paper]) -> Library:
+@lru_cache(maxsize=4)
+def _library(all_papers: tuple[Paper, ...]) -> Library:
     usable = []
     for paper in all_papers:
         if failure := _failure(paper):
