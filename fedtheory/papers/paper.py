@@ -23,7 +23,7 @@ class PaperError(ValueError):
 
 
 class Example(NamedTuple):
-    """How a setting of a paper's algorithm looks to which a claim applies.
+    """How a setting of a paper's algorithm looks, at which a claim can be evaluated.
 
     Attributes:
         setting, rounds: of what, and for how long.
@@ -103,7 +103,7 @@ class Paper:
         derivations: what the steps show.
         counterexamples: by a claim's ref, what makes its counterexample; it is called with the claim.
         subjects: by algorithm, how examples of its runs are drawn and read.
-        example: called with a claim, a setting to which it applies.
+        example: called with a claim, a setting at which it can be evaluated.
     """
 
     name: str
