@@ -186,20 +186,21 @@ def errata(
 
 @app.command()
 def referee(
-    theorem: Annotated[Path, typer.Argument(help="A Python file that defines CLAIM. It is executed.")],
+    theorem: Annotated[Path, typer.Argument(help="A file that defines PAPER or CLAIM, or a folder. It is executed.")],
     save: Annotated[Path | None, typer.Option(help="Write the report here: .md or .json.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     json: Json = False,
 ) -> None:
-    """Examine your own theorem: units, contradictions, proof steps, counterexamples, tight constants. The file is
-    executed: only use files that you trust. Exit status 1 if the theorem is refuted or contradictory."""
+    """Examine your own theorems: units, contradictions, proofs, counterexamples, tight constants. The file is executed:
+    only use files that you trust. Exit status 1 if a theorem is refuted or contradictory."""
     from .evidence.referee import referee as examine_file
+    from .evidence.referee import save as write
 
-    report = examine_file(theorem, seed=seed)
+    reports = examine_file(theorem, seed=seed)
     if save:
-        report.save(save)
-    print_json(report.data()) if json else print(report.markdown())
-    if report.state in ("refuted", "contradictory"):
+        write(reports, save)
+    print_json([r.data() for r in reports]) if json else print("\n".join(r.markdown() for r in reports))
+    if any(report.state in ("refuted", "contradictory") for report in reports):
         raise typer.Exit(1)
 
 

@@ -22,3 +22,15 @@ def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
     if len(possible) != 1 or not all(possible <= algorithms for algorithms in knowing):
         return None
     return next(iter(possible))
+
+
+def may_speak_of(claim: Claim, algorithm: str) -> bool:
+    """Whether a claim can be about an algorithm's runs: nothing in it belongs to others alone.
+
+    >>> from fedtheory.papers import claim
+    >>> [may_speak_of(claim("fast.thm2"), name) for name in ("fast", "safari")]
+    [True, False]
+    """
+    own = [claim.functional.algorithm] if claim.functional.algorithm else []
+    knowing = [QUANTITIES[name].algorithms for name in claim.quantities]
+    return all(algorithm in algorithms for algorithms in (own, *knowing) if algorithms)

@@ -15,7 +15,7 @@ from ..data import fashion_mnist
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
-from ..subjects import subject_of
+from ..papers.whose import subject_of
 from .cache import Cache
 from .measured import DIGITS, FASHION_MNIST, RealData, measure
 from .replay import replay

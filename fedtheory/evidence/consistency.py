@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
 from ..exact import exact_number
+from ..papers.whose import findings
 from ..proof.positivity import Certificate, prove
 from ..proof.regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
-from ..subjects import findings
 from .compatibility import bounds_part, compatibility
 from .limits import STEP, Q, limiting_slack, needs_small_steps
 

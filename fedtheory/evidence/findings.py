@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..claims.comparison import compare
 from ..claims.statement import Claim
@@ -12,6 +12,9 @@ from ..papers import all_claims, editions
 from .assess import published_instance
 from .consistency import check_consistency
 from .units import check_units
+
+if TYPE_CHECKING:
+    from ..proof.steps import Decision
 
 
 @dataclass(frozen=True)
@@ -110,20 +113,23 @@ def consistency_rows(claim: Claim) -> Iterator[Row]:
         yield Row(claim.ref, finding.name, finding.what, "consistency")
 
 
-def proof_rows(claim: Claim, steps: Sequence[Any] = ()) -> Iterator[Row]:
-    """Printed steps of the proof that do not hold, with what closes them; of ``steps`` where given. Of the steps that
-    compare what was derived with the claim's own terms, the first that fails."""
-    from ..papers.paper import Paper
-    from ..papers.proofs import prove, sentence
-    from ..proof.steps import decide_all
+def proof_rows(claim: Claim) -> Iterator[Row]:
+    """Printed steps of the proof that do not hold, with what closes them. Of the steps that compare what was derived
+    with the claim's own terms, the first that fails."""
+    from ..papers.proofs import prove
 
-    own = Paper(claim.paper, claim.title, letters=claim.letters) if steps else None
-    decisions = decide_all(steps) if steps else prove(claim).decisions
+    return open_rows(claim, prove(claim).decisions)
+
+
+def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:
+    """The same of steps that are decided."""
+    from ..papers.proofs import sentence
+
     failing = [d for d in decisions if not d.closed and d.step.printed]
     compared = [d for d in failing if d.step.name.startswith("claim.")]
     for decision in failing:
         if decision not in compared[1:]:
-            what = sentence(decision, own).removeprefix(f"{decision.step.equation}: ")
+            what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
             yield Row(claim.ref, decision.step.equation, what, "proof")
 
 

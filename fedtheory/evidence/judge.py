@@ -24,8 +24,8 @@ from ..claims.balls import (
 from ..claims.statement import Claim, slack_of
 from ..claims.undecided import Undecided
 from ..papers import claim
+from ..papers.whose import subject_of
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
-from ..subjects import subject_of
 from ..subjects.base import Box, Instance, Reading, Sides, Slack, finite, known
 from ..subjects.entries import entry, shown
 

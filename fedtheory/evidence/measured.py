@@ -16,10 +16,10 @@ from ..claims.statement import Claim
 from ..federations.logistic import Logistic
 from ..functionals import AVERAGES
 from ..papers import claim as find_claim
+from ..papers.whose import subject_of
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
-from ..subjects import subject_of
 
 CONFIDENCE = 0.99
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
-from ..subjects import subject_of
+from ..papers.whose import subject_of
 from ..subjects.base import Instance, Space
 from ..subjects.found import Found
 from .judge import Judgement, judge

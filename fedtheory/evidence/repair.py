@@ -21,10 +21,10 @@ import sympy
 
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim, Hypothesis, Term
+from ..papers.whose import subject_of
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, Units, symbol
 from ..setting import Setting
-from ..subjects import subject_of
 from .adversaries import (
     BEYOND,
     HORIZONS,

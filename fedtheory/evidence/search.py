@@ -11,7 +11,7 @@ import numpy as np
 
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
-from ..subjects import subject_of
+from ..papers.whose import subject_of
 from ..subjects.base import Space
 from ..subjects.found import Found, worst
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..claims.statement import Claim
-from ..moments.errors import exact_errors
+from ..moments.evaluators import Question
+from ..moments.evaluators import left as left_side
 from ..papers import claim as find_claim
+from ..papers.whose import from_setting
 from ..setting import Setting
-from ..subjects import from_setting
 from ..subjects.base import Instance
 from .judge import Judgement, judge
 from .replay import replay
@@ -51,9 +52,10 @@ class Verdict:
         return None if self.instance is None else replay(self.instance)
 
 
-def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_000) -> Verdict:
+def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_000, **stated: Any) -> Verdict:
     """The verdict on a claim (or on the one of that name): on one quadratic ``setting`` after 1 to ``rounds`` rounds,
-    or, without a setting, in general (units, proof, recorded instance, search, real data; see ``assess.assess``).
+    where ``stated`` are quantities that no setting has; or, without a setting, in general (units, proof, recorded
+    instance, search, real data; see ``assess.assess``).
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -68,7 +70,7 @@ def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_
     statement = find_claim(claim) if isinstance(claim, str) else claim
     horizons = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
     try:
-        bound = statement.at(setting, rounds=horizons)
+        bound = statement.at(setting, rounds=horizons, **stated)
     except ValueError as error:
         return Verdict(statement.ref, "not applicable", f"{error}.")
     failing = [name for name, slack in bound.slack.items() if slack is not None and np.any(slack < 0)]
@@ -77,20 +79,29 @@ def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_
         return Verdict(statement.ref, "not applicable", f"The hypothesis {failing[0]} fails on this setting.")
     if undecided:
         return Verdict(statement.ref, "not checked", f"{undecided[0]} needs quantities of a random run.")
-    left = exact_errors(setting, horizons).functional(statement.functional)
-    ratio = np.divide(left, bound.value, out=np.zeros_like(left), where=left > 0)
+    try:
+        literal = Question(setting, horizons, next(statement.readings()), stated=stated)
+        left = np.broadcast_to(np.asarray(left_side(statement.functional, literal), dtype=float), horizons.shape)
+    except ValueError as error:
+        return Verdict(statement.ref, "not checked", f"The left side is not known: {error}.")
+    with np.errstate(divide="ignore"):  # infinite where the bound is 0
+        ratio = np.divide(left, bound.value, out=np.zeros_like(left), where=left > 0)
     worst = int(ratio.argmax())
     evidence = {"exact": {"largest_ratio": float(ratio[worst]), "rounds": int(horizons[worst])}}
     if ratio[worst] <= 1 + ROUNDING:
         why = f"Left / right is at most {ratio[worst]:.3g} on this setting, at {horizons[worst]} rounds."
         return Verdict(statement.ref, "holds", why, evidence)
-    return _confirmed(statement, setting, int(horizons[worst]), evidence)
+    return _confirmed(statement, setting, int(horizons[worst]), stated, evidence)
 
 
-def _confirmed(statement: Claim, setting: Setting, rounds: int, evidence: dict[str, Any]) -> Verdict:
+def _confirmed(
+    statement: Claim, setting: Setting, rounds: int, stated: Mapping[str, Any], evidence: dict[str, Any]
+) -> Verdict:
     """A ratio above 1 in floating point, decided in ball arithmetic where the setting has an instance."""
     try:
-        judgement = judge(Instance(statement.ref, from_setting(statement, setting, rounds)), statement=statement)
+        judgement = judge(
+            Instance(statement.ref, from_setting(statement, setting, rounds, **stated)), statement=statement
+        )
     except ValueError as error:
         why = f"Left exceeds right in floating point; no exact instance can decide it: {error}."
         return Verdict(statement.ref, "not checked", why, evidence)

@@ -1,20 +1,25 @@
 """What the papers state, as data: a folder a paper, a file a theorem; and the registry of all papers.
 
 A paper is found as a folder here that defines ``PAPER``, under the entry points ``fedtheory.papers`` of an installed
-package, or in a file (``load``). One that cannot be imported keeps no other from being used: see ``failures``.
+package, or in a file or folder elsewhere (``load``). One that cannot be imported keeps no other from being used: see
+``failures``.
 """
 
 from __future__ import annotations
 
 import pkgutil
 import runpy
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ..quantities import nearest
@@ -30,10 +35,29 @@ GROUP = "fedtheory.papers"
 def papers() -> dict[str, Paper]:
     """All papers that can be imported, by name.
 
-    >>> list(papers())
+    >>> list(papers())[:4]
     ['fast', 'safari', 'fedau', 'flics']
     """
-    return dict(_found()[0])
+    return _found()[0] | _ADDED
+
+
+@contextmanager
+def added(paper: Paper) -> Iterator[None]:
+    """With one paper more among ``papers()``, the last, such as a user's own.
+
+    Raises:
+        PaperError: another one has its name.
+    """
+    if paper.name in papers():
+        raise PaperError(f"paper {paper.name!r}: another one has that name: {papers()[paper.name].home or 'given'}")
+    _ADDED[paper.name] = paper
+    try:
+        yield
+    finally:
+        del _ADDED[paper.name]
+
+
+_ADDED: dict[str, Paper] = {}
 
 
 def paper(name: str) -> Paper:
@@ -43,7 +67,7 @@ def paper(name: str) -> Paper:
     Traceback (most recent call last):
     ValueError: unknown paper 'fats': did you mean 'fast'?
     """
-    found, failed = _found()
+    found, failed = papers(), _found()[1]
     if name in failed:
         raise PaperError(f"paper {name!r} cannot be used: {failed[name]}")
     if name not in found:
@@ -57,7 +81,7 @@ def failures() -> dict[str, str]:
     >>> failures()
     {}
     """
-    return _found()[1] | {name: why for name in _found()[0] if (why := _stated(name)[1])}
+    return _found()[1] | {name: why for name, one in papers().items() if (why := _stated(one)[1])}
 
 
 def editions(id: str) -> tuple[Claim, ...]:
@@ -67,9 +91,8 @@ def editions(id: str) -> tuple[Claim, ...]:
     ['fast.thm2@main', 'fast.thm2@appendix', 'fast.thm2@corrected', 'fast.thm2@sharp']
     """
     name, found = id.partition(".")[0], ()
-    if name in _found()[1] or name in _found()[0]:
-        paper(name)
-        stated, failure = _stated(name)
+    if name in _found()[1] or name in papers():
+        stated, failure = _stated(paper(name))
         if failure:
             raise PaperError(f"claim {id!r}: the statements of paper {name!r} cannot be used: {failure}")
         found = tuple(claim for claim in stated if claim.id == id)
@@ -98,21 +121,22 @@ def all_claims() -> tuple[Claim, ...]:
     """Every edition of every statement, paper by paper; with a warning for each paper that cannot be used."""
     for name, why in failures().items():
         warnings.warn(f"paper {name!r} is left out: {why}", stacklevel=2)
-    return tuple(claim for name in _found()[0] for claim in _stated(name)[0])
+    return tuple(claim for one in papers().values() for claim in _stated(one)[0])
 
 
 def load(path: str | Path) -> Paper:
-    """The paper of a Python file, which is EXECUTED: its ``PAPER``; or the one that its ``CLAIM``, and the ``STEPS`` of
-    the proof if there are any, make up, in the letters of the paper whose algorithm the claim is about.
+    """The paper of a Python file, or of a folder that is a package, which is EXECUTED: its ``PAPER``; or the one that
+    its ``CLAIM``, and the ``STEPS`` of the proof if there are any, make up, in the letters of the paper whose algorithm
+    the claim is about.
 
     Raises:
         PaperError: the file fails, or defines neither; it is said where.
     """
     path = Path(path)
-    if not path.is_file():
-        raise PaperError(f"{path}: no such file")
+    if not (path.is_file() or (path / "__init__.py").is_file()):
+        raise PaperError(f"{path}: no such file, nor a folder with an __init__.py")
     try:
-        names = runpy.run_path(str(path))
+        names = runpy.run_path(str(path)) if path.is_file() else vars(_package(path))
     except (Exception, SystemExit) as error:
         raise PaperError(f"{explained(error, path)}; the theorem's state is unknown") from None
     if "PAPER" in names:
@@ -190,10 +214,21 @@ def _entry_points() -> Iterator[Place]:
         yield point.name, f"entry point {point.value!r}", point.load
 
 
+def _package(folder: Path) -> ModuleType:
+    """The package of a folder, under a name that no other module has."""
+    name = f"fedtheory_paper_{folder.resolve().name}"
+    for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+        del sys.modules[known]
+    spec = spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @cache
-def _stated(name: str) -> tuple[tuple[Claim, ...], str]:
+def _stated(one: Paper) -> tuple[tuple[Claim, ...], str]:
     """A paper's claims, or why there are none."""
     try:
-        return _found()[0][name].claims, ""
+        return one.claims, ""
     except Exception as error:
         return (), str(error) if isinstance(error, PaperError) else explained(error)

@@ -8,17 +8,31 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ..claims.statement import Claim
     from ..proof.derivations import Derivation
     from ..proof.steps import Step
+    from ..setting import Setting
     from ..subjects.base import Point, Subject
 
 
 class PaperError(ValueError):
     """A paper that cannot be used; it is said where and why."""
+
+
+class Example(NamedTuple):
+    """How a setting of a paper's algorithm looks, at which a claim can be evaluated.
+
+    Attributes:
+        setting, rounds: of what, and for how long.
+        stated: values of quantities that no setting has.
+    """
+
+    setting: Setting
+    rounds: int
+    stated: Mapping[str, Any] = {}
 
 
 class Part:
@@ -65,15 +79,15 @@ def _derivations(paper: Paper, derivations: tuple[Derivation, ...]) -> tuple[Der
     return tuple(replace(d, algorithm=d.algorithm or paper.algorithm) for d in derivations)
 
 
-def _as_given(paper: Paper, part: Mapping) -> Mapping:
+def _as_given(paper: Paper, part: Any) -> Any:
     return part
 
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """What one paper says. The last five are read on first use where they are not given, from the sub-modules
+    """What one paper says. The last six are read on first use where they are not given, from the sub-modules
     ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``) and
-    ``subjects`` (``SUBJECTS``) of ``home``; one that is not there is empty.
+    ``subjects`` (``SUBJECTS``, ``example``) of ``home``; one that is not there is empty.
 
     Attributes:
         name: with which the ids of its claims begin.
@@ -87,8 +101,9 @@ class Paper:
         claims: every edition of every statement, in the paper's order.
         steps: of its proofs, in the paper's order.
         derivations: what the steps show.
-        counterexamples: by a claim's ref, what makes its counterexample; it is called with the ref.
+        counterexamples: by a claim's ref, what makes its counterexample; it is called with the claim.
         subjects: by algorithm, how examples of its runs are drawn and read.
+        example: called with a claim, a setting at which it can be evaluated.
     """
 
     name: str
@@ -102,8 +117,9 @@ class Paper:
     claims: tuple[Claim, ...] = Part("statements", "CLAIMS", (), _claims)
     steps: tuple[Step, ...] = Part("proofs", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = Part("proofs", "DERIVATIONS", (), _derivations)
-    counterexamples: Mapping[str, Callable[[str], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
+    counterexamples: Mapping[str, Callable[[Claim], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     subjects: Mapping[str, Subject] = Part("subjects", "SUBJECTS", {}, _as_given)
+    example: Callable[[Claim], Example] | None = Part("subjects", "example", None, _as_given)
 
     @property
     def folder(self) -> Path | None:

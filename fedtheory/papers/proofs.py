@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from ..claims.statement import Claim
-from ..claims.whose import algorithm_of as algorithm_of_claim
 from ..proof import chains, text
 from ..proof.chains import Chain
 from ..proof.library import Library
@@ -17,19 +15,18 @@ from . import explained, papers
 from .paper import Paper, PaperError
 
 
-@cache
 def library() -> Library:
     """The steps and derivations of all papers.
 
     >>> library().decided("lemma2").outcome
     'proved'
     """
-    return _of(papers().values())
+    return _library(tuple(papers().values()))
 
 
 def library_with(paper: Paper) -> Library:
     """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
-    return _of([*papers().values(), paper])
+    return _library((*(known for known in papers().values() if known is not paper), paper))
 
 
 def prove(claim: Claim, paper: Paper | None = None) -> Chain:
@@ -66,17 +63,8 @@ def sentence(decision: Decision, paper: Paper | None = None) -> str:
     return text.sentence(decision, words, repair)
 
 
-def algorithm_of(claim: Claim) -> str | None:
-    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.whose``.
-
-    >>> algorithm_of(claim_of("fast.eq28"))
-    'fast'
-    """
-    known = papers().get(claim.paper)
-    return algorithm_of_claim(claim, known.algorithm if known else "")
-
-
-def _of(all_papers: Iterable[Paper]) -> Library:
+@lru_cache(maxsize=4)
+def _library(all_papers: tuple[Paper, ...]) -> Library:
     usable = []
     for paper in all_papers:
         if failure := _failure(paper):

@@ -10,11 +10,12 @@ import sympy
 from .domain import ATOMS, Domain, Follows
 from .roots import Unsupported
 
-_ROUNDS = sympy.Symbol("rounds")
+DURATIONS = (sympy.Symbol("rounds"), sympy.Symbol("rounds") * sympy.Symbol("local_steps"))
+"""How long a run is, in rounds and in steps: powers with such an exponent are compared by their bases."""
 
 
 def has_atoms(expression: sympy.Expr) -> bool:
-    """Whether there is a logarithm in it, or a power whose exponent is a quantity other than the rounds.
+    """Whether there is a logarithm in it, or a power whose exponent is a quantity other than ``DURATIONS``.
 
     >>> T, K, q = sympy.symbols("rounds cutoff q")
     >>> has_atoms(q**T / T), has_atoms(q ** (2 * K)), has_atoms(sympy.log(T) / T)
@@ -22,7 +23,7 @@ def has_atoms(expression: sympy.Expr) -> bool:
     """
     powers = expression.atoms(sympy.Pow)
     return expression.has(sympy.log) or any(
-        p.exp.free_symbols and p.exp != _ROUNDS and p.base != sympy.E for p in powers
+        p.exp.free_symbols and p.exp not in DURATIONS and p.base != sympy.E for p in powers
     )
 
 

@@ -14,7 +14,7 @@ import sympy
 
 from ..claims.statement import Ambiguity, Claim, Hypothesis, slack_of
 from ..quantities import QUANTITIES
-from .atoms import Atoms, has_atoms
+from .atoms import DURATIONS, Atoms, has_atoms
 from .derivations import Derivation
 from .domain import Domain, Follows, bare, rational
 from .needs import Needed, has_unknown_sign
@@ -24,7 +24,7 @@ from .steps import Check, Identity, Step
 _SYMBOLS = tuple(sympy.Symbol(name) for name, known in QUANTITIES.items() if known.data)
 """What measures a federation or a run; the coefficients of their products are compared one by one."""
 
-_ETA, _LOG, _ROUNDS = map(sympy.Symbol, ("local_lr", "log_factor", "rounds"))
+_ETA, _LOG = map(sympy.Symbol, ("local_lr", "log_factor"))
 
 
 def tie(claim: Claim, derivation: Derivation) -> tuple[Step, ...]:
@@ -236,8 +236,8 @@ def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
 
 
 def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Expr]]:
-    """c exp(E) >= c' exp(E') from c >= c' and E >= E', and c B^rounds >= c' B'^rounds from c >= c' and B >= B' >= 0:
-    the c, the c', and what has to be >= 0."""
+    """c exp(E) >= c' exp(E') from c >= c' and E >= E', and c B^T >= c' B'^T, T a duration, from c >= c' and B >= B' >=
+    0: the c, the c', and what has to be >= 0."""
     if not any(t.has(sympy.exp) or _powers(t) for t in (*claimed, *shown)):
         return claimed, shown, []
     if len(claimed) == len(shown) == 1 and all(map(_is_exponential, (*claimed, *shown))):
@@ -246,15 +246,15 @@ def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Ex
     if len(claimed) == len(shown) == 1 and len(_powers(claimed[0])) == len(_powers(shown[0])) == 1:
         (power,), (other_power,) = _powers(claimed[0]), _powers(shown[0])
         factor, other_factor = claimed[0] / power, shown[0] / other_power
-        if factor.is_nonnegative and other_factor.is_nonnegative:
+        if power.exp == other_power.exp and factor.is_nonnegative and other_factor.is_nonnegative:
             base, other_base = power.base, other_power.base
             return [factor], [other_factor], [sympy.together(base - other_base), sympy.together(other_base)]
     raise Unsupported(f"exponentials that are not compared one to one: {claimed} and {shown}")
 
 
 def _powers(term: sympy.Expr) -> list[sympy.Pow]:
-    """The factors B^rounds."""
-    return [f for f in sympy.Mul.make_args(term) if f.is_Pow and f.exp == _ROUNDS]
+    """The factors B^T, T a duration."""
+    return [f for f in sympy.Mul.make_args(term) if f.is_Pow and f.exp in DURATIONS]
 
 
 def _is_exponential(term: sympy.Expr) -> bool:

@@ -98,9 +98,18 @@ def letter(name: str, paper: str) -> str:
     return papers()[paper].letters.get(name, "") if paper in papers() else ""
 
 
+def _drawable(symbol: str) -> str:
+    """LaTeX that matplotlib can draw; "" where it cannot."""
+    try:
+        MathTextParser("agg").parse(f"${symbol}$")
+    except ValueError:
+        return ""
+    return symbol
+
+
 def quantity_label(name: str, paper: str) -> str:
     """An axis's label: the quantity, the paper's letter, the units."""
-    known, symbol = quantity(name), letter(name, paper)
+    known, symbol = quantity(name), _drawable(letter(name, paper))
     units = re.sub(r"\^(\d+)", r"$^{\1}$", str(known.units))
     shown = "" if known.units == DIMENSIONLESS else f"  [{units}]"
     return f"{name}{f'  ${symbol}$' if symbol else ''}{shown}"

@@ -7,37 +7,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT, LOCAL_DRIFT, WEIGHTED_DIVERGENCE, WEIGHTED_INCREASE
-
 if TYPE_CHECKING:
     from ..claims.statement import Claim
     from ..setting import Setting
     from .base import Point, Space, Subject
+    from .run_parts import Part
 
 NEEDED = ("space", "parse")
 """What every subject does."""
-
-_OF_WEIGHTED_UPDATES = (
-    "global_lr", "weight_scale", "expected_weight_scale", "weight_error", "peak_weight_error", "update_weight",
-    "objective_error", "least_objective_weight",
-)  # fmt: skip
-_FUNCTIONALS_OF_WEIGHTED_UPDATES = (
-    AVERAGE_SQUARED_WEIGHTED_GRADIENT, LOCAL_DRIFT, WEIGHTED_DIVERGENCE, WEIGHTED_INCREASE,
-)  # fmt: skip
-_OF_SERVER_ROUNDS = ("server_lr", "client_round_probability")
-
-
-def run_algorithm(claim: Claim) -> str:
-    """The algorithm whose runs and rounds a claim is about, by what it speaks of.
-
-    >>> from fedtheory.papers import claim
-    >>> [run_algorithm(claim(id)) for id in ("fast.thm1", "safari.thm4", "fedau.lemmaB_3_2")]
-    ['fast', 'safari', 'fedau']
-    """
-    names = {*claim.quantities}
-    if claim.functional in _FUNCTIONALS_OF_WEIGHTED_UPDATES or names & {*_OF_WEIGHTED_UPDATES}:
-        return "fedau"
-    return "safari" if names & {*_OF_SERVER_ROUNDS} else "fast"
 
 
 @dataclass(frozen=True)
@@ -60,8 +37,15 @@ class _BuiltIn:
 
 
 class _Runs(_BuiltIn):
+    def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        return self._module("run").parse(data, claim, self._part)
+
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-        return self._module(self.points).from_setting(claim, setting, rounds, **given)
+        return self._module("run").from_setting(claim, setting, rounds, self._part, **given)
+
+    @property
+    def _part(self) -> Part:
+        return self._module("run_parts").PARTS[self.name]
 
 
 class _WeightedUpdates(_BuiltIn):
@@ -105,39 +89,15 @@ def register(subject: Subject) -> None:
     _SUBJECTS[subject.name] = subject
 
 
-def subject_of(claim: Claim) -> Subject:
-    """What the claim's functional is of; of runs and rounds, those of the claim's algorithm.
+def named(name: str, what: str = "subject") -> Subject:
+    """The subject of that name.
 
     Raises:
-        ValueError: nothing of that name is registered.
+        ValueError: there is none; ``what`` is of it is said.
 
-    >>> from fedtheory.papers import claim
-    >>> [subject_of(claim(id)).name for id in ("fast.rem2.a", "fast.thm1", "safari.thm4", "flics.thm1")]
-    ['values', 'fast', 'safari', 'selection']
+    >>> named("values").name
+    'values'
     """
-    name = claim.functional.scope
-    name = run_algorithm(claim) if name in ("run", "round") else name
     if name not in _SUBJECTS:
-        known = ", ".join(_SUBJECTS)
-        raise ValueError(f"{claim.ref} bounds {claim.functional.name} of a {name}: known subjects are {known}")
+        raise ValueError(f"{what} of a {name}: known subjects are {', '.join(_SUBJECTS)}")
     return _SUBJECTS[name]
-
-
-def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-    """The exact point of a setting, for a claim; ``given`` are values of quantities that no setting has.
-
-    Raises:
-        ValueError: a setting makes no point of what the claim speaks of; it is said why.
-    """
-    subject = subject_of(claim)
-    try:
-        make = subject.from_setting
-    except AttributeError:
-        raise ValueError(f"{claim.ref} is about {subject.name}: no setting makes an exact point of it") from None
-    return make(claim, setting, rounds, **given)
-
-
-def findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(name, sentence, evidence) of what the claim's subject has to say on its hypotheses."""
-    own = getattr(subject_of(claim), "findings", None)
-    return iter(()) if own is None else own(claim)

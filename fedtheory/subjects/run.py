@@ -1,4 +1,5 @@
-"""Points of claims about runs and single rounds of FAST and SAFARI: a setting with rational numbers, and rounds."""
+"""Points of claims about runs and single rounds of FAST, SAFARI and their like: a setting with rational numbers, and
+rounds."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from flint import arb
 from ..algorithms import Algorithm, Fast
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
+from ..claims.whose import may_speak_of
 from ..federations import Quadratic
 from ..federations.quadratic import Array
 from ..functionals import AVERAGES, SQUARED_GRADIENT
@@ -23,7 +25,6 @@ from ..moments.rounds import quadratic
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
-from . import run_algorithm
 from .base import Examined, Point, Reading, Sides, assumption_margins, chosen_step
 from .enclosure import FOLLOWED, Way, algorithm_of, left_side, members_of, run_boxes, with_new_steps
 from .entries import (
@@ -58,28 +59,30 @@ class RunPoint(Point):
         rounds: R.
         constants: the values of ``stated_constants``.
         order: see ``SafariPart``.
+        part: what is its algorithm's own; found by the algorithm where it is one of ``PARTS``.
     """
 
     setting: Setting
     rounds: int
     constants: Mapping[str, Fraction]
     order: tuple[str, ...] = ()
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        if self.part is None:
+            own = next(part for part in PARTS.values() if isinstance(self.setting.algorithm, part.algorithm))
+            object.__setattr__(self, "part", own)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RunPoint) and self.to_json() == other.to_json()
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def part(self) -> Part:
-        """Of its algorithm."""
-        return next(part for part in PARTS.values() if isinstance(self.setting.algorithm, part.algorithm))
-
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
         check_scope(claim, "run", "round")
         fed, algorithm = quadratic(self.setting), algorithm_of(self.setting)
-        if run_algorithm(claim) != self.part.kind:
+        if not may_speak_of(claim, self.part.kind):
             raise ValueError(f"{claim.ref} is not about {self.part.kind}: allowed is another algorithm")
         check_constants(claim, self.constants)
         steps = steps_of(algorithm)
@@ -194,23 +197,22 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
     return Quadratic(hessians, centres, noise, server_noise=server_noise)
 
 
-def parse(data: Mapping[str, Any], claim: Claim) -> RunPoint:
-    """A run of the claim's algorithm from plain data, not yet checked."""
-    kind = run_algorithm(claim)
+def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
+    """A run of the part's algorithm from plain data, not yet checked."""
     federation, algorithm, participation = (
         entry(data, key, dict) for key in ("federation", "algorithm", "participation")
     )
-    for part, wanted in ((federation, "quadratic"), (algorithm, kind), (participation, "fixed")):
-        check_kind(part, wanted)
-    made, order = PARTS[kind].read(algorithm, claim)
+    for given, wanted in ((federation, "quadratic"), (algorithm, part.kind), (participation, "fixed")):
+        check_kind(given, wanted)
+    made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
     return run_point(hessians, centres, start, made, indices(participation, "members"), entry(data, "rounds", int),
-                     rationals(data, "constants"), order)  # fmt: skip
+                     rationals(data, "constants"), order, part)  # fmt: skip
 
 
 def run_point(
     hessians: Array, centres: Array, start: Array, algorithm: Algorithm, members: Sequence[int], rounds: int,
-    constants: Mapping[str, Fraction], order: tuple[str, ...] = (),
+    constants: Mapping[str, Fraction], order: tuple[str, ...] = (), part: Part | None = None,
 ) -> RunPoint:  # fmt: skip
     """The runs on quadratic clients with these diagonals and minimisers, from a start (D,), where the same clients
     take part whenever the algorithm does not draw them.
@@ -221,21 +223,20 @@ def run_point(
     check_size("clients", len(centres))
     check_size("dimension", len(start))
     setting = Setting(_federation(hessians, centres, constants), algorithm, Fixed(members), start=list(start))
-    return RunPoint(setting, rounds, constants, order)
+    return RunPoint(setting, rounds, constants, order, part)
 
 
-def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:
+def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> RunPoint:
     """The point of a setting whose numbers a file can hold; ``given`` are values of ``entries.FREE``.
 
     Raises:
-        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the claim's
+        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's
             algorithm with a fixed set and without replacement; it is said which.
     """
     fed, participation = setting.federation, setting.participation
     algorithm: Algorithm = setting.algorithm
-    wanted = PARTS[run_algorithm(claim)].algorithm
-    if not isinstance(algorithm, wanted):
-        raise ValueError(f"algorithm is {type(algorithm).__name__}: allowed is {wanted.__name__}")
+    if not isinstance(algorithm, part.algorithm):
+        raise ValueError(f"algorithm is {type(algorithm).__name__}: allowed is {part.algorithm.__name__}")
     if not isinstance(fed, Quadratic):
         raise ValueError(f"federation is {type(fed).__name__}: allowed is Quadratic")
     if any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
@@ -247,7 +248,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Fraction)
     constants = constants_of(fed, stated_constants(claim), given)
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
     return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, with_new_steps(algorithm, open_steps),
-                     participation.members, rounds, constants)  # fmt: skip
+                     participation.members, rounds, constants, part=part)  # fmt: skip
 
 
 def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -32,32 +32,33 @@ def steps_of(algorithm: Algorithm) -> dict[str, Any]:
 
 
 class Part(Protocol):
-    """What a file says of an algorithm, and how it runs under a reading.
+    """What a file says of an algorithm, and how it runs under a reading. A paper about another algorithm that runs as a
+    special case of one of these brings a part of its own.
 
     Attributes:
-        kind: the algorithm's name. algorithm: its class.
+        kind: its name in files. algorithm: as which it runs.
     """
 
     kind: str
     algorithm: Any
 
     def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
-        """The algorithm, and the order of its kinds of rounds where one is given."""
+        """The algorithm, and the order of its kinds of round where a file gives one."""
 
     def write(self, algorithm: Any, order: tuple[str, ...]) -> dict[str, Any]:
-        """The file's entries."""
+        """What ``read`` reads back."""
 
     def quantities(self, algorithm: Any) -> dict[str, Number]:
-        """Those that the algorithm alone has."""
+        """Of the algorithm, besides the local steps and the step sizes."""
 
     def check(self, point: RunPoint) -> None:
-        """Raise ``ValueError`` unless the point is an example of such runs."""
+        """Raise ``ValueError`` unless the point's runs are the algorithm's."""
 
     def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Any) -> Way:
         """The runs of a reading, with the step sizes of ``algorithm``."""
 
 
-class FastPart:
+class FastPart(Part):
     """FAST's."""
 
     kind, algorithm = "fast", Fast
@@ -119,7 +120,7 @@ BY_PROBABILITY = "probability"
 """The reading of a round's kind under which it is the clients' with probability q."""
 
 
-class SafariPart:
+class SafariPart(Part):
     """SAFARI's. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
     share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
 

@@ -36,7 +36,7 @@ from .entries import FREE, stated_constants
 from .found import LATE, Found, finds_at, worst
 from .rounding import STEP_SHARES, short
 from .run import RunPoint, diagonals, from_setting, run_point
-from .run_parts import steps_of
+from .run_parts import PARTS, Part, steps_of
 
 HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every candidate is looked at."""
@@ -73,6 +73,9 @@ class Runs(Space):
     where several readings describe the same run, the first one counts: which iterates are averaged, which local
     gradients the maxima over the run sum, how a condition is read.
     """
+
+    part: Part = PARTS["fast"]
+    """Of the points near a find."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -243,14 +246,15 @@ class Runs(Space):
         steps: dict[str, Any] = {n: short(step * share, digits, ROUND_FLOOR) for n, step in steps_of(algorithm).items()}
         algorithm = with_new_steps(algorithm, steps | self._rounded_rule(algorithm, digits))
         # What cannot be a point is refused before it is rounded.
-        from_setting(self.statement, replace(setting, algorithm=algorithm), found.rounds, **given)
+        from_setting(self.statement, replace(setting, algorithm=algorithm), found.rounds, self.part, **given)
         hessians, centres = ([[short(v, digits) for v in row] for row in rows]
                              for rows in (diagonals(fed), fed.exact_centres))  # fmt: skip
         noises = [short(noise, digits) for noise in (fed.exact_gradient_noise, fed.exact_server_noise)]
         federation = Quadratic(hessians, centres, noises[0], server_noise=noises[1])
         offset = [short(v, digits) for v in setting.exact_start - fed.exact_optimum]
         near = Setting(federation, algorithm, members, list(federation.exact_optimum + np.array(offset)))
-        return from_setting(self.statement, near, int(short(found.rounds, digits, whole=True)), **given)
+        rounds = int(short(found.rounds, digits, whole=True))
+        return from_setting(self.statement, near, rounds, self.part, **given)
 
     def _rounded_rule(self, algorithm: Any, digits: int) -> dict[str, Any]:
         """The snapshot probability up, as conditions on it have it; one over a whole number where the claim may mean a

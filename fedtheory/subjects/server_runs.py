@@ -34,7 +34,7 @@ from .entries import is_about_one_round
 from .found import Found
 from .rounding import short
 from .run import RunPoint
-from .run_parts import CLIENT, SERVER
+from .run_parts import CLIENT, PARTS, SERVER
 from .runs import CHOICE_HORIZONS, DIVERGING_STEP, HORIZONS, Runs
 
 STEPS = ("local_lr", "server_lr")
@@ -153,6 +153,7 @@ class ServerRuns(Runs):
         """None is known."""
 
     repairable = False
+    part = PARTS["safari"]
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """SAFARI with q = 1/2 and both step sizes at half of the claim's caps; client rounds follow the index-weighted

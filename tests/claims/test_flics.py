@@ -16,7 +16,7 @@ from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING, search
 from fedtheory.evidence.units import check_units, scaling_defect
 from fedtheory.moments.evaluators import FLOAT
-from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
+from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
 from fedtheory.quantities import symbol
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
@@ -48,21 +48,21 @@ def to_fraction(number: sympy.Rational) -> F:
 
 def test_every_claim_has_an_expectation() -> None:
     assert set(CLAIMS) == {*REFUTED, *SURVIVING}
-    assert set(REFUTED) == set(CONSTRUCTIONS)
+    assert set(REFUTED) == set(COUNTEREXAMPLES)
     assert [ref for ref in SURVIVING if ref.endswith("@main")] == [f"flics.eq7.{part}@main" for part in "abcd"]
     assert len(CLAIMS) == 23
 
 
 @pytest.mark.parametrize("ref", [r for r in REFUTED if r != "flics.cor1_1@main"])
 def test_what_falls(ref: str) -> None:
-    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, COUNTEREXAMPLES[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     assert (sum(r.refutes for r in judgement.readings), len(judgement.readings)) == REFUTED[ref]
     assert all(not r.failing and not r.undecided for r in judgement.readings)
 
 
 def test_the_corollary_falls() -> None:
     ref = "flics.cor1_1@main"
-    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, COUNTEREXAMPLES[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     assert judgement.refutes
     # x_1 = 1 - 1/8, or 1 - (1/8)(2/(11/10)) where the start counts, and stays; 1 / (2 * 26/100 * 8).
     squares = {r.reading["start"]: float(r.left) for r in judgement.readings if r.reading["minimum"] == "t = 1..T"}
@@ -96,7 +96,7 @@ def test_what_falls_is_found_by_the_search(ref: str) -> None:
 def test_the_proof_of_theorem_2_speaks_of_another_limit() -> None:
     """Theorem 2 falls with its sigma_T as defined and as in its proof, not with the policy's own objective."""
     ref = "flics.thm2@main"
-    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
+    judgement = judge(Instance(ref, COUNTEREXAMPLES[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     found = {r.reading["sigma_T"]: (float(r.left), r.refutes) for r in judgement.readings}
     assert found == {
         "of Corollary 1.1": (0.5, True), "of the proof": (1.0, True), "the policy's objective": (0.0, False),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import peaks
 from fedtheory.papers import all_claims, claim
+from fedtheory.papers.whose import subject_of
 from fedtheory.quantities import RUN_QUANTITIES, symbol
-from fedtheory.subjects import subject_of
 from fedtheory.subjects.candidates import FAMILIES, PROCESSES, Candidate, demands, draw, perturb, structured
 from fedtheory.subjects.found import LATE
 from fedtheory.subjects.runs import HORIZONS, Runs, limit_of, settle

@@ -19,13 +19,13 @@ from fedtheory.evidence.judge import Judgement, ReadingJudgement, judge, parse
 from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
-from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS as ALL
+from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.fedau.point import FedauPoint
 from fedtheory.subjects.fedau.run import FedauRun
 
-CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "lemma" in ref}
+COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "lemma" in ref}
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
 
 PAIR = FedauRun(
@@ -171,10 +171,10 @@ def test_where_q_is_no_random_number_both_readings_agree() -> None:
 # Readings -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ref", CONSTRUCTIONS)
+@pytest.mark.parametrize("ref", COUNTEREXAMPLES)
 def test_the_descent_lemma_falls_if_later_weights_are_known(ref: str) -> None:
     """With 1_0 = 0 for certain f does not decrease, and the right side is negative: -(5/972) 0.18225."""
-    found = judge(Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref])), statement=CLAIMS[ref])
+    found = judge(Instance(ref, COUNTEREXAMPLES[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     known, unknown = found.readings[1], found.readings[0]
     assert known.reading == {"conditioning": "weights of all rounds"} and known.refutes
     right = -F(5, 972) * F(18225, 100000)

@@ -462,9 +462,9 @@ def test_parse_and_judge_a_claim_of_ones_own():
     """A claim that is in no paper: one hypothesis with a root, judged in balls."""
     lr, L = symbol("local_lr"), symbol("smoothness")
     own = Claim(
-        "own.thm1", "main", "mine", "nowhere", FINAL_SQUARED_DISTANCE,
-        (Term("all", symbol("initial_distance") ** 2 * sympy.exp(-lr * L)),),
-        (Hypothesis("root_cap", sympy.Le(lr, 1 / (3 * sympy.sqrt(L))), ""),), (),
+        id="own.thm1", title="mine", source="nowhere", functional=FINAL_SQUARED_DISTANCE,
+        terms=(Term("all", symbol("initial_distance") ** 2 * sympy.exp(-lr * L)),),
+        hypotheses=(Hypothesis("root_cap", sympy.Le(lr, 1 / (3 * sympy.sqrt(L))), ""),),
     )  # fmt: skip
     instance = replace(line("fast.thm1@main", (0,), 1, rounds=2), claim=own.ref, constants={}, local_lr=F(1, 3))
     assert Numbers.of(parse(instance.to_json(), own)) == instance

@@ -13,12 +13,39 @@ from typer.testing import CliRunner
 from fedtheory.claims.statement import Hypothesis
 from fedtheory.cli import app
 from fedtheory.evidence import referee as module
-from fedtheory.evidence.referee import RefereeError, examine, load, referee
-from fedtheory.papers import claim
+from fedtheory.evidence.referee import RefereeError, examine, load, referee, save
+from fedtheory.papers import added, claim, papers
 from fedtheory.quantities import symbols
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "referee" / "my_theorem.py"
 CANDIDATES = 150
+MINE = """
+from dataclasses import replace
+import sympy
+from fedtheory.claims.statement import Assumption, Claim, Term
+from fedtheory.functionals import LINEARIZATION_ERROR
+from fedtheory.papers.paper import Paper
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.write import same
+from fedtheory.quantities import symbols
+
+L, d = symbols("smoothness", "displacement")
+TWICE = Claim(
+    id="mine.thm1", title="Twice the quadratic model", source="mine, Theorem 1", functional=LINEARIZATION_ERROR,
+    terms=(Term("curvature", L * d**2),), assumptions=(Assumption("smooth", "smoothness", "Assumption 1"),),
+)
+QUARTER = replace(TWICE, id="mine.thm2", terms=(Term("curvature", L * d**2 / 4),))
+x = sympy.Symbol("x")
+PAPER = Paper(
+    name="mine", title="Mine", claims=(TWICE, QUARTER),
+    steps=(same("mine.rounded", "(1)", "x + x = 2x", [(x + x, 2 * x)], rests_on=("lemma1.integral",)),),
+    derivations=(
+        Derivation("twice Lemma 1", functional="linearization_error", steps=("mine.rounded",),
+                   right_side=sympy.Symbol("smoothness") * sympy.Symbol("displacement")**2,
+                   assumptions=("smoothness",), proves=("mine.thm1@main",)),
+    ),
+)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +55,8 @@ def example():
 
 @pytest.fixture(scope="module")
 def report(example):
-    return examine(*example, candidates=CANDIDATES)
+    with added(example):
+        return examine(example.claims[0], candidates=CANDIDATES)
 
 
 def test_the_example_is_refuted_by_an_exact_instance(report):
@@ -48,16 +76,16 @@ def test_the_examples_wrong_step_is_named_with_a_counterexample(report):
 
 
 def test_the_report_is_written_as_its_suffix_says(report, tmp_path):
-    assert json.loads(report.save(tmp_path / "r.json").read_text())["state"] == "refuted"
-    text = report.save(tmp_path / "r.md").read_text()
+    assert json.loads(save([report], tmp_path / "r.json").read_text())[0]["state"] == "refuted"
+    text = save([report], tmp_path / "r.md").read_text()
     assert text.startswith("# example.thm1@main: Local SGD") and "| instance |" in text
     with pytest.raises(ValueError, match=r"allowed is a name that ends in \.json or \.md"):
-        report.save(tmp_path / "r.pdf")
+        save([report], tmp_path / "r.pdf")
 
 
 def test_units_and_contradictions_are_found(example):
     L, eta, K = symbols("smoothness", "local_lr", "local_steps")
-    claimed, _ = example
+    (claimed,) = example.claims
     wrong = claimed.edited("main", "example", terms={"noise": claimed.term("noise").expression * L})
     rows = examine(wrong, candidates=20).rows
     assert any(row.check == "units" and row.where == "noise" for row in rows)
@@ -67,8 +95,31 @@ def test_units_and_contradictions_are_found(example):
     assert examine(impossible, candidates=20).state == "contradictory"
 
 
-def test_a_true_theorem_survives():
-    assert examine(claim("fast.eq30"), candidates=60).state == "survived"
+def test_a_true_theorem_is_proved_or_survives(monkeypatch):
+    report = examine(claim("fast.eq30"), candidates=60)
+    assert report.state == "proved" and report.steps > 5 and f"Proof: {report.steps} steps" in report.markdown()
+    monkeypatch.setattr(module, "proof_of", lambda claim: None)
+    monkeypatch.setattr(module, "_own_decisions", lambda claim: ())
+    report = examine(claim("fast.eq30"), candidates=60)
+    assert report.state == "survived" and report.steps == 0
+
+
+def test_a_paper_of_several_claims_is_examined_claim_by_claim(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    proved, refuted = referee(path, candidates=60)
+    assert (proved.claim, proved.state, proved.steps) == ("mine.thm1@main", "proved", 6)
+    assert (refuted.claim, refuted.state) == ("mine.thm2@main", "refuted") and "mine" not in papers()
+    assert any(row.check == "proof" for row in refuted.rows)
+    done = CliRunner().invoke(app, ["referee", str(path), "--json"])
+    assert done.exit_code == 1 and [r["state"] for r in json.loads(done.stdout)] == ["proved", "refuted"]
+
+
+def test_a_file_with_the_name_of_a_paper_is_refused(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(MINE.replace("mine", "fast"))
+    with pytest.raises(RefereeError, match="paper 'fast': another one has that name"):
+        referee(path)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +152,6 @@ def test_steps_that_are_none_are_refused(tmp_path, example):
 
 def test_a_lead_that_is_not_confirmed_leaves_the_theorem_open(example, monkeypatch):
     monkeypatch.setattr(module, "refuting_point", lambda *arguments: None)
-    report = examine(example[0], candidates=CANDIDATES)
+    report = examine(example.claims[0], candidates=CANDIDATES)
     assert report.state == "open"
     assert report.rows[0].check == "search"

@@ -150,7 +150,7 @@ def test_other_processes_become_fixed_sets():
 
 
 def test_the_referees_example_falls_by_a_short_instance():
-    statement, _ = load(EXAMPLE)
+    (statement,) = load(EXAMPLE).claims
     started = time.perf_counter()
     judgement = refuting_point(statement, search(statement, candidates=100, climbs=2, steps=10).best)
     assert judgement.refutes and time.perf_counter() - started < 60  # 3 s on an idle core
@@ -164,7 +164,7 @@ def test_the_referees_example_falls_by_a_short_instance():
 def test_the_referees_example_by_hand():
     """Two clients at 1 and -1, one of them drawn in every round with steps of 1/100: in the long run E x^2 is
     eta / (2 - eta) = 1/199, against a bound of 8 eta^2 = 1/1250."""
-    statement, _ = load(EXAMPLE)
+    (statement,) = load(EXAMPLE).claims
     constants = {"smoothness": F(1), "strong_convexity": F(1), "gradient_noise": F(0), "dissimilarity": F(1)}
     instance = Numbers(statement.ref, ((F(1),),) * 2, ((F(1),), (F(-1),)), (F(0),), 1, 1, F(1, 100), None, (0,), 10**4,
                         constants, F(1))  # fmt: skip

@@ -17,12 +17,12 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.files import read_json
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import instance_path
-from fedtheory.papers.safari.counterexamples import CONSTRUCTIONS as ALL
+from fedtheory.papers.safari.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.safari.counterexamples import diverging_server
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.papers.whose import from_setting
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.enclosure import Undecided, progress_interval
-from fedtheory.subjects.run import from_setting
 from fedtheory.subjects.run_parts import CLIENT, SERVER
 
 from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantities, run_boxes, steep_pair
@@ -30,7 +30,7 @@ from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantiti
 F = Fraction
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SHARES = "exact shares"
-CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "submission" not in ref}
+COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "submission" not in ref}
 
 
 def judged(ref: str, instance: Numbers | None = None):
@@ -44,7 +44,7 @@ READINGS = {"thm4": 64, "cor1": 64, "thm5": 2, "cor2": 2, "rem5": 1}
 LEAST_RATIO = {"thm4": 7, "cor1": 7, "thm5": 9, "cor2": 6.5, "rem5": np.inf}
 
 
-@pytest.mark.parametrize("ref", CONSTRUCTIONS)
+@pytest.mark.parametrize("ref", COUNTEREXAMPLES)
 def test_published_instances_replay_and_fall_under_every_reading(ref: str) -> None:
     data = read_json(instance_path(ref))
     judgement = replay(data, CLAIMS[ref])
@@ -92,7 +92,7 @@ def test_a_file_that_says_something_else_is_refused() -> None:
 )
 def test_the_repaired_editions_stand_at_the_same_instances(ref: str, edition: str, changes: dict) -> None:
     repaired = ref.split("@")[0] + "@" + edition
-    judgement = judged(repaired, built(CONSTRUCTIONS[ref], repaired, **changes))
+    judgement = judged(repaired, built(COUNTEREXAMPLES[ref], repaired, **changes))
     assert not any(reading.refutes for reading in judgement.readings)
     for reading in judgement.readings:
         assert float(reading.left) <= float(reading.right) or (edition == "derived" and reading.failing)
@@ -122,7 +122,7 @@ def loop(instance: Numbers, order: tuple[str, ...]) -> dict[str, float]:
     return {"final": second, AVERAGES[0]: gradients[1:].mean(), AVERAGES[1]: gradients[:-1].mean()}
 
 
-@pytest.mark.parametrize("ref", [ref for ref in CONSTRUCTIONS if "rem5" not in ref])
+@pytest.mark.parametrize("ref", [ref for ref in COUNTEREXAMPLES if "rem5" not in ref])
 def test_left_sides_by_a_loop_in_floats(ref: str) -> None:
     """A round contracts by 10^-5 or more and rounds by 2^-52, so the sides agree to 10^-9."""
     judgement = judged(ref)
@@ -329,7 +329,7 @@ def test_extremes_that_are_not_enclosed(changes: dict, why: str) -> None:
 )  # fmt: skip
 def test_progress_that_is_not_enclosed(changes: dict, why: str) -> None:
     ref = "safari.thm5@main"
-    plain = built(CONSTRUCTIONS[ref], ref)
+    plain = built(COUNTEREXAMPLES[ref], ref)
     changes = changes | {"constants": dict(plain.constants) | changes.get("constants", {})}
     judgement = judged(ref, replace(plain, **changes))
     assert not any(reading.refutes for reading in judgement.readings)
@@ -372,7 +372,7 @@ def test_one_round_inequalities_at_an_instance() -> None:
 
 
 def test_instances_come_back_from_their_files() -> None:
-    for ref, build in CONSTRUCTIONS.items():
+    for ref, build in COUNTEREXAMPLES.items():
         data = Instance(ref, build(CLAIMS[ref])).to_json()
         assert parse(data, CLAIMS[ref]).to_json() == data
     stated = small("safari.thm4@sharp", order=(), local_lr=F(1, 90), server_lr=F(1, 5))

@@ -15,7 +15,7 @@ from fedtheory.evidence.judge import judge, parse
 from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
-from fedtheory.papers.flics.counterexamples import CONSTRUCTIONS
+from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.selection.examples import SelectionRound, SelectionRun, State, Trace
 from fedtheory.subjects.selection.point import SelectionPoint, stated
@@ -27,12 +27,12 @@ CLAIMS = {
     for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS
     if c.functional.scope == "selection"
 }
-FALLING = list(CONSTRUCTIONS)
+FALLING = list(COUNTEREXAMPLES)
 QUICK = [ref for ref in FALLING if ref != "flics.cor1_1@main"]
 
 
 def constructed(ref: str) -> Instance:
-    return Instance(ref, CONSTRUCTIONS[ref](CLAIMS[ref]))
+    return Instance(ref, COUNTEREXAMPLES[ref](CLAIMS[ref]))
 
 
 def content(ref: str) -> dict:
@@ -108,7 +108,7 @@ def test_a_changed_file_is_refused(ref: str, path: tuple, value: object, error: 
 
 def test_a_point_of_another_kind_is_refused() -> None:
     one, other = "flics.lemma6@main", "flics.thm1@main"
-    point = CONSTRUCTIONS[one](CLAIMS[one])
+    point = COUNTEREXAMPLES[one](CLAIMS[one])
     with pytest.raises(ValueError, match="allowed is a SelectionRun, not a SelectionRound"):
         point.check(CLAIMS[other])
 
@@ -126,7 +126,7 @@ def test_what_an_instance_states() -> None:
     {"states": ()}, {"states": (State(F(1), (1,), (F(2),)),)}, {"states": (State(F(1), (6000,), (F(1),)),)},
 ])  # fmt: skip
 def test_a_round_with_numbers_out_of_bounds(changes: dict) -> None:
-    point = CONSTRUCTIONS["flics.lemma5@main"](CLAIMS["flics.lemma5@main"]).point
+    point = COUNTEREXAMPLES["flics.lemma5@main"](CLAIMS["flics.lemma5@main"]).point
     assert isinstance(point, SelectionRound)
     with pytest.raises(ValueError, match="allowed"):
         replace(point, **changes)
@@ -136,7 +136,7 @@ def test_a_round_with_numbers_out_of_bounds(changes: dict) -> None:
     {"centres": ()}, {"curvature": F(-1)}, {"local_lr": F(2)}, {"gradient_noise": F(-1)},
 ])  # fmt: skip
 def test_a_run_with_numbers_out_of_bounds(changes: dict) -> None:
-    point = CONSTRUCTIONS["flics.thm1@main"](CLAIMS["flics.thm1@main"]).point
+    point = COUNTEREXAMPLES["flics.thm1@main"](CLAIMS["flics.thm1@main"]).point
     assert isinstance(point, SelectionRun)
     with pytest.raises(ValueError, match="allowed"):
         replace(point, **changes)

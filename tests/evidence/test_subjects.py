@@ -19,6 +19,7 @@ from fedtheory.evidence.refute import refute, shrunk
 from fedtheory.evidence.replay import replay
 from fedtheory.functionals import Functional
 from fedtheory.papers import all_claims
+from fedtheory.papers.whose import from_setting, subject_of
 from fedtheory.quantities import DIMENSIONLESS, symbol
 from fedtheory.subjects.base import Instance, Point, Sides, Space
 from fedtheory.subjects.entries import rational_entry
@@ -32,7 +33,10 @@ q = symbol("snapshot_probability")
 def claim_of(factor: Fraction) -> Claim:
     """q^2 <= factor * q for q <= 1/2."""
     half = Hypothesis("half", Le(q, Fraction(1, 2)), "here")
-    return Claim("own.thm1", "main", "squares", "here", SQUARE, (Term("all", factor * q),), (half,), ())
+    return Claim(
+        id="own.thm1", title="squares", source="here", functional=SQUARE, terms=(Term("all", factor * q),),
+        hypotheses=(half,),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,16 +120,16 @@ def test_what_is_no_subject_is_refused(registered: None) -> None:
 
 def test_a_claim_about_nothing_known() -> None:
     with pytest.raises(ValueError, match=r"own\.thm1@main bounds square_of_q of a number: known subjects are values"):
-        subjects.subject_of(claim_of(Fraction(1)))
+        subject_of(claim_of(Fraction(1)))
 
 
 def test_every_claim_has_a_subject_with_a_space() -> None:
     for claim in all_claims():
-        space = subjects.subject_of(claim).space(claim)
+        space = subject_of(claim).space(claim)
         assert Space in type(space).__mro__ and not (space.repairable and claim.choices)
 
 
 def test_no_setting_makes_a_point_of_values() -> None:
     values = next(claim for claim in all_claims() if claim.functional.scope == "values")
     with pytest.raises(ValueError, match="is about values: no setting makes an exact point of it"):
-        subjects.from_setting(values, None, 1)
+        from_setting(values, None, 1)

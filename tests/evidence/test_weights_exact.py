@@ -18,7 +18,7 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS, ROUND_WEIGHT_ERROR, Functional
 from fedtheory.moments.evaluators import left, quantity
 from fedtheory.moments.laws_of_weights import interval_moments, round_moments
-from fedtheory.papers.fedau.counterexamples import CONSTRUCTIONS as ALL
+from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.fedau.statements import eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
 from fedtheory.quantities import symbol
 from fedtheory.subjects.base import Instance
@@ -26,7 +26,7 @@ from fedtheory.subjects.entries import CHOSEN
 from fedtheory.subjects.weights.point import LARGEST_HISTORY, NO_CUTOFF, Weights, WeightsPoint, chosen_cutoff
 from fedtheory.weights import CutoffGeometric, logarithmic_cutoff, weight_moments
 
-CONSTRUCTIONS = {ref: build for ref, build in ALL.items() if "eqB_6_8" in ref}
+COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "eqB_6_8" in ref}
 CLAIMS = {c.ref: c for module in (lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1) for c in module.EDITIONS}
 PROBABILITIES = (F(1, 10), F(1, 2), F(9, 10))
 CUTOFFS = (1, 2, 3, 5, math.inf)
@@ -207,10 +207,10 @@ def test_the_chosen_cutoff() -> None:
 # Files.
 
 
-@pytest.mark.parametrize("ref", CONSTRUCTIONS)
+@pytest.mark.parametrize("ref", COUNTEREXAMPLES)
 def test_refutations_are_replayed(ref: str) -> None:
     statement = CLAIMS[ref]
-    judgement = judge(Instance(ref, CONSTRUCTIONS[ref](statement)), statement=statement)
+    judgement = judge(Instance(ref, COUNTEREXAMPLES[ref](statement)), statement=statement)
     assert judgement.refutes and len(judgement.readings) == 2
     data = json.loads(json.dumps(judgement.to_json()))
     assert replay(data, statement).instance == judgement.instance
@@ -230,7 +230,7 @@ def test_refutations_by_hand() -> None:
         "fedau.eqB_6_8.b_next@main": (F(81, 100), F(111159, 200000)),
     }
     for ref, both in expected.items():
-        weights = CONSTRUCTIONS[ref](CLAIMS[ref]).weights
+        weights = COUNTEREXAMPLES[ref](CLAIMS[ref]).weights
         for condition in (GIVEN_AN_INTERVAL, "in expectation"):
             assert sides(ref, *weights.probabilities, weights.cutoff, weights.rounds, condition) == both
 

@@ -19,7 +19,8 @@ from fedtheory.papers.fedau import proofs as fedau
 from fedtheory.papers.fedau.proofs import intervals, weights
 from fedtheory.papers.fedau.proofs.derivations import DERIVATIONS
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
-from fedtheory.papers.proofs import algorithm_of, library, proof_of, prove, sentence
+from fedtheory.papers.proofs import library, proof_of, prove, sentence
+from fedtheory.papers.whose import algorithm_of
 from fedtheory.proof.atoms import Atoms, has_atoms
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain, bare

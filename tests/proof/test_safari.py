@@ -15,10 +15,11 @@ from sympy import Le, Rational
 
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.papers import claim as registered
-from fedtheory.papers.proofs import algorithm_of, library, proof_of, prove, sentence
+from fedtheory.papers.proofs import library, proof_of, prove, sentence
 from fedtheory.papers.safari import proofs as safari
 from fedtheory.papers.safari.proofs.derivations import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
+from fedtheory.papers.whose import algorithm_of
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain
 from fedtheory.proof.needs import Needed

@@ -74,7 +74,7 @@ def _theorem_1(claim: Claim) -> RunPoint:
     return biased_quartet(claim, 10**5, Fraction(1, 200), cohort=4)
 
 
-CONSTRUCTIONS: dict[str, Callable[[Claim], Point]] = {
+COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "fast.thm1@main": _theorem_1,
     "fast.thm1@appendix": _theorem_1,
     "fast.cor1@main": lambda claim: biased_quartet(claim, 10**10),

@@ -47,7 +47,7 @@ def before_the_cutoff(probability: Fraction, cutoff: int) -> WeightsPoint:
     return WeightsPoint(Weights((probability,), cutoff, rounds=2))
 
 
-CONSTRUCTIONS: dict[str, Callable[[Claim], Point]] = {
+COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "fedau.lemmaB_3_3@main": known_to_be_away,
     "fedau.lemmaB_5_1@main": known_to_be_away,
     "fedau.eqB_6_8.a@main": lambda claim: before_the_cutoff(Fraction(1, 2), 2),

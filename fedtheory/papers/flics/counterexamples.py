@@ -92,7 +92,7 @@ def two_alike(claim: Claim) -> SelectionPoint:
     return SelectionPoint(point, {"least_participation": F(1, 4)})
 
 
-CONSTRUCTIONS: dict[str, Callable[[Claim], Point]] = {
+COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "flics.lemma4@main": one_client,
     "flics.lemma5@main": one_client,
     "flics.lemma6@main": opposite_vectors,

@@ -94,7 +94,7 @@ def _theorem_5(claim: Claim) -> RunPoint:
     return steep_pair(claim, 1000, 3 * 10**5, local_lr=Fraction(2, 10**8))
 
 
-CONSTRUCTIONS: dict[str, Callable[[Claim], Point]] = {
+COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.thm4@main": _theorem_4,
     "safari.thm4@appendix": _theorem_4,
     "safari.thm5@main": _theorem_5,

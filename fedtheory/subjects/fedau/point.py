@@ -14,9 +14,9 @@ from ...claims import readings
 from ...claims.balls import Number
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
+from ...claims.whose import may_speak_of
 from ...functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ...moments.evaluators import BALL, EXACT, left, quantity
-from .. import run_algorithm
 from ..base import Examined, Point, Reading, Sides, Slack, chosen_step
 from ..entries import (
     CHOSEN,
@@ -70,7 +70,7 @@ class FedauPoint(Point):
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
         run = self.run
         check_scope(statement, "run", "round")
-        if run_algorithm(statement) != "fedau":
+        if not may_speak_of(statement, "fedau"):
             raise ValueError(f"{statement.ref} speaks of no weighted updates: allowed is another algorithm")
         sizes = {len(part) for part in (run.curvatures, run.slopes, run.probabilities)}
         widths = {len(row) for row in (*run.curvatures, *run.slopes, run.start)}

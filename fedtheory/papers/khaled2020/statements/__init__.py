@@ -1,0 +1,6 @@
+"""What Khaled, Mishchenko and Richtarik state of identical data."""
+
+from . import thm1
+
+CLAIMS = thm1.EDITIONS
+"""Every edition of every statement, in the paper's order."""

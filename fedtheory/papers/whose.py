@@ -1,0 +1,71 @@
+"""Whose runs a claim speaks of, and what draws, reads and makes examples of them, as the papers say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .. import subjects
+from ..claims.statement import Claim
+from ..claims.whose import algorithm_of as told_by
+from . import papers
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+    from ..subjects.base import Point, Subject
+
+PLAIN = "fast"
+"""On whose settings a claim is searched that speaks of runs and rounds and of nothing that is one algorithm's own: FAST
+has rounds with everyone, with uniform cohorts and with any others."""
+
+
+def algorithm_of(claim: Claim) -> str | None:
+    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.whose``.
+
+    >>> from fedtheory.papers import claim
+    >>> algorithm_of(claim("fast.eq28"))
+    'fast'
+    """
+    known = papers().get(claim.paper)
+    return told_by(claim, known.algorithm if known else "")
+
+
+def subject_of(claim: Claim) -> Subject:
+    """What the claim's functional is of; of runs and rounds, those of the claim's algorithm (or ``PLAIN``), as its own
+    paper draws and reads them, else another one.
+
+    Raises:
+        ValueError: nobody says how there are examples of them.
+
+    >>> from fedtheory.papers import claim
+    >>> [subject_of(claim(id)).name for id in ("fast.rem2.a", "fast.thm1", "safari.thm4", "flics.thm1")]
+    ['values', 'fast', 'safari', 'selection']
+    """
+    if claim.functional.scope not in ("run", "round"):
+        return subjects.named(claim.functional.scope, f"{claim.ref} bounds {claim.functional.name}")
+    algorithm, known = algorithm_of(claim) or PLAIN, papers()
+    own = [known[claim.paper]] if claim.paper in known else []
+    for paper in (*own, *known.values()):
+        if algorithm in paper.subjects:
+            return paper.subjects[algorithm]
+    return subjects.named(algorithm, f"{claim.ref} bounds {claim.functional.name} of runs")
+
+
+def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
+    """The exact point of a setting, for a claim; ``given`` are values of quantities that no setting has.
+
+    Raises:
+        ValueError: a setting makes no point of what the claim speaks of; it is said why.
+    """
+    subject = subject_of(claim)
+    try:
+        make = subject.from_setting
+    except AttributeError:
+        raise ValueError(f"{claim.ref} is about {subject.name}: no setting makes an exact point of it") from None
+    return make(claim, setting, rounds, **given)
+
+
+def findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(name, sentence, evidence) of what the claim's subject has to say on its hypotheses."""
+    own = getattr(subject_of(claim), "findings", None)
+    return iter(()) if own is None else own(claim)
