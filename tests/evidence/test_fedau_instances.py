@@ -282,6 +282,7 @@ def test_curvatures_that_differ_have_no_dissimilarity() -> None:
 BAD_FILES = {
     "kind": ("algorithm", {"kind": "fast"}, "kind = 'fast'"),
     "both": ("algorithm", {"cutoff": 2}, "weights and cutoff: give exactly one"),
+    "no rows": ("algorithm", {"weights": []}, "weights: allowed is one row or more"),
     "chosen step": ("algorithm", {"local_lr": "chosen"}, "local_lr = 'chosen'"),
     "letters": ("federation", {"slopes": [["x"], ["1"]]}, "slopes = 'x'"),
     "participation": ("participation", {"kind": "fixed"}, "kind = 'fixed'"),

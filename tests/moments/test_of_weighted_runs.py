@@ -152,6 +152,30 @@ def test_estimated_weights_with_cutoff_1_are_weights_of_1() -> None:
     assert asked(AVERAGE_SQUARED_WEIGHTED_GRADIENT, ones, 4) == asked(AVERAGE_SQUARED_WEIGHTED_GRADIENT, cut, 4)
 
 
+def test_a_constant_row_is_a_cycle_of_one() -> None:
+    """And of two rows it counts which comes first."""
+    one, twice = (
+        made(TWO, P, ROWS[:1]),
+        replace(made(TWO, P, 1), algorithm=given_weights(aggregation_weight=ROWS[:1] * 2, **STEPS)),
+    )
+    assert asked(AVERAGE_SQUARED_GRADIENT, one, 5) == asked(AVERAGE_SQUARED_GRADIENT, twice, 5)
+    first, second = (asked(AVERAGE_SQUARED_GRADIENT, made(TWO, P, rows), 7) for rows in (ROWS, ROWS[::-1]))
+    assert first != second
+
+
+def test_the_dissimilarity_of_one_hessian() -> None:
+    """Slopes (1, 0) and (-1, 3), off their mean by (1, -3/2): a root that is irrational is a ball."""
+    plane = {"curvatures": [[1, 2]] * 2, "slopes": [[1, 0], [-1, 3]]}
+    question = Question(made(plane, P, ROWS, [2, -1]), 1, numbers=EXACT)
+    with working_precision():
+        assert (quantity("dissimilarity", question).value ** 2).contains(arb(13) / 4)
+    assert quantity("dissimilarity", replace(question, numbers=FLOAT)).value == pytest.approx(math.sqrt(13) / 2)
+    apart = Question(made(TWO, P, ROWS), 1, numbers=EXACT)
+    with pytest.raises(Unserved, match="curvatures differ between clients, so it is infinite"):
+        quantity("dissimilarity", apart)
+    assert quantity("dissimilarity", replace(apart, numbers=FLOAT)).value == math.inf
+
+
 def test_steps_may_be_stated() -> None:
     setting, other = made(TWO, P, ROWS), made(TWO, P, ROWS, local_lr=F(1, 9), global_lr=F(1, 2))
     stated = {"local_lr": F(1, 9), "global_lr": F(1, 2)}
