@@ -56,7 +56,7 @@ def test_refs_are_unique_and_lead_to_their_claim() -> None:
 @every_claim
 def test_names_and_sources(each: Claim) -> None:
     assert claim(each.ref) is each
-    assert re.fullmatch(r"[a-z]+\.(thm|cor|lemma|eq|rem|asm|ex|app)\w+(\.\w+)?@\w+", each.ref)
+    assert re.fullmatch(r"[a-z]+\d*\.(thm|cor|lemma|eq|rem|asm|ex|app)\w+(\.\w+)?@\w+", each.ref)
     assert each.paper == each.id.partition(".")[0]
     assert each.title
     assert each.source.lower().startswith(each.paper)
