@@ -189,8 +189,8 @@ def _leading(expression: sympy.Expr, caps: Caps) -> Growth:
         return Growth(sympy.Integer(1), sympy.Integer(1))
     if isinstance(expression, sympy.exp):
         return _exponential(expression.args[0], caps)
-    if expression.is_Pow and expression.exp == rounds:
-        return _power_of_rounds(expression.base, caps)
+    if expression.is_Pow and not (often := expression.exp / rounds).has(rounds) and often.is_positive:
+        return _power_of_rounds(expression.base, often, caps)
     parts = [_leading(part, caps) for part in expression.args]
     if any(not part.power.is_finite for part in parts) and not expression.is_Add:
         return _exponential_product(expression, parts)
@@ -229,14 +229,14 @@ def _exponential(exponent: sympy.Expr, caps: Caps) -> Growth:
     return Growth(sympy.Integer(1), sympy.oo * sign)
 
 
-def _power_of_rounds(base: sympy.Expr, caps: Caps) -> Growth:
-    """base^rounds: exponentially small for a fixed base in [0, 1); where 1 - base = u fades faster than 1/sqrt(rounds),
-    asymptotically exp(-rounds u), as rounds u^2 -> 0."""
+def _power_of_rounds(base: sympy.Expr, often: sympy.Expr, caps: Caps) -> Growth:
+    """base^(rounds often), often > 0: exponentially small for a fixed base in [0, 1); where 1 - base = u fades faster
+    than 1/sqrt(rounds), asymptotically exp(-rounds often u), as rounds u^2 -> 0."""
     rounds, distance = symbol("rounds"), sympy.expand(1 - base)
     if not distance.has(rounds) and _sign(distance, caps) == 1 and _sign(base, caps, weakly=True) == 1:
         return Growth(sympy.Integer(1), -sympy.oo)
     if distance.has(rounds) and 2 * _leading(distance, caps).power + 1 < 0:
-        return _leading(sympy.exp(-sympy.expand(rounds * distance)), caps)
+        return _leading(sympy.exp(-sympy.expand(rounds * often * distance)), caps)
     raise ValueError(
         f"base = {base}: allowed is a number in [0, 1), or one that approaches 1 fast, to be raised to rounds"
     )

@@ -1,9 +1,12 @@
-"""Short numbers near those of a find."""
+"""Short numbers, and fixed participants, near those of a find."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+
+from ..participation import Fixed
+from ..setting import Setting
 
 STEP_SHARES = tuple(Fraction(share) for share in ("1", "999/1000", "9/10", "1/2"))
 """Shares of a find's step size that are tried: rounding other numbers may have lowered the cap on it."""
@@ -20,3 +23,12 @@ def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN,
         return exact
     context = Context(prec=digits, rounding=rounding)
     return Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+
+
+def fixed_sets(setting: Setting) -> list[Fixed]:
+    """The arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size: a bound for arbitrary
+    participation has to stand these too."""
+    if isinstance(setting.participation, Fixed):
+        return [setting.participation]
+    clients = list(range(setting.federation.clients))
+    return [Fixed((clients[i:] + clients[:i])[: setting.participation.cohort]) for i in clients]

@@ -34,7 +34,7 @@ from .candidates import Candidate, demands, draw, limit_of, perturb, structured
 from .enclosure import algorithm_of, with_new_steps
 from .entries import FREE, stated_constants
 from .found import LATE, Found, finds_at, worst
-from .rounding import STEP_SHARES, short
+from .rounding import STEP_SHARES, fixed_sets, short
 from .run import RunPoint, diagonals, from_setting, run_point
 from .run_parts import PARTS, Part, steps_of
 
@@ -233,7 +233,7 @@ class Runs(Space):
     def rounded(self, found: Found, digits: int) -> Iterator[RunPoint]:
         """The runs with short numbers and a fixed set, with a share of the steps where the claim chooses none."""
         shares = STEP_SHARES[: 1 if self.statement.choices else None]
-        for members, share in itertools.product(_fixed_sets(found.point), shares):
+        for members, share in itertools.product(fixed_sets(found.point), shares):
             try:
                 yield self._rounded(found, digits, members, share)
             except ValueError:  # no point can hold it
@@ -352,15 +352,6 @@ class Runs(Space):
         slope, distance, curvature = (c.value for c in setting.quantities(needed=needed).values())
         best = slope / (2 * distance) if slope > 0 and distance > 0 else curvature
         return {"young_parameter": candidate.young * best}
-
-
-def _fixed_sets(setting: Setting) -> list[Fixed]:
-    """The arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size: a bound for arbitrary
-    participation has to stand these too."""
-    if isinstance(setting.participation, Fixed):
-        return [setting.participation]
-    clients = list(range(setting.federation.clients))
-    return [Fixed((clients[i:] + clients[:i])[: setting.participation.cohort]) for i in clients]
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:

@@ -56,10 +56,10 @@ def test_refs_are_unique_and_lead_to_their_claim() -> None:
 @every_claim
 def test_names_and_sources(each: Claim) -> None:
     assert claim(each.ref) is each
-    assert re.fullmatch(r"[a-z]+\.(thm|cor|lemma|eq|rem|asm|ex|app)\w+(\.\w+)?@\w+", each.ref)
+    assert re.fullmatch(r"[a-z]+\d*\.(thm|cor|lemma|eq|rem|asm|ex|app)\w+(\.\w+)?@\w+", each.ref)
     assert each.paper == each.id.partition(".")[0]
     assert each.title
-    assert each.source.lower().startswith(each.paper)
+    assert each.source.lower().startswith(each.paper.rstrip("0123456789"))
     for named in (each.terms, each.hypotheses, each.assumptions, each.ambiguities, each.rates):
         names = [item.name for item in named]
         assert len(names) == len(set(names))
