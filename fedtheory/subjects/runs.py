@@ -182,11 +182,9 @@ class Runs(Space):
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, Any] | None:
         """The maxima over the run at each horizon or, where they are not known exactly, a grid over their ranges,
         (points, 1) or (points, len(horizons)); ``None`` where nothing is known."""
+        alike, shifted = setting.deterministic, self.shifted
         ranges: Mapping[str, tuple[Any, Any]] | None
-        if setting.deterministic:
-            ranges = running_peak_ranges(setting, horizons, self.shifted)
-        else:
-            ranges = peak_ranges(setting, self.shifted)
+        ranges = running_peak_ranges(setting, horizons, shifted) if alike else peak_ranges(setting, shifted)
         if ranges is None:
             return None
         if all(np.array_equal(low, high) for low, high in ranges.values()):
@@ -290,9 +288,8 @@ class Runs(Space):
             return point.with_centres([[u + step], [-u - step], *centres[2:]])
         if kind == 1:
             return replace(point, setting=replace(setting, start=[setting.exact_start[0] + step]))
-        algorithm = algorithm_of(setting)
-        denominator = max(20, round(float(1 / algorithm.local_lr) * float(rng.choice([0.7, 1.5]))))
-        algorithm = replace(algorithm, local_lr=Fraction(1, denominator))
+        denominator = max(20, round(float(1 / algorithm_of(setting).local_lr) * float(rng.choice([0.7, 1.5]))))
+        algorithm = with_new_steps(setting.algorithm, {"local_lr": Fraction(1, denominator)})
         return replace(point, setting=replace(setting, algorithm=algorithm))
 
     # Other evidence --------------------------------------------------------------------------------------------------
@@ -326,8 +323,7 @@ class Runs(Space):
             return Setting(federation, algorithm, IndexBeta(arbitrary_cohort))
 
         def slack(at: Setting, hypothesis: str, **overrides: float) -> float:
-            value: Any = statement.at(at, rounds=1, **overrides).slack[hypothesis]
-            return float(value)
+            return float(np.asarray(statement.at(at, rounds=1, **overrides).slack[hypothesis]))
 
         tiny = 1e-30
         lr = (slack(setting(tiny, 1.0), "step_cap") + tiny) / 2
