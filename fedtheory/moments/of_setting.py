@@ -76,7 +76,7 @@ def _initial_gap(question: Question) -> Constant:
     fed = _convex(question, "initial_gap")
     if question.numbers != FLOAT:
         quadratic, shift = _exact_shift(question, "initial_gap")
-        value = shift @ quadratic.exact_hessians.sum(0) @ shift / (2 * fed.clients)
+        value = shift @ quadratic.exact_hessian @ shift / 2
         return Constant(question.number(value), EXACT, "F(x_0) - F(x*)")
     gap = float(fed.gap(question.setting.start_vector[None])[0])
     return _widened(fed, max(gap, 0.0) + fed.optimal_value_error, "F(x_0) - F(x*)")

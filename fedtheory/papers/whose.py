@@ -58,10 +58,9 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> P
         ValueError: a setting makes no point of what the claim speaks of; it is said why.
     """
     subject = subject_of(claim)
-    try:
-        make = subject.from_setting
-    except AttributeError:
-        raise ValueError(f"{claim.ref} is about {subject.name}: no setting makes an exact point of it") from None
+    make = getattr(subject, "from_setting", None)
+    if make is None:
+        raise ValueError(f"{claim.ref} is about {subject.name}: no setting makes an exact point of it")
     return make(claim, setting, rounds, **given)
 
 

@@ -66,7 +66,7 @@ class RunPoint(Point):
     rounds: int
     constants: Mapping[str, Fraction]
     order: tuple[str, ...] = ()
-    part: Part | None = None
+    part: Part = None  # type: ignore[assignment]  # found in __post_init__
 
     def __post_init__(self) -> None:
         if self.part is None:
@@ -223,7 +223,8 @@ def run_point(
     check_size("clients", len(centres))
     check_size("dimension", len(start))
     setting = Setting(_federation(hessians, centres, constants), algorithm, Fixed(members), start=list(start))
-    return RunPoint(setting, rounds, constants, order, part)
+    own = {} if part is None else {"part": part}
+    return RunPoint(setting, rounds, constants, order, **own)
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> RunPoint:

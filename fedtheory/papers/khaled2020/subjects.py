@@ -15,6 +15,7 @@ from fedtheory.algorithms import Algorithm, EveryRound, Fast, fast, fedavg
 from fedtheory.claims.statement import Claim
 from fedtheory.federations import Quadratic
 from fedtheory.papers.paper import Example
+from fedtheory.moments.trajectory import fast_of
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
 from fedtheory.subjects import run
@@ -56,7 +57,7 @@ class LocalSgdPart(Part):
         return {}
 
     def check(self, point: run.RunPoint) -> None:
-        algorithm, present = point.setting.algorithm, point.setting.participation.cohort
+        algorithm, present = fast_of(point.setting), point.setting.participation.cohort
         if present < point.setting.federation.clients:
             raise ValueError(f"participation has {present} members: allowed is everyone")
         if point.order or algorithm.adaptive or algorithm.snapshot_probability != 0 or not algorithm.plain:
@@ -175,7 +176,7 @@ def example(claim: Claim) -> Example:
     return Example(Setting(federation, algorithm, everyone(3), start=[1, 1]), 100)
 
 
-def steps(algorithm: Algorithm) -> dict[str, Any]:
+def steps(algorithm: EveryRound) -> dict[str, Any]:
     """Its local training."""
     return {"local_lr": steps_of(algorithm)["local_lr"], "local_steps": algorithm.local_steps}
 
