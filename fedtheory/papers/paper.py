@@ -47,13 +47,14 @@ class Part:
     def __get__(self, paper: Paper | None, owner: type) -> Any:
         if paper is None:
             return None  # the field's default: nothing is given
-        kept = paper.__dict__
-        if kept.get(self.name) is None:
-            kept[self.name] = self.finish(paper, self._read(paper.home))
-        return kept[self.name]
+        kept = paper.__dict__[self.name] = self.finish(paper, self._read(paper.home))
+        return kept  # which is found before this descriptor from now on
 
-    def __set__(self, paper: Paper, value: Any) -> None:
-        paper.__dict__[self.name] = value if value is None else self.finish(paper, value)
+    def given(self, paper: Paper) -> None:
+        """Finish what was given outright; of what was not, nothing is kept."""
+        value = paper.__dict__.pop(self.name)
+        if value is not None:
+            paper.__dict__[self.name] = self.finish(paper, value)
 
     def _read(self, home: str) -> Any:
         module = f"{home}.{self.module}"
@@ -120,6 +121,11 @@ class Paper:
     counterexamples: Mapping[str, Callable[[Claim], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
     subjects: Mapping[str, Subject] = Part("subjects", "SUBJECTS", {}, _as_given)
     example: Callable[[Claim], Example] | None = Part("subjects", "example", None, _as_given)
+
+    def __post_init__(self) -> None:
+        for part in vars(Paper).values():
+            if isinstance(part, Part):
+                part.given(self)
 
     @property
     def folder(self) -> Path | None:

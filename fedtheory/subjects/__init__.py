@@ -36,23 +36,6 @@ class _BuiltIn:
         return self._module(self.points).parse(data, claim)
 
 
-class _Runs(_BuiltIn):
-    def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
-        return self._module("run").parse(data, claim, self._part)
-
-    def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
-        return self._module("run").from_setting(claim, setting, rounds, self._part, **given)
-
-    @property
-    def _part(self) -> Part:
-        return self._module("run_parts").PARTS[self.name]
-
-
-class _WeightedUpdates(_BuiltIn):
-    def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        return self._module("fedau.consistency").estimated_weights_findings(claim)
-
-
 _SUBJECTS: dict[str, Subject] = {
     subject.name: subject
     for subject in (
@@ -60,13 +43,10 @@ _SUBJECTS: dict[str, Subject] = {
         _BuiltIn("function", "functions", "functions:Functions"),
         _BuiltIn("weights", "weights.point", "weights.samples:EstimatedWeights"),
         _BuiltIn("selection", "selection.point", "selection.samples:Selections"),
-        _Runs("fast", "run", "runs:Runs"),
-        _Runs("safari", "run", "server_runs:ServerRuns"),
-        _WeightedUpdates("fedau", "fedau.point", "fedau.runs:FedauRuns"),
     )
 }
-"""By name. A subject may also have ``from_setting``, where a setting makes a point, and ``findings``, what it has to
-say on a claim's hypotheses."""
+"""By name, of those that are no algorithm's; a paper names the subjects of its algorithm's runs. A subject may also have
+``from_setting``, where a setting makes a point, and ``findings``, what it has to say on a claim's hypotheses."""
 
 
 def register(subject: Subject) -> None:

@@ -25,7 +25,7 @@ from ..moments.rounds import quadratic
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
-from .base import Examined, Point, Reading, Sides, assumption_margins, chosen_step
+from .base import Examined, Point, Reading, Sides, Space, assumption_margins, chosen_step
 from .enclosure import FOLLOWED, Way, algorithm_of, left_side, members_of, run_boxes, with_new_steps
 from .entries import (
     Rationals,
@@ -195,6 +195,26 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
     """With the noises that are stated."""
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, server_noise=server_noise)
+
+
+@dataclass(frozen=True)
+class RunSubject:
+    """Runs of one algorithm, with fixed participants on quadratic clients.
+
+    Attributes:
+        part: what is the algorithm's own. space: where a claim is searched.
+    """
+
+    name: str
+    part: Part
+    space: Callable[[Claim], Space]
+
+    def parse(self, data: Mapping[str, Any], claim: Claim) -> RunPoint:
+        return parse(data, claim, self.part)
+
+    def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:
+        """The exact point of a setting; see ``from_setting``."""
+        return from_setting(claim, setting, rounds, self.part, **given)
 
 
 def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:

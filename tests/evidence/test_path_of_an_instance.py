@@ -19,15 +19,15 @@ from fedtheory.papers import instance_path
 MACHINERY = ("papers", "subjects", "evidence")
 
 ENTERED = {
-    "values": ("fast.rem2.a@main", 6, 11),
-    "weights": ("fedau.eqB_6_8.a@main", 6, 28),
-    "a round's selection": ("flics.lemma4@main", 7, 19),
-    "answers": ("flics.eq7.e@main", 7, 32),
-    "a policy's trace": ("flics.thm2@main", 7, 34),
-    "runs of FAST": ("fast.thm1@main", 8, 31),
-    "runs of SAFARI": ("safari.thm5@main", 8, 30),
-    "runs of FLICS": ("flics.thm1@main", 7, 39),
-    "a round of FedAU": ("fedau.lemmaB_3_3@main", 7, 36),
+    "values": ("fast.rem2.a@main", 7, 12),
+    "weights": ("fedau.eqB_6_8.a@main", 7, 28),
+    "a round's selection": ("flics.lemma4@main", 8, 19),
+    "answers": ("flics.eq7.e@main", 8, 32),
+    "a policy's trace": ("flics.thm2@main", 8, 34),
+    "runs of FAST": ("fast.thm1@main", 8, 33),
+    "runs of SAFARI": ("safari.thm5@main", 8, 31),
+    "runs of FLICS": ("flics.thm1@main", 8, 39),
+    "a round of FedAU": ("fedau.lemmaB_3_3@main", 8, 37),
 }
 """By kind: an instance, and how many modules it may enter, of the machinery and in all."""
 

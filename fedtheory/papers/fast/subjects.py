@@ -5,10 +5,12 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
-from ...subjects import named
+from ...subjects.run import RunSubject
+from ...subjects.run_parts import PARTS
+from ...subjects.runs import Runs
 from ..paper import Example
 
-SUBJECTS = {"fast": named("fast")}
+SUBJECTS = {"fast": RunSubject("fast", PARTS["fast"], Runs)}
 
 
 def example(claim: Claim) -> Example:

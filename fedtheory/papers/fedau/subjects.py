@@ -5,10 +5,10 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Bernoulli
 from ...setting import Setting
-from ...subjects import named
+from ...subjects.fedau.subject import WeightedUpdates
 from ..paper import Example
 
-SUBJECTS = {"fedau": named("fedau")}
+SUBJECTS = {"fedau": WeightedUpdates()}
 
 
 def example(claim: Claim) -> Example:

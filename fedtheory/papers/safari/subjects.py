@@ -7,10 +7,12 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
-from ...subjects import named
+from ...subjects.run import RunSubject
+from ...subjects.run_parts import PARTS
+from ...subjects.server_runs import ServerRuns
 from ..paper import Example
 
-SUBJECTS = {"safari": named("safari")}
+SUBJECTS = {"safari": RunSubject("safari", PARTS["safari"], ServerRuns)}
 
 
 def example(claim: Claim) -> Example:

@@ -1,0 +1,29 @@
+"""Runs and rounds in which the clients' updates have weights, as a subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...claims.statement import Claim
+from . import point
+from .consistency import estimated_weights_findings
+from .runs import FedauRuns
+
+
+class WeightedUpdates:
+    """What claims about Algorithm 1 of FedAU are about."""
+
+    name = "fedau"
+
+    def space(self, claim: Claim) -> FedauRuns:
+        """Where the claim is searched."""
+        return FedauRuns(claim)
+
+    def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """What estimated weights make of the claim's hypotheses."""
+        return estimated_weights_findings(claim)
+
+    def parse(self, data: Mapping[str, Any], claim: Claim) -> point.FedauPoint:
+        """A point from plain data, not yet checked."""
+        return point.parse(data, claim)
