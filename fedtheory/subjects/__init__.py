@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..claims.statement import Claim
-    from ..setting import Setting
     from .base import Point, Space, Subject
-    from .run_parts import Part
 
 NEEDED = ("space", "parse")
 """What every subject does."""
@@ -45,7 +43,7 @@ _SUBJECTS: dict[str, Subject] = {
         _BuiltIn("selection", "selection.point", "selection.samples:Selections"),
     )
 }
-"""By name, of those that are no algorithm's; a paper names the subjects of its algorithm's runs. A subject may also have
+"""By name, of those that are no algorithm's; a paper names those of its algorithm's runs. A subject may also have
 ``from_setting``, where a setting makes a point, and ``findings``, what it has to say on a claim's hypotheses."""
 
 
