@@ -47,10 +47,10 @@ def built(paper: Paper) -> list[dict[str, str]]:
 
 
 def sources(paper: Paper) -> str | None:
-    """A hash of the code in the paper's folder."""
+    """A hash of the code that makes the paper's statements."""
     if paper.folder is None:
         return None
     content = hashlib.sha256()
-    for path in sorted(paper.folder.rglob("*.py")):
+    for path in sorted([paper.folder / "__init__.py", *(paper.folder / "statements").rglob("*.py")]):
         content.update(path.relative_to(paper.folder).as_posix().encode() + path.read_bytes())
     return content.hexdigest()
