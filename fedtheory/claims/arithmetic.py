@@ -66,7 +66,11 @@ def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.nda
         entries = [values[name] for name in names]
         shapes = [np.shape(entry) for entry in entries]
         if not any(shapes):
-            return finish(*map(np.float64, function(*entries)))
+            try:
+                return finish(*map(np.float64, function(*entries)))
+            except OverflowError:  # of a power of Python's numbers, where numpy's is infinite
+                with np.errstate(over="ignore"):
+                    return finish(*map(np.float64, function(*map(np.float64, entries))))
         shape = np.broadcast_shapes(*shapes)
         if math.prod(shape) <= 2 * CHUNK:
             return finish(*function(*entries))

@@ -129,6 +129,8 @@ def mutants_of_alternatives(each: Claim, change: Change) -> Iterator[tuple[str, 
 def changed_relations(
     relation: sympy.core.relational.Relational, change: Change
 ) -> Iterator[tuple[str, sympy.core.relational.Relational]]:
+    if relation.rhs == 0 and not relation.lhs.is_Add:  # zero has any units, so that nothing can clash
+        return
     for name, side in change(relation.lhs):
         yield name, relation.func(side, relation.rhs, evaluate=False)
     for name, side in change(relation.rhs):

@@ -14,6 +14,7 @@ import pytest
 import sympy
 from sympy import Ge, Le, Rational, log
 
+from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.papers.fedau import proofs as fedau
 from fedtheory.papers.fedau.proofs import intervals, weights
@@ -341,8 +342,11 @@ def test_the_cutoff_is_needed_in_lines_a_and_b() -> None:
 def test_readings_that_the_proof_does_not_cover_lose_it(name: str) -> None:
     this = CLAIMS[name]
     for ambiguity in this.ambiguities:
-        other = replace(ambiguity, options=("another",))
-        assert not proved(replace(this, ambiguities=tuple(other if a is ambiguity else a for a in this.ambiguities)))
+        for option in {*OPTIONS[ambiguity.name]} - {*ambiguity.options}:
+            other = replace(ambiguity, options=(option,))
+            assert not proved(
+                replace(this, ambiguities=tuple(other if a is ambiguity else a for a in this.ambiguities))
+            )
         for option in ambiguity.options[1:] if name != "cor4@main" or ambiguity.name != "Q" else ambiguity.options[:1]:
             only = replace(ambiguity, options=(option,))
             assert not proved(replace(this, ambiguities=tuple(only if a is ambiguity else a for a in this.ambiguities)))

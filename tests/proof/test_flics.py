@@ -15,6 +15,7 @@ import pytest
 import sympy
 from sympy import Le, Rational
 
+from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
 from fedtheory.papers.flics import proofs as flics
 from fedtheory.papers.flics.proofs import eq7 as steps_of_eq7
@@ -374,8 +375,11 @@ def test_the_spread_of_the_rates_is_needed_without_the_cap() -> None:
 def test_readings_that_the_proof_does_not_cover_lose_it() -> None:
     this = thm1.CORRECTED
     for ambiguity in this.ambiguities:
-        other = replace(ambiguity, options=("another",))
-        assert not proved(replace(this, ambiguities=tuple(other if a is ambiguity else a for a in this.ambiguities)))
+        for option in {*OPTIONS[ambiguity.name]} - {*ambiguity.options}:
+            other = replace(ambiguity, options=(option,))
+            assert not proved(
+                replace(this, ambiguities=tuple(other if a is ambiguity else a for a in this.ambiguities))
+            )
     received = Ambiguity("counts", ("received",), "")
     assert not proved(replace(this, ambiguities=(thm1.UNDIVIDED, received, thm1.START)))
     assert not proved(replace(this, ambiguities=(*this.ambiguities, Ambiguity("which norm", ("1", "2"), ""))))
