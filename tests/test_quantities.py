@@ -205,7 +205,7 @@ def test_the_groups_of_quantities_are_whole() -> None:
     assert SERVER_RUN_QUANTITIES[0] == "peak_server_gradient" and len(SERVER_RUN_QUANTITIES) == 5
     assert len(ROUND_QUANTITIES) == 5 and CLIENT_ROUND_QUANTITIES == ("arbitrary_excess", "arbitrary_drift")
     assert {q.scope for q in QUANTITIES.values()} == {"", *SCOPES}
-    assert {a for q in QUANTITIES.values() for a in q.algorithms} == {p.algorithm for p in papers().values()}
+    assert {a for q in QUANTITIES.values() for a in q.algorithms} <= {p.algorithm for p in papers().values()}
 
 
 # Units.
