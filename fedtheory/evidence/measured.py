@@ -90,7 +90,7 @@ def measure(
         "rounds": plan.rounds,
         "replicas": plan.replicas,
         **{name: float(value) for name, value in setting.algorithm.quantities().items() if name in SHOWN},
-        "slack": {name: float(np.min(slack)) for name, slack in bound.slack.items()},
+        "slack": {name: float(np.min(slack)) for name, slack in bound.slack.items() if slack is not None},
         "hypotheses_hold": bool(bound.hypotheses_hold),
         "left": mean,
         "left_interval": [low, high],
@@ -103,7 +103,7 @@ def measure(
 
 def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> Bound:
     """The claim with the run quantities that each replica really had."""
-    overrides = {name: run.peaks[name] for name in RUN_QUANTITIES if name in statement.quantities}
+    overrides: dict[str, Any] = {name: run.peaks[name] for name in RUN_QUANTITIES if name in statement.quantities}
     return statement.at(setting, rounds=rounds, **overrides)
 
 

@@ -20,6 +20,7 @@ from .findings import Row, consistency_rows, open_rows, refutation_text, unit_ro
 from .judge import Judgement
 from .refute import refuting_point
 from .repair import repairs
+from .rule import Contradiction
 from .search import SearchReport, search
 
 
@@ -158,8 +159,11 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500) -> Report:
         "candidates": report.candidates, "admissible": report.admissible, "seed": seed,
         "largest_ratio": report.best.ratio if report.best else 0.0,
     }  # fmt: skip
-    steps = len(chain.decisions) if state == "proved" else 0
-    return Report(claim.ref, claim.title, state, tuple(rows), steps, searched, judgement and judgement.to_json())
+    if chain and judgement:
+        raise Contradiction(f"{claim.ref}: an instance refutes a claim whose proof is complete")
+    steps = len(chain.decisions) if chain and state == "proved" else 0
+    instance = judgement.to_json() if judgement else None
+    return Report(claim.ref, claim.title, state, tuple(rows), steps, searched, instance)
 
 
 def _own_decisions(claim: Claim) -> Iterable[Decision]:

@@ -13,14 +13,14 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from ..quantities import nearest
 from .paper import Paper, PaperError
@@ -90,7 +90,8 @@ def editions(id: str) -> tuple[Claim, ...]:
     >>> [claim.ref for claim in editions("fast.thm2")]
     ['fast.thm2@main', 'fast.thm2@appendix', 'fast.thm2@corrected', 'fast.thm2@sharp']
     """
-    name, found = id.partition(".")[0], ()
+    name = id.partition(".")[0]
+    found: tuple[Claim, ...] = ()
     if name in _found()[1] or name in papers():
         stated, failure = _stated(paper(name))
         if failure:
@@ -155,10 +156,12 @@ def instance_path(ref: str) -> Path | None:
 def explained(error: BaseException, path: Path | None = None) -> str:
     """An error with the file and line that it comes from: the last of ``path``, if given."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if path is None or f.filename == str(path)]
+    file: str | Path | None = path
+    line: int | None = None
     if isinstance(error, SyntaxError):
         file, line = error.filename, error.lineno
-    else:
-        file, line = (frames[-1].filename, frames[-1].lineno) if frames else (path, None)
+    elif frames:
+        file, line = frames[-1].filename, frames[-1].lineno
     return f"{path or file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}"
 
 
@@ -173,7 +176,9 @@ def _paper_of(claim: object, steps: tuple, path: Path) -> Paper:
         raise PaperError(f"{path}: STEPS: allowed is a list of fedtheory.proof.steps.Step")
     algorithm = algorithm_of(claim) or ""
     like = papers().get(claim.paper) or next((p for p in papers().values() if p.algorithm == algorithm), None)
-    wording = {} if like is None else {"letters": like.letters, "prose": like.prose, "shorthands": like.shorthands}
+    wording: dict[str, Any] = (
+        {} if like is None else {"letters": like.letters, "prose": like.prose, "shorthands": like.shorthands}
+    )
     return Paper(claim.paper, claim.title, algorithm=algorithm, claims=(claim,), steps=steps, derivations=(), **wording)
 
 
@@ -206,7 +211,11 @@ def _folders() -> Iterator[Place]:
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         if module.ispkg:
             place = module.name
-            yield place.rpartition(".")[2], place, lambda place=place: getattr(import_module(place), "PAPER", None)
+            yield place.rpartition(".")[2], place, partial(_read, place)
+
+
+def _read(place: str) -> object:
+    return getattr(import_module(place), "PAPER", None)
 
 
 def _entry_points() -> Iterator[Place]:
@@ -220,6 +229,7 @@ def _package(folder: Path) -> ModuleType:
     for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
         del sys.modules[known]
     spec = spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+    assert spec is not None and spec.loader is not None  # the folder has an __init__.py
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -84,6 +84,11 @@ def _as_given(paper: Paper, part: Any) -> Any:
     return part
 
 
+def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, Any], Any]) -> Any:
+    """A ``Part``, which to a type checker is what it gives."""
+    return Part(module, attribute, empty, finish)
+
+
 @dataclass(frozen=True, eq=False)
 class Paper:
     """What one paper says. The last six are read on first use where they are not given, from the sub-modules
@@ -115,12 +120,12 @@ class Paper:
     shorthands: Mapping[str, str] = field(default_factory=dict)
     order: int = 1000
     home: str = ""
-    claims: tuple[Claim, ...] = Part("statements", "CLAIMS", (), _claims)
-    steps: tuple[Step, ...] = Part("proofs", "STEPS", (), _steps)
-    derivations: tuple[Derivation, ...] = Part("proofs", "DERIVATIONS", (), _derivations)
-    counterexamples: Mapping[str, Callable[[Claim], Point]] = Part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
-    subjects: Mapping[str, Subject] = Part("subjects", "SUBJECTS", {}, _as_given)
-    example: Callable[[Claim], Example] | None = Part("subjects", "example", None, _as_given)
+    claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)
+    steps: tuple[Step, ...] = _part("proofs", "STEPS", (), _steps)
+    derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)
+    counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
+    subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, _as_given)
+    example: Callable[[Claim], Example] | None = _part("subjects", "example", None, _as_given)  # noqa: RUF009 - a descriptor
 
     def __post_init__(self) -> None:
         for part in vars(Paper).values():
@@ -130,7 +135,7 @@ class Paper:
     @property
     def folder(self) -> Path | None:
         """The folder of its package, where its certificates, instances and index lie."""
-        return Path(sys.modules[self.home].__file__).parent if self.home else None
+        return Path(str(sys.modules[self.home].__file__)).parent if self.home else None
 
     def __repr__(self) -> str:
         return f"Paper({self.name!r})"

@@ -150,7 +150,8 @@ class Subject(Protocol):
         name: what ``Functional.scope`` calls it; for runs and rounds the algorithm.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def space(self, claim: Claim) -> Space:
         """Where the claim is searched."""

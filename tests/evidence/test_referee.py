@@ -14,7 +14,9 @@ from fedtheory.claims.statement import Hypothesis
 from fedtheory.cli import app
 from fedtheory.evidence import referee as module
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, save
+from fedtheory.evidence.rule import Contradiction
 from fedtheory.papers import added, claim, papers
+from fedtheory.papers.proofs import proof_of
 from fedtheory.quantities import symbols
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "referee" / "my_theorem.py"
@@ -155,3 +157,11 @@ def test_a_lead_that_is_not_confirmed_leaves_the_theorem_open(example, monkeypat
     report = examine(example.claims[0], candidates=CANDIDATES)
     assert report.state == "open"
     assert report.rows[0].check == "search"
+
+
+def test_what_is_proved_and_refuted_stops_the_program(monkeypatch) -> None:
+    half = claim("fast.lemma1").edited("half", "", terms={"curvature": claim("fast.lemma1").right_side / 2})
+    assert examine(half, candidates=CANDIDATES).state == "refuted"
+    monkeypatch.setattr(module, "proof_of", lambda _: proof_of(claim("fast.lemma1")))
+    with pytest.raises(Contradiction, match="half: an instance refutes a claim whose proof is complete"):
+        examine(half, candidates=CANDIDATES)
