@@ -48,16 +48,22 @@ def print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def print_judgement(content: dict[str, Any]) -> None:
+    """Both sides under the first reading that falls, or else under the literal one; the hypotheses; how many fall."""
     readings = content["readings"]
-    falls = sum(reading["refutes"] for reading in readings)
+    falling = [reading for reading in readings if reading["refutes"]]
+    shown = (falling or readings)[0]
     print(f"{content['claim']}: {content['functional']}")
-    print(
-        f"left {content['left']} > right {content['right']}, {content['ratio']} times, after {content['rounds']} rounds"
-    )
-    print_table(
-        [{"hypothesis": h["name"], "slack": h["slack"], "statement": h["statement"]} for h in content["hypotheses"]]
-    )
-    print(f"refuted under {falls} of {len(readings)} readings")
+    after = f", after {content['rounds']} rounds" if "rounds" in content else ""
+    sign = ">" if shown["refutes"] else "not shown to exceed"
+    print(f"left {shown['left']} {sign} right {shown['right']}, {shown['ratio']} times{after}")
+    if shown["reading"]:
+        print(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}")
+    if content["hypotheses"]:
+        print_table(
+            [{"hypothesis": h["name"], "slack": shown["slack"][h["name"]], "statement": h["statement"]}
+             for h in content["hypotheses"]]
+        )  # fmt: skip
+    print(f"refuted under {len(falling)} of {len(readings)} readings")
 
 
 def print_scorecard(card: dict[str, Any]) -> None:

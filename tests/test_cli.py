@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
-from fedtheory.papers import all_claims, instance_path
-from fedtheory.printing import assignment
+from fedtheory.papers import all_claims, instance_path, papers
+from fedtheory.printing import assignment, print_judgement
 
 INSTANCE = instance_path("fast.thm1@main")
+INSTANCES = [path for paper in papers().values() for path in sorted((paper.folder / "instances").glob("*.json"))]
 VALUES = {
     "smoothness": 1, "strong_convexity": 0.5, "gradient_noise": 0, "dissimilarity": 0.05, "initial_distance": 1,
     "cohort": 1, "arbitrary_cohort": 1, "local_steps": 1, "local_lr": 0.01, "snapshot_probability": 0.9, "rounds": 10,
@@ -84,6 +85,29 @@ def test_replay_of_the_published_instance_and_of_a_changed_one(tmp_path):
     done = run("replay", changed)
     assert done.returncode == 1
     assert "the hypothesis step_cap does not hold" in done.stderr
+
+
+@pytest.mark.parametrize("path", INSTANCES, ids=lambda path: path.stem)
+def test_every_published_instance_can_be_printed(path, capsys):
+    """What `replay` prints is made of the file's own entries: of every kind, refuting in whole or in part."""
+    content = json.loads(path.read_text())
+    print_judgement(content)
+    lines = capsys.readouterr().out.splitlines()
+    falling = [reading for reading in content["readings"] if reading["refutes"]]
+    assert lines[0].startswith(content["claim"]) and lines[1].startswith(f"left {falling[0]['left']} > right")
+    assert ("rounds" in lines[1]) is ("rounds" in content)
+    assert lines[-1] == f"refuted under {len(falling)} of {len(content['readings'])} readings"
+    assert len([line for line in lines if line.split()[0] in {h["name"] for h in content["hypotheses"]}]) == len(
+        content["hypotheses"]
+    )
+
+
+def test_replay_of_an_instance_without_rounds_and_of_one_that_refutes_in_part():
+    whole, part = map(instance_path, ("flics.lemma5@main", "fedau.lemmaB_3_3@main"))
+    done = run("replay", whole)
+    assert done.returncode == 0 and "readings" in done.stdout.splitlines()[-1] and not done.stderr
+    done = run("replay", part)
+    assert done.returncode == 1 and "refuted under 1 of 2 readings" in done.stdout and not done.stderr
 
 
 def test_broken_files_are_named(tmp_path):
