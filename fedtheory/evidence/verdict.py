@@ -15,6 +15,7 @@ from ..papers import claim as find_claim
 from ..papers.whose import from_setting
 from ..setting import Setting
 from ..subjects.base import Instance
+from ..subjects.found import ratio
 from .judge import Judgement, judge
 from .replay import replay
 from .search import ROUNDING
@@ -84,12 +85,11 @@ def verify(claim: str | Claim, setting: Setting | None = None, rounds: int = 10_
         left = np.broadcast_to(np.asarray(left_side(statement.functional, literal), dtype=float), horizons.shape)
     except ValueError as error:
         return Verdict(statement.ref, "not checked", f"The left side is not known: {error}.")
-    with np.errstate(divide="ignore"):  # infinite where the bound is 0
-        ratio = np.divide(left, bound.value, out=np.zeros_like(left), where=left > 0)
-    worst = int(ratio.argmax())
-    evidence = {"exact": {"largest_ratio": float(ratio[worst]), "rounds": int(horizons[worst])}}
-    if ratio[worst] <= 1 + ROUNDING:
-        why = f"Left / right is at most {ratio[worst]:.3g} on this setting, at {horizons[worst]} rounds."
+    ratios = np.broadcast_to(ratio(left, bound.terms.values()), horizons.shape)  # either side may be negative
+    worst = int(ratios.argmax())
+    evidence = {"exact": {"largest_ratio": float(ratios[worst]), "rounds": int(horizons[worst])}}
+    if ratios[worst] <= 1 + ROUNDING:
+        why = f"Left / right is at most {ratios[worst]:.3g} on this setting, at {horizons[worst]} rounds."
         return Verdict(statement.ref, "holds", why, evidence)
     return _confirmed(statement, setting, int(horizons[worst]), stated, evidence)
 
