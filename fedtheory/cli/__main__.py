@@ -1,0 +1,5 @@
+"""``python -m fedtheory.cli``."""
+
+from . import main
+
+main()

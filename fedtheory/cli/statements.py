@@ -1,0 +1,58 @@
+"""Commands on one statement: what it says, its bound at given values."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..printing import assignment, plain, print_json, print_tree
+from .app import Json, Ref, app
+
+
+@app.command()
+def show(ref: Ref, json: Json = False) -> None:
+    """Show what a claim states: both sides, its hypotheses, its open readings, whether its units match."""
+    from ..evidence.units import check_units
+    from ..papers import claim
+    from ..papers.whose import algorithm_of
+
+    statement = claim(ref)
+    findings = [f"{finding.where}: {finding.what}" for finding in check_units(statement)]
+    content = {
+        "claim": statement.ref,
+        "title": statement.title,
+        "source": statement.source,
+        "left": statement.functional.meaning,
+        "terms": {term.name: str(term.expression) for term in statement.terms},
+        "hypotheses": {h.name: str(h.relation) for h in statement.hypotheses},
+        "algorithm": algorithm_of(statement) or "not said",
+        "bound": {name: str(value) for name, value in statement.bound.items()},
+        "choices": {name: str(choice) for name, choice in statement.choices.items()},
+        "assumptions": {a.name: f"{a.kind}: {a.meaning} ({a.source})" for a in statement.assumptions},
+        "readings": {a.name: list(a.options) for a in statement.ambiguities},
+        "units": findings or "homogeneous",
+        "latex": statement.latex(),
+    }
+    print_json(content) if json else print_tree(content)
+
+
+@app.command()
+def evaluate(
+    ref: Ref,
+    values: Annotated[list[str], typer.Argument(help="name=number, such as smoothness=1 local_lr=1/100 rounds=10,100")],
+    json: Json = False,
+) -> None:
+    """Evaluate a claim's bound, its terms and the slack of every hypothesis at given values."""
+    from ..papers import claim
+
+    given = dict(assignment(text) for text in values)
+    bound = claim(ref).evaluate(**given)
+    content = {
+        "claim": bound.claim,
+        "value": plain(bound.value),
+        "terms": {name: plain(term) for name, term in bound.terms.items()},
+        "slack": {name: "undecided" if s is None else plain(s) for name, s in bound.slack.items()},
+        "hypotheses_hold": bound.hypotheses_hold,
+    }
+    print_json(content) if json else print_tree(content)

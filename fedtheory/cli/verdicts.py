@@ -1,0 +1,199 @@
+"""Commands that judge: proofs, instances, theorems of one's own, the scorecard."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..printing import Progress, print_findings, print_json, print_judgement, print_scorecard, print_tree
+from .app import Json, Ref, app
+
+
+@app.command()
+def replay(
+    instance: Annotated[Path, typer.Argument(help="An instance file, as `refute` and `referee` write them.")],
+    theorem: Annotated[
+        Path | None, typer.Option(help="The file or folder that states its claim, if it is your own. It is executed.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim."""
+    from contextlib import nullcontext
+
+    from ..evidence.replay import ReplayError
+    from ..evidence.replay import replay as judge_again
+    from ..files import read_json
+    from ..papers import added, load
+
+    try:
+        with added(load(theorem)) if theorem else nullcontext():
+            judgement = judge_again(read_json(instance))
+    except ReplayError as error:
+        print(f"fedtheory: replay failed: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    content = judgement.to_json()
+    if json:
+        print_json(content)
+    else:
+        print_judgement(content)
+    if not judgement.refutes:
+        raise typer.Exit(1)
+
+
+@app.command()
+def refute(
+    ref: Ref,
+    save: Annotated[Path | None, typer.Option(help="Write the instance here.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    json: Json = False,
+) -> None:
+    """Search for an instance that refutes a claim under every reading; exit status 1 if none is found."""
+    from ..evidence.judge import Judgement
+    from ..evidence.refute import refute as search_instance
+    from ..evidence.scorecard import write_json
+    from ..files import check_target
+
+    if save:
+        check_target(save, ".json")
+    with Progress() as progress:
+        result = search_instance(ref, seed=seed, progress=lambda done, total: progress(f"{ref}: search", done, total))
+    if not isinstance(result, Judgement):
+        best = {"claim": result.claim, "searched": result.searched, "not_searched": result.left_out,
+                "unseen_terms": list(result.unseen), "candidates": result.candidates, "admissible": result.admissible,
+                "largest_ratio": result.best.ratio if result.best else 0.0}  # fmt: skip
+        print_json(best) if json else print_tree(best)
+        raise typer.Exit(1)
+    content = result.to_json()
+    if save:
+        write_json(save, content)
+    print_json(content) if json else print_judgement(content)
+
+
+@app.command()
+def prove(
+    ref: Ref,
+    save: Annotated[Path | None, typer.Option(help="Write the chain with its certificates here, as JSON.")] = None,
+    recheck: Annotated[
+        bool, typer.Option("--recheck", help="Only check the published certificates: no search, no solver.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Decide every step of a claim's proof, in the paper's order; exit status 1 if the proof is not complete."""
+    from ..evidence.scorecard import write_json
+    from ..files import check_target
+    from ..papers import claim
+    from ..papers.certificates import reverify
+    from ..papers.proofs import prove as decide
+    from ..proof.certificates import chain_data
+    from ..proof.text import describe, lines
+
+    statement = claim(ref)
+    if save:
+        check_target(save, ".json")
+    chain = reverify(statement.ref) if recheck else decide(statement)
+    if save:
+        write_json(save, chain_data(chain))
+    if json:
+        print_json(describe(chain))
+    else:
+        print("\n".join(lines(chain)))
+    if chain.outcome != "proved":
+        raise typer.Exit(1)
+
+
+@app.command()
+def errata(
+    paper: Annotated[str, typer.Option(help="A paper: fast.")],
+    into: Annotated[Path | None, typer.Option(help="Replace the generated tables of this Markdown file.")] = None,
+    json: Json = False,
+) -> None:
+    """What the checks say against a paper's printed statements: each finding with the check that found it."""
+    from ..evidence.findings import errata as find
+    from ..report.findings import refresh
+
+    rows = find(paper)
+    if into:
+        refresh(into, paper, rows)
+    print_json([row.data() for row in rows]) if json else print_findings(rows)
+
+
+@app.command()
+def referee(
+    theorem: Annotated[Path, typer.Argument(help="A file that defines PAPER or CLAIM, or a folder. It is executed.")],
+    save: Annotated[Path | None, typer.Option(help="Write the report here: .md or .json.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    json: Json = False,
+) -> None:
+    """Examine your own theorems: proofs, units, contradictions, counterexamples, tight constants; see docs/referee.md.
+    The file is executed: only use files that you trust. Exit status 0 if every theorem is proved or survived, 1 if one
+    is refuted, contradictory or needs what it does not assume, 2 if one is not judged: open, untested, or a file that
+    cannot be used."""
+    from ..evidence.referee import SUFFIXES, status
+    from ..evidence.referee import referee as examine_file
+    from ..evidence.referee import save as write
+    from ..files import check_target
+
+    if save:
+        check_target(save, *SUFFIXES)
+    reports = examine_file(theorem, seed=seed)
+    if save:
+        write(reports, save)
+    print_json([r.data() for r in reports]) if json else print("\n".join(r.markdown() for r in reports))
+    if code := status(reports):
+        raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    report: Annotated[Path, typer.Option(help="Folder of scorecard.json and the instances.")] = Path("report"),
+    figures: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="Hours of search; it resumes where it was stopped.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not use results kept from earlier runs.")] = False,
+    accept: Annotated[bool, typer.Option(help="Take what was found as the published scorecard.")] = False,
+    json: Json = False,
+) -> None:
+    """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
+    report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
+    published scorecard or an instance does not replay. A refuted theorem is no error."""
+    from ..evidence import assess, scorecard
+    from ..evidence.cache import Cache
+    from ..evidence.work import run_all
+    from ..files import read_json
+    from ..papers import index
+    from ..papers.certificates import publish
+    from ..report import catalogue
+
+    cache = None if fresh else Cache(report / "cache")
+    with Progress() as progress:
+
+        def tell(label: str):
+            return lambda name, done, total: progress(label, done, total)
+
+        depth = assess.FULL if full else assess.QUICK
+        verdicts = assess.assess_all(depth=depth, progress=tell("evidence"), cache=cache)
+        drawn = list(run_all(catalogue.figures(figures), progress=tell("figures")).values())
+    card = scorecard.to_json(verdicts)
+    scorecard.write_json(report / "scorecard.json", card)
+    for verdict in verdicts:
+        if verdict.instance:
+            scorecard.write_json(report / "instances" / f"{verdict.claim}.json", verdict.instance)
+    published = assess.PUBLISHED / "scorecard.json"
+    if accept:
+        scorecard.write_json(published, card)
+        publish()
+        index.refresh()
+    lines = scorecard.differences(card, read_json(published))
+    if json:
+        print_json(card | {"differences": lines})
+    else:
+        print_scorecard(card)
+        print(f"\nWrote {report / 'scorecard.json'} and {', '.join(str(path) for path in drawn)}")
+    for line in lines:
+        print(f"fedtheory: differs from the published scorecard: {line}", file=sys.stderr)
+    if lines:
+        raise typer.Exit(1)
