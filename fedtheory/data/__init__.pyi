@@ -5,9 +5,15 @@ from .dataset import Dataset as Dataset
 from .dataset import Normalisation as Normalisation
 from .loaders.cifar import cifar10 as cifar10
 from .loaders.cifar import cifar100 as cifar100
+from .loaders.cinic import cinic10 as cinic10
 from .loaders.digits import digits as digits
+from .loaders.leaf import femnist as femnist
+from .loaders.mnist import emnist as emnist
 from .loaders.mnist import fashion_mnist as fashion_mnist
 from .loaders.mnist import mnist as mnist
+from .loaders.shakespeare import shakespeare as shakespeare
+from .loaders.svhn import svhn as svhn
+from .loaders.synthetic import synthetic as synthetic
 from .partition import Dirichlet as Dirichlet
 from .partition import Partition as Partition
 from .partition import dirichlet as dirichlet
