@@ -14,6 +14,13 @@ from .loaders.mnist import mnist as mnist
 from .loaders.shakespeare import shakespeare as shakespeare
 from .loaders.svhn import svhn as svhn
 from .loaders.synthetic import synthetic as synthetic
+from .partition import ByClient as ByClient
+from .partition import CoarseLabels as CoarseLabels
 from .partition import Dirichlet as Dirichlet
+from .partition import LabelDirichlet as LabelDirichlet
+from .partition import LabelGroups as LabelGroups
+from .partition import LabelsPerClient as LabelsPerClient
 from .partition import Partition as Partition
+from .partition import Scheme as Scheme
+from .partition import Uniform as Uniform
 from .partition import dirichlet as dirichlet

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cache import Arrays, digest, parsed_once
+from ..cache import Arrays, digest, key_of, parsed_once
 from ..entry import Entry
 
 NOTE = "COPY.txt"
@@ -54,11 +54,20 @@ def read_once(
         options: what else decides the result.
         parse: called if the cache has nothing; it may raise.
     """
-    key = digest(files, {**options, "published": dict(entry.content)})
+    content = digest(files)
+    key = key_of(content, {**options, "published": dict(entry.content)})
     arrays = parsed_once(name, key, lambda: parse() | {"verdict": np.array(_verdict(entry, files))})
-    note = folder / NOTE
-    words = " ".join(note.read_text(encoding="utf-8", errors="replace").split())[:500] if note.is_file() else ""
-    return arrays, "; ".join(filter(None, [words, str(arrays["verdict"]), f"hash {key[:12]}"]))
+    return arrays, "; ".join(filter(None, [_note(folder), str(arrays["verdict"]), f"hash {content[:12]}"]))
+
+
+def words_on(entry: Entry, folder: Path, files: Sequence[Path]) -> str:
+    """Which copy these files are, in words, without their hash; "" where nothing is known."""
+    return "; ".join(filter(None, [_note(folder), _verdict(entry, files)]))
+
+
+def _note(folder: Path) -> str:
+    path = folder / NOTE
+    return " ".join(path.read_text(encoding="utf-8", errors="replace").split())[:500] if path.is_file() else ""
 
 
 def _verdict(entry: Entry, files: Sequence[Path]) -> str:
