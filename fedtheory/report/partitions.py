@@ -45,7 +45,7 @@ def plot_partition(
     counts = counts[order]
     figure, (above, below) = panels(7.2, 4.4, rows=2, height_ratios=[1, 3], sharex=True)
     above.bar(np.arange(len(counts)), counts.sum(axis=1), width=1.0, color=MEASURED, alpha=0.7, linewidth=0)
-    finish(above, title or f"{len(counts)} clients, {of}ing samples", "", "samples", grid=False)
+    finish(above, title or f"{len(counts)} clients: {of} samples", "", "samples", grid=False)
     image = below.imshow(counts.T, cmap="Blues", vmin=0, vmax=max(1, counts.max()), aspect="auto", origin="lower",
                          interpolation="nearest")  # fmt: skip
     below.spines[:].set_visible(True)

@@ -46,6 +46,8 @@ _NORMAL = Normalisation(
     (0.47889522, 0.47227842, 0.43047404), (0.24205776, 0.23828046, 0.25874835), "FedAU's public code, for CINIC-10"
 )
 
+_END = b"\0\0\0\0IEND\xaeB`\x82"
+
 Place = tuple[str, int]  # split, class
 
 
@@ -118,7 +120,7 @@ def _in_archive(archive: Path, wanted: tuple[str, ...]) -> Iterator[tuple[Place,
             while raw.read(2**20):
                 pass
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
-        raise ValueError(f"{archive}: no complete .tar.gz archive ({type(error).__name__}: {error})") from error
+        raise ValueError(f"{archive}: not read as a .tar.gz archive ({error}); allowed is a complete one") from error
 
 
 def _place(whence: Path, name: str) -> Place:
@@ -138,10 +140,14 @@ def read_png(where: str, content: bytes) -> np.ndarray:
 
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+            image.verify()  # the checksum of every chunk; the image has to be opened anew then
+        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             size = image.size
             pixels = np.asarray(image.convert("RGB")) if size == (32, 32) else None
     except (OSError, SyntaxError, ValueError, zlib.error) as error:  # a broken chunk is a SyntaxError there
-        raise ValueError(f"{where}: no complete PNG image ({error})") from error
+        raise ValueError(f"{where}: not read as a PNG image ({error}); allowed is a complete one") from error
+    if not content.endswith(_END):
+        raise ValueError(f"{where}: does not end with the last chunk of a PNG image; allowed is exactly one image")
     if pixels is None:
         raise ValueError(f"{where}: {size[0]} x {size[1]} pixels; allowed is 32 x 32")
     return pixels.transpose(2, 0, 1).copy()

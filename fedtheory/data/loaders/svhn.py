@@ -6,6 +6,7 @@ unsupervised feature learning", 2011. The files label the digit 0 by 10.
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -88,14 +89,12 @@ def read_mat(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """
     from scipy.io import loadmat  # lazily: it takes a while to import
 
+    _check_length(path)
     try:
         content = loadmat(path, appendmat=False)
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise ValueError(f"{path}: no complete MATLAB 5 file ({error})") from error
     except Exception as error:  # scipy's reader of damaged files raises errors of many kinds
-        raise ValueError(f"{path}: no complete MATLAB 5 file ({type(error).__name__}: {error})") from error
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path}: not read as a MATLAB 5 file ({what}); allowed is a complete one") from error
     found = sorted(name for name in content if not name.startswith("__"))
     if found != ["X", "y"]:
         raise ValueError(f"{path}: holds {', '.join(found) or 'nothing'}; allowed are exactly X and y")
@@ -109,3 +108,19 @@ def read_mat(path: Path) -> tuple[np.ndarray, np.ndarray]:
     labels = marks[:, 0].astype(np.int64)
     check_labels(path, labels, 10, first=1)
     return np.ascontiguousarray(pixels.transpose(3, 2, 0, 1)), (labels % 10).astype(np.uint8)
+
+
+def _check_length(path: Path) -> None:
+    """Refuse a file whose elements do not end where the file ends: 128 bytes of header, then elements of 8 bytes that
+    say their length, and so many bytes."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        order = {b"IM": "<", b"MI": ">"}.get(file.read(128)[126:])
+        place = 128
+        while order and place < size:
+            file.seek(place)
+            tag = file.read(8)
+            place = place + 8 + struct.unpack(f"{order}II", tag)[1] if len(tag) == 8 else size + 1
+    if order is None or place != size:
+        fault = "the header names no byte order" if order is None else "an element ends elsewhere than the file"
+        raise ValueError(f"{path}: not read as a MATLAB 5 file ({fault}); allowed is a complete one")
