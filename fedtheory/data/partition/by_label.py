@@ -171,9 +171,10 @@ class LabelsPerClient(Scheme):
             raise ValueError(f"choice = {self.choice!r}: allowed is one of {', '.join(CHOICES)}")
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("labels", self.labels, dataset.classes, "the number of classes")
         check_count("clients", self.clients, len(dataset), _SAMPLES)
-        chosen = self._chosen(dataset.classes, rng)
+        present = np.unique(targets(dataset))
+        check_count("labels", self.labels, len(present), "the number of classes that have samples")
+        chosen = present[self._chosen(len(present), rng)]
         parts = self._sampled(targets(dataset), dataset.classes, chosen, self.samples, rng)
         test = None
         if self.test == "proportions" and dataset.test is not None:
@@ -183,7 +184,7 @@ class LabelsPerClient(Scheme):
         return Drawn(parts, distributions=distributions, shared=self.shared, test=test)
 
     def _chosen(self, classes: int, rng: np.random.Generator) -> np.ndarray:
-        """The labels of each client, (clients, labels)."""
+        """The labels of each client, (clients, labels), as numbers below ``classes``."""
         if self.choice == "random":
             return np.array([rng.choice(classes, self.labels, replace=False) for _ in range(self.clients)])
         drawn = np.zeros(classes, dtype=np.int64)
@@ -201,6 +202,12 @@ class LabelsPerClient(Scheme):
         have = np.array([len(each) for each in stock])
         takers = 1 if self.shared else np.maximum(wanted, 1)
         most = int((have // takers)[wanted > 0].min())  # that each taker of a label can have
+        if most == 0:
+            label = int(np.flatnonzero((wanted > 0) & (have < takers))[0])
+            raise ValueError(
+                f"clients = {self.clients}: {wanted[label]} of them have label {label}, which has {have[label]} "
+                "samples; allowed are fewer clients, or shared=True"
+            )
         size = min(len(labels) // self.clients, most * self.labels) if samples is None else samples
         if size < self.labels or -(-size // self.labels) > most:
             raise ValueError(
