@@ -24,6 +24,7 @@ from fedtheory.data import (
     dirichlet,
 )
 from fedtheory.data.partition.base import in_proportion
+from fedtheory.participation import participation_probabilities
 
 CLASSES = 4
 
@@ -183,6 +184,21 @@ def test_as_in_safari() -> None:
     assert (np.abs(drawn.sum(axis=0) - 600) < 99).all()
 
 
+def test_as_in_fedau() -> None:
+    """250 clients, kappa_n ~ Dir(0.1), p_n = C mu <kappa_n, q> with a floor: the class that q prefers comes often."""
+    whole = even(600, classes=10)
+    parts = LabelDirichlet(clients=250, alpha=0.1, rounding="nearest").split(whole)
+    assert parts.sizes.sum() == 6000 and parts.sizes.min() >= 1
+    kappa, q = parts.distributions, np.random.default_rng(0).dirichlet(np.full(10, 0.1))
+    p = participation_probabilities(kappa, q, mean=0.1, floor=0.02)
+    np.testing.assert_allclose(p, np.clip(kappa @ q, 0.02, 1), rtol=1e-12)  # lambda = 1 / (10 * 0.1)
+    shares = parts.label_shares(whole.labels)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert np.corrcoef(shares[:, q.argmax()], p)[0, 1] > 0.8
+    # Dir(0.1): E kappa_c = 0.1 and its deviation sqrt(0.09 / 2) = 0.21; over 250 clients 0.0134, 4.5 of them
+    assert (np.abs(kappa.mean(axis=0) - 0.1) < 0.061).all()
+
+
 def test_labels_per_client_refuses() -> None:
     whole = even(30)
     with pytest.raises(ValueError, match=r"labels = 5: allowed .* the number of classes that have samples, 4"):
@@ -299,6 +315,7 @@ def test_test_samples_in_label_proportions(train: np.ndarray, test: np.ndarray, 
     seen = counts.sum(axis=0)
     shares = counts / np.maximum(seen, 1) * np.bincount(test, minlength=CLASSES)
     assert (np.abs(given - shares) < 1).all()
+    assert (np.abs(np.cumsum(given - shares, axis=0)) <= 0.5 + 1e-9).all()
     np.testing.assert_array_equal(given.sum(axis=0), np.bincount(test, minlength=CLASSES) * (seen > 0))
     assert len(np.unique(np.concatenate(found))) == given.sum()
 

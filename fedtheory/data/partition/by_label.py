@@ -73,8 +73,10 @@ class LabelDirichlet(Scheme):
         least: if some client gets fewer samples, everything is drawn again, at most 1000 times.
 
     Sources: "classes", rounded down: the public code of FAST; rounded to the nearest: that of FedAU, whose paper has
-    the pi_i (appendix C.6.2) and leaves sizes open. "clients": M. Yurochkin and others, "Bayesian nonparametric
-    federated learning of neural networks", 2019, with ``least`` = 10.
+    the pi_i (appendix C.6.2) and leaves sizes open; its class-dependent participation (C.6.1) is
+    ``participation.participation_probabilities(parts.distributions, q)``, where its public code has the shares that
+    came out, ``parts.label_shares(labels)``. "clients": M. Yurochkin and others, "Bayesian nonparametric federated
+    learning of neural networks", 2019, with ``least`` = 10.
 
     >>> from fedtheory.data import load
     >>> parts = LabelDirichlet(clients=10, alpha=0.5).split(load("digits"))
