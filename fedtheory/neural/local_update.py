@@ -118,8 +118,9 @@ def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> T
     leaves = {name: value.clone() for name, value in leaves_of(task.model, start).items()}
     losses = start.new_zeros(len(visits), visits.steps)
     prefix = logistic(task.model) if task.precision == "float32" else None
+    place = visits.place(samples)
     for step, size in enumerate(task.sizes):
-        batches = visits.batches(samples, step, task.augmentation)
+        batches = visits.batches(samples, step, task.augmentation, place)
         if prefix is not None:
             losses[:, step], errors, features = logistic_errors(prefix, leaves, batches)
             leaves[f"{prefix}weight"].baddbmm_(errors, features, alpha=-size)
@@ -136,14 +137,16 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
     x, losses = start.clone(), start.new_zeros(len(visits), visits.steps)
     state = task.solver.start(start[:, : model.trained]) if state is None else state
     state = {name: value.clone() for name, value in state.items()}
+    place: Tensor | None = None
     with model.training():
         for p in range(len(visits)):
             mine = visits[p : p + 1]
+            place = mine.place(samples) if place is None else place
             own = {name: value[p : p + 1] for name, value in state.items()}
             for step, size in enumerate(task.sizes):
                 if mine.weights is not None and not (mine.weights[0, step] > 0).any():
                     continue
-                batches = mine.batches(samples, step, task.augmentation)
+                batches = mine.batches(samples, step, task.augmentation, place)
                 losses[p, step], remembered = _own_step(task, x[p], start[p], batches, size, own)
                 for name, value in remembered.items():
                     own[name].copy_(value)
