@@ -72,7 +72,7 @@ def leaf_gradients(
     factors = model.factors(batches.keys, batches.features)
     trained = {name: leaves[name].detach().requires_grad_() for name in model.trainable}
     moved = {name: leaves[name].clone() for name in model.statistics}
-    with reduced(batches.features.device, precision):
+    with model.training(), reduced(batches.features.device, precision):
         scores = _Pass(model, trained | moved, factors)(batches.features)
     scores = scores.to(next(iter(trained.values())).dtype)
     losses = mean_loss(_losses(model, scores, batches.labels), batches.weights)
