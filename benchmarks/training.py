@@ -143,13 +143,14 @@ def plain_round(case: Case, state: dict[str, Tensor], visits: Visits) -> dict[st
 
 
 def plain_evaluation(case: Case, state: dict[str, Tensor], samples: Samples, batch: int = 1000) -> Tensor:
-    """The share of samples that are classified right, in large batches."""
-    module, right = case.module.eval(), 0
+    """The share of samples that are classified right, in large batches; the loss is computed too."""
+    module, right, loss = case.module.eval(), 0, 0.0
     module.load_state_dict(state)
     with torch.no_grad():
         for begin in range(0, len(samples), batch):
-            scores = module(samples.features[begin : begin + batch])
-            right += int((scores.argmax(1) == samples.labels[begin : begin + batch]).sum())
+            scores, labels = module(samples.features[begin : begin + batch]), samples.labels[begin : begin + batch]
+            loss += float(nn.functional.cross_entropy(scores, labels, reduction="sum"))
+            right += int((scores.argmax(1) == labels).sum())
     return torch.tensor(right / len(samples))
 
 
