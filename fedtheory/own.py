@@ -59,14 +59,14 @@ def computed(what: str, compute: Callable[[Any], Any], question: Any) -> Any:
         raise
     except Exception as error:
         raise ComputeError(
-            f"{_place(compute, error)}: {what}: compute fails: {type(error).__name__}: {error}"
+            f"{place(compute, error)}: {what}: compute fails: {type(error).__name__}: {error}"
         ) from None
     shape = np.shape(question.rounds) if question.rounds is not None else ()
     found = np.shape(answer)
     if found not in ((), shape):
         allowed = "one number" + (f", or {shape[0]}, one for each of the rounds" if shape else "")
         raise ComputeError(
-            f"{_place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}"
+            f"{place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}"
         )
     if found:
         return np.array([_number(what, compute, each, question) for each in answer],
@@ -84,10 +84,10 @@ def _number(what: str, compute: Callable, value: Any, question: Any) -> Any:
         return value
     kinds = {"float": "a number", "exact": "a Fraction or an int (a float is not exact)",
              "ball": "a Fraction, an int or a ball (a float is not exact)"}  # fmt: skip
-    raise ComputeError(f"{_place(compute)}: {what}: compute returns {value!r}: allowed is {kinds[question.numbers]}")
+    raise ComputeError(f"{place(compute)}: {what}: compute returns {value!r}: allowed is {kinds[question.numbers]}")
 
 
-def _place(compute: Callable, error: Exception | None = None) -> str:
+def place(compute: Callable, error: Exception | None = None) -> str:
     """The file and the line: where the error is in the file of ``compute``, else where that begins."""
     try:
         file = inspect.getsourcefile(compute) or "?"
