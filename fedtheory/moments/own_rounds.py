@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..algorithms.base import ClientRound, OwnRound
 from ..algorithms.own import CLIENTS, MODEL, Round, StepError, numbers_at, taken
@@ -20,6 +21,7 @@ from ..federations.base import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
 from ..quantities import check_values
+from ..simulation.own_rounds import TensorRound
 from .affine import Affine, NotLinear, Space
 from .cohorts import Law
 from .linear_rounds import LinearRound, Noise
@@ -167,14 +169,16 @@ def exactly(value: Any) -> Fraction:
 
 
 def linear_round(
-    kind: OwnRound, fed: Quadratic, law: Law, layout: OwnLayout, maps: LocalMapsOf, exact: bool
+    kind: OwnRound, fed: Quadratic, law: Law, layout: OwnLayout, trainings: Callable[[Quadratic], LocalMapsOf], exact: bool
 ) -> LinearRound:
-    """The round under this law of the cohorts.
+    """The round under this law of the cohorts, where ``trainings`` knows how a federation's clients train.
 
     Raises:
         NotLinear: the step is not affine in the state and the noise, as far as it is followed; it is said where.
         StepError: it does not do what a step has to.
     """
+    check_on_tensors(kind, fed, law[0][0], layout, trainings)
+    maps = trainings(fed)
     increments, noises, dtype = [], [], object if exact else float
     for place_, (counts, _) in enumerate(law):
         change, sources = one_cohort(kind, fed, counts, layout, maps)
@@ -212,6 +216,60 @@ def one_cohort(
     return change, loads
 
 
+def _on_tensors(
+    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, states: np.ndarray
+) -> np.ndarray:
+    """The states (replicas, size) after a round of the engine's kind, but for their last 1."""
+    optimum = fed.exact_optimum.astype(float)
+    shift = np.zeros(layout.size)
+    for part in layout.of_start:
+        shift[part] = optimum
+    values = torch.from_numpy(states + shift)
+    replicas, kept = len(states), dict(kind.memory)
+    each = (replicas, layout.clients, layout.dimension)
+    memory = {name: values[:, part].reshape(each) if kept[name] == CLIENTS else values[:, part].clone()
+              for name, part in layout.of_memory.items()}  # fmt: skip
+    x, ids = values[:, layout.of_model].clone(), torch.arange(replicas)
+    told = TensorRound(fed, x, torch.tensor([counts] * replicas, dtype=torch.int8), ids, 0, kind.round or 0)
+    moved, after = taken(kind, x, memory, told, numbers_at(kind, kind.round, float))
+    found = [moved, *(after[name].reshape(replicas, -1) for name, _ in kind.memory)]
+    return torch.cat(found, 1).numpy() - shift[:-1]
+
+
+SCALES = (1e-3, 1.0, 1.0, 1e3)
+"""Sizes of the states at which tensors and forms are compared."""
+
+AGREE = 1e-9
+"""Of their differences, as a share of the states: rounding in float64, over as many operations as a round has."""
+
+_CHECKED: set[tuple[Any, ...]] = set()
+
+
+def check_on_tensors(
+    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout,
+    trainings: Callable[[Quadratic], LocalMapsOf],
+) -> None:  # fmt: skip
+    """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise, from places near and
+    far in replicas of one batch. Looked at once for each step and number of clients and dimensions."""
+    key = kind.step, counts, layout
+    if key in _CHECKED:
+        return
+    quiet = Quadratic(fed.exact_hessians, fed.exact_centres)
+    forms, _ = _called(kind, quiet, counts, layout, trainings(quiet))
+    rng = np.random.default_rng(0)
+    states = rng.standard_normal((len(SCALES), layout.size)) * np.array(SCALES)[:, None]
+    states[:, -1] = 1
+    moved = states @ forms.astype(float).T
+    found = _on_tensors(kind, quiet, counts, layout, states)
+    off = np.abs(found - moved).max(1) / (np.abs(moved).max(1) + np.abs(states).max(1))
+    if not (off < AGREE).all():
+        raise StepError(
+            f"{place(kind.step)}: algorithm {kind.name}: on tensors step does something else than on exact forms: allowed "
+            "is one that treats each replica alone and does not look at what its arguments are made of"
+        )
+    _CHECKED.add(key)
+
+
 def _called(
     kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, maps: LocalMapsOf
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, slice]]]:
@@ -224,7 +282,11 @@ def _called(
         shape = (1, layout.clients, layout.dimension) if shifted[name] == CLIENTS else (1, layout.dimension)
         memory[name] = space.entries(part, shape) + ([optimum] if shifted[name] == MODEL else 0)
     round = AffineRound(fed, space, counts, maps)
-    moved, kept = taken(kind, x, memory, round, numbers_at(kind, kind.round, exactly))
+    try:
+        numbers = numbers_at(kind, kind.round, exactly)
+    except NotLinear as error:
+        raise error.at(f"{place(kind.step)}: algorithm {kind.name}") from None
+    moved, kept = taken(kind, x, memory, round, numbers)
     if space.refused is not None:
         raise space.refused.at(f"{place(kind.step)}: algorithm {kind.name}")
     after = [moved - [optimum]]

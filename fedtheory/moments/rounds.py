@@ -37,7 +37,7 @@ from .draws import PRESENT, Draws, answering, draws_of, draws_of_set, phases_of
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
-from .own_rounds import OwnLayout, linear_round
+from .own_rounds import LocalMapsOf, OwnLayout, linear_round
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -285,14 +285,18 @@ def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws] | list[Law]:
     return _draws(setting, kind, exact)
 
 
+def _trainings(fed: Quadratic) -> LocalMapsOf:
+    """The clients' maps in Fractions by the way of training, each made once."""
+    return cache(partial(training_maps, fed, exact=True))
+
+
 def rounds_with(
     process: Participation, fed: Quadratic, kind: Kind, draws: list[Any], exact: bool, layout: Any
 ) -> list[LinearRound]:
     """The rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
-        maps = cache(partial(training_maps, fed, exact=True))
-        return [linear_round(kind, fed, law, layout, maps, exact) for law in draws]
+        return [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
     if isinstance(kind, ServerRound):
         return [server_round(layout, server_map(fed, kind, exact))] * len(draws)
     bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact)

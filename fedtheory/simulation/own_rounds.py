@@ -14,7 +14,7 @@ from torch import Tensor
 from ..algorithms.aggregation import AverageParticipating, Memory
 from ..algorithms.base import OwnRound
 from ..algorithms.own import Round, StepError, numbers_at, taken
-from ..federations.base import Pairs
+from ..federations.base import Federation, Pairs
 from ..own import place
 from ..quantities import check_values
 from .local import LocalSGD, local_update
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 class TensorRound(Round):
-    """A round of all replicas; the n-th gradient that a client is asked for is its n-th draw in this round."""
+    """A round of all replicas, with x (replicas, D) and counts (replicas, clients); the n-th gradient that a client is
+    asked for is its n-th draw in this round."""
 
-    def __init__(self, plan: Plan, state: State, round: int, counts: Tensor) -> None:
-        x, self.plan, self.state, self.index = state.x, plan, state, round
-        self.pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
+    def __init__(self, fed: Federation, x: Tensor, counts: Tensor, ids: Tensor, seed: int, round: int) -> None:
+        self.fed, self.dimension, self.ids, self.seed, self.index = fed, x.shape[1], ids, seed, round
+        self.pairs = Pairs.of(counts > 0, ids, seed, round)
         self.asked = 0
         self.count = counts.to(x.dtype)[:, :, None]
         self.share = AverageParticipating().weights(counts, {}).to(x.dtype)[:, :, None]
@@ -40,27 +41,26 @@ class TensorRound(Round):
         steps = int(local_steps)
         solver = LocalSGD(steps, local_lr if isinstance(local_lr, tuple) else float(local_lr), float(proximal))
         at = self._at_participants(start)
-        models, _ = local_update(self.plan.federation, at, self.pairs, solver, first=self.asked)
+        models, _ = local_update(self.fed, at, self.pairs, solver, first=self.asked)
         self.asked += steps
         return self._spread(models - at)
 
     def gradient(self, x: Tensor) -> Tensor:
-        found = self.plan.federation.gradient(self._at_participants(x), self.pairs.at_step(self.asked))
+        found = self.fed.gradient(self._at_participants(x), self.pairs.at_step(self.asked))
         self.asked += 1
         return self._spread(found)
 
     def server_gradient(self, x: Tensor) -> Tensor:
-        return self.plan.federation.server_gradient(x, self.state.ids, self.plan.seed, self.index)
+        return self.fed.server_gradient(x, self.ids, self.seed, self.index)
 
     def _at_participants(self, x: Tensor) -> Tensor:
         """(P, D), of one point for all clients, or one for each."""
         replicas, clients, _ = self.count.shape
-        dimension = self.state.x.shape[1]
-        if x.shape == (replicas, dimension):
+        if x.shape == (replicas, self.dimension):
             return x[self.pairs.replica]
-        if x.shape != (replicas, clients, dimension):
-            raise ValueError(f"a point of shape {tuple(x.shape)}: allowed is {(replicas, dimension)} or "
-                             f"{(replicas, clients, dimension)}")  # fmt: skip
+        if x.shape != (replicas, clients, self.dimension):
+            raise ValueError(f"a point of shape {tuple(x.shape)}: allowed is {(replicas, self.dimension)} or "
+                             f"{(replicas, clients, self.dimension)}")  # fmt: skip
         return x[self.pairs.replica, self.pairs.client]
 
     def _spread(self, values: Tensor) -> Tensor:
@@ -79,7 +79,8 @@ def own_round(plan: Plan, state: State, round: int, kind: OwnRound, counts: Tens
 
     def call() -> tuple[Tensor, Memory]:
         given = {name: state.memory[name].clone() for name, _ in kind.memory}
-        return taken(kind, state.x.clone(), given, TensorRound(plan, state, round, counts), numbers)
+        told = TensorRound(plan.federation, state.x, counts, state.ids, plan.seed, round)
+        return taken(kind, state.x.clone(), given, told, numbers)
 
     numbers = numbers_at(kind, round, float)
     x, memory = call()
