@@ -40,7 +40,10 @@ def define(quantity: Quantity) -> sympy.Symbol:
     if not quantity.name.isidentifier():
         raise ValueError(f"name = {quantity.name!r}: allowed is a name such as 'reach_of_start'")
     known = QUANTITIES.get(quantity.name)
-    if known is not None and (known.compute is None or replace(known, compute=quantity.compute) != quantity):
+    same = known == quantity or (
+        known is not None and known.compute is not None and replace(known, compute=quantity.compute) == quantity
+    )
+    if known is not None and not same:
         raise ValueError(f"{quantity.name} is a quantity already: {known.meaning}; allowed is another name")
     cast(dict[str, Quantity], QUANTITIES)[quantity.name] = quantity
     return symbol(quantity.name)

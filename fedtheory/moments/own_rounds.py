@@ -177,13 +177,13 @@ def linear_round(
         NotLinear: the step is not affine in the state and the noise, as far as it is followed; it is said where.
         StepError: it does not do what a step has to.
     """
-    check_on_tensors(kind, fed, law[0][0], layout, trainings)
     maps = trainings(fed)
     increments, noises, dtype = [], [], object if exact else float
     for place_, (counts, _) in enumerate(law):
         change, sources = one_cohort(kind, fed, counts, layout, maps)
         increments.append(change.astype(dtype))
         noises += [Noise(cov.astype(dtype), [place_], load[None].astype(dtype)) for cov, load in sources]
+    check_on_tensors(kind, fed, law[0][0], layout, trainings)
     first = np.array([p for _, p in law], dtype=object).astype(dtype)
     return LinearRound(np.stack(increments), first, np.diag(first) if not exact else _diagonal(first), tuple(noises))
 

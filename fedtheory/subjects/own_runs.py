@@ -140,6 +140,7 @@ class OwnRuns(Space):
         self.common_hessian = "dissimilarity" in {*statement.quantities, *(a.quantity for a in statement.assumptions)}
         options = {ambiguity.name: ambiguity.options[0] for ambiguity in statement.ambiguities}
         self.average = options.get("average", AVERAGES[0])
+        self._said: tuple[Found, str] | None = None
 
     # What is drawn.
 
@@ -314,17 +315,26 @@ class OwnRuns(Space):
     def rounded(self, found: Found, digits: int) -> Iterator[OwnPoint]:
         """The runs found, with numbers of at most so many digits as were drawn."""
         if self.why_simulated:
-            mean, low, high = self._simulated(found.point, REPLICAS_AT_LAST, CONFIDENCE)
-            at = int(np.searchsorted(self.horizons, found.rounds))
-            raise ValueError(
-                f"{self.why_simulated}: judged by simulation; not refuted by it. {REPLICAS_AT_LAST} runs of "
-                f"{found.rounds} rounds: left {mean[at]:.6g}, its {CONFIDENCE:.4%} confidence interval [{low[at]:.6g}, "
-                f"{high[at]:.6g}], right {found.right:.6g}"
-            )
+            if digits < DIGITS:
+                return
+            raise ValueError(self._judged(found))
         if digits <= DIGITS:
             setting = self.setting(replace(found.candidate, digits=digits))
             rounds = int(short(found.rounds, digits, whole=True))
             yield from_setting(self.statement, setting, rounds, self.algorithm)
+
+    def _judged(self, found: Found) -> str:
+        """What many simulated runs of a find say."""
+        if self._said is None or self._said[0] is not found:
+            mean, low, high = self._simulated(found.point, REPLICAS_AT_LAST, CONFIDENCE)
+            at = int(np.searchsorted(self.horizons, found.rounds))
+            text = (
+                f"{self.why_simulated}: judged by simulation; not refuted by it. {REPLICAS_AT_LAST} runs of "
+                f"{found.rounds} rounds: left {mean[at]:.6g}, its {CONFIDENCE:.4%} confidence interval [{low[at]:.6g}, "
+                f"{high[at]:.6g}], right {found.right:.6g}"
+            )
+            self._said = found, text
+        return self._said[1]
 
     def violating(self, kind: str) -> Iterator[OwnPoint]:
         """Runs in which all clients' noise is one, if that is asked for."""
