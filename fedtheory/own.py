@@ -61,16 +61,12 @@ def computed(what: str, compute: Callable[[Any], Any], question: Any) -> Any:
     except ComputeError:
         raise
     except Exception as error:
-        raise ComputeError(
-            f"{place(compute, error)}: {what}: compute fails: {type(error).__name__}: {error}"
-        ) from None
+        raise ComputeError(f"{place(compute, error)}: {what}: compute fails: {type(error).__name__}: {error}") from None
     shape = np.shape(question.rounds) if question.rounds is not None else ()
     found = np.shape(answer)
     if found not in ((), shape):
         allowed = "one number" + (f", or {shape[0]}, one for each of the rounds" if shape else "")
-        raise ComputeError(
-            f"{place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}"
-        )
+        raise ComputeError(f"{place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}")
     if found:
         return np.array([_number(what, compute, each, question) for each in answer],
                         dtype=float if question.numbers == "float" else object)  # fmt: skip

@@ -198,7 +198,7 @@ class OwnRound:
         return f"OwnRound({self.name!r}, memory={dict(self.memory)}, {numbers}, step={self.digest})"
 
 
-Kind = ClientRound | ServerRound | OwnRound
+Kind = ClientRound | ServerRound
 
 
 class Algorithm(ABC):

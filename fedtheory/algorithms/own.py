@@ -87,7 +87,8 @@ class Own(Algorithm):
         return self.round.name
 
     @property
-    def kinds(self) -> tuple[OwnRound, OwnRound]:
+    def kinds(self) -> Any:
+        """``OwnRound``, twice: where kinds made of parts are asked for, it is told apart first."""
         return self.round, self.round
 
     @property
@@ -243,7 +244,8 @@ def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbe
     for names, does in ((set(memory) - set(kept), "forgets"), (set(kept) - set(memory), "remembers besides")):
         if names:
             allowed = ", ".join(memory) or "nothing"
-            raise StepError(f"{where} {does} {', '.join(sorted(map(str, names)))}: allowed to be remembered is {allowed}")
+            listed = ", ".join(sorted(map(str, names)))
+            raise StepError(f"{where} {does} {listed}: allowed to be remembered is {allowed}")
     for name, new, old in (("x", moved, x), *((f"memory[{name!r}]", kept[name], memory[name]) for name in memory)):
         if type(new) is not type(old) or new.shape != old.shape or new.dtype != old.dtype:
             raise StepError(f"{where} returns {name} = {_shown(new)}: allowed is {_shown(old)}")

@@ -1,9 +1,9 @@
-"""Numbers that are affine in a state and in noise, with exact coefficients: what is computed with them shows whether it is
-affine too.
+"""Numbers that are affine in a state and in noise, with exact coefficients: what is computed with them shows whether
+it is affine too.
 
-An array of them has the face of a tensor as far as affine operations go: +, -, * and / by numbers, sum, mean, indexing,
-``torch.where`` by who takes part. Each of these is carried out on the coefficients, so where a computation succeeds, its
-result IS the affine form. Any other operation is refused by its name.
+An array of them has the face of a tensor as far as affine operations go: +, -, * and / by numbers, sum, mean,
+indexing, ``torch.where`` by who takes part. Each of these is carried out on the coefficients, so where a computation
+succeeds, its result IS the affine form. Any other operation is refused by its name.
 """
 
 from __future__ import annotations
@@ -203,8 +203,8 @@ class Affine:
         right = self._lifted(other, how)
         if not (self.fixed and right.fixed):
             raise self._refused(how)
-        truth = np.asarray(compare(self.numbers, right.numbers), dtype=bool)
-        return self.space.constant(np.where(truth, Fraction(1), Fraction(0)))
+        truth = np.asarray(compare(self.numbers, right.numbers), dtype=int)
+        return self.space.constant(truth.astype(object) * Fraction(1))
 
     def __lt__(self, other: Any) -> Affine:
         return self._compared(other, "<", np.less)

@@ -34,8 +34,8 @@ def law_of(process: Participation, clients: int) -> Law:
         return [(_placed(counts, here, clients), p) for counts, p in law_of(process.process, len(here))]
     number, each = _cohorts(process, clients)
     if number > MOST_COHORTS:
-        raise NotClosed(f"participation = {type(process).__name__}: {number} cohorts of {clients} clients; exact moments "
-                        f"of an algorithm of one's own tell at most {MOST_COHORTS} apart")  # fmt: skip
+        raise NotClosed(f"participation = {type(process).__name__}: {number} cohorts of {clients} clients; exact "
+                        f"moments of an algorithm of one's own tell at most {MOST_COHORTS} apart")  # fmt: skip
     return [(counts, p) for counts, p in each if p > 0]
 
 
@@ -69,9 +69,9 @@ def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[
                 for counts in product(*chances)
             )
     raise NotClosed(
-        f"participation = {type(process).__name__}: the law of its cohorts is not known here; allowed for exact moments "
-        "of an algorithm of one's own are Fixed, Uniform, Multinomial, Bernoulli, Incomplete and, in phases or followed "
-        "jointly, Phases, Recorded, Markov and Cyclic"
+        f"participation = {type(process).__name__}: the law of its cohorts is not known here; allowed for exact "
+        "moments of an algorithm of one's own are Fixed, Uniform, Multinomial, Bernoulli, Incomplete and, in phases or "
+        "followed jointly, Phases, Recorded, Markov and Cyclic"
     )
 
 

@@ -68,6 +68,8 @@ class OwnLayout:
 LocalMapsOf = Callable[[ClientRound], Any]
 """The clients' maps (``rounds.LocalMaps``) of a way of training, in Fractions."""
 
+Trainings = Callable[[Quadratic], LocalMapsOf]
+
 
 class AffineRound(Round):
     """A round of one replica with given counts."""
@@ -131,7 +133,7 @@ class AffineRound(Round):
         if not isinstance(x, Affine) or x.shape not in ((1, dimension), (1, clients, dimension)):
             shape = getattr(x, "shape", None)
             raise ValueError(f"a point of shape {shape}: allowed is {(1, dimension)} or {(1, clients, dimension)}")
-        forms = (x - list(self.fed.exact_optimum)).forms
+        forms = (x - self.fed.exact_optimum).forms
         forms = forms if forms.ndim == 4 else forms[:, None]
         return np.broadcast_to(forms, (1, clients, *forms.shape[2:]))
 
@@ -169,7 +171,7 @@ def exactly(value: Any) -> Fraction:
 
 
 def linear_round(
-    kind: OwnRound, fed: Quadratic, law: Law, layout: OwnLayout, trainings: Callable[[Quadratic], LocalMapsOf], exact: bool
+    kind: OwnRound, fed: Quadratic, law: Law, layout: OwnLayout, trainings: Trainings, exact: bool
 ) -> LinearRound:
     """The round under this law of the cohorts, where ``trainings`` knows how a federation's clients train.
 
@@ -246,9 +248,8 @@ _CHECKED: set[tuple[Any, ...]] = set()
 
 
 def check_on_tensors(
-    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout,
-    trainings: Callable[[Quadratic], LocalMapsOf],
-) -> None:  # fmt: skip
+    kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, trainings: Trainings
+) -> None:
     """Raise ``StepError`` unless the step does on tensors what it does on forms, without noise, from places near and
     far in replicas of one batch. Looked at once for each step and number of clients and dimensions."""
     key = kind.step, counts, layout
@@ -264,8 +265,8 @@ def check_on_tensors(
     off = np.abs(found - moved).max(1) / (np.abs(moved).max(1) + np.abs(states).max(1))
     if not (off < AGREE).all():
         raise StepError(
-            f"{place(kind.step)}: algorithm {kind.name}: on tensors step does something else than on exact forms: allowed "
-            "is one that treats each replica alone and does not look at what its arguments are made of"
+            f"{place(kind.step)}: algorithm {kind.name}: on tensors step does something else than on exact forms: "
+            "allowed is one that treats each replica alone and does not look at what its arguments are made of"
         )
     _CHECKED.add(key)
 
@@ -275,12 +276,12 @@ def _called(
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, slice]]]:
     """The forms of the state after the round, but for its last 1, (size - 1, columns)."""
     space = Space(layout.size, layout.size)
-    optimum, shifted = list(fed.exact_optimum), dict(kind.memory)
-    x = space.entries(layout.of_model, (1, layout.dimension)) + [optimum]
+    optimum, shifted = fed.exact_optimum, dict(kind.memory)
+    x = space.entries(layout.of_model, (1, layout.dimension)) + optimum
     memory = {}
     for name, part in layout.of_memory.items():
         shape = (1, layout.clients, layout.dimension) if shifted[name] == CLIENTS else (1, layout.dimension)
-        memory[name] = space.entries(part, shape) + ([optimum] if shifted[name] == MODEL else 0)
+        memory[name] = space.entries(part, shape) + (optimum if shifted[name] == MODEL else 0)
     round = AffineRound(fed, space, counts, maps)
     try:
         numbers = numbers_at(kind, kind.round, exactly)
@@ -289,6 +290,6 @@ def _called(
     moved, kept = taken(kind, x, memory, round, numbers)
     if space.refused is not None:
         raise space.refused.at(f"{place(kind.step)}: algorithm {kind.name}")
-    after = [moved - [optimum]]
-    after += [kept[name] - [optimum] if what == MODEL else kept[name] for name, what in kind.memory]
+    after = [moved - optimum]
+    after += [kept[name] - optimum if what == MODEL else kept[name] for name, what in kind.memory]
     return np.concatenate([each.all_columns().reshape(-1, space.columns) for each in after]), round.noises

@@ -24,8 +24,8 @@ def local_update(
     fed: Federation, start: Tensor, pairs: Pairs, solver: LocalSGD, summed: bool = False, first: int = 0
 ) -> tuple[Tensor, Tensor | None]:
     """Local training of every pair from ``start`` (P, D): the models after it and, if ``summed``, the sums of the EXACT
-    local gradients at the (noisy) local iterates k = 0..K-1, which a ``ConvexFederation`` has; both (P, D). ``first`` is
-    the number in the round of the first of their draws."""
+    local gradients at the (noisy) local iterates k = 0..K-1, which a ``ConvexFederation`` has; both (P, D). ``first``
+    is the number in the round of the first of their draws."""
     sizes = solver.lr if isinstance(solver.lr, tuple) else (solver.lr,) * solver.steps
     x, total = start, torch.zeros_like(start) if summed else None
     for step in range(solver.steps):

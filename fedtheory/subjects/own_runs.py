@@ -1,5 +1,5 @@
-"""Searching claims about the runs of an algorithm of one's own: small quadratic federations, with exact left sides where
-its rounds are linear in the state; elsewhere simulated, and then nothing is refuted."""
+"""Searching claims about the runs of an algorithm of one's own: small quadratic federations, with exact left sides
+where its rounds are linear in the state; elsewhere simulated, and then nothing is refuted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sympy import Le
 from ..algorithms.own import Own
 from ..assumptions import INDEPENDENT_PARTICIPATION, UNCORRELATED_NOISE, UNIFORM_COHORTS
 from ..claims.statement import Claim
-from ..federations import Quadratic
+from ..federations import Federation, Quadratic
 from ..federations.base import COMMON
 from ..functionals import AVERAGES
 from ..moments.affine import NotLinear
@@ -119,7 +119,11 @@ class Candidate:
 
     def fixed_numbers(self) -> dict[str, Any]:
         """``numbers``, short."""
-        return {n: short(v, self.digits) if isinstance(v, Fraction) and v.denominator > 1 else v for n, v in self.numbers}
+
+        def cut(value: Any) -> Any:
+            return short(value, self.digits) if isinstance(value, Fraction) and value.denominator > 1 else value
+
+        return {name: cut(value) for name, value in self.numbers}
 
     def _short(self, numbers: np.ndarray) -> np.ndarray:
         return np.vectorize(lambda x: short(x, self.digits), otypes=[object])(numbers)
@@ -163,7 +167,7 @@ class OwnRuns(Space):
         for candidate in (self._plain(2, who) for who in self.who):
             setting = self.setting(candidate)
             try:
-                rounds_of_kind(setting, self.algorithm.round.at(0), exact=True)
+                rounds_of_kind(setting, self.algorithm.kinds[0].at(0), exact=True)
             except NotLinear as error:
                 return _told(str(error))
         return ""
@@ -174,19 +178,19 @@ class OwnRuns(Space):
         runs = runs_of(self.statement, self.algorithm.name)
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, {span(DIMENSIONS)} dimensions, "
-            f"{span(self.horizons.tolist())} rounds, step sizes drawn from the cap to 1e-{DECADES} of it; participants: "
-            f"{', '.join(self.who)}; with and without noise"
+            f"{span(self.horizons.tolist())} rounds, step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"participants: {', '.join(self.who)}; with and without noise"
         )
         if not self.why_simulated:
             return f"{common}; rounds are linear in the state, so left sides are exact"
         return (
-            f"{common}; {self.why_simulated}: judged by simulation, {REPLICAS} runs of a setting, of whose mean the lower "
-            f"limit of {CONFIDENCE:.4%} confidence counts; not refuted by it"
+            f"{common}; {self.why_simulated}: judged by simulation, {REPLICAS} runs of a setting, of whose mean the "
+            f"lower limit of {CONFIDENCE:.4%} confidence counts; not refuted by it"
         )
 
     left_out = (
-        "losses that are not quadratic; more clients, dimensions or local steps; other participants; noise that depends "
-        "on the state; cohorts that the noise chooses"
+        "losses that are not quadratic; more clients, dimensions or local steps; other participants; noise that "
+        "depends on the state; cohorts that the noise chooses"
     )
 
     @cached_property
@@ -322,6 +326,14 @@ class OwnRuns(Space):
             setting = self.setting(replace(found.candidate, digits=digits))
             rounds = int(short(found.rounds, digits, whole=True))
             yield from_setting(self.statement, setting, rounds, self.algorithm)
+
+    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
+        """Itself: no family is known."""
+        return point
+
+    def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
+        """None: what the step takes is not known."""
+        raise ValueError(f"{self.algorithm.name}: allowed on real data are FAST's runs")
 
     def _judged(self, found: Found) -> str:
         """What many simulated runs of a find say."""

@@ -86,7 +86,7 @@ PROCESSES: dict[str, Participation] = {
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
 
 
-def control_variates(x, memory, round, *, local_lr, local_steps):  # noqa: ANN001, ANN201 - as users write it
+def control_variates(x, memory, round, *, local_lr, local_steps):
     """FedVarp, as one step."""
     y = memory["updates"]
     change = round.train(x, local_lr, local_steps) - y

@@ -148,8 +148,8 @@ def test_what_is_not_linear_is_simulated_and_refutes_nothing(
     tmp_path: Path, terms: str, state: str, ratio: tuple[float, float]
 ) -> None:
     """Far from x* clipped steps are short, so the error does not contract at the rate of descent. The first bound is
-    true: with c = clip(g + n) and symmetric n, coordinate by coordinate (E c)^2 <= |g| |E c|, and Var c <= Var n, so that
-    E y'^2 <= y^2 - 2 eta y E c + eta^2 (E c)^2 + eta^2 Var n <= y^2 + eta^2 Var n for eta <= 1/L."""
+    true: with c = clip(g + n) and symmetric n, coordinate by coordinate (E c)^2 <= |g| |E c|, and Var c <= Var n, so
+    that E y'^2 <= y^2 - 2 eta y E c + eta^2 (E c)^2 + eta^2 Var n <= y^2 + eta^2 Var n for eta <= 1/L."""
     (report,) = referee(written(tmp_path / "clip.py", CLIPPED, terms), candidates=60)
     assert report.state == state and status([report]) == (0 if state == "survived" else 2)
     why = "mine is not linear in the state at `clamp` (clip.py, line 14): judged by simulation"
