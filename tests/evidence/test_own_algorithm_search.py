@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,8 @@ from fedtheory.evidence.referee import RefereeError, examine, load, referee, sta
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQUARED_DISTANCE
+from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import added
 from fedtheory.papers.whose import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Uniform
@@ -95,18 +98,20 @@ def test_a_false_theorem_falls_and_replays_and_a_true_one_stands(tmp_path: Path)
 
 
 def test_exact_left_sides_are_those_of_the_moments() -> None:
-    """Both in Fractions: of a point, with a memory and a cohort drawn anew in every round."""
+    """In balls and in Fractions: of a point, with a memory and a cohort drawn anew in every round."""
     paper = load(WORKED)
     with added(paper):
         (subject,) = paper.subjects.values()
-        claim = replace(paper.claims[0], bound={})
         algorithm = subject.algorithm.with_numbers(local_lr="1/4", averaging_share="1/3")
         fed = Quadratic([[1], [2], [4]], [[1], [-1], [0]], gradient_noise=2)
-        for who in (Fixed([0, 1, 2]), Uniform(2), Bernoulli(["1/2", "1/3", 1])):
+        processes = (Fixed([0, 1, 2]), Uniform(2), Bernoulli(["1/2", "1/3", 1]))
+        for who, functional in product(processes, (FINAL_SQUARED_DISTANCE, AVERAGE_SQUARED_GRADIENT, FINAL_GAP)):
+            claim = replace(paper.claims[0], bound={}, functional=functional)
             setting = Setting(fed, algorithm, who, start=3)
             point = from_setting(claim, setting, 4)
             judged = judge(Instance(claim.ref, point), statement=claim)
-            exact = setting.exact([4], exact=True).squared_distance[0]
+            exact = left(functional, Question(setting, 4, numbers="exact"))
+            assert isinstance(exact, F)
             assert abs(float(judged.readings[0].left) - float(exact)) < 1e-15 * float(exact)
             assert subject.parse(point.to_json(), claim) == point
         with pytest.raises(ValueError, match="algorithm is Fast: allowed is averaged"):
