@@ -129,9 +129,10 @@ def test_two_communications_in_a_round_have_fourth_moments_of_the_participants_a
     assert (error < 0.01 * exact.squared_distance).all()
 
 
-def test_gradients_asked_for_twice_in_a_round_have_two_noises() -> None:
+@pytest.mark.parametrize("again", [lambda r, x: r.gradient(x), lambda r, x: -r.train(x, 1)])
+def test_gradients_asked_for_twice_in_a_round_have_two_noises(again: Callable) -> None:
     def twice(x, memory, round, *, local_lr):
-        both = round.gradient(x) + round.gradient(x)
+        both = round.gradient(x) + again(round, x)
         return x - local_lr * (round.share * both).sum(1) / 2, {}
 
     fed = Quadratic([[1]], [[0]], gradient_noise=1)
