@@ -174,6 +174,7 @@ def test_a_run_stops_and_goes_on_with_the_same_bits(tmp_path: Path) -> None:
         simulate(setting, **options, progress=stop)
     resumed = simulate(setting, **options)
     assert all((values == resumed.rows[name]).all() for name, values in whole.rows.items())
+
     def halved(x, memory, round, *, local_lr, local_steps):
         moved, kept = from_memory(x, memory, round, local_lr=local_lr, local_steps=local_steps)
         return (x + moved) / 2, kept
