@@ -153,7 +153,8 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
 
 def _slack_of_rule(chosen: Any, name: str, setting: Setting, rounds: Any) -> np.ndarray:
     """0 where the setting's own step sizes are those of the rule, else how far off they are, negative."""
-    own, steps = getattr(setting.algorithm, name, None), setting.algorithm.client_rounds[0].local_steps
+    own, kinds = setting.algorithm.number(name), setting.algorithm.client_rounds
+    steps = kinds[0].local_steps if kinds else int(setting.algorithm.number("local_steps") or 1)
     horizon = 10**9 if rounds is None else int(np.max(rounds))
     off = np.vectorize(lambda rule: difference(rule, own, steps, horizon), otypes=[float])(chosen)
     return np.where(off <= CHOICE_TOLERANCE, 0.0, -off)[()]
