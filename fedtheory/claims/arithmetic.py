@@ -193,6 +193,15 @@ def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
     return type(base)(plain**times)
 
 
+@functools.cache
+def is_rational(expression: sympy.Expr) -> bool:
+    """Whether it takes no roots, exponentials and logarithms."""
+    return not any(
+        isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
+        for node in sympy.preorder_traversal(expression)
+    )
+
+
 def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:
     """A rational expression at Fractions, by the rule above: a Fraction, +inf or -inf; -inf where it is undefined.
 

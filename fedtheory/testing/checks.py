@@ -258,7 +258,7 @@ def _at_the_cutoff(rule: Estimator) -> None:
     cutoff = int(rule.longest)
     for lengths in product(sorted({cutoff, 1, max(1, cutoff - 1)}, reverse=True), repeat=INTERVALS):
         rounds, full = sum(lengths) + 1, [length == cutoff for length in lengths]
-        ends = [e for e in product((False, True), repeat=INTERVALS) if all(f or there for f, there in zip(full, e))]
+        ends = list(product(*((False, True) if cut else (True,) for cut in full)))
         table = np.stack([_with_intervals(lengths, ended, rounds) for ended in ends], axis=1)
         weights = np.asarray(rule.batch(table))
         for i in range(1, len(ends)):

@@ -261,5 +261,5 @@ def test_a_seed_is_a_whole_number(seed):
         lambda: online([[1]], 1, [1.0], counts="received", seed=seed),
         lambda: PoissonAvailability([1.0]).trace(2, seed=seed),
     ):
-        with pytest.raises(ValueError, match="seed = .*: allowed is an integer from 0 to 2"):
+        with pytest.raises(ValueError, match=r"seed = .*: allowed is an integer from 0 to 2"):
             call()

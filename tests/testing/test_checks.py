@@ -468,7 +468,7 @@ def test_a_slow_rule_is_checked_on_a_smaller_sample():
         with pytest.raises(testing.LongRunMeanError):
             check_weight_estimator(SaysTheWrongMean(4), sample_size=size)
     for size in (19, 0, 50.5, "many"):
-        with pytest.raises(ValueError, match="sample_size = .*: allowed is an integer >= 20"):
+        with pytest.raises(ValueError, match=r"sample_size = .*: allowed is an integer >= 20"):
             check_weight_estimator(FedAU(4), sample_size=size)
 
 
@@ -476,7 +476,7 @@ def test_a_cutoff_may_be_a_whole_float():
     assert FedAU(cutoff=5.0) == FedAU(5) and isinstance(FedAU(cutoff=5.0).cutoff, int)
     assert len(check_weight_estimator(FedAU(cutoff=np.float64(5.0)))) == 16
     for cutoff in (5.5, 0.0, -3.0, math.nan, -math.inf):
-        with pytest.raises(ValueError, match="cutoff = .*: allowed is an integer >= 1"):
+        with pytest.raises(ValueError, match=r"cutoff = .*: allowed is an integer >= 1"):
             FedAU(cutoff=cutoff)
 
 
