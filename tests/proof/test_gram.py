@@ -74,3 +74,9 @@ def test_a_certificate_that_divides_by_nothing_proves_nothing():
 def test_an_exponent_is_a_small_whole_number(polya):
     polynomial = Polynomial.of(sympy.Symbol("p_t"))
     assert Certificate(Ratio.of(t), WHERE, polya, polynomial, Polynomial.of(sympy.Integer(1))).verify() is False
+
+
+def test_a_counterexample_has_the_products_of_its_coordinates():
+    found = Gram(3 - norm2(a), region()).refute(samples=50)
+    ((_, (coordinate, *rest)),) = found.coordinates
+    assert int(coordinate) ** 2 == 4 and not rest and found.value == "-1"
