@@ -20,6 +20,7 @@ from ..claims.whose import may_speak_of
 from ..federations import ConvexFederation, Piecewise, Quadratic
 from ..federations.base import COMMON
 from ..federations.quadratic import Array
+from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
 from ..moments.one_round import one_round
 from ..moments.rounds import quadratic
@@ -50,6 +51,7 @@ from .entries import (
     texts,
     vector,
 )
+from .participants import Participants, read, written
 from .rounding import constants_of
 from .run_parts import PARTS, Part, steps_of
 
@@ -142,7 +144,7 @@ class RunPoint(Point):
         return {"federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law}}
 
     def _written_participants(self) -> dict[str, Any]:
-        return {"participation": _written(self.setting.participation)}
+        return {"participation": written(self.setting.participation)}
 
     def _initial_gap(self) -> Fraction:
         fed = quadratic(self.setting)
@@ -183,7 +185,14 @@ class RunPoint(Point):
         if fed.has_common_hessian:
             square = fed.exact_squared_dissimilarity
             constants["dissimilarity"] = square if squared else ball(square).sqrt()
-        return constants
+        return constants | self._true_offset(squared)
+
+    def _true_offset(self, squared: bool) -> dict[str, Number]:
+        """G, for the B that is stated, if one is and G is finite."""
+        fed, factor = self.setting.federation, self.constants.get("dissimilarity_factor")
+        assert isinstance(fed, Quadratic | Piecewise)
+        square = None if factor is None else least_squared_offset(fed, factor**2)
+        return {} if square is None else {"dissimilarity_offset": square if squared else ball(square).sqrt()}
 
     def shorter(self) -> Iterator[RunPoint]:
         """Fewer rounds; rounder step sizes, starts and minimisers. Minimisers that are equal up to their signs move
@@ -227,22 +236,6 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
     return Quadratic(hessians, centres, noise, law, server_noise)
 
 
-def _written(process: Participation) -> dict[str, Any]:
-    if isinstance(process, LargestNoise):
-        return {"kind": "largest_noise", "count": process.count}
-    assert isinstance(process, Fixed)
-    return {"kind": "fixed", "members": list(process.members)}
-
-
-def _read(participation: Mapping[str, Any]) -> Fixed | LargestNoise:
-    if participation.get("kind") == "largest_noise":
-        count = entry(participation, "count", int)
-        check_counts(clients=count)
-        return LargestNoise(count)
-    check_kind(participation, "fixed")
-    return Fixed(indices(participation, "members"))
-
-
 @dataclass(frozen=True)
 class RunSubject:
     """Runs of one algorithm, with fixed participants on quadratic clients.
@@ -280,12 +273,12 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
         raise ValueError(f"noise = {shown(law)}: allowed is 'two-point' or {COMMON!r}")
     made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
-    return run_point(hessians, centres, start, made, _read(participation), entry(data, "rounds", int),
+    return run_point(hessians, centres, start, made, read(participation), entry(data, "rounds", int),
                      rationals(data, "constants"), order, part, law)  # fmt: skip
 
 
 def run_point(
-    hessians: Array, centres: Array, start: Array, algorithm: Algorithm, who: Fixed | LargestNoise, rounds: int,
+    hessians: Array, centres: Array, start: Array, algorithm: Algorithm, who: Participants, rounds: int,
     constants: Mapping[str, Fraction], order: tuple[str, ...] = (), part: Part | None = None, law: str = "two-point",
 ) -> RunPoint:  # fmt: skip
     """The runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,);
