@@ -41,8 +41,8 @@ _KINDS = (
     Kind("bounded_noise", "a client's gradient noise has a bounded variance, given the past", "gradient_noise"),
     Kind("bounded_server_noise", "the server's gradient noise has a bounded variance, given the past", "server_noise"),
     Kind("bounded_dissimilarity", "clients' gradients are near the global one, everywhere", "dissimilarity"),
-    Kind("bounded_relative_dissimilarity", "clients' squared gradients exceed those of F, in the mean, by a factor and an "
-         "offset at most, everywhere", "dissimilarity_offset"),
+    Kind("bounded_relative_dissimilarity", "the mean of the clients' squared gradients is at most a multiple "
+         "of that of F and an offset, everywhere", "dissimilarity_offset"),
     Kind("bounded_gradient", "the global gradient is bounded along the run", "global_gradient_bound"),
     Kind("bounded_stochastic_gradients", "every client's stochastic gradient is bounded in the mean square",
          "gradient_bound"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,11 +11,12 @@ from ..claims.balls import decimal
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.whose import subject_of
+from ..participation import Phases
 from ..subjects.base import Instance, Space
 from ..subjects.found import Found
 from ..subjects.violations import VIOLATIONS
 from .judge import Judgement, judge
-from .search import SearchReport, search
+from .search import SearchReport, merged, search, search_beside
 
 MARGIN = 2
 """A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""
@@ -23,6 +24,9 @@ MARGIN = 2
 DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
 """Significant digits to which the numbers of a find are rounded, the fewest that do."""
 
+
+FEWER = (2, 4, 9)
+"""The same of finds other than the best."""
 
 TRIED = 5
 """Points at which a claim falls in floating point that are judged exactly, at most, for each kind of assumption."""
@@ -41,9 +45,36 @@ def refute(
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     report = search(statement, seed=seed, progress=progress)
-    if report.lead is None:
-        return next(iter(falls_without(statement).values()), report)
-    return charitable_instance(statement, seed=seed) or refuting_point(statement, report.lead) or report
+    judgement = charitable_instance(statement, seed=seed) if report.lead else None
+    judgement = judgement or followed_up(statement, report)[0]
+    if judgement:
+        return judgement
+    report, judgement, _ = search_further(statement, report, seed)
+    if judgement is None and report.lead is None:
+        judgement = next(iter(falls_without(statement).values()), None)
+    return judgement or report
+
+
+def followed_up(statement: Claim, report: SearchReport, space: Space | None = None) -> tuple[Judgement | None, str]:
+    """The first of the leads of a search, in ``space``, that an exact point confirms, judged; where there is none, why
+    the best one is not confirmed."""
+    reasons = []
+    for place, found in enumerate(report.leads):
+        judgement, why = confirmed(statement, found, space, FEWER if place else DIGITS)
+        if judgement:
+            return judgement, ""
+        reasons.append(why)
+    return None, reasons[0] if reasons else ""
+
+
+def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tuple[SearchReport, Judgement | None, str]:
+    """Where a search found nothing that an exact point confirms: what it and that of ``Space.beside`` looked at and
+    found, and a judgement that refutes the claim, or why a lead of the latter is not confirmed."""
+    space = subject_of(statement).space(statement).beside
+    if space is None:
+        return report, None, ""
+    found = search_beside(space, statement, seed)
+    return merged(report, found), *followed_up(statement, found, space)
 
 
 def refuting_point(statement: Claim, found: Found) -> Judgement | None:
@@ -55,11 +86,17 @@ def refuting_point(statement: Claim, found: Found) -> Judgement | None:
     return confirmed(statement, found)[0]
 
 
-def confirmed(statement: Claim, found: Found) -> tuple[Judgement | None, str]:
-    """The same, and where there is none the reason: why the point with the most digits is none, or does not refute."""
-    space, why, tried = subject_of(statement).space(statement), "no exact point is near it", 0
-    for digits in DIGITS:
-        points = space.rounded(found, digits)
+def confirmed(
+    statement: Claim, found: Found, space: Space | None = None, numbers: Sequence[int] = DIGITS
+) -> tuple[Judgement | None, str]:
+    """The same, of a find in ``space`` with so many digits, and where there is none the reason: why the point with the
+    most digits is none, or does not refute."""
+    space, why, tried = space or subject_of(statement).space(statement), "no exact point is near it", 0
+    roundings = [(space, digits) for digits in numbers]
+    if space.beside is not None and isinstance(getattr(found.point, "participation", None), Phases):
+        roundings += [(space.beside, digits) for digits in numbers]  # with the participants as they were found
+    for rounding, digits in roundings:
+        points = rounding.rounded(found, digits)
         while True:
             try:
                 if (point := next(points, None)) is None:

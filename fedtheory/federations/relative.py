@@ -5,6 +5,7 @@ Source: Karimireddy et al., "SCAFFOLD: Stochastic Controlled Averaging for Feder
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -92,7 +93,7 @@ def _on_a_line(
     places = sorted({t for line in lines for t in line.breakpoints})
     ends = [None, *places, None]
     found = [sum((w * g(t) ** 2 for w, g in weighted), Fraction(0)) for t in places]
-    for low, high in zip(ends, ends[1:], strict=False):
+    for low, high in itertools.pairwise(ends):
         inside = _between(low, high)
         pieces = [(w, *_piece(g, inside)) for w, g in weighted]
         a, b, c = (sum((w * products[k] for w, *products in
@@ -110,7 +111,9 @@ def _between(low: Fraction | None, high: Fraction | None) -> Fraction:
     """A point inside."""
     if low is not None and high is not None:
         return (low + high) / 2
-    return Fraction(0) if low is high else high - 1 if low is None else low + 1  # type: ignore[operator]
+    if low is not None:
+        return low + 1
+    return Fraction(0) if high is None else high - 1
 
 
 def _piece(line: PiecewiseLinear, at: Fraction) -> tuple[Fraction, Fraction]:

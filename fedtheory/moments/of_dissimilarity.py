@@ -47,7 +47,7 @@ def dissimilarity_offset(question: Question) -> Constant:
     if not isinstance(fed, Quadratic | Piecewise):
         # sum p_i |grad F_i|^2 = |grad F|^2 + sum p_i |grad F_i - grad F|^2
         factors = quantity(FACTOR, question).value
-        value = np.full(np.shape(factors), _dissimilarity(question, OFFSET))[()]
+        value: Any = np.full(np.shape(factors), _dissimilarity(question, OFFSET))[()]
         return Constant(value, BOUND, "the dissimilarity, which bounds it for every B >= 1")
     stated = question.stated.get(FACTOR)
     factors = stated.value if isinstance(stated, Constant) else stated

@@ -81,10 +81,10 @@ def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:
     return ValueError(f"algorithm = {algorithm!r} of {claim.ref}: no paper {does}: {near}{listed}")
 
 
-def searched(claim: Claim) -> tuple[str, str]:
-    """What a search for a counterexample draws, and what it leaves out, in words; where a claim of runs does not say
+def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
+    """What a search for a counterexample draws (in a space of the claim's), and what it leaves out, in words; where a claim of runs does not say
     whose, on whose it is searched, and how to say it."""
-    space = subject_of(claim).space(claim)
+    space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None
     advice = (
         f" (the claim does not say whose runs it is about: these are {PLAIN}'s; state `algorithm=`, one of "

@@ -129,6 +129,11 @@ class Space(Protocol):
     def measurable(self) -> bool:
         return False
 
+    @property
+    def beside(self) -> Space | None:
+        """Where a claim is searched as well, by draws of its own, once nothing is found here; ``None``: nowhere."""
+        return None
+
     def structured(self) -> Iterator[Any]:
         """The candidates to look at first."""
         return iter(())

@@ -23,8 +23,9 @@ from ..moments.mean_drift import drift_floor
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
+from .advancing import FIRST, SECOND, advanced
 from .base import Box, Examined, Reading, Sides, assumption_margins
-from .enclosure import FIRST, SECOND, Way, advanced, with_new_steps
+from .enclosure import Way, with_new_steps
 from .entries import check_size, entry, indices, is_about_one_round, rational_entry, rationals, stated_constants, vector
 from .rounding import offset_above
 from .run import RunPoint

@@ -13,7 +13,13 @@ import numpy as np
 from flint import arb
 
 from ..algorithms import Algorithm, Fast
-from ..assumptions import COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
+from ..assumptions import (
+    COHORT_BEFORE_NOISE,
+    INDEPENDENT_NOISE,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
+    UNCORRELATED_NOISE,
+)
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
@@ -24,7 +30,7 @@ from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
 from ..moments.one_round import one_round
 from ..moments.rounds import quadratic
-from ..participation import Fixed, LargestNoise, Participation
+from ..participation import LargestNoise, Phases
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
@@ -42,7 +48,6 @@ from .entries import (
     check_scope,
     check_size,
     entry,
-    indices,
     is_about_one_round,
     matrix,
     rationals,
@@ -54,6 +59,10 @@ from .entries import (
 from .participants import Participants, read, written
 from .rounding import constants_of
 from .run_parts import PARTS, Part, steps_of
+
+
+LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
+"""What participants that change from phase to phase do not meet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +110,8 @@ class RunPoint(Point):
         if claim.functional.scope == "round" and self.rounds != 1:
             raise ValueError(f"rounds = {self.rounds}: allowed is 1, the claim is about one round")
         self.part.check(self)
+        if isinstance(self.setting.participation, Phases) and LASTING & claim.assumed:
+            raise ValueError(f"participants change with the rounds: {claim.ref} assumes {min(LASTING & claim.assumed)}")
         self._check_federation(claim)
 
     def _check_federation(self, claim: Claim) -> None:
@@ -299,7 +310,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's
-            algorithm with a fixed set and without replacement; it is said which.
+            algorithm with fixed sets and without replacement; it is said which.
     """
     fed, participation = setting.federation, setting.participation
     algorithm: Algorithm = setting.algorithm
@@ -313,8 +324,8 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         raise ValueError(f"federation is {type(fed).__name__}: allowed are Quadratic and Piecewise")
     if any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
         raise ValueError("federation has Hessians that are not diagonal")
-    if not isinstance(participation, (Fixed, LargestNoise)):
-        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed or LargestNoise")
+    if not isinstance(participation, Participants):
+        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed, Phases or LargestNoise")
     if isinstance(algorithm, Fast) and (algorithm.replacement or algorithm.adaptive):
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
     constants = constants_of(fed, stated_constants(claim), given)

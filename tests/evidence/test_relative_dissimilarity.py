@@ -96,5 +96,5 @@ def test_an_instance_states_both_and_a_smaller_offset_is_none(theorems: Path) ->
     assert replay(judged().to_json(), statement).refutes
     smaller = judged(dissimilarity_offset="101/100")
     assert not smaller.refutes and "alike" in smaller.readings[0].failing
-    with pytest.raises(ValueError, match="dissimilarity_offset of alike: .* infinite"):
+    with pytest.raises(ValueError, match=r"dissimilarity_offset of alike: .* infinite"):
         judged(dissimilarity_factor="1")
