@@ -94,7 +94,7 @@ def search(
     return search_in(subject_of(statement).space(statement), statement, candidates, climbs, steps, seed, progress)
 
 
-BESIDE = {"candidates": 150, "climbs": 4, "steps": 15}
+BESIDE = {"candidates": 120, "climbs": 3, "steps": 12}
 """How much is looked at where a claim is searched as well."""
 
 
@@ -106,10 +106,11 @@ def search_beside(space: Space, statement: Claim, seed: int = 0) -> SearchReport
 def merged(one: SearchReport, other: SearchReport) -> SearchReport:
     """What both looked at and found."""
     shares = {name: max(share, other.shares.get(name, 0.0)) for name, share in one.shares.items()}
+    best, late = (worst(filter(None, pair)) for pair in ((one.best, other.best), (one.best_late, other.best_late)))
+    searched, left_out = f"{one.searched}; {other.searched}", f"{one.left_out}; {other.left_out}"
     return replace(
-        one, candidates=one.candidates + other.candidates, admissible=one.admissible + other.admissible,
-        best=worst(filter(None, (one.best, other.best))), best_late=worst(filter(None, (one.best_late, other.best_late))),
-        searched=f"{one.searched}; {other.searched}", left_out=f"{one.left_out}; {other.left_out}", shares=shares, leads=one.leads + other.leads,
+        one, candidates=one.candidates + other.candidates, admissible=one.admissible + other.admissible, best=best,
+        best_late=late, searched=searched, left_out=left_out, shares=shares, leads=one.leads + other.leads,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from ..algorithms.aggregation import LatestUpdates
 from ..algorithms.base import ClientRound, Kind, ServerRound
 from ..algorithms.selection import NaiveSelection
 from ..algorithms.server import Amplified, Momentum
-from ..federations.base import COMMON
+from ..federations.base import COMMON, ONE_SIDED
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
@@ -89,6 +89,7 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> Loc
     Raises:
         ValueError: its step size changes with the round, or is irrational where Fractions are asked for.
     """
+    _check_constant(fed, fed.exact_gradient_noise)
     shifted = fed.exact_centres - fed.exact_optimum
     noise = fed.exact_gradient_noise
     sizes = step_sizes(kind, exact)
@@ -97,6 +98,12 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> Loc
     else:
         made = _maps(fed.exact_hessians, shifted, noise, sizes[0], kind.local_steps, exact, kind.proximal)
     return replace(made, common_noise=has_common_noise(fed))
+
+
+def _check_constant(fed: Quadratic, noise: Fraction) -> None:
+    """Refuse noise whose variance depends on the state."""
+    if noise and fed.noise == ONE_SIDED:
+        raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
 
 
 def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
@@ -153,6 +160,7 @@ def has_common_noise(fed: Quadratic) -> bool:
 
 def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False) -> LocalMaps:
     """The server's map in a round of its own, as of a single client that minimises F in one step."""
+    _check_constant(fed, fed.exact_server_noise)
     hessian = fed.exact_hessian[None]
     at_optimum = np.full((1, fed.dimension), Fraction(0), dtype=object)
     return _maps(hessian, at_optimum, fed.exact_server_noise, one_number("server_lr", kind.server_lr), 1, exact)

@@ -1,7 +1,7 @@
 """The worst deterministic orders of participants, by dynamic programming on the mean of the iterates.
 
-In stages of some rounds each, one of several sets takes part: it moves the mean of the lifted state z = (x - x*, 1) by an
-affine map. What is maximised is a quadratic form of the last mean, or its sum over the stages, plus what noise adds,
+In stages of some rounds each, one of several sets takes part: it moves the mean of the lifted state z = (x - x*, 1) by
+an affine map. What is maximised is a quadratic form of the last mean, or its sum over the stages, plus what noise adds,
 which no order changes where all clients have one Hessian.
 
 On a line, the means that can be reached after s stages have extremes that are images of those after s - 1, since an

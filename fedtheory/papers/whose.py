@@ -14,7 +14,7 @@ from . import papers
 if TYPE_CHECKING:
     from .paper import Paper
     from ..setting import Setting
-    from ..subjects.base import Point, Subject
+    from ..subjects.base import Point, Space, Subject
 
 OF_RUNS = ("run", "round")
 """The scopes of functionals that are of an algorithm's runs."""
@@ -82,8 +82,8 @@ def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:
 
 
 def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
-    """What a search for a counterexample draws (in a space of the claim's), and what it leaves out, in words; where a claim of runs does not say
-    whose, on whose it is searched, and how to say it."""
+    """What a search for a counterexample draws, in one of the claim's spaces, and what it leaves out, in words; where a
+    claim of runs does not say whose, on whose it is searched, and how to say it."""
     space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None
     advice = (

@@ -23,9 +23,10 @@ from ..algorithms.base import ServerRound
 from ..claims.balls import Ball, ball, ball_matrix, interval
 from ..claims.undecided import Undecided
 from ..functionals import Functional
-from ..moments.errors import initial_moments
+from ..moments.errors import exact_errors, initial_moments
 from ..moments.in_balls import advanced_by_rule, weights_of
 from ..moments.linear_rounds import mean_map
+from ..moments.one_sided import is_one_sided
 from ..moments.rounds import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
 from ..participation import Fixed
@@ -128,7 +129,7 @@ class LeftSide:
     def of(self, functional: Functional, average: str) -> arb:
         """The functional; ``average`` says which iterates an average runs over."""
         name = functional.observable
-        if functional.of_all_rounds or name not in self.final:
+        if functional.of_all_rounds or name not in (self.sums if functional.average else self.final):
             raise Undecided(f"{functional.name}: no enclosure of it is known")
         if not functional.average:
             return self.final[name]
@@ -140,6 +141,8 @@ class LeftSide:
 
 def left_side(way: Way, only: str = "") -> LeftSide:
     """The exact expected errors after the rounds, or of them ``only`` this observable, also ``gap``."""
+    if is_one_sided(way.setting):
+        return _enumerated(way)
     setting = way.in_balls
     start = initial_moments(setting, exact=True)
     final, sums, initial = {}, {}, {}
@@ -154,6 +157,20 @@ def left_side(way: Way, only: str = "") -> LeftSide:
         sums[name] = values[-1]
         initial[name] = ball(weight @ start)
     return LeftSide(final, sums, initial, way.rounds)
+
+
+def _enumerated(way: Way) -> LeftSide:
+    """Of a short run whose noise depends on the state."""
+    if way.order or any(isinstance(getattr(way.setting.algorithm, name, None), Ball) for name in STEPS):
+        raise Undecided("noise that depends on the state is followed with rational steps and drawn kinds of round")
+    try:
+        found = exact_errors(way.setting, [way.rounds], exact=True)
+    except ValueError as reason:
+        raise Undecided(str(reason)) from None
+    shift = way.setting.exact_start - quadratic(way.setting).exact_optimum
+    final = {"squared_distance": ball(found.squared_distance[0]), "squared_gradient": ball(found.squared_gradient[0])}
+    initial = {"squared_distance": ball(shift @ shift), "squared_gradient": ball(found.initial_squared_gradient)}
+    return LeftSide(final, {"squared_gradient": ball(found.gradient_sum[0])}, initial, way.rounds)
 
 
 # Run quantities -------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ..claims.balls import Ball, Number, ball, ball_matrix
 from ..claims.statement import Claim
 from ..claims.undecided import Undecided
 from ..federations import Piecewise, PiecewiseLinear
+from ..federations.base import ONE_SIDED
 from ..federations.relative import least_whole_factor
 from ..functionals import AVERAGES, Functional
 from ..moments.by_kind import TooMany, affine_map, enumerated_errors
@@ -150,6 +151,8 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         raise ValueError(f"participation is {type(setting.participation).__name__}: allowed is Fixed")
     if isinstance(algorithm, Fast) and (algorithm.replacement or algorithm.adaptive):
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
+    if fed.noise == ONE_SIDED:
+        raise ValueError(f"noise = {fed.noise!r}: allowed in an instance with kinks is 'two-point'")
     known: dict[str, Any] = {**fed.exact_constants(), "dissimilarity": fed.squared_dissimilarity_root_above()}
     asked = stated_constants(claim)
     if "dissimilarity_offset" in asked:

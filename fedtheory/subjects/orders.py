@@ -22,8 +22,8 @@ from ..setting import Setting
 from .base import span
 from .candidates import Candidate, conforming, draw, perturb, settle, structured
 from .found import Found
-from .run import LASTING, RunPoint
 from .rounding import STEP_SHARES
+from .run import LASTING, RunPoint
 from .runs import Runs
 
 STAGES = (6, 48)

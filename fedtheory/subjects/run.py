@@ -15,6 +15,7 @@ from flint import arb
 from ..algorithms import Algorithm, Fast
 from ..assumptions import (
     COHORT_BEFORE_NOISE,
+    CONSTANT_NOISE,
     INDEPENDENT_NOISE,
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
@@ -23,8 +24,8 @@ from ..assumptions import (
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
-from ..federations import ConvexFederation, Piecewise, Quadratic
-from ..federations.base import COMMON
+from ..federations import Piecewise, Quadratic
+from ..federations.base import COMMON, ONE_SIDED
 from ..federations.quadratic import Array
 from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
@@ -60,6 +61,8 @@ from .participants import Participants, read, written
 from .rounding import constants_of
 from .run_parts import PARTS, Part, steps_of
 
+LAWS = {COMMON: (UNCORRELATED_NOISE, INDEPENDENT_NOISE), ONE_SIDED: (CONSTANT_NOISE,)}
+"""Laws of noise that a file names, and what they violate."""
 
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
 """What participants that change from phase to phase do not meet."""
@@ -142,16 +145,14 @@ class RunPoint(Point):
     @property
     def violated(self) -> frozenset[str]:
         """The kinds of assumption (``fedtheory.assumptions``) that the runs do not meet."""
-        fed = self.setting.federation
-        same = isinstance(fed, ConvexFederation) and fed.noise == COMMON
-        common = {UNCORRELATED_NOISE, INDEPENDENT_NOISE} if same else set()
+        law = getattr(self.setting.federation, "noise", "")
         chosen = {COHORT_BEFORE_NOISE} if isinstance(self.setting.participation, LargestNoise) else set()
-        return frozenset(common | chosen)
+        return frozenset({*LAWS.get(law, ()), *chosen})
 
     def _written_clients(self) -> dict[str, Any]:
         fed = quadratic(self.setting)
         hessians, centres = ([texts(row) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
-        law = {"noise": COMMON} if fed.noise == COMMON else {}
+        law = {"noise": fed.noise} if fed.noise in LAWS else {}
         return {"federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law}}
 
     def _written_participants(self) -> dict[str, Any]:
@@ -280,8 +281,8 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
         return parse_kinked(data, claim, part)
     check_kind(federation, "quadratic")
     law = entry(federation, "noise", str) if "noise" in federation else "two-point"
-    if law not in ("two-point", COMMON):
-        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point' or {COMMON!r}")
+    if law not in ("two-point", *LAWS):
+        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point', {' or '.join(map(repr, LAWS))}")
     made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
     return run_point(hessians, centres, start, made, read(participation), entry(data, "rounds", int),
@@ -332,7 +333,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
     return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, with_new_steps(algorithm, open_steps),
                      participation, rounds, constants, part=part,
-                     law=fed.noise if fed.noise == COMMON else "two-point")  # fmt: skip
+                     law=fed.noise if fed.noise in LAWS else "two-point")  # fmt: skip
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------
