@@ -89,7 +89,6 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> Loc
     Raises:
         ValueError: its step size changes with the round, or is irrational where Fractions are asked for.
     """
-    _check_constant(fed, fed.exact_gradient_noise)
     shifted = fed.exact_centres - fed.exact_optimum
     noise = fed.exact_gradient_noise
     sizes = step_sizes(kind, exact)
@@ -98,12 +97,6 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> Loc
     else:
         made = _maps(fed.exact_hessians, shifted, noise, sizes[0], kind.local_steps, exact, kind.proximal)
     return replace(made, common_noise=has_common_noise(fed))
-
-
-def _check_constant(fed: Quadratic, noise: Fraction) -> None:
-    """Refuse noise whose variance depends on the state."""
-    if noise and fed.noise == ONE_SIDED:
-        raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
 
 
 def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
@@ -151,8 +144,10 @@ def has_common_noise(fed: Quadratic) -> bool:
     """Whether the clients' noise is the same.
 
     Raises:
-        ValueError: it is, and their Hessians differ.
+        ValueError: it is, and their Hessians differ; or its variance depends on the state.
     """
+    if fed.noise == ONE_SIDED and (fed.exact_gradient_noise or fed.exact_server_noise):
+        raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
     if fed.noise == COMMON and not fed.has_common_hessian:
         raise ValueError("noise = 'common two-point': moments are known for clients with the same Hessian")
     return fed.noise == COMMON
@@ -160,7 +155,6 @@ def has_common_noise(fed: Quadratic) -> bool:
 
 def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False) -> LocalMaps:
     """The server's map in a round of its own, as of a single client that minimises F in one step."""
-    _check_constant(fed, fed.exact_server_noise)
     hessian = fed.exact_hessian[None]
     at_optimum = np.full((1, fed.dimension), Fraction(0), dtype=object)
     return _maps(hessian, at_optimum, fed.exact_server_noise, one_number("server_lr", kind.server_lr), 1, exact)
