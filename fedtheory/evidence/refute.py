@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.whose import subject_of
 from ..participation import Phases
-from ..subjects.base import Instance, Space
+from ..subjects.base import Instance, Point, Space
 from ..subjects.found import Found
 from ..subjects.violations import VIOLATIONS
 from .judge import Judgement, judge
@@ -24,6 +24,10 @@ MARGIN = 2
 DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
 """Significant digits to which the numbers of a find are rounded, the fewest that do."""
 
+
+NEAR = 0.9
+"""Of a find's ratio: a point that keeps so much of it, or exceeds its bound by ``MARGIN``, is taken before others with
+more digits are looked at."""
 
 FEWER = (2, 4, 9)
 """The same of finds other than the best."""
@@ -91,26 +95,49 @@ def confirmed(
 ) -> tuple[Judgement | None, str]:
     """The same, of a find in ``space`` with so many digits, and where there is none the reason: why the point with the
     most digits is none, or does not refute."""
-    space, why, tried = space or subject_of(statement).space(statement), "no exact point is near it", 0
+    why, tried, best, enough = "no exact point is near it", 0, None, min(MARGIN, NEAR * found.ratio)
+    for digits, point in _points(space or subject_of(statement).space(statement), found, numbers):
+        try:
+            if isinstance(point, ValueError):  # no point can hold it
+                raise point
+            tried += 1
+            judgement = judge(Instance(statement.ref, point), follow=False, statement=statement)
+        except ValueError as error:  # or rounding left no instance of the claim
+            why = f"with {digits} digits: {error}"
+            continue
+        if not judgement.refutes:
+            why = f"with {digits} digits: {_shortfall(judgement)}"
+        elif best is None or _least_ratio(judgement) > _least_ratio(best):
+            best = judgement
+            if _least_ratio(best) >= enough:
+                break
+    if best is not None:
+        return judge(best.instance, statement=statement), ""
+    return None, f"{tried} exact points near it do not refute the claim; {why}" if tried else why
+
+
+def _points(space: Space, found: Found, numbers: Sequence[int]) -> Iterator[tuple[int, Point | ValueError]]:
+    """Exact points near a find, by digits, or why there are no more of so many digits; of participants that change,
+    those of a fixed set first."""
     roundings = [(space, digits) for digits in numbers]
     if space.beside is not None and isinstance(getattr(found.point, "participation", None), Phases):
-        roundings += [(space.beside, digits) for digits in numbers]  # with the participants as they were found
+        roundings += [(space.beside, digits) for digits in numbers]
     for rounding, digits in roundings:
         points = rounding.rounded(found, digits)
         while True:
             try:
-                if (point := next(points, None)) is None:
-                    break
-                tried += 1
-                instance = Instance(statement.ref, point)
-                judgement = judge(instance, follow=False, statement=statement)
-            except ValueError as error:  # no point can hold it, or rounding left no instance of the claim
-                why = f"with {digits} digits: {error}"
-                continue
-            if judgement.refutes:
-                return judge(instance, statement=statement), ""
-            why = f"with {digits} digits: {_shortfall(judgement)}"
-    return None, f"{tried} exact points near it do not refute the claim; {why}" if tried else why
+                point = next(points, None)
+            except ValueError as error:
+                yield digits, error
+                break
+            if point is None:
+                break
+            yield digits, point
+
+
+def _least_ratio(judgement: Judgement) -> float:
+    """Left / right, under the reading that it is least for."""
+    return min(float(reading.ratio) for reading in judgement.readings)
 
 
 def _shortfall(judgement: Judgement) -> str:

@@ -94,13 +94,13 @@ def search(
     return search_in(subject_of(statement).space(statement), statement, candidates, climbs, steps, seed, progress)
 
 
-BESIDE = {"candidates": 120, "climbs": 3, "steps": 12}
-"""How much is looked at where a claim is searched as well."""
+BESIDE = (120, 3, 12)
+"""So many candidates, climbs and steps of each are looked at where a claim is searched as well."""
 
 
 def search_beside(space: Space, statement: Claim, seed: int = 0) -> SearchReport:
     """A shorter search of ``Space.beside``, by draws of its own."""
-    return search_in(space, statement, seed=seed, **BESIDE)
+    return search_in(space, statement, *BESIDE, seed=seed)
 
 
 def merged(one: SearchReport, other: SearchReport) -> SearchReport:
@@ -133,7 +133,8 @@ def search_in(
     }
     found = {reading: worst(filter(None, both)) for reading, both in bests.items()}
     overall = {reading: best for reading, best in found.items() if best is not None}
-    best, best_late, leads = None, None, ()
+    best = best_late = None
+    leads: tuple[Found, ...] = ()
     if overall:
         chosen = min(overall, key=lambda reading: overall[reading].ratio)
         best, best_late = overall[chosen], bests[chosen][1]

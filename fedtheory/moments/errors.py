@@ -80,8 +80,8 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
     """
     rounds = whole_rounds(setting, rounds)
     if is_one_sided(setting):
-        *values, initial = enumerated(setting, rounds, exact)
-        return ExactErrors(rounds, *(np.array(v, dtype=object if exact else float) for v in values), initial)
+        values, first = enumerated(setting, rounds, exact)
+        return ExactErrors(rounds, values[:, 0], values[:, 1], values[:, 2], first)
     plan, weights = timeline(setting, second_moment_map, exact), observables(setting, exact)
     plan = accumulated(plan, weights["squared_gradient"])
     start = initial_moments(setting, exact)

@@ -46,11 +46,11 @@ def dissimilarity_offset(question: Question) -> Constant:
     fed = question.setting.federation
     if not isinstance(fed, Quadratic | Piecewise):
         # sum p_i |grad F_i|^2 = |grad F|^2 + sum p_i |grad F_i - grad F|^2
-        factors = quantity(FACTOR, question).value
-        value: Any = np.full(np.shape(factors), _dissimilarity(question, OFFSET))[()]
+        spread = np.shape(quantity(FACTOR, question).value)
+        value: Any = np.full(spread, _dissimilarity(question, OFFSET))[()]
         return Constant(value, BOUND, "the dissimilarity, which bounds it for every B >= 1")
     stated = question.stated.get(FACTOR)
-    factors = stated.value if isinstance(stated, Constant) else stated
+    factors: Any = stated.value if isinstance(stated, Constant) else stated
     if factors is None:
         quantity(FACTOR, question)  # says why there is none
         factors = least_whole_factor(fed)

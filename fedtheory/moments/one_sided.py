@@ -7,7 +7,7 @@ all signs that the noise can have where there is any.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +30,9 @@ def is_one_sided(setting: Setting) -> bool:
     return isinstance(fed, Quadratic) and fed.noise == ONE_SIDED and not (fed.deterministic and fed.server_noise == 0)
 
 
-def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[list, list, list, object]:
-    """E|x_R - x*|^2, E|grad F(x_R)|^2 and the sum of the latter over the rounds before, at each R, and |grad F(x_0)|^2;
-    in Fractions if ``exact``.
+def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
+    """(rounds, 3): E|x_R - x*|^2, E|grad F(x_R)|^2 and the sum of the latter over the rounds before, at each R; and
+    |grad F(x_0)|^2. In Fractions if ``exact``.
 
     Raises:
         ValueError: clients are not on a line or weigh differently, participants or step sizes change, or rounds are
@@ -42,7 +42,7 @@ def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[list,
     >>> fed = Quadratic.common_hessian([0], gradient_noise=1, noise=ONE_SIDED)
     >>> algorithm = ft.algorithms.fast(cohort=1, local_lr="1/2", snapshot_probability=0)
     >>> one = ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=1)  # 1, then 0 or 1, then 0, 0 or 1
-    >>> enumerated(one, np.array([0, 1, 2]), exact=True)[0]
+    >>> enumerated(one, np.array([0, 1, 2]), exact=True)[0][:, 0].tolist()
     [Fraction(1, 1), Fraction(1, 2), Fraction(1, 4)]
     """
     fed = setting.federation
@@ -54,15 +54,10 @@ def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[list,
     lines = [[PiecewiseLinear([h[0, 0]], (), g[0])] for h, g in zip(fed.exact_hessians, fed.exact_slopes, strict=True)]
     same = Piecewise(lines, None, fed.exact_gradient_noise, fed.noise, fed.exact_server_noise)
     moved = replace(setting, federation=same)
-    distance, gradient, sums, initial = [], [], [], None
+    shift, rows = setting.exact_start - fed.exact_optimum, []
+    first = fed.exact_hessian[0, 0] ** 2 * (shift @ shift)
     for R in np.asarray(rounds).tolist():
-        found = enumerated_errors(moved, R)
-        initial = found.initial_squared_gradient
-        if R == 0:
-            shift = setting.exact_start - fed.exact_optimum
-            values = shift @ shift, initial, initial * 0
-        else:
-            values = found.squared_distance[0], found.squared_gradient[0], found.gradient_sum[0]
-        for kept, value in zip((distance, gradient, sums), values, strict=True):
-            kept.append(value if exact else float(value))
-    return distance, gradient, sums, initial if exact else float(initial)
+        found = enumerated_errors(moved, R) if R else None
+        ends = (found.squared_distance[0], found.squared_gradient[0], found.gradient_sum[0]) if found else None
+        rows.append(ends or (shift @ shift, first, first * 0))
+    return np.array(rows, dtype=object).astype(object if exact else float), first if exact else float(first)

@@ -169,7 +169,10 @@ def _enumerated(way: Way) -> LeftSide:
         raise Undecided(str(reason)) from None
     shift = way.setting.exact_start - quadratic(way.setting).exact_optimum
     final = {"squared_distance": ball(found.squared_distance[0]), "squared_gradient": ball(found.squared_gradient[0])}
-    initial = {"squared_distance": ball(shift @ shift), "squared_gradient": ball(found.initial_squared_gradient)}
+    initial = {
+        "squared_distance": ball(shift @ shift),
+        "squared_gradient": ball(Fraction(found.initial_squared_gradient)),
+    }
     return LeftSide(final, {"squared_gradient": ball(found.gradient_sum[0])}, initial, way.rounds)
 
 
