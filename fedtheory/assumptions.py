@@ -33,6 +33,7 @@ UNBIASED_NOISE, UNBIASED_SERVER_NOISE = "unbiased_noise", "unbiased_server_noise
 UNCORRELATED_NOISE, INDEPENDENT_NOISE = "uncorrelated_noise", "independent_noise"
 COHORT_BEFORE_NOISE, UNIFORM_COHORTS = "cohort_before_noise", "uniform_cohorts"
 INDEPENDENT_PARTICIPATION, INDEPENDENT_ANSWERS = "independent_participation", "independent_answers"
+CONSTANT_NOISE = "constant_noise"
 STATIONARY_AVAILABILITY, INDEPENDENT_DRAWS = "stationary_availability", "independent_draws"
 
 _KINDS = (
@@ -41,6 +42,8 @@ _KINDS = (
     Kind("bounded_noise", "a client's gradient noise has a bounded variance, given the past", "gradient_noise"),
     Kind("bounded_server_noise", "the server's gradient noise has a bounded variance, given the past", "server_noise"),
     Kind("bounded_dissimilarity", "clients' gradients are near the global one, everywhere", "dissimilarity"),
+    Kind("bounded_relative_dissimilarity", "the mean of the clients' squared gradients is at most a multiple "
+         "of that of F and an offset, everywhere", "dissimilarity_offset"),
     Kind("bounded_gradient", "the global gradient is bounded along the run", "global_gradient_bound"),
     Kind("bounded_stochastic_gradients", "every client's stochastic gradient is bounded in the mean square",
          "gradient_bound"),
@@ -56,6 +59,8 @@ _KINDS = (
          "uncorrelated"),
     Kind(INDEPENDENT_NOISE, "given a round's start, the noises of different clients in the round are independent",
          implies=(UNCORRELATED_NOISE,)),
+    Kind(CONSTANT_NOISE, "given the past, a client's gradient noise has the variance gradient_noise^2, at every point "
+         "the same, and no smaller one"),
     Kind(COHORT_BEFORE_NOISE, "who takes part in a round is chosen before the round's gradient noise is drawn, or "
          "independently of it"),
     Kind(UNIFORM_COHORTS, "a cohort that the algorithm draws uniformly is uniform given the past, and independent of "

@@ -111,19 +111,19 @@ class Quantity:
             raise ValueError(f"{self.name} = {value}: allowed is {self.allowed}")
 
 
-def _table(*quantities: Quantity) -> dict[str, Quantity]:
-    return {quantity.name: quantity for quantity in quantities}
-
-
 _FAST, _SAFARI, _FEDAU, _FLICS = ("fast",), ("safari",), ("fedau",), ("flics",)
 
-QUANTITIES: Mapping[str, Quantity] = _table(
+_ALL = (
     Quantity("smoothness", "Lipschitz constant of the gradients of F and of every F_i", CURVATURE, positive=True),
     Quantity("strong_convexity", "every F_i minus strong_convexity/2 |x|^2 is convex", CURVATURE, positive=True),
     Quantity("gradient_noise", "standard deviation of a client's stochastic gradient, total over coordinates", SLOPE,
              data=True),
     Quantity("dissimilarity", "max over clients and over x of |grad F_i(x) - grad F(x)|", SLOPE, data=True),
     Quantity("dissimilarity_at_optimum", "max over clients of |grad F_i(x*)|", SLOPE),
+    Quantity("dissimilarity_factor", "B in: sum of p_i |grad F_i(x)|^2 <= G^2 + B^2 |grad F(x)|^2 for all x",
+             DIMENSIONLESS, lower=1.0, data=True),
+    Quantity("dissimilarity_offset", "least G with sum of p_i |grad F_i(x)|^2 <= G^2 + B^2 |grad F(x)|^2 for all x, "
+             "B the dissimilarity_factor, p the objective's weights", SLOPE, data=True),
     Quantity("heterogeneity_gap", "F* - sum of p_i F_i*, p the objective's weights", OBJECTIVE, data=True),
     Quantity("weighted_noise", "sum of p_i^2 gradient_noise_i^2, p the objective's weights", SQUARED_SLOPE, data=True),
     Quantity("gradient_bound", "root of the max over clients and steps of E|stochastic gradient|^2", SLOPE, data=True),
@@ -289,6 +289,7 @@ QUANTITIES: Mapping[str, Quantity] = _table(
              "mean over rounds of the clients asked * the spread over groups of (p_j/s^_j(T))^2 - (p_j/s^_j(t))^2",
              DIMENSIONLESS, algorithms=_FLICS),
 )  # fmt: skip
+QUANTITIES: Mapping[str, Quantity] = {known.name: known for known in _ALL}
 
 
 def of_scope(scope: str) -> tuple[str, ...]:
@@ -374,12 +375,8 @@ def check_values(values: Mapping[str, Any]) -> None:
     for small, large in ORDERED_PAIRS:
         if small in values and large in values and np.any(np.asarray(values[small]) > np.asarray(values[large])):
             opening = "(0" if QUANTITIES[small].positive else f"[{QUANTITIES[small].lower:g}"
-            worst, cap = (f"{_plain(values[name])}" for name in (small, large))
+            worst, cap = (f"{np.asarray(values[name]).tolist()}" for name in (small, large))
             raise ValueError(f"{small} = {worst}: allowed is a number in {opening}, {large}] = {opening}, {cap}]")
-
-
-def _plain(value: object) -> object:
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _extremes(name: str, value: object) -> Iterable[float]:

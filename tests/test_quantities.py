@@ -51,7 +51,8 @@ SIGNED = [
     "peak_client_progress",
     "arbitrary_excess",
 ]
-FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *INDICES, *POSITIVE, *SIGNED})
+FROM_ONE = ["dissimilarity_factor"]
+FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *INDICES, *POSITIVE, *SIGNED, *FROM_ONE})
 
 
 def refusal(**values: object) -> str:
@@ -87,6 +88,12 @@ def test_positive_quantities_exclude_zero(name: str) -> None:
     check_values({name: Fraction(1, 3)})
     for wrong in (0, -1e-9):
         assert refusal(**{name: wrong}) == f"{name} = {float(wrong)}: allowed is a finite number > 0"
+
+
+@pytest.mark.parametrize("name", FROM_ONE)
+def test_factors_start_at_one(name: str) -> None:
+    check_values({name: 1.0})
+    assert refusal(**{name: 0.5}) == f"{name} = 0.5: allowed is a finite number >= 1"
 
 
 @pytest.mark.parametrize("name", FROM_ZERO)
@@ -226,6 +233,7 @@ EXPECTED_UNITS = {
         "gradient_noise",
         "dissimilarity",
         "dissimilarity_at_optimum",
+        "dissimilarity_offset",
         "gradient_norm",
         "server_noise",
         "gradient_bound",
@@ -249,6 +257,7 @@ EXPECTED_UNITS = {
     DIMENSIONLESS: [
         *COUNTS,
         *INDICES,
+        "dissimilarity_factor",
         "step_shift",
         *["snapshot_probability", "client_round_probability", "adaptivity", "participation_probability"],
         *["least_participation_probability", "absence", "aggregation_weight", "cutoff_bias", "weight_spread"],
@@ -321,7 +330,7 @@ def test_a_symbol_assumes_what_the_bounds_justify_and_no_more(name: str) -> None
     assert s.name == name
     assert s is symbol(name)
     assert s.is_real
-    assert bool(s.is_positive) == (name in COUNTS or name in POSITIVE)
+    assert bool(s.is_positive) == (name in COUNTS or name in POSITIVE or name in FROM_ONE)
     assert bool(s.is_nonnegative) == (name not in SIGNED)
     assert bool(s.is_integer) == (name in COUNTS or name in INDICES)
 

@@ -20,7 +20,7 @@ from ..proof.chains import Chain, made_of, tied
 from ..proof.steps import Decision, decide_all
 from .findings import Row, consistency_rows, needs_text, open_rows, refutation_text, unit_rows
 from .judge import Judgement
-from .refute import confirmed, falls_without
+from .refute import falls_without, followed_up, search_further
 from .repair import repairs
 from .rule import Contradiction
 from .search import SearchReport, search
@@ -220,7 +220,10 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500) -> Report:
     rows = [*unit_rows(claim), *consistency_rows(claim)]
     contradictory = any(row.where == "contradictory" for row in rows)
     report = search(claim, candidates=candidates, seed=seed)
-    judgement, why = confirmed(claim, report.lead) if report.lead else (None, "")
+    judgement, why = followed_up(claim, report)
+    if judgement is None:
+        report, judgement, more = search_further(claim, report, seed)
+        why = why or more
     if chain and judgement:
         raise Contradiction(f"{claim.ref}: an instance refutes a claim whose proof is complete")
     needed = {} if judgement else falls_without(claim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,12 +11,13 @@ from ..claims.balls import decimal
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.whose import subject_of
-from ..subjects.base import Instance, Space
+from ..participation import Phases
+from ..subjects.base import Instance, Point, Space
 from ..subjects.found import Found
 from ..subjects.violations import VIOLATIONS
 from .constructions import construct
 from .judge import Judgement, judge
-from .search import SearchReport, search
+from .search import SearchReport, merged, search, search_beside
 
 MARGIN = 2
 """A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""
@@ -24,6 +25,13 @@ MARGIN = 2
 DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
 """Significant digits to which the numbers of a find are rounded, the fewest that do."""
 
+
+NEAR = 0.9
+"""Of a find's ratio: a point that keeps so much of it, or exceeds its bound by ``MARGIN``, is taken before others with
+more digits are looked at."""
+
+FEWER = (2, 4, 9)
+"""The same of finds other than the best."""
 
 TRIED = 5
 """Points at which a claim falls in floating point that are judged exactly, at most, for each kind of assumption."""
@@ -43,14 +51,39 @@ def refute(
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     report = search(statement, seed=seed, progress=progress)
-    if report.lead is not None:
-        found = charitable_instance(statement, seed=seed) or refuting_point(statement, report.lead)
-        if found is not None:
-            return found
-    known = construct(statement)
-    if known is not None and known.refutes:
-        return known
-    return report if report.lead is not None else next(iter(falls_without(statement).values()), report)
+    judgement = charitable_instance(statement, seed=seed) if report.lead else None
+    judgement = judgement or followed_up(statement, report)[0]
+    if judgement:
+        return judgement
+    report, judgement, _ = search_further(statement, report, seed)
+    if judgement is None:
+        known = construct(statement)
+        judgement = known if known is not None and known.refutes else None
+    if judgement is None and report.lead is None:
+        judgement = next(iter(falls_without(statement).values()), None)
+    return judgement or report
+
+
+def followed_up(statement: Claim, report: SearchReport, space: Space | None = None) -> tuple[Judgement | None, str]:
+    """The first of the leads of a search, in ``space``, that an exact point confirms, judged; where there is none, why
+    the best one is not confirmed."""
+    reasons = []
+    for place, found in enumerate(report.leads):
+        judgement, why = confirmed(statement, found, space, FEWER if place else DIGITS)
+        if judgement:
+            return judgement, ""
+        reasons.append(why)
+    return None, reasons[0] if reasons else ""
+
+
+def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tuple[SearchReport, Judgement | None, str]:
+    """Where a search found nothing that an exact point confirms: what it and that of ``Space.beside`` looked at and
+    found, and a judgement that refutes the claim, or why a lead of the latter is not confirmed."""
+    space = subject_of(statement).space(statement).beside
+    if space is None:
+        return report, None, ""
+    found = search_beside(space, statement, seed)
+    return merged(report, found), *followed_up(statement, found, space)
 
 
 def refuting_point(statement: Claim, found: Found) -> Judgement | None:
@@ -62,25 +95,54 @@ def refuting_point(statement: Claim, found: Found) -> Judgement | None:
     return confirmed(statement, found)[0]
 
 
-def confirmed(statement: Claim, found: Found) -> tuple[Judgement | None, str]:
-    """The same, and where there is none the reason: why the point with the most digits is none, or does not refute."""
-    space, why, tried = subject_of(statement).space(statement), "no exact point is near it", 0
-    for digits in DIGITS:
-        points = space.rounded(found, digits)
+def confirmed(
+    statement: Claim, found: Found, space: Space | None = None, numbers: Sequence[int] = DIGITS
+) -> tuple[Judgement | None, str]:
+    """The same, of a find in ``space`` with so many digits, and where there is none the reason: why the point with the
+    most digits is none, or does not refute."""
+    why, tried, best, enough = "no exact point is near it", 0, None, min(MARGIN, NEAR * found.ratio)
+    for digits, point in _points(space or subject_of(statement).space(statement), found, numbers):
+        try:
+            if isinstance(point, ValueError):  # no point can hold it
+                raise point
+            tried += 1
+            judgement = judge(Instance(statement.ref, point), follow=False, statement=statement)
+        except ValueError as error:  # or rounding left no instance of the claim
+            why = f"with {digits} digits: {error}"
+            continue
+        if not judgement.refutes:
+            why = f"with {digits} digits: {_shortfall(judgement)}"
+        elif best is None or _least_ratio(judgement) > _least_ratio(best):
+            best = judgement
+            if _least_ratio(best) >= enough:
+                break
+    if best is not None:
+        return judge(best.instance, statement=statement), ""
+    return None, f"{tried} exact points near it do not refute the claim; {why}" if tried else why
+
+
+def _points(space: Space, found: Found, numbers: Sequence[int]) -> Iterator[tuple[int, Point | ValueError]]:
+    """Exact points near a find, by digits, or why there are no more of so many digits; of participants that change,
+    those of a fixed set first."""
+    roundings = [(space, digits) for digits in numbers]
+    if space.beside is not None and isinstance(getattr(found.point, "participation", None), Phases):
+        roundings += [(space.beside, digits) for digits in numbers]
+    for rounding, digits in roundings:
+        points = rounding.rounded(found, digits)
         while True:
             try:
-                if (point := next(points, None)) is None:
-                    break
-                tried += 1
-                instance = Instance(statement.ref, point)
-                judgement = judge(instance, follow=False, statement=statement)
-            except ValueError as error:  # no point can hold it, or rounding left no instance of the claim
-                why = f"with {digits} digits: {error}"
-                continue
-            if judgement.refutes:
-                return judge(instance, statement=statement), ""
-            why = f"with {digits} digits: {_shortfall(judgement)}"
-    return None, f"{tried} exact points near it do not refute the claim; {why}" if tried else why
+                point = next(points, None)
+            except ValueError as error:
+                yield digits, error
+                break
+            if point is None:
+                break
+            yield digits, point
+
+
+def _least_ratio(judgement: Judgement) -> float:
+    """Left / right, under the reading that it is least for."""
+    return min(float(reading.ratio) for reading in judgement.readings)
 
 
 def _shortfall(judgement: Judgement) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -20,6 +20,9 @@ ROUNDING = 1e-6
 """A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps
 so small that 1 - local_lr * curvature rounds to 1, which is 2e-7 at R = 10^8 and K = 10."""
 
+
+LEADS = 4
+"""Finds besides the best one that are followed up, of as many families as there are."""
 
 SEEN = 0.01
 """A term is seen where it makes up so much of a right side: without it the claim would be another one there."""
@@ -40,6 +43,7 @@ class SearchReport:
             them, so ``best`` and ``best_late`` are those of the reading with the smallest ratio.
         searched, left_out: what was drawn, and what not, in words.
         shares: by term, its largest share of the right side at the worst places of admissible points.
+        leads: ``best`` and the best of some other families, all that exceed the bound by more than rounding may.
     """
 
     claim: str
@@ -52,6 +56,7 @@ class SearchReport:
     searched: str = ""
     left_out: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
+    leads: tuple[Found, ...] = ()
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -86,8 +91,35 @@ def search(
     True
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
+    return search_in(subject_of(statement).space(statement), statement, candidates, climbs, steps, seed, progress)
+
+
+BESIDE = (120, 3, 12)
+"""So many candidates, climbs and steps of each are looked at where a claim is searched as well."""
+
+
+def search_beside(space: Space, statement: Claim, seed: int = 0) -> SearchReport:
+    """A shorter search of ``Space.beside``, by draws of its own."""
+    return search_in(space, statement, *BESIDE, seed=seed)
+
+
+def merged(one: SearchReport, other: SearchReport) -> SearchReport:
+    """What both looked at and found."""
+    shares = {name: max(share, other.shares.get(name, 0.0)) for name, share in one.shares.items()}
+    best, late = (worst(filter(None, pair)) for pair in ((one.best, other.best), (one.best_late, other.best_late)))
+    searched, left_out = f"{one.searched}; {other.searched}", f"{one.left_out}; {other.left_out}"
+    return replace(
+        one, candidates=one.candidates + other.candidates, admissible=one.admissible + other.admissible, best=best,
+        best_late=late, searched=searched, left_out=left_out, shares=shares, leads=one.leads + other.leads,
+    )  # fmt: skip
+
+
+def search_in(
+    space: Space, statement: Claim, candidates: int, climbs: int, steps: int, seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> SearchReport:  # fmt: skip
+    """The search of one space; see ``search``."""
     rng = np.random.default_rng(seed)
-    space = subject_of(statement).space(statement)
     tracker = _Tracker(statement, space, candidates + 2 * climbs * steps, progress)
     pool = islice(chain(space.structured(), (space.draw(rng) for _ in range(candidates))), candidates)
     finds: dict[str, list[tuple[Found, Found | None]]] = {}
@@ -102,13 +134,17 @@ def search(
     found = {reading: worst(filter(None, both)) for reading, both in bests.items()}
     overall = {reading: best for reading, best in found.items() if best is not None}
     best = best_late = None
+    leads: tuple[Found, ...] = ()
     if overall:
         chosen = min(overall, key=lambda reading: overall[reading].ratio)
         best, best_late = overall[chosen], bests[chosen][1]
-    words = dict(zip(("searched", "left_out"), searched(statement), strict=True))
+        others = _diverse(
+            [found for result in finds[chosen] for found in result[:1] if found.ratio < best.ratio], LEADS
+        )
+        leads = tuple(found for found in (best, *others) if found.ratio > 1 + ROUNDING)
     return SearchReport(
-        statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall, **words,
-        shares=tracker.shares,
+        statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall, *searched(statement, space),
+        shares=tracker.shares, leads=leads,
     )  # fmt: skip
 
 

@@ -14,7 +14,8 @@ from ..randomness import Axis, normals, signs, words
 from .constants import EXACT, Constant, Constants, Region
 
 COMMON = "common two-point"
-NOISES = ("two-point", "gaussian", COMMON)
+ONE_SIDED = "one-sided two-point"
+NOISES = ("two-point", "gaussian", COMMON, ONE_SIDED)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ class ConvexFederation(Federation):
 
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
     +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default), or Gaussian of the same covariance, or
-    "common two-point", the same draw for all clients in a step.
+    "common two-point", the same draw for all clients in a step, or "one-sided two-point": none in the coordinates in
+    which the point is not positive, so that the variance depends on it and ``gradient_noise ** 2`` bounds it.
     The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.
     """
 
@@ -184,14 +186,18 @@ class ConvexFederation(Federation):
         return self.global_loss(x) - self.optimal_value
 
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        return self.with_noise(self.exact_gradient(x, pairs), pairs)
+        return self.with_noise(self.exact_gradient(x, pairs), pairs, x)
 
-    def with_noise(self, gradient: Tensor, pairs: Pairs) -> Tensor:
-        """A stochastic gradient from the exact one, (P, D)."""
-        return gradient if self.gradient_noise == 0 else gradient + self.draw_noise(pairs).to(gradient)
+    def with_noise(self, gradient: Tensor, pairs: Pairs, x: Tensor) -> Tensor:
+        """A stochastic gradient at x from the exact one, (P, D)."""
+        return gradient if self.gradient_noise == 0 else gradient + self._felt(self.draw_noise(pairs), x).to(gradient)
+
+    def _felt(self, noise: Tensor, x: Tensor) -> Tensor:
+        """What of the noise there is at x."""
+        return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
     def draw_noise(self, pairs: Pairs) -> Tensor:
-        """The additive noise of ``gradient``, shape (P, D), float64."""
+        """The additive noise of ``gradient``, shape (P, D), float64; where it depends on x, where there is most."""
         client = torch.zeros_like(pairs.client) if self.noise == COMMON else pairs.client
         key = words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, client, pairs.round, pairs.step)
         return self._noise(key, self.gradient_noise)
@@ -202,7 +208,7 @@ class ConvexFederation(Federation):
             return gradient
         # The server draws as one more client, with the number after the last one's.
         key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, 0)
-        return gradient + self._noise(key, self.server_noise).to(gradient)
+        return gradient + self._felt(self._noise(key, self.server_noise), x).to(gradient)
 
     def identity(self, server: bool = False) -> bytes:
         noise = [self.gradient_noise, self.noise] + ([self.server_noise] if server else [])

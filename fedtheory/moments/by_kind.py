@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.base import ClientRound, Kind, ServerRound
+from ..federations.base import ONE_SIDED
 from ..federations.piecewise import Piecewise, PiecewiseLinear
 from .kinked_runs import KinkedErrors, check_plain, counts_of_members, piecewise
 
@@ -110,21 +111,25 @@ def noise_step(fed: Piecewise, server: bool = False) -> Fraction:
         ValueError: it is irrational, or the noise is Gaussian.
     """
     level, root = fed.exact_server_noise if server else fed.exact_gradient_noise, isqrt(fed.dimension)
-    if level and (root**2 != fed.dimension or fed.noise != "two-point"):
+    if level and (root**2 != fed.dimension or fed.noise not in ("two-point", ONE_SIDED)):
         raise ValueError(f"noise is {fed.noise} in {fed.dimension} dimensions: allowed is two-point in 1 or 4")
     return level / root if level else Fraction(0)
 
 
-def trained(line: PiecewiseLinear, x: Fraction, lr: Fraction, steps: int, noise: Fraction) -> Law:
-    """The law of what so many steps down ``line`` make of x, each with noise of either sign."""
+def trained(
+    line: PiecewiseLinear, x: Fraction, lr: Fraction, steps: int, noise: Fraction, one_sided: bool = False
+) -> Law:
+    """The law of what so many steps down ``line`` make of x, each with noise of either sign, ``one_sided`` at points
+    > 0 only."""
     law = {x: Fraction(1)}
     for _ in range(steps):
         after: Law = {}
         for y, p in law.items():
             end = y - lr * line(y)
-            for sign in (-1, 1) if noise else (0,):
+            felt = noise and not (one_sided and y <= 0)
+            for sign in (-1, 1) if felt else (0,):
                 at = end + sign * lr * noise
-                after[at] = after.get(at, Fraction(0)) + (p / 2 if noise else p)
+                after[at] = after.get(at, Fraction(0)) + (p / 2 if felt else p)
         _check_states(len(after))
         law = after
     return law
@@ -151,11 +156,12 @@ class _Round:
 
     def laws(self, coordinate: int, x: Fraction) -> list[Law]:
         """By kind of client, where training leads from x; of the server, its step."""
+        one_sided = self.fed.noise == ONE_SIDED
         if isinstance(self.kind, ServerRound):
             mean = self.fed.mean_gradient[coordinate]
-            return [trained(mean, x, self.kind.server_lr, 1, noise_step(self.fed, server=True))]
+            return [trained(mean, x, self.kind.server_lr, 1, noise_step(self.fed, server=True), one_sided)]
         noise = noise_step(self.fed)
-        return [trained(row[coordinate], x, self.kind.local_lr, self.kind.local_steps, noise)
+        return [trained(row[coordinate], x, self.kind.local_lr, self.kind.local_steps, noise, one_sided)
                 for row in self.fed.gradients]  # fmt: skip
 
     def second_moment(self, coordinate: int, x: Fraction, about: Fraction) -> Fraction:
@@ -279,6 +285,8 @@ def affine_map(setting: Setting, kind: Kind, coordinate: int) -> np.ndarray:
     Training takes a client of kind k from y to a_k y + b_k + noise of variance v_k, and the round averages.
     """
     fed = piecewise(setting)
+    if fed.noise == ONE_SIDED:
+        raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
     mean, best = fed.mean_gradient[coordinate], fed.exact_optimum[coordinate]
     server = isinstance(kind, ServerRound)
     lines = [mean] if server else [row[coordinate] for row in fed.gradients]

@@ -16,6 +16,7 @@ import numpy as np
 from ..functionals import Functional, check_average
 from ..participation import Recorded
 from .linear_rounds import mean_map, second_moment_map
+from .one_sided import enumerated, is_one_sided
 from .rounds import initial_state, layout_of, observables, quadratic, spread_over_participation
 from .timeline import Schedule, Timeline, Varying, advance, timeline
 
@@ -78,6 +79,9 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
     array([0.    , 0.    , 0.25  , 0.0625])
     """
     rounds = whole_rounds(setting, rounds)
+    if is_one_sided(setting):
+        values, first = enumerated(setting, rounds, exact)
+        return ExactErrors(rounds, values[:, 0], values[:, 1], values[:, 2], first)
     plan, weights = timeline(setting, second_moment_map, exact), observables(setting, exact)
     plan = accumulated(plan, weights["squared_gradient"])
     start = initial_moments(setting, exact)

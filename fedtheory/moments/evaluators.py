@@ -247,5 +247,12 @@ def _load() -> None:
 AT_HAND = ("clients", "server_noise", "arbitrary_cohort", "rounds", "initial_gap", "initial_distance")
 """Quantities that nothing has to be run for, besides those that the federation and the algorithm say."""
 
-MODULES: tuple[str, ...] = ("of_setting", "of_objective", "of_weights", "of_weighted_runs", "of_selection")
+MODULES: tuple[str, ...] = (
+    "of_setting",
+    "of_objective",
+    "of_dissimilarity",
+    "of_weights",
+    "of_weighted_runs",
+    "of_selection",
+)
 """The modules of this package whose evaluators are registered."""

@@ -15,6 +15,7 @@ from ..claims.balls import Ball, ball, ball_matrix
 from ..claims.undecided import Undecided
 from ..setting import Setting
 from .averages import form_of
+from .draws import phases_of
 from .linear_rounds import LinearRound, second_moment_map
 from .rounds import drawn, layout_of, observable_weights, quadratic, rounds_with
 
@@ -36,12 +37,15 @@ def advanced_by_rule(
     if not setting.participation.independent_rounds:
         raise Undecided("participants with a memory and steps by rule are not followed in balls")
     fed, layout, kinds = quadratic(setting), layout_of(setting), setting.algorithm.kinds
-    draws = [drawn(setting, kind, exact=True) for kind in kinds]
+    phases = phases_of(setting.participation)
+    processes = (setting.participation,) if phases is None else phases.processes
+    made = {process: [drawn(replace(setting, participation=process), kind, exact=True) for kind in kinds]
+            for process in dict.fromkeys(processes)}  # fmt: skip
     share = (Fraction(1), Fraction(0), setting.algorithm.share)
 
     def of_round(place: int, r: int) -> arb_mat:
-        kind = _in_balls(kinds[place].at(r))
-        return with_sum(rounds_with(setting.participation, fed, kind, draws[place], True, layout)[0], weight)
+        kind, process = _in_balls(kinds[place].at(r)), processes[0 if phases is None else phases.place(r)]
+        return with_sum(rounds_with(process, fed, kind, made[process][place], True, layout)[0], weight)
 
     for r, kind in enumerate(order):
         q = share[kind]

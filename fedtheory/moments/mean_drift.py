@@ -91,6 +91,8 @@ def _means(
     if setting.algorithm.period is not None and setting.algorithm.period > 1:
         raise ValueError("kinds of round come periodically: allowed are drawn ones")
     assert all(replace(other, uniform=training.uniform) == training for other in others)
+    if piecewise(setting).noise != "two-point":
+        raise ValueError(f"noise = {piecewise(setting).noise!r}: allowed is 'two-point'")
     noise, lr = noise_step(piecewise(setting)), training.local_lr
     unit, zeros = lr * noise / FINE, [zero for line in lines if (zero := line.minimiser()) is not None]
     if not noise or len(zeros) < len(lines) or any(lr * line.slopes[-1] > 1 for line in lines):

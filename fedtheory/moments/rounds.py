@@ -27,7 +27,7 @@ from ..algorithms.aggregation import LatestUpdates
 from ..algorithms.base import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.selection import NaiveSelection
 from ..algorithms.server import Amplified, Momentum
-from ..federations.base import COMMON
+from ..federations.base import COMMON, ONE_SIDED
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
@@ -147,8 +147,10 @@ def has_common_noise(fed: Quadratic) -> bool:
     """Whether the clients' noise is the same.
 
     Raises:
-        ValueError: it is, and their Hessians differ.
+        ValueError: it is, and their Hessians differ; or its variance depends on the state.
     """
+    if fed.noise == ONE_SIDED and (fed.exact_gradient_noise or fed.exact_server_noise):
+        raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
     if fed.noise == COMMON and not fed.has_common_hessian:
         raise ValueError("noise = 'common two-point': moments are known for clients with the same Hessian")
     return fed.noise == COMMON

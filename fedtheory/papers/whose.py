@@ -14,7 +14,7 @@ from . import papers
 if TYPE_CHECKING:
     from .paper import Paper
     from ..setting import Setting
-    from ..subjects.base import Point, Subject
+    from ..subjects.base import Point, Space, Subject
 
 OF_RUNS = ("run", "round")
 """The scopes of functionals that are of an algorithm's runs."""
@@ -81,10 +81,10 @@ def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:
     return ValueError(f"algorithm = {algorithm!r} of {claim.ref}: no paper {does}: {near}{listed}")
 
 
-def searched(claim: Claim) -> tuple[str, str]:
-    """What a search for a counterexample draws, and what it leaves out, in words; where a claim of runs does not say
-    whose, on whose it is searched, and how to say it."""
-    space = subject_of(claim).space(claim)
+def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
+    """What a search for a counterexample draws, in one of the claim's spaces, and what it leaves out, in words; where a
+    claim of runs does not say whose, on whose it is searched, and how to say it."""
+    space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None
     advice = (
         f" (the claim does not say whose runs it is about: these are {PLAIN}'s; state `algorithm=`, one of "

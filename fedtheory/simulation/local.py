@@ -32,7 +32,7 @@ def local_update(
         if total is not None and isinstance(fed, ConvexFederation):
             exact = fed.exact_gradient(x, pairs)
             total += exact
-            gradient = fed.with_noise(exact, pairs.at_step(first + step))
+            gradient = fed.with_noise(exact, pairs.at_step(first + step), x)
         else:
             gradient = fed.gradient(x, pairs.at_step(first + step))
         if solver.proximal > 0:

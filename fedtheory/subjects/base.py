@@ -129,6 +129,11 @@ class Space(Protocol):
     def measurable(self) -> bool:
         return False
 
+    @property
+    def beside(self) -> Space | None:
+        """Where a claim is searched as well, by draws of its own, once nothing is found here; ``None``: nowhere."""
+        return None
+
     def structured(self) -> Iterator[Any]:
         """The candidates to look at first."""
         return iter(())
@@ -255,9 +260,13 @@ def span(values: Iterable[float]) -> str:
     return f"{least:g}" if least == most else f"{least:g} to {most:g}"
 
 
+ROOTS = ("dissimilarity", "dissimilarity_offset")
+"""Constants whose squares are rational."""
+
+
 def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Slack]:
     """By assumption that bounds a constant: how far the stated constant is on the safe side of the true one (both
-    squared for the dissimilarity, which is a length); ``None`` if it is not.
+    squared for ``ROOTS``, which are lengths); ``None`` if it is not.
 
     Raises:
         ValueError: there is no true one.
@@ -268,9 +277,9 @@ def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mappi
         if not name:
             continue
         if name not in true:
-            reason = "hessians differ between clients, so it is infinite" if name == "dissimilarity" else "unknown"
+            reason = "hessians differ between clients, so it is infinite" if name in ROOTS else "unknown"
             raise ValueError(f"{name} of {assumption.name}: {reason}")
-        value = stated[name] ** 2 if name == "dissimilarity" else stated[name]
+        value = stated[name] ** 2 if name in ROOTS else stated[name]
         margin = true[name] - value if assumption.from_below else value - true[name]
         margins[assumption.name] = margin if margin >= 0 and value >= 0 else None
     return margins

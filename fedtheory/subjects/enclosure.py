@@ -16,22 +16,24 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb
 
 from ..algorithms import Fast, Safari
 from ..algorithms.base import ServerRound
 from ..claims.balls import Ball, ball, ball_matrix, interval
 from ..claims.undecided import Undecided
 from ..functionals import Functional
-from ..moments.errors import initial_moments
-from ..moments.in_balls import advanced_by_rule, weights_of, with_sum
+from ..moments.errors import exact_errors, initial_moments
+from ..moments.in_balls import advanced_by_rule, weights_of
 from ..moments.linear_rounds import mean_map
+from ..moments.one_sided import is_one_sided
 from ..moments.rounds import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
+from .advancing import DRAWN, FIRST, SECOND, advanced_moments, column, moment_maps
 from .base import Box
 
 FOLLOWED = 10**6
@@ -47,9 +49,6 @@ EVERY_ROUND = (*PROGRESS, "least_gradient")
 BLUR, MOST_PIECES = 100, 20
 """The ends of a ball that is much wider than its lower end are blurred, as its radius has 30 binary digits: an interval
 is cut into so many pieces at most."""
-
-FIRST, SECOND, DRAWN = 0, 1, 2
-"""Which of the algorithm's kinds of round comes: one of both, or a drawn one."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,13 @@ def algorithm_of(setting: Setting) -> Fast | Safari:
 
 
 def members_of(setting: Setting) -> list[int]:
-    """The fixed participants of a run."""
-    assert isinstance(setting.participation, Fixed)
+    """The fixed participants of a run.
+
+    Raises:
+        Undecided: they are not fixed.
+    """
+    if not isinstance(setting.participation, Fixed):
+        raise Undecided("run quantities are enclosed for a fixed set only")
     return list(setting.participation.members)
 
 
@@ -125,7 +129,7 @@ class LeftSide:
     def of(self, functional: Functional, average: str) -> arb:
         """The functional; ``average`` says which iterates an average runs over."""
         name = functional.observable
-        if functional.of_all_rounds or name not in self.final:
+        if functional.of_all_rounds or name not in (self.sums if functional.average else self.final):
             raise Undecided(f"{functional.name}: no enclosure of it is known")
         if not functional.average:
             return self.final[name]
@@ -137,15 +141,17 @@ class LeftSide:
 
 def left_side(way: Way, only: str = "") -> LeftSide:
     """The exact expected errors after the rounds, or of them ``only`` this observable, also ``gap``."""
+    if is_one_sided(way.setting):
+        return _enumerated(way)
     setting = way.in_balls
     start = initial_moments(setting, exact=True)
     final, sums, initial = {}, {}, {}
     for name, weight in weights_of(setting, only).items():
-        column = _column(start, 0)
+        start_column = column(start, 0)
         if setting.algorithm.by_rule:
-            state = advanced_by_rule(setting, way.kinds(), way.rounds, weight, column)
+            state = advanced_by_rule(setting, way.kinds(), way.rounds, weight, start_column)
         else:
-            state = advanced(way, _moment_maps(setting, weight), column)
+            state = advanced_moments(way, setting, weight, start_column)
         values = [state[i, 0] for i in range(len(start) + 1)]
         final[name] = sum((ball(w) * v for w, v in zip(weight, values, strict=False)), arb(0))
         sums[name] = values[-1]
@@ -153,30 +159,21 @@ def left_side(way: Way, only: str = "") -> LeftSide:
     return LeftSide(final, sums, initial, way.rounds)
 
 
-def _column(numbers: np.ndarray, last: int) -> arb_mat:
-    return ball_matrix(np.array([*numbers, Fraction(last)], dtype=object))
-
-
-def _moment_maps(setting: Setting, weight: np.ndarray) -> list[arb_mat]:
-    """Second moments and the sum of ``weight . moments`` so far, moved on by a round: of either kind, or a drawn
-    one."""
-    maps = [with_sum(kind_of_round(setting, kind, exact=True), weight) for kind in setting.algorithm.kinds]
-    q = setting.algorithm.share
-    return [*maps, maps[FIRST] * ball(q) + maps[SECOND] * ball(1 - q)]
-
-
-def advanced(way: Way, maps: list[arb_mat], state: arb_mat) -> arb_mat:
-    """The state after all rounds."""
-    blocks = way.blocks
-    cycle = maps[blocks[0][0]] ** blocks[0][1]
-    for kind, times in blocks[1:]:
-        cycle = maps[kind] ** times * cycle
-    cycles, rest = divmod(way.rounds, sum(times for _, times in blocks))
-    state = cycle**cycles * state
-    for kind, times in blocks:
-        state = maps[kind] ** min(times, rest) * state
-        rest -= min(times, rest)
-    return state
+def _enumerated(way: Way) -> LeftSide:
+    """Of a short run whose noise depends on the state."""
+    if way.order or any(isinstance(getattr(way.setting.algorithm, name, None), Ball) for name in STEPS):
+        raise Undecided("noise that depends on the state is followed with rational steps and drawn kinds of round")
+    try:
+        found = exact_errors(way.setting, [way.rounds], exact=True)
+    except ValueError as reason:
+        raise Undecided(str(reason)) from None
+    shift = way.setting.exact_start - quadratic(way.setting).exact_optimum
+    final = {"squared_distance": ball(found.squared_distance[0]), "squared_gradient": ball(found.squared_gradient[0])}
+    initial = {
+        "squared_distance": ball(shift @ shift),
+        "squared_gradient": ball(Fraction(found.initial_squared_gradient)),
+    }
+    return LeftSide(final, {"squared_gradient": ball(found.gradient_sum[0])}, initial, way.rounds)
 
 
 # Run quantities -------------------------------------------------------------------------------------------------------
@@ -238,7 +235,7 @@ def _deterministic_box(way: Way, shifted: bool) -> Box:
     full = _gradient_sums(setting, shifted).sum(0) / Fraction(setting.federation.clients)
     forms = [ball_matrix(form) for form in (full, _mean_gradient_sum(setting, shifted))]
     maps = [ball_matrix(mean_map(kind_of_round(setting, kind, exact=True))) for kind in algorithm.kinds]
-    state = _column(setting.exact_start - quadratic(setting).exact_optimum, 1)
+    state = column(setting.exact_start - quadratic(setting).exact_optimum, 1)
     peaks = [arb(0), arb(0)]
     always = FIRST if algorithm.share == 1 else SECOND
     for kind in way.kinds():
@@ -338,9 +335,9 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
     if fed.exact_gradient_noise != 0:
         raise Undecided("sums of local gradients are enclosed without gradient noise only")
     weight, mean = observable_weights(fed, exact=True)["squared_gradient"], _mean_gradient_sum(setting, shifted)
-    forms = [_column(form, 0).transpose() for form in (weight, (mean.T @ mean).ravel())]
-    maps = _moment_maps(setting, weight)
-    state = _column(initial_moments(setting, exact=True), 0)
+    forms = [column(form, 0).transpose() for form in (weight, (mean.T @ mean).ravel())]
+    maps = moment_maps(setting, weight)
+    state = column(initial_moments(setting, exact=True), 0)
     seen: list[tuple[arb, arb] | None] = [None, None]
     for kind in way.kinds():
         for i, other in enumerate((FIRST, SECOND)):  # of the server's rounds, of the clients'

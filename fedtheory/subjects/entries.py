@@ -105,8 +105,9 @@ def check_kind(data: Mapping[str, Any], kind: str) -> None:
 
 # What instances state, and how large they may be --------------------------------------------------------------------
 
-FREE = ("young_parameter", "step_constant", "step_shift")
-"""Quantities that neither a federation nor an algorithm has: where a claim speaks of one, the instance states it."""
+FREE = ("young_parameter", "step_constant", "step_shift", "dissimilarity_factor")
+"""Quantities that neither a federation nor an algorithm has, or of which a federation has many: where a claim speaks of
+one, the instance states it."""
 
 LARGEST = {
     "clients": 100, "dimension": 4, "cohort": 10**15, "local_steps": 100, "snapshot_period": 10**15, "rounds": 10**15,
@@ -126,8 +127,9 @@ def stated_constants(statement: Claim) -> tuple[str, ...]:
     >>> stated_constants(claim("fast.eq38"))
     ('smoothness', 'gradient_noise', 'dissimilarity', 'strong_convexity', 'young_parameter')
     """
-    free = (name for name in FREE if name in statement.quantities)
-    return (*(a.quantity for a in statement.assumptions if a.quantity), *free)
+    bounding = [a.quantity for a in statement.assumptions if a.quantity]
+    spoken = {*statement.quantities, *({"dissimilarity_factor"} if "dissimilarity_offset" in bounding else ())}
+    return (*bounding, *(name for name in FREE if name in spoken and name not in bounding))
 
 
 def is_about_one_round(statement: Claim) -> bool:

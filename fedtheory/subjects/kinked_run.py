@@ -15,6 +15,8 @@ from ..claims.balls import Ball, Number, ball, ball_matrix
 from ..claims.statement import Claim
 from ..claims.undecided import Undecided
 from ..federations import Piecewise, PiecewiseLinear
+from ..federations.base import ONE_SIDED
+from ..federations.relative import least_whole_factor
 from ..functionals import AVERAGES, Functional
 from ..moments.by_kind import TooMany, affine_map, enumerated_errors
 from ..moments.kinked_runs import alike, counts_of_members, deterministic_errors, piecewise
@@ -22,9 +24,11 @@ from ..moments.mean_drift import drift_floor
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
+from .advancing import FIRST, SECOND, advanced
 from .base import Box, Examined, Reading, Sides, assumption_margins
-from .enclosure import FIRST, SECOND, Way, advanced, with_new_steps
+from .enclosure import Way, with_new_steps
 from .entries import check_size, entry, indices, is_about_one_round, rational_entry, rationals, stated_constants, vector
+from .rounding import offset_above
 from .run import RunPoint
 from .run_parts import Part, steps_of
 
@@ -71,7 +75,7 @@ class KinkedPoint(RunPoint):
         square = fed.exact_squared_dissimilarity
         if square is not None:
             constants["dissimilarity"] = square if squared else ball(square).sqrt()
-        return constants
+        return constants | self._true_offset(squared)
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
         return _ExaminedKinks(self, claim)
@@ -147,8 +151,14 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         raise ValueError(f"participation is {type(setting.participation).__name__}: allowed is Fixed")
     if isinstance(algorithm, Fast) and (algorithm.replacement or algorithm.adaptive):
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
+    if fed.noise == ONE_SIDED:
+        raise ValueError(f"noise = {fed.noise!r}: allowed in an instance with kinks is 'two-point'")
     known: dict[str, Any] = {**fed.exact_constants(), "dissimilarity": fed.squared_dissimilarity_root_above()}
-    constants: dict[str, Any] = {name: given.get(name, known.get(name)) for name in stated_constants(claim)}
+    asked = stated_constants(claim)
+    if "dissimilarity_offset" in asked:
+        known["dissimilarity_factor"] = given.get("dissimilarity_factor") or Fraction(least_whole_factor(fed) or 1)
+        known["dissimilarity_offset"] = offset_above(fed, known["dissimilarity_factor"])
+    constants: dict[str, Any] = {name: given.get(name, known.get(name)) for name in asked}
     missing = [name for name, value in constants.items() if value is None]
     if missing:
         raise ValueError(f"{missing[0]} is not in a setting, or infinite: give it")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-from ..federations import Quadratic
+from ..federations import Piecewise, Quadratic
+from ..federations.relative import least_squared_offset, least_whole_factor
 from ..participation import Fixed
 from ..setting import Setting
 
@@ -49,11 +50,27 @@ def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fra
         "gradient_noise": lambda: fed.exact_gradient_noise,
         "server_noise": lambda: fed.exact_server_noise,
         "dissimilarity": lambda: root_above(fed.exact_squared_dissimilarity),
+        "dissimilarity_factor": lambda: Fraction(least_whole_factor(fed) or 1),
+        "dissimilarity_offset": lambda: offset_above(fed, given.get("dissimilarity_factor")),
     }
     missing = [name for name in names if name not in known and name not in given]
     if missing:
         raise ValueError(f"{missing[0]} is not in a setting: give it")
     return {name: given[name] if name in given else known[name]() for name in names}
+
+
+def offset_above(fed: Quadratic | Piecewise, factor: Fraction | None) -> Fraction:
+    """The least G for this B (by default the least whole one), or a rational just above it.
+
+    Raises:
+        ValueError: it is infinite.
+    """
+    square = least_squared_offset(fed, Fraction(factor or least_whole_factor(fed) or 1) ** 2)
+    if square is None:
+        raise ValueError(
+            f"dissimilarity_offset is infinite for dissimilarity_factor = {factor}: allowed is a larger one"
+        )
+    return root_above(square)
 
 
 def root_above(square: Fraction) -> Fraction:

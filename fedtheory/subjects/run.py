@@ -13,17 +13,25 @@ import numpy as np
 from flint import arb
 
 from ..algorithms import Algorithm, Fast
-from ..assumptions import COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
+from ..assumptions import (
+    COHORT_BEFORE_NOISE,
+    CONSTANT_NOISE,
+    INDEPENDENT_NOISE,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
+    UNCORRELATED_NOISE,
+)
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
-from ..federations import ConvexFederation, Piecewise, Quadratic
-from ..federations.base import COMMON
+from ..federations import Piecewise, Quadratic
+from ..federations.base import COMMON, ONE_SIDED
 from ..federations.quadratic import Array
+from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
 from ..moments.one_round import one_round
 from ..moments.rounds import quadratic
-from ..participation import Fixed, LargestNoise, Participation
+from ..participation import LargestNoise, Phases
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
@@ -41,7 +49,6 @@ from .entries import (
     check_scope,
     check_size,
     entry,
-    indices,
     is_about_one_round,
     matrix,
     rationals,
@@ -50,8 +57,15 @@ from .entries import (
     texts,
     vector,
 )
+from .participants import Participants, read, written
 from .rounding import constants_of
 from .run_parts import PARTS, Part, steps_of
+
+LAWS = {COMMON: (UNCORRELATED_NOISE, INDEPENDENT_NOISE), ONE_SIDED: (CONSTANT_NOISE,)}
+"""Laws of noise that a file names, and what they violate."""
+
+LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
+"""What participants that change from phase to phase do not meet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +113,8 @@ class RunPoint(Point):
         if claim.functional.scope == "round" and self.rounds != 1:
             raise ValueError(f"rounds = {self.rounds}: allowed is 1, the claim is about one round")
         self.part.check(self)
+        if isinstance(self.setting.participation, Phases) and LASTING & claim.assumed:
+            raise ValueError(f"participants change with the rounds: {claim.ref} assumes {min(LASTING & claim.assumed)}")
         self._check_federation(claim)
 
     def _check_federation(self, claim: Claim) -> None:
@@ -129,20 +145,18 @@ class RunPoint(Point):
     @property
     def violated(self) -> frozenset[str]:
         """The kinds of assumption (``fedtheory.assumptions``) that the runs do not meet."""
-        fed = self.setting.federation
-        same = isinstance(fed, ConvexFederation) and fed.noise == COMMON
-        common = {UNCORRELATED_NOISE, INDEPENDENT_NOISE} if same else set()
+        law = getattr(self.setting.federation, "noise", "")
         chosen = {COHORT_BEFORE_NOISE} if isinstance(self.setting.participation, LargestNoise) else set()
-        return frozenset(common | chosen)
+        return frozenset({*LAWS.get(law, ()), *chosen})
 
     def _written_clients(self) -> dict[str, Any]:
         fed = quadratic(self.setting)
         hessians, centres = ([texts(row) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
-        law = {"noise": COMMON} if fed.noise == COMMON else {}
+        law = {"noise": fed.noise} if fed.noise in LAWS else {}
         return {"federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law}}
 
     def _written_participants(self) -> dict[str, Any]:
-        return {"participation": _written(self.setting.participation)}
+        return {"participation": written(self.setting.participation)}
 
     def _initial_gap(self) -> Fraction:
         fed = quadratic(self.setting)
@@ -183,7 +197,14 @@ class RunPoint(Point):
         if fed.has_common_hessian:
             square = fed.exact_squared_dissimilarity
             constants["dissimilarity"] = square if squared else ball(square).sqrt()
-        return constants
+        return constants | self._true_offset(squared)
+
+    def _true_offset(self, squared: bool) -> dict[str, Number]:
+        """G, for the B that is stated, if one is and G is finite."""
+        fed, factor = self.setting.federation, self.constants.get("dissimilarity_factor")
+        assert isinstance(fed, Quadratic | Piecewise)
+        square = None if factor is None else least_squared_offset(fed, factor**2)
+        return {} if square is None else {"dissimilarity_offset": square if squared else ball(square).sqrt()}
 
     def shorter(self) -> Iterator[RunPoint]:
         """Fewer rounds; rounder step sizes, starts and minimisers. Minimisers that are equal up to their signs move
@@ -227,22 +248,6 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
     return Quadratic(hessians, centres, noise, law, server_noise)
 
 
-def _written(process: Participation) -> dict[str, Any]:
-    if isinstance(process, LargestNoise):
-        return {"kind": "largest_noise", "count": process.count}
-    assert isinstance(process, Fixed)
-    return {"kind": "fixed", "members": list(process.members)}
-
-
-def _read(participation: Mapping[str, Any]) -> Fixed | LargestNoise:
-    if participation.get("kind") == "largest_noise":
-        count = entry(participation, "count", int)
-        check_counts(clients=count)
-        return LargestNoise(count)
-    check_kind(participation, "fixed")
-    return Fixed(indices(participation, "members"))
-
-
 @dataclass(frozen=True)
 class RunSubject:
     """Runs of one algorithm, with fixed participants on quadratic clients.
@@ -276,16 +281,16 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
         return parse_kinked(data, claim, part)
     check_kind(federation, "quadratic")
     law = entry(federation, "noise", str) if "noise" in federation else "two-point"
-    if law not in ("two-point", COMMON):
-        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point' or {COMMON!r}")
+    if law not in ("two-point", *LAWS):
+        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point', {' or '.join(map(repr, LAWS))}")
     made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
-    return run_point(hessians, centres, start, made, _read(participation), entry(data, "rounds", int),
+    return run_point(hessians, centres, start, made, read(participation), entry(data, "rounds", int),
                      rationals(data, "constants"), order, part, law)  # fmt: skip
 
 
 def run_point(
-    hessians: Array, centres: Array, start: Array, algorithm: Algorithm, who: Fixed | LargestNoise, rounds: int,
+    hessians: Array, centres: Array, start: Array, algorithm: Algorithm, who: Participants, rounds: int,
     constants: Mapping[str, Fraction], order: tuple[str, ...] = (), part: Part | None = None, law: str = "two-point",
 ) -> RunPoint:  # fmt: skip
     """The runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,);
@@ -306,7 +311,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's
-            algorithm with a fixed set and without replacement; it is said which.
+            algorithm with fixed sets and without replacement; it is said which.
     """
     fed, participation = setting.federation, setting.participation
     algorithm: Algorithm = setting.algorithm
@@ -320,15 +325,15 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         raise ValueError(f"federation is {type(fed).__name__}: allowed are Quadratic and Piecewise")
     if any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
         raise ValueError("federation has Hessians that are not diagonal")
-    if not isinstance(participation, (Fixed, LargestNoise)):
-        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed or LargestNoise")
+    if not isinstance(participation, Participants):
+        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed, Phases or LargestNoise")
     if isinstance(algorithm, Fast) and (algorithm.replacement or algorithm.adaptive):
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
     constants = constants_of(fed, stated_constants(claim), given)
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
     return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, with_new_steps(algorithm, open_steps),
                      participation, rounds, constants, part=part,
-                     law=fed.noise if fed.noise == COMMON else "two-point")  # fmt: skip
+                     law=fed.noise if fed.noise in LAWS else "two-point")  # fmt: skip
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from .enclosure import algorithm_of, with_new_steps
 from .entries import FREE, stated_constants
 from .found import LATE, Found, finds_at, worst
 from .kinked_runs import KinkedCandidate
+from .participants import Participants
 from .rounding import STEP_SHARES, fixed_sets, short
 from .run import RunPoint, diagonals, from_setting, run_point
 from .run_parts import PARTS, Part, steps_of
@@ -70,8 +72,7 @@ class Runs(Space):
     """The settings on which a claim about runs or single rounds is searched.
 
     Readings: a candidate conforms to one of the options of every ambiguity that concerns its run (snapshots, cohorts);
-    where several readings describe the same run, the first one counts: which iterates are averaged, which local
-    gradients the maxima over the run sum, how a condition is read.
+    where several describe the same run, the first counts: which iterates are averaged, how a condition is read.
     """
 
     part: Part = PARTS["fast"]
@@ -267,7 +268,12 @@ class Runs(Space):
         for members, share in itertools.product(fixed_sets(found.point), shares):
             yield self._rounded(found, digits, members, share)
 
-    def _rounded(self, found: Found, digits: int, members: Fixed, share: Fraction) -> RunPoint:
+    @property
+    def beside(self) -> Space | None:
+        """Where participants are in the worst order."""
+        return import_module(".orders", __package__).ordered(self)
+
+    def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:
         given = {name: short(found.quantities[name], digits) for name in FREE if name in found.quantities}
         setting = replace(found.point, participation=members)
         algorithm, fed = setting.algorithm, quadratic(setting)
@@ -332,7 +338,7 @@ class Runs(Space):
     def repairable(self) -> bool:
         """About runs with a step size of the user's choice, and no quantities but those of settings."""
         elsewhere = {*ROUND_QUANTITIES, *POINT_QUANTITIES, *FREE} & {*self.statement.quantities}
-        return self.statement.functional.scope == "run" and not self.statement.choices and not elsewhere
+        return self.statement.functional.scope == "run" and not (self.statement.choices or elsewhere)
 
     @property
     def measurable(self) -> bool:

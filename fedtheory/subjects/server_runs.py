@@ -26,7 +26,7 @@ from ..moments.errors import initial_moments
 from ..moments.linear_rounds import second_moment_map
 from ..moments.rounds import local_maps, observable_weights, quadratic
 from ..moments.timeline import advance, timeline
-from ..participation import Fixed, IndexBeta
+from ..participation import IndexBeta
 from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from . import kinked_runs
@@ -35,6 +35,7 @@ from .enclosure import EVERY_ROUND, GRADIENTS, PSEUDOGRADIENTS, algorithm_of, me
 from .entries import is_about_one_round
 from .found import Found
 from .kinked_runs import KinkedCandidate
+from .participants import Participants
 from .rounding import short
 from .run import RunPoint
 from .run_parts import CLIENT, PARTS, SERVER
@@ -152,7 +153,7 @@ class ServerRuns(Runs):
             return candidate
         return replace(candidate, base=replace(candidate.base, dimension=1), server_noise=0.0)
 
-    def _rounded(self, found: Found, digits: int, members: Fixed, share: Fraction) -> RunPoint:
+    def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:
         """Where the probability of client rounds is a short fraction and the claim may mean exact shares, with an order
         that has as many of them."""
         return self._ordered(super()._rounded(found, digits, members, share))

@@ -1,7 +1,12 @@
-"""Where runs violate what a claim does not assume: noise that all clients share, and cohorts that the noise chooses.
+"""Where runs violate what a claim does not assume: noise that all clients share, cohorts that the noise chooses, and
+noise whose variance depends on the state.
 
 Identical clients x^2/2 show it best: nothing but noise keeps them from their minimiser, and how much of it is left
 after averaging is what such assumptions decide.
+
+On quadratics a second moment of a run is affine in the variances that the noises have, given the past, with factors
+>= 0. So a bound from above that holds for noise of the largest variance holds for noise that depends on the state too:
+only claims that need noise, such as bounds from below, fall by it.
 """
 
 from __future__ import annotations
@@ -14,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ..assumptions import COHORT_BEFORE_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
+from ..assumptions import COHORT_BEFORE_NOISE, CONSTANT_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
 from ..claims.statement import Claim
 from ..federations import Quadratic
-from ..federations.base import COMMON
+from ..federations.base import COMMON, ONE_SIDED
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
 from ..participation import Fixed, LargestNoise
@@ -30,11 +35,16 @@ from .run_parts import Part
 VIOLATIONS: Mapping[str, frozenset[str]] = {
     UNCORRELATED_NOISE: frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE}),
     COHORT_BEFORE_NOISE: frozenset({COHORT_BEFORE_NOISE}),
+    CONSTANT_NOISE: frozenset({CONSTANT_NOISE}),
 }
-"""What can be violated, and what is violated with it: by common noise, and by the cohort of the largest noise."""
+"""What can be violated, and what is violated with it: by common noise, by the cohort of the largest noise, and by noise
+that there is on one side of 0 only."""
 
 HORIZONS = np.unique(np.geomspace(1, 10**6, 13).astype(np.int64))
-CLIENTS, LOCAL_STEPS, COUNTS = (2, 16), (1, 2), (1, 2, 16)
+SHORT = np.array([1, 2, 4])
+"""The same of runs whose laws are enumerated, of few clients."""
+
+CLIENTS, LOCAL_STEPS, COUNTS, FEW = (2, 16), (1, 2), (1, 2, 16), (1, 2)
 STEPS = tuple(Fraction(1, denominator) for denominator in (20, 40, 100, 320, 640))
 """Times 1/(smoothness * local_steps)."""
 STARTS = tuple(Fraction(tenths, 10) for tenths in (0, 1, -1, 10, 100))
@@ -46,7 +56,8 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
     """Points of a part's algorithm at which the claim falls in floating point and which violate an assumption of this
     kind (one of ``VIOLATIONS``): the most telling for each share of the algorithm's kinds of round, then the second
     most telling, ... (a reading may leave no runs of one of the shares)."""
-    horizons = HORIZONS[:1] if is_about_one_round(statement) else HORIZONS
+    horizons = SHORT if kind == CONSTANT_NOISE else HORIZONS
+    horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: Fraction(1) for name in FREE if name in statement.quantities}
     found: list[tuple[bool, int, float, Setting, int]] = []
     for setting in _settings(part, kind):
@@ -65,13 +76,15 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
 
 
 def _settings(part: Part, kind: str) -> Iterator[Setting]:
-    law = COMMON if kind == UNCORRELATED_NOISE else "two-point"
-    for clients, count, steps in product(CLIENTS, COUNTS, LOCAL_STEPS):
-        if count > clients:
+    law = {UNCORRELATED_NOISE: COMMON, CONSTANT_NOISE: ONE_SIDED}.get(kind, "two-point")
+    enumerated = kind == CONSTANT_NOISE
+    few, sizes, starts = (FEW, STEPS[:2], STARTS[:3]) if enumerated else (CLIENTS, STEPS, STARTS)
+    for clients, count, steps in product(few, COUNTS, LOCAL_STEPS):
+        if count > clients or (enumerated and count * steps > 2):
             continue
         who = LargestNoise(count) if kind == COHORT_BEFORE_NOISE else Fixed(range(count))
         federation = Quadratic.common_hessian([0] * clients, gradient_noise=1, noise=law)
-        for step, start in product(STEPS, STARTS):
+        for step, start in product(sizes, starts):
             for algorithm in part.small(clients, count, steps, step / steps):
                 yield Setting(federation, algorithm, who, start=start)
 

@@ -1,0 +1,63 @@
+"""Exact errors of short runs whose gradient noise depends on the state (``federations.base.ONE_SIDED``).
+
+The second moments of such runs follow from no recursion of their own: the law of the state is followed, on a line, by
+all signs that the noise can have where there is any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..federations.base import ONE_SIDED
+from ..federations.piecewise import Piecewise, PiecewiseLinear
+from ..federations.quadratic import Quadratic
+from ..participation import Fixed
+from .by_kind import enumerated_errors
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+LONGEST = 8
+"""Rounds that are enumerated, at most."""
+
+
+def is_one_sided(setting: Setting) -> bool:
+    """Whether a quadratic federation's noise depends on the state."""
+    fed = setting.federation
+    return isinstance(fed, Quadratic) and fed.noise == ONE_SIDED and not (fed.deterministic and fed.server_noise == 0)
+
+
+def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
+    """(rounds, 3): E|x_R - x*|^2, E|grad F(x_R)|^2 and the sum of the latter over the rounds before, at each R; and
+    |grad F(x_0)|^2. In Fractions if ``exact``.
+
+    Raises:
+        ValueError: clients are not on a line or weigh differently, participants or step sizes change, or rounds are
+            more than ``LONGEST`` or bring too many states; or as ``by_kind.enumerated_errors``.
+
+    >>> import fedtheory as ft
+    >>> fed = Quadratic.common_hessian([0], gradient_noise=1, noise=ONE_SIDED)
+    >>> algorithm = ft.algorithms.fast(cohort=1, local_lr="1/2", snapshot_probability=0)
+    >>> one = ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=1)  # 1, then 0 or 1, then 0, 0 or 1
+    >>> enumerated(one, np.array([0, 1, 2]), exact=True)[0][:, 0].tolist()
+    [Fraction(1, 1), Fraction(1, 2), Fraction(1, 4)]
+    """
+    fed = setting.federation
+    assert isinstance(fed, Quadratic)
+    short = fed.dimension == 1 and fed.objective_weight is None and max(rounds) <= LONGEST
+    if not short or setting.algorithm.by_rule or not isinstance(setting.participation, Fixed):
+        raise ValueError(f"noise = {fed.noise!r}: exact errors are known on a line, of clients that weigh alike, of a "
+                         f"fixed set, with steps of one size, over at most {LONGEST} rounds")  # fmt: skip
+    lines = [[PiecewiseLinear([h[0, 0]], (), g[0])] for h, g in zip(fed.exact_hessians, fed.exact_slopes, strict=True)]
+    same = Piecewise(lines, None, fed.exact_gradient_noise, fed.noise, fed.exact_server_noise)
+    moved = replace(setting, federation=same)
+    shift, rows = setting.exact_start - fed.exact_optimum, []
+    first = fed.exact_hessian[0, 0] ** 2 * (shift @ shift)
+    for R in np.asarray(rounds).tolist():
+        found = enumerated_errors(moved, R) if R else None
+        ends = (found.squared_distance[0], found.squared_gradient[0], found.gradient_sum[0]) if found else None
+        rows.append(ends or (shift @ shift, first, first * 0))
+    return np.array(rows, dtype=object).astype(object if exact else float), first if exact else float(first)
