@@ -55,10 +55,10 @@ def refute(
     judgement = judgement or followed_up(statement, report)[0]
     if judgement:
         return judgement
+    known = construct(statement)
+    if known is not None and known.refutes:
+        return known
     report, judgement, _ = search_further(statement, report, seed)
-    if judgement is None:
-        known = construct(statement)
-        judgement = known if known is not None and known.refutes else None
     if judgement is None and report.lead is None:
         judgement = next(iter(falls_without(statement).values()), None)
     return judgement or report
