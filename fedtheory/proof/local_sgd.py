@@ -10,9 +10,10 @@ from functools import cached_property
 
 from .kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from .kernel.forms import ONE, Form, Vector, square
+from .kernel.regions import Where
 from .kernel.scalars import Scalar
 from .kernel.tactics import coefficient, show
-from .kernel.theorems import Theorem, at_step, combine, induct, over_clients, over_steps
+from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,20 @@ class LocalSGD:
         bound = square(g0) * ((self.K + 2) * eta**2 * rise) + Form.constant(eta**2 * self.variance * rise) - square(d)
         after = ax.vector(at(ITERATE, 1)) - self.start
         factor = one + 1 / self.K
-        premises = [
+        premises: Multiples = [
             (ax.local_step(after + d - (g + self.noise) * eta), -1),
             (ax.unbiased(d - g * eta), 2 * eta),
             (ax.variance(self.variance), eta**2),
             (ax.cocoercive(ITERATE, START_POINT, 0 * self.L, self.L), 2 * eta / self.L),
         ]
-        squares = [(d / self.K + g0 * eta, "", self.K), (g - g0 * 2, "", eta**2), (g - g0, "", 2 * eta / self.L - 2 * eta**2)]
-        step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context="cohort", squares=squares)
+        squares = [
+            (d / self.K + g0 * eta, "", self.K),
+            (g - g0 * 2, "", eta**2),
+            (g - g0, "", 2 * eta / self.L - 2 * eta**2),
+        ]
+        step = show(
+            at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context="cohort", squares=squares
+        )
         return induct(combine([], where=ax.where, context="cohort"), step, bound, factor)
 
     @cached_property
@@ -124,12 +131,12 @@ class LocalSGD:
         return combine([(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
                        where=ax.where, context="cohort")  # fmt: skip
 
-    def one_round(self, near: Scalar, split: Scalar, share: Scalar, where) -> Theorem:
+    def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """What |x+ - x*|^2 is at most, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
         ``split`` between K mean_S grad F_i(x) and e, ``share`` between w and e."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         D, G, e, w = self.distance, self.cohort_gradient, self.drift, self.cohort_noise
-        premises = [
+        premises: Multiples = [
             (ax.round(self.next_distance + D - (G * K + e + w) * eta), -1),
             (over_steps(over_clients(ax.unbiased(D), "S")), 2 * eta),
             (over_steps(over_clients(ax.unbiased(G), "S")), -2 * eta**2 * K),

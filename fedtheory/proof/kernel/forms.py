@@ -24,8 +24,8 @@ START, COHORT, PATH, END = range(4)
 class Atom(NamedTuple):
     """A vector, or a family of vectors over clients or steps.
 
-    ``step`` is the index a k + b K + c of a step as (a, b, c), or empty; ``stage`` says when it is known, and on the path
-    ``lag`` how many steps after that of its index.
+    ``step`` is the index a k + b K + c of a step as (a, b, c), or empty; ``stage`` says when it is known, and on the
+    path ``lag`` how many steps after that of its index.
     """
 
     name: str

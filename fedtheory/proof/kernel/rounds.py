@@ -34,7 +34,8 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
         raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
     assumptions = {*theorem.assumptions, ("uniform_cohorts", None)}
     return _theorem("expect uniform", [theorem], context="kind", kind=UNIFORM, where=where, form=total,
-                    assumptions=assumptions, parameters=parameters | {"size": size}, equality=theorem.equality)  # fmt: skip
+                    assumptions=assumptions, parameters=parameters | {"size": size, "share": share},
+                    equality=theorem.equality, size=size, share=share)  # fmt: skip
 
 
 def _says(where: Where, share: Scalar, bound: Scalar) -> bool:
@@ -74,8 +75,17 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
     parameters = dict(theorem.parameters)
     if parameters.get("size", size) != size:
         raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
-    return _theorem("expect arbitrary", [theorem], context="kind", kind=ARBITRARY, where=theorem.where,
-                    form=theorem.form, parameters=parameters | {"size": size}, equality=theorem.equality)  # fmt: skip
+    return _theorem(
+        "expect arbitrary",
+        [theorem],
+        context="kind",
+        kind=ARBITRARY,
+        where=theorem.where,
+        form=theorem.form,
+        parameters=parameters | {"size": size},
+        equality=theorem.equality,
+        size=size,
+    )
 
 
 def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
@@ -90,8 +100,17 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
     if any(t.atom.stage != START or "S" in t.bound for t in other.terms) or other.open:
         raise Refused(f"{other}: allowed is a closed vector known at the start")
     mean = Vector(where.ring, {Term("S", atom): where.ring.number(1)})
-    return _theorem("project", [], context="kind", kind=kind, where=where, equality=True,
-                    form=dot(mean - conditional_mean(atom, kind, where.ring), other))  # fmt: skip
+    return _theorem(
+        "project",
+        [],
+        context="kind",
+        kind=kind,
+        where=where,
+        equality=True,
+        form=dot(mean - conditional_mean(atom, kind, where.ring), other),
+        family=atom,
+        other=other,
+    )
 
 
 def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where) -> Theorem:
@@ -118,8 +137,17 @@ def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where
     kept = Form.of(where.ring, late[0])
     form = (snapshot.form - kept) * q + (arbitrary.form - kept) * (1 - q) + kept
     assumptions = {*snapshot.assumptions, *arbitrary.assumptions, ("random_kinds", q)}
-    return _theorem("mix", [snapshot, arbitrary], context="start", where=where, form=form, parameters=parameters,
-                    assumptions=assumptions, equality=snapshot.equality and arbitrary.equality)  # fmt: skip
+    return _theorem(
+        "mix",
+        [snapshot, arbitrary],
+        context="start",
+        where=where,
+        form=form,
+        parameters=parameters,
+        assumptions=assumptions,
+        equality=snapshot.equality and arbitrary.equality,
+        probability=q,
+    )
 
 
 def _binders(entry: Entry) -> str:
@@ -131,11 +159,13 @@ def _binders(entry: Entry) -> str:
 def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     """(P, B) of a theorem P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with 0 <= P < 1 and B >= 0, certified: then
 
-        E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P)   for every R, by induction over the rounds."""
+    E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P)   for every R, by induction over the rounds."""
     context: Context = "start"
     _check_context(theorem, context, "")
     where, ring = theorem.where, theorem.where.ring
-    start, optimum, end = (Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=3)))
+    start, optimum, end = (
+        Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=3))
+    )
     rest = theorem.form + square(end - optimum)
     factor = rest.entries.get(Product("", Term("", Atom("x")), Term("", Atom("x"))), ring.number(0))
     rest = rest - square(start - optimum) * factor
@@ -144,4 +174,6 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
         raise Refused(f"{theorem}: allowed is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
     if not (where.certifies(factor) and where.certifies(1 - factor) and where.certifies(addition)):
         raise Refused(f"factor {factor}, addition {addition}: not certified to be in [0, 1], and >= 0")
+    if not where.chart().never_zero((1 - factor).expression()):
+        raise Refused(f"factor {factor}: not certified to be below 1")
     return factor, addition

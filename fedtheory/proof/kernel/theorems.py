@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from .forms import START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
+from .forms import PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
 from .regions import Where
 from .scalars import Scalar
 
@@ -46,7 +46,7 @@ class Theorem:
     path_to_the_end: bool
     rule: str
     premises: tuple[Theorem, ...]
-    name: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     _maker: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,22 +60,24 @@ class Theorem:
 
 def _theorem(rule: str, premises: Sequence[Theorem], *, context: Context, where: Where, form: Form, kind: str = "",
              assumptions: Iterable[Assumption] | None = None, parameters: Mapping[str, Scalar] | None = None,
-             equality: bool = False, path_to_the_end: bool = False) -> Theorem:  # fmt: skip
+             equality: bool = False, path_to_the_end: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
     inherited = frozenset(a for p in premises for a in p.assumptions)
     every = inherited if assumptions is None else frozenset(assumptions)
     of = dict(parameters or {})
     for premise in premises:
         if parameters is None and of_algorithm(premise.form):
-            of = _same_parameters(of, premise)
+            of = _same_parameters(of, premise, context)
     for entry, c in form.entries.items():
         if not where.defines(c):
             raise Refused(f"({c}) {entry}: divides by what may be 0 on the region")
     return Theorem(context, kind, where, every, tuple(sorted(of.items())), form, equality, path_to_the_end, rule,
-                   tuple(premises), _maker=_MAKER)  # fmt: skip
+                   tuple(premises), arguments, _maker=_MAKER)  # fmt: skip
 
 
-def _same_parameters(found: dict[str, Scalar], premise: Theorem) -> dict[str, Scalar]:
+def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Context) -> dict[str, Scalar]:
     given = dict(premise.parameters)
+    if context == "start" and premise.kind and "size" in given:
+        given["cohort" if premise.kind == "uniform" else "arbitrary_cohort"] = given.pop("size")
     for name in found.keys() & given.keys():
         if found[name] != given[name]:
             raise Refused(f"vectors of two algorithms: {name} = {found[name]} and {given[name]}")
@@ -108,8 +110,12 @@ def _check_context(theorem: Theorem, context: Context, kind: str) -> None:
         raise Refused(f"{theorem}: allowed is a theorem given the {context} {kind}, or one about the start alone")
 
 
+Multiples = Sequence[tuple[Theorem, Scalar | int]]
+"""Theorems, each with its multiplier."""
+
+
 def combine(
-    premises: Sequence[tuple[Theorem, Scalar | int]],
+    premises: Multiples,
     *,
     where: Where,
     context: Context,
@@ -148,7 +154,9 @@ def combine(
     if not where.certifies(shift):
         raise Refused(f"constant {shift}: not certified to be >= 0 on the region")
     return _theorem("combine", [t for t, _ in premises], context=context, kind=kind, where=where,
-                    form=total + Form.constant(shift), equality=equality, path_to_the_end=to_the_end)  # fmt: skip
+                    form=total + Form.constant(shift), equality=equality, path_to_the_end=to_the_end,
+                    multipliers=[ring.number(1) * c for _, c in premises], constant=shift,
+                    squares=[(v, bound, ring.number(1) * c) for v, bound, c in squares])  # fmt: skip
 
 
 def over_clients(theorem: Theorem, binder: str) -> Theorem:
@@ -158,9 +166,9 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
     if binder == "S" and theorem.context != "cohort" and not about_start(theorem.form):
         raise Refused(f"{theorem}: the mean over a cohort is taken of what holds given the cohort")
     context: Context = "cohort" if binder == "S" else theorem.context
-    return _theorem(f"over clients {binder}", [theorem], context=context, kind=theorem.kind, where=theorem.where,
+    return _theorem("over clients", [theorem], context=context, kind=theorem.kind, where=theorem.where,
                     form=theorem.form.under(binder), equality=theorem.equality,
-                    path_to_the_end=theorem.path_to_the_end)  # fmt: skip
+                    path_to_the_end=theorem.path_to_the_end, binder=binder)  # fmt: skip
 
 
 def over_steps(theorem: Theorem) -> Theorem:
@@ -179,10 +187,12 @@ def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem
         raise Refused(f"base {base.form}: it has to be {at_step(bound, 0, 0, 0)}")
     if step.form != at_step(bound, 1, 0, 1) - bound * factor:
         raise Refused(f"step {step.form}: it has to be {at_step(bound, 1, 0, 1) - bound * factor}")
+    if any(STEP in c.bottom.names for c in bound.entries.values()):
+        raise Refused("induction: a form that divides by what depends on k")
     if not step.where.within(base.where) or not step.where.certifies(factor):
         raise Refused(f"induction: factor {factor} >= 0 and the base's region are not certified on the step's")
     return _theorem("induct", [base, step], context=step.context, kind=step.kind, where=step.where, form=bound,
-                    path_to_the_end=True)  # fmt: skip
+                    path_to_the_end=True, factor=factor)  # fmt: skip
 
 
 def at_step(form: Form, a: int, b: int, c: int) -> Form:
@@ -204,12 +214,8 @@ def at_step(form: Form, a: int, b: int, c: int) -> Form:
 
 def started(atom: Atom) -> Atom:
     """The iterate and the gradient of step 0 are those of the round's start."""
-    if atom.step == (0, 0, 0):
-        if atom.name == "x":
-            return Atom("x")
-        if atom.name == "g":
-            return Atom("g_start", client=True)
-    return atom
+    first = {Atom("x", True, (0, 0, 0), PATH): Atom("x"), Atom("g", True, (0, 0, 0), PATH): Atom("g_start", True)}
+    return first.get(atom, atom)
 
 
 def last_step(theorem: Theorem) -> Theorem:
@@ -234,4 +240,5 @@ def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) ->
     parameters = {name: value.replace(values) for name, value in theorem.parameters}
     return _theorem("instantiate", [theorem], context=theorem.context, kind=theorem.kind, where=where,
                     form=theorem.form.mapped(lambda t: t, values), assumptions=assumptions,
-                    parameters=parameters, equality=theorem.equality, path_to_the_end=theorem.path_to_the_end)  # fmt: skip
+                    parameters=parameters, equality=theorem.equality, path_to_the_end=theorem.path_to_the_end,
+                    values=dict(values))  # fmt: skip

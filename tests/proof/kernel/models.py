@@ -1,5 +1,5 @@
 """Small models in which every theorem of the kernel is evaluated, exactly: a few clients on the line with piecewise
-linear gradients, noise of a few points, cohorts drawn or chosen. Everything that can happen in a round is enumerated."""
+linear gradients, noise of a few points, cohorts drawn or chosen. All that can happen in a round is enumerated."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Model:
             return [(w / sum(weights), s) for w, s in zip(weights, sets, strict=True)]
         return [(Fraction(1, len(sets)), s) for s in sets]
 
-    @cache
+    @cache  # noqa: B019 (a model lives as long as its test)
     def worlds(self, kind: str) -> list[tuple[Fraction, World]]:
         """All that can happen in a round of this kind, with probabilities."""
         if self.choice == "after noise" and kind == "arbitrary":
@@ -114,7 +114,7 @@ class Model:
                 return low if mean(low) == 0 else low - mean(low) * (high - low) / (mean(high) - mean(low))
         raise AssertionError("the optimum is out of range")
 
-    @cache
+    @cache  # noqa: B019 (a model lives as long as its test)
     def path(self, world: World, i: int, k: int) -> Fraction:
         x = self.start
         for step in range(k):
@@ -141,12 +141,12 @@ class Model:
                 return world.noise[_index(i)][at]
         return self.gradient(atom.name, _index(i))
 
-    @cache
+    @cache  # noqa: B019 (a model lives as long as its test)
     def conditional_mean(self, kind: str, family: str) -> Fraction:
         worlds = self.worlds(kind)
         return sum((p * self.gradient(family, j) / len(w.cohort) for p, w in worlds for j in w.cohort), Fraction(0))
 
-    @cache
+    @cache  # noqa: B019 (a model lives as long as its test)
     def gradient(self, family: str, i: int) -> Fraction:
         return self.clients[i].gradient({"g_start": self.start, "g_opt": self.optimum}[family])
 
@@ -211,7 +211,7 @@ class Model:
             return [self.cohort]
         return list(range(1, len(self.clients) + 1)) if size.names == {"size"} else [int(size.at(numbers))]
 
-    @cache
+    @cache  # noqa: B019 (a model lives as long as its test)
     def given(self, context: str, kind: str, size: int) -> list[Worlds]:
         """What may happen, given each thing that may be given."""
         if context == "cohort":
@@ -244,7 +244,7 @@ class Model:
             total += c.at(at) * self.mean(entry, worlds, i, k)
         return total
 
-    @cache
+    @cache  # noqa: B019 (a model lives as long as its test)
     def mean(self, entry: Entry, worlds: Worlds, i: int | None, k: int) -> Fraction:
         return sum((p * self.entry(entry, w, i, k) for p, w in worlds), Fraction(0))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
+
 from fedtheory.papers.fast.proofs.composed import strongly_convex_round
 from fedtheory.proof.kernel.theorems import Theorem
 
@@ -21,7 +22,9 @@ MODEL = Model(QUADRATIC, F(3), F(1, 100), 2, 2, 1, F(1, 3), F(1))
 MODELS = {
     "quadratic": MODEL,
     "kinks": replace(MODEL, clients=KINKED, start=F(1, 8), step=F(1, 150)),
-    "kinks, large steps": replace(MODEL, clients=KINKED, start=F(1, 4), step=F(1, 48), noise=F(20), probability=F(1, 2)),
+    "kinks, large steps": replace(
+        MODEL, clients=KINKED, start=F(1, 4), step=F(1, 48), noise=F(20), probability=F(1, 2)
+    ),
     "one step": replace(MODEL, steps=1, step=F(1, 20), probability=F(0)),
     "a random choice": replace(MODEL, choice="random", arbitrary_cohort=2, cohort=1),
     "one client": replace(MODEL, clients=QUADRATIC[:1], cohort=1, arbitrary_cohort=1, steps=3),

@@ -2,26 +2,27 @@
 
 With p = 1 - q, h = q/m + p/n and eta <= mu/(8 L^2 K):
 
-    E|x+ - x*|^2 <= (1 - K eta (mu - 2 L^2 K eta - 3.4 mu^2 K eta ...)) |x - x*|^2
-                    + K eta (p^2/mu + (1.2 q/m + 3.4 p + ...) K eta) sigma_G^2 + K eta^2 (9/8 h + 5/12 + ...) sigma^2
+    E|x+ - x*|^2 <= (1 - K eta (mu - 2 L^2 K eta - 4 mu^2 K eta)) |x - x*|^2
+                    + K eta (p^2/mu + (6/5 q/m + 3/4 q + 4 p) K eta) sigma_G^2 + K eta^2 (9/8 h + 3/5) sigma^2
 
-The bias of arbitrary rounds enters through the projection of their cohorts' mean gradient on what the start knows, hence
-p^2 and not p; co-coercivity pays for the squares of gradients, hence no L^2 in their price.
+The bias of arbitrary rounds enters through the projection of their cohorts' mean gradient on what the start knows,
+hence p^2 and not p; co-coercivity pays for the squares of gradients, hence no L^2 in their price.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from ....proof.composed import Contraction
 from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
 from ....proof.kernel.forms import Vector
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.rounds import (
-    ARBITRARY, UNIFORM, conditional_mean, expect_arbitrary, expect_uniform, mix, project,
+    ARBITRARY, UNIFORM, conditional_mean, contraction, expect_arbitrary, expect_uniform, mix, project,
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import atom_of, coefficient
-from ....proof.kernel.theorems import Theorem, combine, instantiate, over_clients
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import LocalSGD
 
 RING = Ring("a q share eta s L mu K k m n sigma sigma_G size")
@@ -104,21 +105,50 @@ def cocoercive(axioms: Axioms) -> Theorem:
     distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
     g, g_opt = axioms.global_gradient(START_POINT), axioms.global_gradient(OPTIMUM)
     spread = axioms.gradient(START_POINT) - axioms.gradient(OPTIMUM) - g + g_opt
-    premises = [(over_clients(axioms.cocoercive(START_POINT, OPTIMUM, mu, L), "M"), 1),
+    premises: Multiples = [(over_clients(axioms.cocoercive(START_POINT, OPTIMUM, mu, L), "M"), 1),
                 (axioms.optimal(distance), mu + L), (axioms.optimal(g), -2)]  # fmt: skip
     return combine(premises, where=axioms.where, context="start", squares=[(spread, "M", 1), (g_opt, "", 1)])
 
 
 @lru_cache(maxsize=1)
 def strongly_convex_round() -> Theorem:
-    """The contraction of a round at a = 2 L^2 K eta, under eta <= mu/(8 L^2 K)."""
+    """The contraction of a round at a = 2 L^2 K eta, under eta <= mu/(8 L^2 K), with short constants."""
     where = _where(mu / (8 * L**2 * K))
-    axioms = Axioms(PLAIN, eta, size)
-    sgd = LocalSGD(axioms, L, sigma**2)
+    sgd = LocalSGD(Axioms(PLAIN, eta, size), L, sigma**2)
     mixed = instantiate(mixed_round(), {"a": 2 * L**2 * K * eta}, where)
     g, D = sgd.gradient_at_start.under("M"), sgd.distance
     price = coefficient(mixed.form, g, g)
-    premises = [(mixed, 1), (monotone(axioms), 2 * eta * K - price * (mu + L)), (cocoercive(axioms), price),
-                (bias(sgd), p**2 * eta * K / mu)]  # fmt: skip
-    return combine(premises, where=where, context="start",
-                   squares=[(D * mu + (expected_gradient(sgd) - g) * p, "", eta * K / mu)])  # fmt: skip
+    premises: Multiples = [
+        (mixed, 1),
+        (monotone(sgd.axioms), 2 * eta * K - price * (mu + L)),
+        (cocoercive(sgd.axioms), price),
+        (bias(sgd), p**2 * eta * K / mu),
+    ]
+    squares = [(D * mu + (expected_gradient(sgd) - g) * p, "", eta * K / mu)]
+    exact = combine(premises, where=where, context="start", squares=squares)
+    factor, addition = contraction(exact)
+    return combine([(exact, 1)], where=where, context="start", constant=ADDITION - addition,
+                   squares=[(D, "", FACTOR - factor)])  # fmt: skip
+
+
+_h = q / m + p / n
+FACTOR = 1 - K * eta * (mu - 2 * L**2 * K * eta - 4 * mu**2 * K * eta)
+ADDITION = (
+    K
+    * eta
+    * (
+        (p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta) * sigma_G**2
+        + (_h * 9 / 8 + RING.number(3) / 5) * eta * sigma**2
+    )
+)
+"""What a round multiplies the squared distance by, and what it adds."""
+
+LETTERS = {
+    "eta": "local_lr", "q": "snapshot_probability", "L": "smoothness", "mu": "strong_convexity", "K": "local_steps",
+    "m": "cohort", "n": "arbitrary_cohort", "sigma": "gradient_noise", "sigma_G": "dissimilarity",
+}  # fmt: skip
+"""The quantities that the letters stand for."""
+
+STRONGLY_CONVEX = Contraction(strongly_convex_round, LETTERS)
+
+STEPS = (STRONGLY_CONVEX.step("thm2.sharper.round", "composed", "one round contracts, composed from the axioms"),)

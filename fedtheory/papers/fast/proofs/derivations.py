@@ -6,6 +6,7 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
+from . import composed
 from .lemmas import CONVEX_STEP, DRIFT_CAP
 from .tables import (
     K, L, R, arbitrary, cohort, d, decrease, displacement, epsilon, eta, full, gradient, h, m, mu, n, p, perturbation,
@@ -191,4 +192,7 @@ VALUES = (
                proves=("fast.rem2.b@main",)),
 )  # fmt: skip
 
-DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *VALUES)
+COMPOSED = (composed.STRONGLY_CONVEX.derivation("composed of one round's contraction", composed.STEPS[0].name,
+                                                ("fast.thm2@sharper",)),)  # fmt: skip
+
+DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *COMPOSED, *VALUES)
