@@ -10,6 +10,7 @@ region and has to have no negative coefficient there. It knows the kernel's rule
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import sys
 from fractions import Fraction
@@ -17,7 +18,7 @@ from itertools import product as pairs_of
 
 PRIME = 2**61 - 1
 POINTS = 3
-LARGEST = {"theorems": 5000, "terms": 20000, "power": 60, "digits": 400}
+LARGEST = {"theorems": 5000, "terms": 200000, "power": 60, "digits": 400}
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
     ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
@@ -56,11 +57,73 @@ def plus(a: dict, b: dict) -> dict:
     return {key: c for key, c in made.items() if c}
 
 
-def power(a: dict, n: int, width: int) -> dict:
-    made = {(0,) * width: Fraction(1)}
-    for _ in range(n):
-        made = times(made, a)
+BITS = 12
+"""Of a power in a packed power product: polynomials {packed powers: whole number} are for signs, where speed counts."""
+TOO_LARGE = sum(3 << BITS * i + BITS - 2 for i in range(200))
+"""The bits of powers so large that the next product might leave its place."""
+
+
+def packed(polynomial: dict) -> dict:
+    return {sum(p << BITS * i for i, p in enumerate(powers)): int(c) for powers, c in polynomial.items()}
+
+
+def together(scalar: tuple) -> tuple:
+    """Top and bottom times one positive number, so that all coefficients are whole."""
+    scale = math.lcm(*(c.denominator for part in scalar for c in part.values()))
+    return tuple({powers: c * scale for powers, c in part.items()} for part in scalar)
+
+
+def unit(index: int) -> dict:
+    return {1 << BITS * index: 1}
+
+
+def product(a: dict, b: dict) -> dict:
+    made: dict = {}
+    for p, c in a.items():
+        for r, d in b.items():
+            made[p + r] = made.get(p + r, 0) + c * d
+    need(len(made) <= LARGEST["terms"], "a polynomial of too many terms")
+    return {key: c for key, c in made.items() if c}
+
+
+def support_of(key: int) -> set:
+    found, index = set(), 0
+    while key:
+        if key & ((1 << BITS) - 1):
+            found.add(index)
+        key, index = key >> BITS, index + 1
+    return found
+
+
+def _pulled(made: dict, substitutions: list, names: list) -> dict:
+    """With every substitution (name, top, bottom), the last one first, times bottoms."""
+    for name, top, bottom in reversed(substitutions):
+        shift = BITS * names.index(name)
+        by_power: dict = {}
+        for key, c in made.items():
+            p = key >> shift & ((1 << BITS) - 1)
+            by_power.setdefault(p, {})[key - (p << shift)] = c
+        degree = max(by_power, default=0)
+        if degree == 0:
+            continue
+        tops, bottoms = [{0: 1}], [{0: 1}]
+        for _ in range(degree):
+            tops.append(product(tops[-1], top))
+            bottoms.append(product(bottoms[-1], bottom))
+        made = {}
+        for p, part in by_power.items():
+            made = plus(made, product(part, product(tops[p], bottoms[degree - p])))
+        need(not any(key & TOO_LARGE for key in made), "a power too large")
     return made
+
+
+def _positive(made: dict, positive: set, pairs: list) -> bool:
+    """Whether it is > 0: no negative coefficient, and whichever of an interval's two parameters is not 0, a term
+    of such parameters and of those > 0 alone."""
+    supports = [support_of(key) for key in made]
+    return all(c > 0 for c in made.values()) and all(
+        any(support <= positive | set(chosen) for support in supports) for chosen in pairs_of(*pairs)
+    )
 
 
 class Proof:
@@ -160,39 +223,32 @@ class Proof:
     # regions
 
     def chart(self, region: int) -> tuple:
-        """(parameters, which of them are > 0, [(name, top, bottom)]): every scalar by parameters >= 0."""
+        """([(name, top, bottom)], which parameters are > 0, which two are not both 0): every scalar by parameters >= 0,
+        the last scalar by the earlier ones."""
         if region not in self.charts:
             self.charts[region] = self._chart(self.regions[region])
         return self.charts[region]
 
     def _chart(self, conditions: list) -> tuple:
-        names, positive, made = [*self.names], set(), []
+        labels, positive, made, pairs = [*self.names], set(), [], []
         seen: set = set()
 
         def new(label: str) -> int:
-            names.append(label)
-            return len(names) - 1
+            labels.append(label)
+            return len(labels) - 1
 
-        total = self.width + 2 * len(conditions) + 1
-
-        def grown(polynomial: dict) -> dict:
-            return {(*powers, *([0] * (total - len(powers)))): c for powers, c in polynomial.items()}
-
-        def unit(index: int) -> dict:
-            return {tuple(int(i == index) for i in range(total)): Fraction(1)}
-
-        number = {(0,) * total: Fraction(1)}
+        number = {0: 1}
         for name, kind, bound in reversed(conditions):
             need(name in self.names and name not in seen, f"region: {name} twice, or no name")
-            pair: tuple[dict, dict] = bound if bound is not None else ({}, {})
-            top, bottom = map(grown, pair)
+            top, bottom = ({}, {}) if bound is None else (packed(part) for part in together(bound))
             if bound is not None:
                 used = {n for part in bound for powers in part for n, p in zip(self.names, powers, strict=True) if p}
                 need(used <= seen, f"region: the bound of {name} uses what is not yet given")
+                need(_positive(_pulled(bottom, made, self.names), positive, pairs), f"region: {name}: a bound over 0")
             seen.add(name)
             u = unit(new(f"{name}'"))
             if kind == "positive":
-                positive.add(len(names) - 1)
+                positive.add(len(labels) - 1)
                 made.append((name, u, number))
             elif kind == "nonnegative":
                 made.append((name, u, number))
@@ -202,60 +258,44 @@ class Proof:
             elif kind == "count":
                 made.append((name, plus(number, u), number))
             elif kind == "capped":
-                made.append((name, top, times(bottom, plus(number, u))))
+                made.append((name, top, product(bottom, plus(number, u))))
             elif kind == "interval":
                 v = unit(new(f"{name}''"))
-                made.append((name, times(top, u), times(bottom, plus(u, v))))
+                pairs.append((len(labels) - 2, len(labels) - 1))
+                made.append((name, product(top, u), product(bottom, plus(u, v))))
             elif kind == "at_least":
-                made.append((name, plus(top, times(u, bottom)), bottom))
+                made.append((name, plus(top, product(u, bottom)), bottom))
             else:
                 raise Wrong(f"region: a condition {kind!r}")
-        return total, positive, {name: (top, bottom) for name, top, bottom in made}, [n for n, *_ in reversed(made)]
+        return made, positive, pairs
 
     def pulled(self, polynomial: dict, region: int) -> dict:
-        """The polynomial in the parameters, times bottoms that are > 0 on the region."""
-        total, _, substitutions, order = self.chart(region)
-        made = {(*powers, *([0] * (total - self.width))): c for powers, c in polynomial.items()}
-        for name in order:
-            at = self.names.index(name)
-            top, bottom = substitutions[name]
-            degree = max((powers[at] for powers in made), default=0)
-            if degree == 0:
-                continue
-            by_power: dict = {}
-            for powers, c in made.items():
-                rest = tuple(0 if i == at else p for i, p in enumerate(powers))
-                by_power.setdefault(powers[at], {})[rest] = c
-            made = {}
-            for p, part in by_power.items():
-                made = plus(made, times(part, times(power(top, p, total), power(bottom, degree - p, total))))
-        need(not any(any(powers[: self.width]) for powers in made), "a scalar of which the region says nothing")
+        """The polynomial in the parameters, times a positive number and bottoms that are > 0 on the region."""
+        made = _pulled(packed(together((polynomial, self.one[1]))[0]), self.chart(region)[0], self.names)
+        need(not any(key & ((1 << BITS * self.width) - 1) for key in made), "a scalar of which the region says nothing")
         return made
 
     def nonnegative(self, scalar: tuple, region: int) -> bool:
         if not scalar[0]:
             return True
-        if not self.positive(scalar[1], region):
+        top, bottom = scalar
+        if not self.positive(bottom, region):
+            top, bottom = ({key: -c for key, c in part.items()} for part in scalar)
+        if not self.positive(bottom, region):
             return False
-        made = self.pulled(scalar[0], region)
-        used = {i for powers in made for i, p in enumerate(powers) if p}
-        total = self.chart(region)[0]
-        multiplier = {(0,) * total: Fraction(1)}
-        for i in used:
-            multiplier[tuple(int(j == i) for j in range(total))] = Fraction(1)
+        made = self.pulled(top, region)
+        multiplier = {0: 1} | {1 << BITS * i: 1 for i in set().union(*map(support_of, made))}
         for _ in range(4):
             if all(c > 0 for c in made.values()):
                 return True
-            made = times(made, multiplier)
+            made = product(made, multiplier)
         return False
 
     def positive(self, polynomial: dict, region: int) -> bool:
-        """Whether it is > 0 on the region: no negative coefficient, and a term of parameters > 0 alone."""
-        _, positive, *_ = self.chart(region)
-        made = self.pulled(polynomial, region)
-        return all(c > 0 for c in made.values()) and any(
-            all(i in positive for i, p in enumerate(powers) if p) for powers in made
-        )
+        return _positive(self.pulled(polynomial, region), *self.chart(region)[1:])
+
+    def never_zero(self, polynomial: dict, region: int) -> bool:
+        return self.positive(polynomial, region) or self.positive({key: -c for key, c in polynomial.items()}, region)
 
     def within(self, inner: int, outer: int) -> bool:
         mine = [(n, kind, None if b is None else self.residues(b)) for n, kind, b in self.regions[inner]]
@@ -265,7 +305,7 @@ class Proof:
             if name not in {n for n, *_ in mine}:
                 return False
             for scalar, strict in self.conditions(name, kind, bound):
-                if not self.nonnegative(scalar, inner) or (strict and not self.positive(scalar[0], inner)):
+                if not self.nonnegative(scalar, inner) or (strict and not self.never_zero(scalar[0], inner)):
                     return False
         return True
 
@@ -517,7 +557,7 @@ class Rules:
         for theorem, c in zip(self.premises, multipliers, strict=True):
             self.context_allows(theorem, line["context"], line["kind"])
             self.inside(theorem)
-            need(self.proof.positive(c[1], self.region), "a multiplier divides by what may be 0")
+            need(self.proof.never_zero(c[1], self.region), "a multiplier divides by what may be 0")
             need(theorem["equality"] or self.proof.nonnegative(c, self.region), "a multiplier that may be negative")
             equality &= theorem["equality"]
             closed = "k" not in self.frees(theorem)
@@ -577,13 +617,15 @@ class Rules:
         (theorem,) = self.premises
         values = {name: self.proof.scalar(c) for name, c in self.given["values"].items()}
         need(not set(values) & {"k", "K"}, "k and K stay what they are")
-        need(all(self.proof.positive(c[1], self.region) for c in values.values()), "a value divides by what may be 0")
+        need(all(self.proof.never_zero(c[1], self.region) for c in values.values()), "a value divides by what may be 0")
         at = {name: self.proof.residues(c) for name, c in values.items()}
         for name, kind, bound in self.proof.regions[theorem["where"]]:
             for scalar, strict in self.proof.conditions(name, kind, bound):
                 changed = self.replaced(scalar, values)
                 need(self.proof.nonnegative(changed, self.region), f"the condition on {name} is not met")
-                need(not strict or self.proof.positive(changed[0], self.region), f"the condition on {name} is not met")
+                need(
+                    not strict or self.proof.never_zero(changed[0], self.region), f"the condition on {name} is not met"
+                )
         form = {e: self.proof.residues(c, at) for e, c in theorem["items"].items()}
         assumptions = {(n, None if c is None else self.proof.residues(c, at)) for n, c in theorem["assumed"]}
         parameters = {n: self.proof.residues(c, at) for n, c in theorem["parametrised"].items()}
@@ -697,7 +739,7 @@ class Rules:
 
     def points(self) -> tuple:
         p, q = atom_of(self.given["p"]), atom_of(self.given["q"])
-        context = "cohort" if "path" in (stage(p)[0], stage(q)[0]) else "start"
+        context = "cohort" if {"path", "end"} & {stage(p)[0], stage(q)[0]} else "start"
         return p, q, [*self.of(p), *self.of(q, -1)], context
 
     def gradient(self, point: tuple) -> list:
@@ -843,7 +885,7 @@ def checked(proof: Proof, line: dict) -> dict:
     }  # fmt: skip
     for part, value in stated.items():
         need(value == found[part], f"{line['rule']}: the file's {part} is not what the rule concludes")
-    need(all(proof.positive(c[1], line["where"]) for c in items.values()), "a coefficient divides by what may be 0")
+    need(all(proof.never_zero(c[1], line["where"]) for c in items.values()), "a coefficient divides by what may be 0")
     return stated | {"where": line["where"], "items": items, "assumed": assumed, "parametrised": parametrised}
 
 

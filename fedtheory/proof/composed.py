@@ -6,8 +6,9 @@ What a claim needs and assumes is read off the theorem; the claim is tied to it 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import sympy
@@ -16,7 +17,7 @@ from ..claims import readings
 from ..quantities import QUANTITIES
 from . import checker
 from .derivations import Derivation
-from .kernel.rounds import contraction
+from .kernel.rounds import average, contraction
 from .kernel.saved import saved
 from .kernel.scalars import Scalar
 from .kernel.theorems import Theorem
@@ -73,27 +74,31 @@ def _conclusion(data: Mapping) -> tuple:
 
 
 @dataclass(frozen=True)
-class Contraction:
-    """What a theorem on one round, E|x+ - x*|^2 <= P |x - x*|^2 + B, shows of E|x_R - x*|^2.
+class OfRounds(ABC):
+    """What a theorem on one round shows of many.
 
     Attributes:
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
+        more: readings under which the functional is the one that is bounded.
     """
 
     make: Callable[[], Theorem]
     letters: Mapping[str, str]
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    @abstractmethod
+    def functional(self) -> str:
+        """The name of what is bounded."""
+
+    @abstractmethod
+    def right_side(self) -> sympy.Expr:
+        """The bound, computed from the theorem."""
 
     @cached_property
     def theorem(self) -> Theorem:
         return self.make()
-
-    def right_side(self) -> sympy.Expr:
-        """exp(-(1 - P) R) |x_0 - x*|^2 + B/(1 - P), as P <= exp(-(1 - P))."""
-        factor, addition = contraction(self.theorem)
-        rounds, distance = sympy.symbols("rounds initial_distance")
-        fall = sympy.factor(self.read(1 - factor))
-        return sympy.exp(-fall * rounds) * distance**2 + self.read(addition) / fall
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """What the region asks of quantities, beyond what the vocabulary says of each; and P >= 0, P < 1."""
@@ -147,5 +152,38 @@ class Contraction:
         unknown = {q for q in quantities if q not in QUANTITIES}
         if unknown:
             raise ValueError(f"{sorted(unknown)}: no quantities of the vocabulary")
-        return Derivation(name, functional="final_squared_distance", steps=(step,), right_side=self.right_side(),
-                          needs=self.needs(), assumptions=quantities, readings=read, proves=proves)  # fmt: skip
+        return Derivation(
+            name,
+            functional=self.functional,
+            steps=(step,),
+            right_side=self.right_side(),
+            needs=self.needs(),
+            assumptions=quantities,
+            readings={**read, **self.more},
+            proves=proves,
+        )
+
+
+class Contraction(OfRounds):
+    """Of E|x+ - x*|^2 <= P |x - x*|^2 + B: E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + B/(1 - P), by induction over
+    the rounds and P <= exp(-(1 - P))."""
+
+    functional = "final_squared_distance"
+
+    def right_side(self) -> sympy.Expr:
+        factor, addition = contraction(self.theorem)
+        rounds, distance = sympy.symbols("rounds initial_distance")
+        fall = sympy.factor(self.read(1 - factor))
+        return sympy.exp(-fall * rounds) * distance**2 + self.read(addition) / fall
+
+
+class Descent(OfRounds):
+    """Of E F(x+) <= F(x) - c |grad F(x)|^2 + B: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c, by
+    summing over the rounds."""
+
+    functional = "average_squared_gradient"
+
+    def right_side(self) -> sympy.Expr:
+        fall, addition = map(self.read, average(self.theorem))
+        gap, rounds = sympy.symbols("initial_gap rounds")
+        return (gap / rounds + addition) / sympy.factor(fall)

@@ -67,7 +67,7 @@ class Axioms:
                         parameters=parameters, equality=equality, **arguments)  # fmt: skip
 
     def _context(self, *points: Atom) -> Context:
-        return "cohort" if any(p.stage == PATH for p in points) else "start"
+        return "cohort" if any(p.stage in (PATH, END) for p in points) else "start"
 
     # federations
 

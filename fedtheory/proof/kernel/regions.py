@@ -81,7 +81,10 @@ class Where:
 
     def defines(self, expression: Scalar) -> bool:
         """Whether the denominator is never 0 on the region."""
-        return expression.is_polynomial or self.chart().never_zero(expression.bottom.expression())
+        if expression.is_polynomial:
+            return True
+        chart, bottom = self.chart(), expression.bottom.expression()
+        return chart.never_zero(bottom) or chart.never_zero(-bottom)
 
     def within(self, other: Where) -> bool:
         """Whether every point of this region is certified to be one of the other."""

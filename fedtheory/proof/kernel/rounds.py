@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .forms import ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
 from .theorems import MEAN, Context, Refused, Theorem, _check_context, _theorem, known_at_start
@@ -164,7 +164,7 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     _check_context(theorem, context, "")
     where, ring = theorem.where, theorem.where.ring
     start, optimum, end = (
-        Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=3))
+        Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
     )
     rest = theorem.form + square(end - optimum)
     factor = rest.entries.get(Product("", Term("", Atom("x")), Term("", Atom("x"))), ring.number(0))
@@ -177,3 +177,24 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     if not where.chart().never_zero((1 - factor).expression()):
         raise Refused(f"factor {factor}: not certified to be below 1")
     return factor, addition
+
+
+def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
+    """(c, B) of a theorem F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 with c > 0 and B >= 0, certified: then, by summing
+    over the rounds,
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c."""
+    _check_context(theorem, "start", "")
+    where, ring = theorem.where, theorem.where.ring
+    one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
+    rest = theorem.form - Form.of(ring, {values[0]: one, values[1]: -one})
+    gradient = Vector(ring, {Term("M", Atom("g_start", True)): one})
+    (entry,) = square(gradient).entries
+    fall = -rest.entries.get(entry, ring.number(0))
+    rest = rest + square(gradient) * fall
+    addition = rest.entries.get(ONE, ring.number(0))
+    if rest != Form.constant(addition):
+        raise Refused(f"{theorem}: allowed is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+    if not (where.certifies(fall) and where.certifies(addition) and where.chart().never_zero(fall.expression())):
+        raise Refused(f"fall {fall}, addition {addition}: not certified to be > 0, and >= 0")
+    return fall, addition

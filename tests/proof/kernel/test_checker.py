@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.papers.fast.proofs.composed import strongly_convex_round
+from fedtheory.papers.fast.proofs.composed import (
+    nonconvex,
+    nonconvex_averaged,
+    strongly_convex,
+    strongly_convex_averaged,
+)
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.saved import saved
 
-TEXT = json.dumps(saved(strongly_convex_round()))
+TEXT = json.dumps(saved(strongly_convex()))
 DATA = json.loads(TEXT)
 
 
@@ -26,6 +31,11 @@ def rule(name: str, which: int = 0) -> int:
 
 def test_it_accepts_the_proof() -> None:
     assert checker.check(json.loads(TEXT)) == len(DATA["theorems"]) > 50
+
+
+@pytest.mark.parametrize("make", [nonconvex, nonconvex_averaged, strongly_convex_averaged])
+def test_it_accepts_the_others(make: Callable) -> None:
+    assert checker.check(json.loads(json.dumps(saved(make())))) > 50
 
 
 def test_it_stands_alone() -> None:

@@ -9,12 +9,12 @@ from fractions import Fraction as F
 
 import pytest
 
-from fedtheory.papers.fast.proofs.composed import strongly_convex_round
+from fedtheory.papers.fast.proofs.composed import nonconvex, strongly_convex
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .models import Client, Model, ancestry
 
-THEOREMS = ancestry(strongly_convex_round())
+THEOREMS = list({id(t): t for made in (strongly_convex, nonconvex) for t in ancestry(made())}.values())
 
 QUADRATIC = (Client(F(1), F(1), F(0), F(-1)), Client(F(2), F(2), F(1), F(1)), Client(F(3, 2), F(3, 2), F(0), F(2)))
 KINKED = (Client(F(1), F(3), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1)), Client(F(3), F(1), F(0), F(1, 2)))

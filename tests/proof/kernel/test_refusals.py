@@ -7,24 +7,24 @@ from fractions import Fraction
 
 import pytest
 
-from fedtheory.papers.fast.proofs.composed import (
-    PLAIN,
+from fedtheory.papers.fast.proofs.composed import mixed_distance
+from fedtheory.papers.fast.proofs.kinds import (
     RING,
     K,
+    Kinds,
     L,
-    _where,
     eta,
     k,
     m,
-    mixed_round,
     mu,
     n,
     q,
+    region,
     share,
     sigma,
     sigma_G,
     size,
-)  # fmt: skip
+)
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from fedtheory.proof.kernel.forms import PATH, START, Atom, Form, dot, square
 from fedtheory.proof.kernel.rounds import (
@@ -47,13 +47,14 @@ from fedtheory.proof.kernel.theorems import (
 )  # fmt: skip
 from fedtheory.proof.local_sgd import LocalSGD
 
+PLAIN = Kinds(convex=True).plain
 AXIOMS = Axioms(PLAIN, eta, size)
 SGD = LocalSGD(AXIOMS, L, sigma**2)
 x, g0, N = SGD.start, SGD.gradient_at_start, SGD.noise
 COHORT = {"where": PLAIN, "context": "cohort"}
 VARIANCE = AXIOMS.variance(sigma**2)
 NEAR = over_clients(AXIOMS.dissimilar(START_POINT, sigma_G**2), "S")
-WIDER = _where(1 / (7 * L * K))
+WIDER = region(1 / (7 * L * K), convex=True)
 G, GRADIENT = Atom("g_start", True), Atom("g", True, (1, 0, 0), PATH)
 STRONGER = SGD.path.form - square(g0) * (k * eta**2)
 LATE = combine([], squares=[(SGD.moved, "", 1)], where=PLAIN, context="kind", kind=ARBITRARY)
@@ -104,7 +105,7 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "steps of what has none": lambda: over_steps(SGD.noise_bound),
     "an expression for K": lambda: instantiate(SGD.path, {"K": K + 1}, PLAIN),
     "a larger step size than shown": lambda: instantiate(SGD.path, {"eta": 2 * eta}, PLAIN),
-    "a gradient bound as a contraction": lambda: contraction(mixed_round()),
+    "a gradient bound as a contraction": lambda: contraction(mixed_distance()),
     "dissimilarity along the path": lambda: AXIOMS.dissimilar(ITERATE, sigma_G**2),
     "scalars of another ring": lambda: combine([(VARIANCE, type(RING)("L mu").symbols[0])], **COHORT),
 }  # fmt: skip

@@ -1,95 +1,48 @@
-"""Theorem 2 of FAST for every q, composed by the kernel from its axioms: one round contracts.
+"""Theorems 1 and 2 of FAST for every q, composed by the kernel from its axioms: what one round does.
 
-With p = 1 - q, h = q/m + p/n and eta <= mu/(8 L^2 K):
+With p = 1 - q, h = q/m + p/n, z = L K eta, in expectation given the start x of a round that ends in x+:
 
-    E|x+ - x*|^2 <= (1 - K eta (mu - 2 L^2 K eta - 4 mu^2 K eta)) |x - x*|^2
+    under eta <= mu/(8 L^2 K)      |x+ - x*|^2 <= (1 - K eta (mu - 2 L^2 K eta - 4 mu^2 K eta)) |x - x*|^2
                     + K eta (p^2/mu + (6/5 q/m + 3/4 q + 4 p) K eta) sigma_G^2 + K eta^2 (9/8 h + 3/5) sigma^2
+    under eta <= 1/(8 L K)         F(x+) <= F(x) - K eta/2 (1 - 7 z) |grad F(x)|^2 + ...
 
-The bias of arbitrary rounds enters through the projection of their cohorts' mean gradient on what the start knows,
-hence p^2 and not p; co-coercivity pays for the squares of gradients, hence no L^2 in their price.
+and the same under eta <= h mu/(8 L^2 K) and eta <= h/(16 L K) with noise that falls with the cohorts. The bias of
+arbitrary rounds enters through the projection of their cohorts' mean gradient on what the start knows, hence p^2 and
+not p; co-coercivity pays for the squares of gradients, hence no L^2 in their price.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
-from ....proof.composed import Contraction
+from ....claims import readings
+from ....proof.composed import Contraction, Descent, OfRounds
 from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
-from ....proof.kernel.forms import Vector
-from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.rounds import (
-    ARBITRARY, UNIFORM, conditional_mean, contraction, expect_arbitrary, expect_uniform, mix, project,
-)  # fmt: skip
-from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import atom_of, coefficient
+from ....proof.kernel.rounds import average, contraction
+from ....proof.kernel.scalars import Scalar
+from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from ....proof.local_sgd import LocalSGD
+from .kinds import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
-RING = Ring("a q share eta s L mu K k m n sigma sigma_G size")
-a, q, share, eta, _, L, mu, K, k, m, n, sigma, sigma_G, size = RING.symbols
-p = 1 - q
-
-
-def _where(cap: Scalar, *more: Condition) -> Where:
-    one = RING.number(1)
-    counts = tuple(Condition(name, "count") for name in ("K", "m", "n", "size"))
-    return Where(RING, (
-        Condition("eta", "capped", cap), *more, Condition("q", "interval", one), Condition("share", "interval", 1 / m),
-        Condition("L", "at_least", mu), Condition("mu", "positive"), *counts, Condition("sigma", "nonnegative"),
-        Condition("sigma_G", "nonnegative"),
-    ))  # fmt: skip
+_one = RING.number(1)
+_SPLIT, _SHARE = _one / 5, _one / 8
+"""Young parameters between K mean_S grad F_i(x) and the drift, and between the noise and the drift."""
 
 
-PLAIN = _where(1 / (8 * L * K))
-WITH_YOUNG = _where(1 / (8 * L * K), Condition("a", "positive"))
+@cache
+def mixed_distance() -> Theorem:
+    """A round's |x+ - x*|^2, with the Young parameter a between x - x* and the drift still free."""
+    kinds = Kinds(convex=True)
+    whole = kinds.sgd.one_round(a, _SPLIT, _SHARE, kinds.with_young)
+    return kinds.mixed(whole, kinds.sgd.distance, -2 * eta * K)
 
 
-@lru_cache(maxsize=1)
-def mixed_round() -> Theorem:
-    """A round of either kind, with the Young parameter a between x - x* and the drift still free."""
-    axioms = Axioms(PLAIN, eta, size)
-    sgd = LocalSGD(axioms, L, sigma**2)
-    whole = sgd.one_round(a, RING.number(1) / 5, RING.number(1) / 8, WITH_YOUNG)
-    near = axioms.dissimilar(START_POINT, sigma_G**2)
-    return mix(_snapshot(instantiate(whole, {"size": m}, WITH_YOUNG), near, sgd),
-               _arbitrary(instantiate(whole, {"size": n}, WITH_YOUNG), near, sgd), q, WITH_YOUNG)  # fmt: skip
-
-
-def _snapshot(whole: Theorem, near: Theorem, sgd: LocalSGD) -> Theorem:
-    """Under a uniform cohort the squares of its clients' gradients are at most |grad F|^2 + sigma_G^2."""
-    drawn = expect_uniform(whole, m, share, WITH_YOUNG)
-    g0 = sgd.gradient_at_start
-    return combine([(drawn, 1), (over_clients(near, "M"), coefficient(drawn.form, g0, g0, "M"))], where=WITH_YOUNG,
-                   context="kind", kind=UNIFORM)  # fmt: skip
-
-
-def _arbitrary(whole: Theorem, near: Theorem, sgd: LocalSGD) -> Theorem:
-    """Under an arbitrary cohort they are at most 2 |grad F|^2 + 2 sigma_G^2; its mean gradient is projected."""
-    g0, G, g = sgd.gradient_at_start, sgd.cohort_gradient, sgd.gradient_at_start.under("M")
-    each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
-    squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]
-    bounded = combine([(whole, 1), (over_clients(near, "S"), (each + together) * 2)], where=WITH_YOUNG,
-                      context="cohort", kind=ARBITRARY, squares=squares)  # fmt: skip
-    return combine([(expect_arbitrary(bounded, n), 1), (_projected(sgd, sgd.distance), 2 * eta * K)],
-                   where=WITH_YOUNG, context="kind", kind=ARBITRARY)  # fmt: skip
-
-
-def _projected(sgd: LocalSGD, other: Vector) -> Theorem:
-    return project(atom_of(sgd.gradient_at_start).atom, other, ARBITRARY, PLAIN)
-
-
-def bias(sgd: LocalSGD) -> Theorem:
-    """|E[mean_S grad F_i(x) | start, arbitrary] - grad F(x)| <= sigma_G."""
-    g0, G, g = sgd.gradient_at_start, sgd.cohort_gradient, sgd.gradient_at_start.under("M")
-    mean = expected_gradient(sgd)
-    near = over_clients(sgd.axioms.dissimilar(START_POINT, sigma_G**2), "S")
-    cohort = combine([(near, 1)], where=PLAIN, context="cohort", kind=ARBITRARY, squares=[(g0 - G, "S", 1)])
-    return combine([(expect_arbitrary(cohort, n), 1), (_projected(sgd, mean - g), 2)], where=PLAIN, context="kind",
-                   kind=ARBITRARY, squares=[(G - mean, "", 1)])  # fmt: skip
-
-
-def expected_gradient(sgd: LocalSGD) -> Vector:
-    return conditional_mean(atom_of(sgd.gradient_at_start).atom, ARBITRARY, RING)
+@cache
+def mixed_descent() -> Theorem:
+    """A round's F(x+), with the Young parameter a between grad F(x) and the drift still free."""
+    kinds = Kinds(convex=False)
+    whole = kinds.sgd.one_descent(a, _SPLIT, _SHARE, kinds.with_young)
+    return kinds.mixed(whole, kinds.gradient, -eta * K)
 
 
 def monotone(axioms: Axioms) -> Theorem:
@@ -105,50 +58,92 @@ def cocoercive(axioms: Axioms) -> Theorem:
     distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
     g, g_opt = axioms.global_gradient(START_POINT), axioms.global_gradient(OPTIMUM)
     spread = axioms.gradient(START_POINT) - axioms.gradient(OPTIMUM) - g + g_opt
-    premises: Multiples = [(over_clients(axioms.cocoercive(START_POINT, OPTIMUM, mu, L), "M"), 1),
-                (axioms.optimal(distance), mu + L), (axioms.optimal(g), -2)]  # fmt: skip
+    premises: Multiples = [
+        (over_clients(axioms.cocoercive(START_POINT, OPTIMUM, mu, L), "M"), 1),
+        (axioms.optimal(distance), mu + L),
+        (axioms.optimal(g), -2),
+    ]
     return combine(premises, where=axioms.where, context="start", squares=[(spread, "M", 1), (g_opt, "", 1)])
 
 
-@lru_cache(maxsize=1)
-def strongly_convex_round() -> Theorem:
-    """The contraction of a round at a = 2 L^2 K eta, under eta <= mu/(8 L^2 K), with short constants."""
-    where = _where(mu / (8 * L**2 * K))
-    sgd = LocalSGD(Axioms(PLAIN, eta, size), L, sigma**2)
-    mixed = instantiate(mixed_round(), {"a": 2 * L**2 * K * eta}, where)
-    g, D = sgd.gradient_at_start.under("M"), sgd.distance
+def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
+    """E|x+ - x*|^2 <= (1 - K eta rate) |x - x*|^2 + K eta (floor sigma_G^2 + noise sigma^2), if certified."""
+    kinds, where = Kinds(convex=True), region(cap, convex=True)
+    mixed = instantiate(mixed_distance(), {"a": young}, where)
+    g, D = kinds.gradient, kinds.sgd.distance
     price = coefficient(mixed.form, g, g)
     premises: Multiples = [
         (mixed, 1),
-        (monotone(sgd.axioms), 2 * eta * K - price * (mu + L)),
-        (cocoercive(sgd.axioms), price),
-        (bias(sgd), p**2 * eta * K / mu),
+        (monotone(kinds.sgd.axioms), 2 * eta * K - price * (mu + L)),
+        (cocoercive(kinds.sgd.axioms), price),
+        (kinds.bias(), p**2 * eta * K / mu),
     ]
-    squares = [(D * mu + (expected_gradient(sgd) - g) * p, "", eta * K / mu)]
+    squares = [(D * mu + (kinds.expected_gradient - g) * p, "", eta * K / mu)]
     exact = combine(premises, where=where, context="start", squares=squares)
     factor, addition = contraction(exact)
-    return combine([(exact, 1)], where=where, context="start", constant=ADDITION - addition,
-                   squares=[(D, "", FACTOR - factor)])  # fmt: skip
+    short = K * eta * (floor * sigma_G**2 + noise * sigma**2)
+    return combine([(exact, 1)], where=where, context="start", constant=short - addition,
+                   squares=[(D, "", 1 - K * eta * rate - factor)])  # fmt: skip
 
 
-_h = q / m + p / n
-FACTOR = 1 - K * eta * (mu - 2 * L**2 * K * eta - 4 * mu**2 * K * eta)
-ADDITION = (
-    K
-    * eta
-    * (
-        (p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta) * sigma_G**2
-        + (_h * 9 / 8 + RING.number(3) / 5) * eta * sigma**2
+def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
+    """E F(x+) <= F(x) - K eta/2 (share |grad F(x)|^2 - floor sigma_G^2 - noise sigma^2), where that is certified."""
+    kinds, where = Kinds(convex=False), region(cap, convex=False)
+    mixed = instantiate(mixed_descent(), {"a": young}, where)
+    g = kinds.gradient
+    premises: Multiples = [(mixed, 1), (kinds.bias(), p**2 * eta * K / 2)]
+    squares = [(g + (kinds.expected_gradient - g) * p, "", eta * K / 2)]
+    exact = combine(premises, where=where, context="start", squares=squares)
+    fall, addition = average(exact)
+    short = K * eta / 2 * (floor * sigma_G**2 + noise * sigma**2)
+    return combine([(exact, 1)], where=where, context="start", constant=short - addition,
+                   squares=[(g, "", fall - K * eta / 2 * share)])  # fmt: skip
+
+
+_CURVED = 2 * L**2 * K * eta
+
+
+@cache
+def strongly_convex() -> Theorem:
+    return _contraction(
+        _CURVED,
+        mu / (8 * L**2 * K),
+        mu - _CURVED - 4 * mu**2 * K * eta,
+        p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta,
+        (h * 9 / 8 + _one * 3 / 5) * eta,
     )
+
+
+@cache
+def strongly_convex_averaged() -> Theorem:
+    return _contraction(_CURVED / h, mu * h / (8 * L**2 * K), mu - _CURVED / h - 4 * mu**2 * K * eta,
+                        p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta, h * eta * 7 / 4)  # fmt: skip
+
+
+@cache
+def nonconvex() -> Theorem:
+    return _descent(z, 1 / (8 * L * K), 1 - 7 * z, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
+                    (h * 9 / 8 + (1 - 1 / K) * 3) * L * eta)  # fmt: skip
+
+
+@cache
+def nonconvex_averaged() -> Theorem:
+    return _descent(z / h, h / (16 * L * K), 1 - 7 * z / h, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
+                    h * L * eta * 3)  # fmt: skip
+
+
+_AVERAGED = {readings.AVERAGE: readings.FROM_ROUND_0}
+_THEOREMS: dict[str, OfRounds] = {
+    "thm1.sharper": Descent(nonconvex, LETTERS, _AVERAGED),
+    "thm1.averaged": Descent(nonconvex_averaged, LETTERS, _AVERAGED),
+    "thm2.sharper": Contraction(strongly_convex, LETTERS),
+    "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
+}
+_SAYS = {"thm1": "F falls in a round, composed from the axioms", "thm2": "a round contracts, composed from the axioms"}
+
+STEPS = tuple(theorem.step(f"{name}.round", "composed", _SAYS[name[:4]]) for name, theorem in _THEOREMS.items())
+
+DERIVATIONS = tuple(
+    theorem.derivation(f"composed, {name}", f"{name}.round", (f"fast.{name.replace('.', '@')}",))
+    for name, theorem in _THEOREMS.items()
 )
-"""What a round multiplies the squared distance by, and what it adds."""
-
-LETTERS = {
-    "eta": "local_lr", "q": "snapshot_probability", "L": "smoothness", "mu": "strong_convexity", "K": "local_steps",
-    "m": "cohort", "n": "arbitrary_cohort", "sigma": "gradient_noise", "sigma_G": "dissimilarity",
-}  # fmt: skip
-"""The quantities that the letters stand for."""
-
-STRONGLY_CONVEX = Contraction(strongly_convex_round, LETTERS)
-
-STEPS = (STRONGLY_CONVEX.step("thm2.sharper.round", "composed", "one round contracts, composed from the axioms"),)

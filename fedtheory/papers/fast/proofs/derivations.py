@@ -192,7 +192,4 @@ VALUES = (
                proves=("fast.rem2.b@main",)),
 )  # fmt: skip
 
-COMPOSED = (composed.STRONGLY_CONVEX.derivation("composed of one round's contraction", composed.STEPS[0].name,
-                                                ("fast.thm2@sharper",)),)  # fmt: skip
-
-DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *COMPOSED, *VALUES)
+DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *composed.DERIVATIONS, *VALUES)
