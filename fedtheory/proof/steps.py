@@ -19,13 +19,16 @@ from .positivity import Certificate, Counterexample
 from .regions import Region
 
 if TYPE_CHECKING:
+    from .composed import Composed
     from .domain import Follows
     from .needs import Needed
 
 KINDS = (
-    "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "definition", "unclear",
+    "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "composed", "definition",
+    "unclear",
 )  # fmt: skip
-"""What a step is: a definition is taken as given, an unclear one says nothing that can be checked."""
+"""What a step is: a composed one is a theorem of the kernel, a definition is taken as given, an unclear one says
+nothing that can be checked."""
 
 Evidence = Certificate | Counterexample | GramCertificate | GramCounterexample | str
 """What a decision rests on; a string names a solver or a point."""
@@ -178,7 +181,7 @@ class Cap:
         return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
 
 
-Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed"]
+Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed", "Composed"]
 
 
 @dataclass(frozen=True)

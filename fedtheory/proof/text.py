@@ -11,7 +11,7 @@ from ..quantities import QUANTITIES
 from .chains import Chain
 from .gram import GramCounterexample
 from .positivity import Counterexample
-from .steps import Ball, Decision, Evidence, Identity, Step, Vectors
+from .steps import Decision, Evidence, Step
 
 
 class Wording(Protocol):
@@ -112,7 +112,7 @@ def _failure(decision: Decision, words: Wording) -> str:
     if not isinstance(against, Counterexample):
         return f"At {_in_letters(str(_point(against) or against), words)} it fails" if against else "It fails"
     check = decision.step.checks[index]
-    used = set() if isinstance(check, (Identity, Vectors, Ball)) else {s.name for s in check.expression.free_symbols}
+    used = {s.name for s in check.expression.free_symbols} if hasattr(check, "expression") else set()
     values = dict(against.point)
     shown = [n for n in (*QUANTITIES, *sorted(values.keys() - QUANTITIES.keys())) if n in values and n in used]
     short = str(-Fraction(against.value))

@@ -6,6 +6,7 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
+from . import composed
 from .lemmas import CONVEX_STEP, DRIFT_CAP
 from .tables import (
     K, L, R, arbitrary, cohort, d, decrease, displacement, epsilon, eta, full, gradient, h, m, mu, n, p, perturbation,
@@ -191,4 +192,4 @@ VALUES = (
                proves=("fast.rem2.b@main",)),
 )  # fmt: skip
 
-DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *VALUES)
+DERIVATIONS = (*ROUNDS, *STRONGLY_CONVEX, *NONCONVEX, *composed.DERIVATIONS, *VALUES)

@@ -1,0 +1,919 @@
+"""Checks a saved proof from axioms to theorem. Stands alone: plain Python, nothing of the package, no library.
+
+    python checker.py FILE
+
+Everything is computed again from what the file says of a rule's arguments: forms, contexts, assumptions, parameters.
+Coefficients are compared at random points modulo a prime; what has to be >= 0 is written in the parameters of its
+region and has to have no negative coefficient there. It knows the kernel's rules, and shares no line with them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import sys
+from fractions import Fraction
+from itertools import product as pairs_of
+
+PRIME = 2**61 - 1
+POINTS = 3
+LARGEST = {"theorems": 5000, "terms": 200000, "power": 60, "digits": 400}
+STAGES = {  # (name, of a client, has a step): (stage, lag)
+    ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
+    ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
+    ("E arbitrary g_start", False, False): ("start", 0), ("E uniform g_start", False, False): ("start", 0),
+    ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
+}  # fmt: skip
+START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
+ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
+
+
+class Wrong(Exception):
+    """The file is not a proof; the message says where and why."""
+
+
+def need(truth: bool, why: str) -> None:
+    if not truth:
+        raise Wrong(why)
+
+
+# polynomials: {powers: Fraction}; scalars: (top, bottom)
+
+
+def times(a: dict, b: dict) -> dict:
+    made: dict = {}
+    for (p, c), (r, d) in pairs_of(a.items(), b.items()):
+        key = tuple(x + y for x, y in zip(p, r, strict=True))
+        made[key] = made.get(key, 0) + c * d
+    need(len(made) <= LARGEST["terms"], "a polynomial of too many terms")
+    return {key: c for key, c in made.items() if c}
+
+
+def plus(a: dict, b: dict) -> dict:
+    made = dict(a)
+    for key, c in b.items():
+        made[key] = made.get(key, 0) + c
+    return {key: c for key, c in made.items() if c}
+
+
+BITS = 12
+"""Of a power in a packed power product: polynomials {packed powers: whole number} are for signs, where speed counts."""
+TOO_LARGE = sum(3 << BITS * i + BITS - 2 for i in range(200))
+"""The bits of powers so large that the next product might leave its place."""
+
+
+def packed(polynomial: dict) -> dict:
+    return {sum(p << BITS * i for i, p in enumerate(powers)): int(c) for powers, c in polynomial.items()}
+
+
+def together(scalar: tuple) -> tuple:
+    """Top and bottom times one positive number, so that all coefficients are whole."""
+    scale = math.lcm(*(c.denominator for part in scalar for c in part.values()))
+    return tuple({powers: c * scale for powers, c in part.items()} for part in scalar)
+
+
+def unit(index: int) -> dict:
+    return {1 << BITS * index: 1}
+
+
+def product(a: dict, b: dict) -> dict:
+    made: dict = {}
+    for p, c in a.items():
+        for r, d in b.items():
+            made[p + r] = made.get(p + r, 0) + c * d
+    need(len(made) <= LARGEST["terms"], "a polynomial of too many terms")
+    return {key: c for key, c in made.items() if c}
+
+
+def support_of(key: int) -> set:
+    found, index = set(), 0
+    while key:
+        if key & ((1 << BITS) - 1):
+            found.add(index)
+        key, index = key >> BITS, index + 1
+    return found
+
+
+def _pulled(made: dict, substitutions: list, names: list) -> dict:
+    """With every substitution (name, top, bottom), the last one first, times bottoms."""
+    for name, top, bottom in reversed(substitutions):
+        shift = BITS * names.index(name)
+        by_power: dict = {}
+        for key, c in made.items():
+            p = key >> shift & ((1 << BITS) - 1)
+            by_power.setdefault(p, {})[key - (p << shift)] = c
+        degree = max(by_power, default=0)
+        if degree == 0:
+            continue
+        tops, bottoms = [{0: 1}], [{0: 1}]
+        for _ in range(degree):
+            tops.append(product(tops[-1], top))
+            bottoms.append(product(bottoms[-1], bottom))
+        made = {}
+        for p, part in by_power.items():
+            made = plus(made, product(part, product(tops[p], bottoms[degree - p])))
+        need(not any(key & TOO_LARGE for key in made), "a power too large")
+    return made
+
+
+def _positive(made: dict, positive: set, pairs: list) -> bool:
+    """Whether it is > 0: no negative coefficient, and whichever of an interval's two parameters is not 0, a term
+    of such parameters and of those > 0 alone."""
+    supports = [support_of(key) for key in made]
+    return all(c > 0 for c in made.values()) and all(
+        any(support <= positive | set(chosen) for support in supports) for chosen in pairs_of(*pairs)
+    )
+
+
+class Proof:
+    """A file, read; and what its checks share: names, random points, regions."""
+
+    def __init__(self, data: dict) -> None:
+        need(isinstance(data, dict) and set(data) == {"format", "names", "regions", "theorems"}, "another file")
+        need(data["format"] == "fedtheory theorem 1", f"format {data['format']!r} is another version's")
+        self.names = [str(name) for name in data["names"]]
+        need(len(set(self.names)) == len(self.names) <= 40, "names: twice the same, or too many")
+        self.width = len(self.names)
+        self.one = self.constant(Fraction(1))
+        self.points = [[1 + secrets.randbelow(PRIME - 1) for _ in self.names] for _ in range(POINTS)]
+        self.regions = [[(n, kind, None if b is None else self.scalar(b)) for n, kind, b in r] for r in data["regions"]]
+        need(0 < len(data["theorems"]) <= LARGEST["theorems"], "too few theorems or too many")
+        self.theorems: list[dict] = []
+        self.charts: dict = {}
+        for number, line in enumerate(data["theorems"]):
+            try:
+                self.theorems.append(checked(self, line))
+            except Wrong as wrong:
+                raise Wrong(f"theorem {number}: {wrong}") from None
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
+                raise Wrong(f"theorem {number}: unreadable: {error!r}") from None
+
+    # scalars
+
+    def constant(self, value: Fraction) -> tuple:
+        unit = {(0,) * self.width: Fraction(1)}
+        return ({(0,) * self.width: value} if value else {}, unit)
+
+    def name(self, name: str) -> tuple:
+        return ({tuple(int(n == name) for n in self.names): Fraction(1)}, self.one[1])
+
+    def scalar(self, data: dict) -> tuple:
+        need(set(data) == {"top", "bottom"}, "a scalar has a top and a bottom")
+        top, bottom = (self.polynomial(data[part]) for part in ("top", "bottom"))
+        need(bool(bottom), "a division by 0")
+        need(bool(top) or bottom == self.one[1], "a 0 that is not written as 0/1")
+        return top, bottom
+
+    def polynomial(self, data: list) -> dict:
+        made = {}
+        need(len(data) <= LARGEST["terms"], "a polynomial of too many terms")
+        for powers, text in data:
+            need(
+                len(powers) == self.width and all(type(p) is int and 0 <= p <= LARGEST["power"] for p in powers),
+                "powers",
+            )
+            need(isinstance(text, str) and len(text) <= LARGEST["digits"], "a coefficient")
+            need(tuple(powers) not in made, "a power product twice")
+            made[tuple(powers)] = Fraction(text)
+        return {key: c for key, c in made.items() if c}
+
+    def multiplied(self, a: tuple, b: tuple) -> tuple:
+        return times(a[0], b[0]), times(a[1], b[1])
+
+    def residues(self, scalar: tuple, replaced: dict | None = None) -> tuple:
+        """The values at the random points, with other values for some names."""
+        found = []
+        for j, point in enumerate(self.points):
+            at = [replaced[n][j] if replaced and n in replaced else x for n, x in zip(self.names, point, strict=True)]
+            top, bottom = (self._residue(part, at) for part in scalar)
+            need(bottom != 0, "a division by 0")
+            found.append(top * pow(bottom, -1, PRIME) % PRIME)
+        return tuple(found)
+
+    def _residue(self, polynomial: dict, at: list) -> int:
+        total = 0
+        for powers, c in polynomial.items():
+            term = c.numerator * pow(c.denominator, -1, PRIME)
+            for x, p in zip(at, powers, strict=True):
+                if p:
+                    term = term * pow(x, p, PRIME) % PRIME
+            total += term
+        return total % PRIME
+
+    def depends(self, scalar: tuple, name: str) -> bool:
+        at = self.names.index(name)
+        return any(powers[at] for part in scalar for powers in part)
+
+    def summed(self, scalar: tuple) -> tuple:
+        """The residues of sum_{k=0}^{K-1} of a scalar that is a polynomial in k."""
+        at = self.names.index("k")
+        need(not any(powers[at] for powers in scalar[1]), "a sum over k of a quotient by k")
+        by_power: dict[int, dict] = {}
+        for powers, c in scalar[0].items():
+            rest = tuple(0 if i == at else p for i, p in enumerate(powers))
+            by_power.setdefault(powers[at], {})[rest] = c
+        total = (0,) * POINTS
+        count = self.residues(self.name("K"))
+        for p, part in by_power.items():
+            value = self.residues((part, scalar[1]))
+            total = tuple((t + v * _power_sum(p, n)) % PRIME for t, v, n in zip(total, value, count, strict=True))
+        return total
+
+    # regions
+
+    def chart(self, region: int) -> tuple:
+        """([(name, top, bottom)], which parameters are > 0, which two are not both 0): every scalar by parameters >= 0,
+        the last scalar by the earlier ones."""
+        if region not in self.charts:
+            self.charts[region] = self._chart(self.regions[region])
+        return self.charts[region]
+
+    def _chart(self, conditions: list) -> tuple:
+        labels, positive, made, pairs = [*self.names], set(), [], []
+        seen: set = set()
+
+        def new(label: str) -> int:
+            labels.append(label)
+            return len(labels) - 1
+
+        number = {0: 1}
+        for name, kind, bound in reversed(conditions):
+            need(name in self.names and name not in seen, f"region: {name} twice, or no name")
+            top, bottom = ({}, {}) if bound is None else (packed(part) for part in together(bound))
+            if bound is not None:
+                used = {n for part in bound for powers in part for n, p in zip(self.names, powers, strict=True) if p}
+                need(used <= seen, f"region: the bound of {name} uses what is not yet given")
+                need(_positive(_pulled(bottom, made, self.names), positive, pairs), f"region: {name}: a bound over 0")
+            seen.add(name)
+            u = unit(new(f"{name}'"))
+            if kind == "positive":
+                positive.add(len(labels) - 1)
+                made.append((name, u, number))
+            elif kind == "nonnegative":
+                made.append((name, u, number))
+            elif kind == "count" and name == "K":
+                k = unit(new("k'"))
+                made += [("k", k, number), (name, plus(plus(number, u), k), number)]
+            elif kind == "count":
+                made.append((name, plus(number, u), number))
+            elif kind == "capped":
+                made.append((name, top, product(bottom, plus(number, u))))
+            elif kind == "interval":
+                v = unit(new(f"{name}''"))
+                pairs.append((len(labels) - 2, len(labels) - 1))
+                made.append((name, product(top, u), product(bottom, plus(u, v))))
+            elif kind == "at_least":
+                made.append((name, plus(top, product(u, bottom)), bottom))
+            else:
+                raise Wrong(f"region: a condition {kind!r}")
+        return made, positive, pairs
+
+    def pulled(self, polynomial: dict, region: int) -> dict:
+        """The polynomial in the parameters, times a positive number and bottoms that are > 0 on the region."""
+        made = _pulled(packed(together((polynomial, self.one[1]))[0]), self.chart(region)[0], self.names)
+        need(not any(key & ((1 << BITS * self.width) - 1) for key in made), "a scalar of which the region says nothing")
+        return made
+
+    def nonnegative(self, scalar: tuple, region: int) -> bool:
+        if not scalar[0]:
+            return True
+        top, bottom = scalar
+        if not self.positive(bottom, region):
+            top, bottom = ({key: -c for key, c in part.items()} for part in scalar)
+        if not self.positive(bottom, region):
+            return False
+        made = self.pulled(top, region)
+        multiplier = {0: 1} | {1 << BITS * i: 1 for i in set().union(*map(support_of, made))}
+        for _ in range(4):
+            if all(c > 0 for c in made.values()):
+                return True
+            made = product(made, multiplier)
+        return False
+
+    def positive(self, polynomial: dict, region: int) -> bool:
+        return _positive(self.pulled(polynomial, region), *self.chart(region)[1:])
+
+    def never_zero(self, polynomial: dict, region: int) -> bool:
+        return self.positive(polynomial, region) or self.positive({key: -c for key, c in polynomial.items()}, region)
+
+    def within(self, inner: int, outer: int) -> bool:
+        mine = [(n, kind, None if b is None else self.residues(b)) for n, kind, b in self.regions[inner]]
+        for name, kind, bound in self.regions[outer]:
+            if (name, kind, None if bound is None else self.residues(bound)) in mine:
+                continue
+            if name not in {n for n, *_ in mine}:
+                return False
+            for scalar, strict in self.conditions(name, kind, bound):
+                if not self.nonnegative(scalar, inner) or (strict and not self.never_zero(scalar[0], inner)):
+                    return False
+        return True
+
+    def conditions(self, name: str, kind: str, bound: tuple | None) -> list:
+        x = self.name(name)
+        if kind in ("positive", "nonnegative"):
+            return [(x, kind == "positive")]
+        if kind == "count":
+            return [((plus(x[0], self.constant(Fraction(-1))[0]), x[1]), False)]
+        if bound is None:
+            raise Wrong("a condition without its bound")
+        top, bottom = bound
+        rest = plus(top, {key: -c for key, c in times(x[0], bottom).items()})
+        if kind == "at_least":
+            return [(({key: -c for key, c in rest.items()}, bottom), False)]
+        return [(x, kind == "capped"), ((rest, bottom), False)]
+
+    def __len__(self) -> int:
+        return len(self.theorems)
+
+
+def _power_sum(p: int, n: int) -> int:
+    """sum_{k=0}^{n-1} k^p modulo the prime, as a polynomial in n: by its values at 0, ..., p + 1 (Lagrange)."""
+    values, total = [0], 0
+    for k in range(p + 1):
+        values.append((values[-1] + pow(k, p, PRIME)) % PRIME)
+    for i, value in enumerate(values):
+        term = value
+        for j in range(len(values)):
+            if j != i:
+                term = term * (n - j) % PRIME * pow(i - j, -1, PRIME) % PRIME
+        total += term
+    return total % PRIME
+
+
+# vectors: [(term, scalar)]; forms while they are made: [(entry, scalar or residues)]; forms compared: {entry: residues}
+
+
+def atom_of(data: list) -> tuple:
+    name, client, step = data
+    need((name, client, bool(step)) in STAGES and len(step) in (0, 3), f"{data!r} is no vector")
+    need(all(type(part) is int for part in step) and (not step or step[0] in (0, 1)), f"{data!r}: a step")
+    return name, client, tuple(step)
+
+
+def term_of(data: list) -> tuple:
+    bound, atom = data
+    need(bound in ("", "K", "M", "S", "KM", "KS"), f"binders {bound!r}")
+    return bound, atom_of(atom)
+
+
+def stage(atom: tuple) -> tuple:
+    return STAGES[atom[0], atom[1], bool(atom[2])]
+
+
+def open_client(term: tuple) -> bool:
+    return term[1][1] and not set(term[0]) & {"M", "S"}
+
+
+def open_step(term: tuple) -> bool:
+    return bool(term[1][2]) and term[1][2][0] != 0 and "K" not in term[0]
+
+
+def free(entry: tuple) -> set:
+    if entry[0] == "one":
+        return set()
+    bound, terms = entry[1], entry[2:] if entry[0] == "product" else [("", entry[2])]
+    clients = any(map(open_client, terms)) or entry[0] == "value"
+    found = {"i"} if clients and not set(bound) & {"M", "S"} else set()
+    return found | ({"k"} if any(map(open_step, terms)) and "K" not in bound else set())
+
+
+def entry_of(data: list) -> tuple:
+    if data[0] == "one":
+        return ("one",)
+    if data[0] == "value":
+        return "value", data[1], atom_of(data[2])
+    need(data[0] == "product", f"entry {data[0]!r}")
+    return "product", data[1], *sorted((term_of(data[2]), term_of(data[3])))
+
+
+def started(atom: tuple) -> tuple:
+    if atom[1:] == (True, (0, 0, 0)) and atom[0] in ("x", "g"):
+        return START_POINT if atom[0] == "x" else ("g_start", True, ())
+    return atom
+
+
+def shifted(atom: tuple, a: int, b: int, c: int) -> tuple:
+    p, q, r = atom[2]
+    return started((atom[0], atom[1], (p * a, q + p * b, r + p * c)))
+
+
+def at_start(entry: tuple) -> bool:
+    if entry[0] == "one":
+        return True
+    atoms = [entry[2]] if entry[0] == "value" else [t[1] for t in entry[2:]]
+    bounds = entry[1] + ("" if entry[0] == "value" else entry[2][0] + entry[3][0])
+    return "S" not in bounds and all(stage(atom)[0] == "start" for atom in atoms)
+
+
+def of_algorithm(form: dict) -> bool:
+    names = {t[1][0] for e in form if e[0] == "product" for t in e[2:]}
+    return not all(map(at_start, form)) or any(name.startswith("E ") for name in names)
+
+
+class Rules:
+    """The kernel's rules, each from a line's premises and arguments to what it has to conclude."""
+
+    def __init__(self, proof: Proof, line: dict, premises: list[dict]) -> None:
+        self.proof, self.line, self.premises, self.given = proof, line, premises, line["arguments"]
+        self.region = line["where"]
+
+    # making forms
+
+    def vector(self, data: list) -> list:
+        return [(term_of(term), self.proof.scalar(c)) for term, c in data]
+
+    def of(self, atom: tuple, c: int = 1) -> list:
+        return [(("", atom), self.proof.constant(Fraction(c)))]
+
+    def scaled(self, vector: list, c: tuple) -> list:
+        return [(term, self.proof.multiplied(c, d)) for term, d in vector]
+
+    def minus(self, vector: list) -> list:
+        return self.scaled(vector, self.proof.constant(Fraction(-1)))
+
+    def dot(self, left: list, right: list, c: tuple | None = None) -> list:
+        c = c or self.proof.one
+        return [(("product", "", *sorted((u, v))), self.proof.multiplied(c, self.proof.multiplied(a, b)))
+                for (u, a), (v, b) in pairs_of(left, right)]  # fmt: skip
+
+    def square(self, vector: list, c: tuple | None = None) -> list:
+        return self.dot(vector, vector, c)
+
+    def number(self, c: tuple) -> list:
+        return [(("one",), c)]
+
+    def vector_under(self, vector: list, binder: str) -> list:
+        made = []
+        for (bound, atom), c in vector:
+            opened = open_step((bound, atom)) if binder == "K" else open_client((bound, atom))
+            need(opened or binder != "K", "a sum over steps of what does not depend on them is not needed here")
+            need(not (binder == "K" and self.proof.depends(c, "k")), "a sum over k of a factor with k")
+            made.append((("".join(sorted(bound + binder)) if opened else bound, atom), c))
+        return made
+
+    def under(self, items: list, binder: str) -> list:
+        return [self._below(entry, c, binder) for entry, c in items]
+
+    def _below(self, entry: tuple, c: tuple, binder: str) -> tuple:
+        if ("k" if binder == "K" else "i") not in free(entry):
+            return entry, self.proof.summed(c) if binder == "K" else c
+        if binder == "K":
+            need(isinstance(c[0], dict) and not self.proof.depends(c, "k"), "a sum over k of a factor with k")
+        bound = "".join(sorted(entry[1] + binder))
+        if entry[0] == "value":
+            return ("value", bound, entry[2]), c
+        opened = [(open_step if binder == "K" else open_client)(t) for t in entry[2:]]
+        if all(opened):
+            return ("product", bound, *entry[2:]), c
+        terms = [("".join(sorted(t[0] + binder)), t[1]) if o else t for t, o in zip(entry[2:], opened, strict=True)]
+        return ("product", entry[1], *sorted(terms)), c
+
+    def total(self, *parts: tuple[list, tuple | None]) -> dict:
+        """{entry: residues} of a sum of items times scalars."""
+        made: dict = {}
+        for items, factor in parts:
+            scale = self.proof.residues(factor) if factor else (1,) * POINTS
+            for entry, c in items:
+                value = self.proof.residues(c) if isinstance(c[0], dict) else c
+                old = made.get(entry, (0,) * POINTS)
+                made[entry] = tuple((o + v * s) % PRIME for o, v, s in zip(old, value, scale, strict=True))
+        return {entry: c for entry, c in made.items() if any(c)}
+
+    def items(self, theorem: dict) -> list:
+        return list(theorem["items"].items())
+
+    def moved(self, items: list, a: int, b: int, c: int) -> list:
+        """With a k + b K + c for k."""
+        need(not any("k" in free(e) and "K" in e[1] for e, _ in items if e[0] != "one"), "a step below a sum")
+        index = [
+            (a * k + b * n + c) % PRIME
+            for k, n in zip(
+                self.proof.residues(self.proof.name("k")), self.proof.residues(self.proof.name("K")), strict=True
+            )
+        ]
+        made = []
+        for entry, scalar in items:
+            if entry[0] == "product":
+                terms = [(t[0], shifted(t[1], a, b, c)) if t[1][2] and "K" not in t[0] else t for t in entry[2:]]
+                entry = ("product", entry[1], *sorted(terms))
+            elif entry[0] == "value" and entry[2][2]:
+                entry = ("value", entry[1], shifted(entry[2], a, b, c))
+            made.append((entry, self.proof.residues(scalar, {"k": index})))
+        return made
+
+    # what a line says of itself
+
+    def context_allows(self, theorem: dict, context: str, kind: str) -> None:
+        same = theorem["context"] == context and theorem["kind"] in ("", kind)
+        need(same or all(map(at_start, theorem["form"])), f"a premise given the {theorem['context']} {theorem['kind']}")
+
+    def inside(self, theorem: dict) -> None:
+        need(self.proof.within(self.region, theorem["where"]), "a premise shown on a region that does not contain this")
+
+    def inherited(self) -> dict:
+        found: dict = {}
+        for theorem in self.premises:
+            if of_algorithm(theorem["form"]):
+                given = dict(theorem["parameters"])
+                if self.line["context"] == "start" and theorem["kind"] and "size" in given:
+                    given["cohort" if theorem["kind"] == "uniform" else "arbitrary_cohort"] = given.pop("size")
+                for name, value in given.items():
+                    need(found.setdefault(name, value) == value, f"two algorithms: {name}")
+        return found
+
+    def concluded(
+        self,
+        form: dict,
+        *,
+        context: str,
+        kind: str = "",
+        equality: bool = False,
+        to_the_end: bool = False,
+        more: tuple = (),
+        assumptions: set | None = None,
+        parameters: dict | None = None,
+    ) -> dict:
+        every = set().union(*(t["assumptions"] for t in self.premises)) if assumptions is None else assumptions
+        given = {(n, None if c is None else self.proof.residues(c)) for n, c in more}
+        return {
+            "form": form,
+            "context": context,
+            "kind": kind,
+            "equality": equality,
+            "path_to_the_end": to_the_end,
+            "assumptions": every | given,
+            "parameters": self.inherited() if parameters is None else parameters,
+        }
+
+    # rules
+
+    def combine(self) -> dict:
+        line, multipliers = self.line, [self.proof.scalar(c) for c in self.given["multipliers"]]
+        constant, squares = self.proof.scalar(self.given["constant"]), self.given["squares"]
+        need(len(multipliers) == len(self.premises), "as many multipliers as premises")
+        equality = not squares and not constant[0]
+        to_the_end, parts = bool(self.premises) and not self.proof.depends(constant, "k"), []
+        for theorem, c in zip(self.premises, multipliers, strict=True):
+            self.context_allows(theorem, line["context"], line["kind"])
+            self.inside(theorem)
+            need(self.proof.never_zero(c[1], self.region), "a multiplier divides by what may be 0")
+            need(theorem["equality"] or self.proof.nonnegative(c, self.region), "a multiplier that may be negative")
+            equality &= theorem["equality"]
+            closed = "k" not in self.frees(theorem)
+            to_the_end &= (theorem["path_to_the_end"] or closed) and not self.proof.depends(c, "k")
+            parts.append((self.items(theorem), c))
+        for vector, bound, data in squares:
+            c, items = self.proof.scalar(data), self.square(self.vector(vector))
+            need(self.proof.nonnegative(c, self.region), "a square's multiplier that may be negative")
+            to_the_end &= not self.proof.depends(c, "k")
+            for binder in bound:
+                items = self.under(items, binder)
+            parts.append((items, c))
+        need(self.proof.nonnegative(constant, self.region), "a constant that may be negative")
+        return self.concluded(self.total(*parts, (self.number(constant), None)), context=line["context"],
+                              kind=line["kind"], equality=equality, to_the_end=to_the_end)  # fmt: skip
+
+    def frees(self, theorem: dict) -> set:
+        found = set().union(*map(free, theorem["form"])) if theorem["form"] else set()
+        return found | ({"k"} if any(self.proof.depends(c, "k") for c in theorem["items"].values()) else set())
+
+    def over_clients(self) -> dict:
+        (theorem,), binder = self.premises, self.given["binder"]
+        need(binder in ("M", "S") and "i" in self.frees(theorem), "a mean over clients of what is for every client")
+        about_start = all(map(at_start, theorem["form"]))
+        need(binder == "M" or theorem["context"] == "cohort" or about_start, "a mean over a cohort that is not given")
+        context = "cohort" if binder == "S" else theorem["context"]
+        form = self.total((self.under(self.items(theorem), binder), None))
+        return self.concluded(form, context=context, kind=theorem["kind"], equality=theorem["equality"],
+                              to_the_end=theorem["path_to_the_end"])  # fmt: skip
+
+    def over_steps(self) -> dict:
+        (theorem,) = self.premises
+        need("k" in self.frees(theorem), "a sum over steps of what is for every step")
+        return self.concluded(self.total((self.under(self.items(theorem), "K"), None)), context=theorem["context"],
+                              kind=theorem["kind"], equality=theorem["equality"])  # fmt: skip
+
+    def induct(self) -> dict:
+        (base, step), factor = self.premises, self.proof.scalar(self.given["factor"])
+        bound = [(entry_of(e), self.proof.scalar(c)) for e, c in self.line["form"]]
+        need((base["context"], base["kind"]) == (step["context"], step["kind"]), "base and step given another thing")
+        need(not any(self.proof.depends((c[1], c[1]), "k") for _, c in bound), "an induction that divides by k")
+        need(base["form"] == self.total((self.moved(bound, 0, 0, 0), None)), "the base is another one")
+        minus = self.proof.multiplied(self.proof.constant(Fraction(-1)), factor)
+        need(step["form"] == self.total((self.moved(bound, 1, 0, 1), None), (bound, minus)), "the step is another one")
+        need(self.region == step["where"] and self.proof.within(self.region, base["where"]), "regions of an induction")
+        need(self.proof.nonnegative(factor, self.region), "an induction's factor that may be negative")
+        need(any(self.proof.depends(c, "k") for _, c in bound) or any("k" in free(e) for e, _ in bound), "no k in it")
+        return self.concluded(self.total((bound, None)), context=step["context"], kind=step["kind"], to_the_end=True)
+
+    def last_step(self) -> dict:
+        (theorem,) = self.premises
+        need(theorem["path_to_the_end"], "shown for k < K only")
+        return self.concluded(self.total((self.moved(self.items(theorem), 0, 1, 0), None)), context=theorem["context"],
+                              kind=theorem["kind"], equality=theorem["equality"])  # fmt: skip
+
+    def instantiate(self) -> dict:
+        (theorem,) = self.premises
+        values = {name: self.proof.scalar(c) for name, c in self.given["values"].items()}
+        need(not set(values) & {"k", "K"}, "k and K stay what they are")
+        need(all(self.proof.never_zero(c[1], self.region) for c in values.values()), "a value divides by what may be 0")
+        at = {name: self.proof.residues(c) for name, c in values.items()}
+        for name, kind, bound in self.proof.regions[theorem["where"]]:
+            for scalar, strict in self.proof.conditions(name, kind, bound):
+                changed = self.replaced(scalar, values)
+                need(self.proof.nonnegative(changed, self.region), f"the condition on {name} is not met")
+                need(
+                    not strict or self.proof.never_zero(changed[0], self.region), f"the condition on {name} is not met"
+                )
+        form = {e: self.proof.residues(c, at) for e, c in theorem["items"].items()}
+        assumptions = {(n, None if c is None else self.proof.residues(c, at)) for n, c in theorem["assumed"]}
+        parameters = {n: self.proof.residues(c, at) for n, c in theorem["parametrised"].items()}
+        return self.concluded({e: c for e, c in form.items() if any(c)}, context=theorem["context"],
+                              kind=theorem["kind"], equality=theorem["equality"], assumptions=assumptions,
+                              to_the_end=theorem["path_to_the_end"], parameters=parameters)  # fmt: skip
+
+    def replaced(self, scalar: tuple, values: dict) -> tuple:
+        made = [self._replaced(part, values) for part in scalar]
+        return times(made[0][0], made[1][1]), times(made[0][1], made[1][0])
+
+    def _replaced(self, polynomial: dict, values: dict) -> tuple:
+        total = self.proof.constant(Fraction(0))
+        for powers, c in polynomial.items():
+            term = self.proof.constant(c)
+            for name, p in zip(self.proof.names, powers, strict=True):
+                for _ in range(p):
+                    term = self.proof.multiplied(term, values.get(name) or self.proof.name(name))
+            total = plus(times(total[0], term[1]), times(term[0], total[1])), times(total[1], term[1])
+        return total
+
+    def expect_uniform(self) -> dict:
+        (theorem,), size, share = self.premises, *(self.proof.scalar(self.given[n]) for n in ("size", "share"))
+        self.context_allows(theorem, "cohort", "uniform")
+        self.inside(theorem)
+        need("i" not in self.frees(theorem), "an expectation over the cohort of what is for every client")
+        name = [n for n in self.proof.names if self.proof.residues(self.proof.name(n)) == self.proof.residues(share)]
+        at_most = self.proof.residues((size[1], size[0]))
+        said = [c for c in self.proof.regions[self.region] if name and c[0] == name[0] and c[1] == "interval"]
+        need(bool(said) and self.proof.residues(said[0][2]) == at_most, "0 <= share <= 1/size is not said")
+        rest = plus(self.proof.one[0], {key: -c for key, c in share[0].items()}), share[1]
+        form = self.total(*((self.drawn(e, share, rest), c) for e, c in theorem["items"].items()))
+        return self.concluded(form, context="kind", kind="uniform", equality=theorem["equality"],
+                              more=(("uniform_cohorts", None),),
+                              parameters=self.sized(theorem, size) | {"share": self.proof.residues(share)})  # fmt: skip
+
+    def sized(self, theorem: dict, size: tuple) -> dict:
+        value = self.proof.residues(size)
+        need(theorem["parameters"].get("size", value) == value, "cohorts of another size")
+        return theorem["parameters"] | {"size": value}
+
+    def drawn(self, entry: tuple, share: tuple, rest: tuple) -> list:
+        one = self.proof.one
+        if at_start(entry):
+            return [(entry, one)]
+        if entry[0] == "value":
+            need(stage(entry[2])[0] == "start" or "S" not in entry[1], "a cohort's later value")
+            return [
+                (("value", entry[1].replace("S", "M") if stage(entry[2])[0] == "start" else entry[1], entry[2]), one)
+            ]
+        cohorts = ["S" in t[0] for t in entry[2:]]
+        if "S" not in entry[1] and not any(cohorts):
+            return [(entry, one)]
+        need(all(stage(t[1])[0] == "start" for t in entry[2:]), "a cohort's later vector")
+        terms = [(t[0].replace("S", "M"), t[1]) for t in entry[2:]]
+        far = ("product", entry[1].replace("S", "M"), *sorted(terms))
+        if not all(cohorts):
+            return [(far, one)]
+        return [(("product", "M", *sorted(("", t[1]) for t in terms)), share), (far, rest)]
+
+    def expect_arbitrary(self) -> dict:
+        (theorem,), size = self.premises, self.proof.scalar(self.given["size"])
+        self.context_allows(theorem, "cohort", "arbitrary")
+        need(not any("S" in e[1] for e in theorem["form"] if e[0] != "one"), "a mean of products over any cohort")
+        need("i" not in self.frees(theorem) and self.region == theorem["where"], "of every client, or another region")
+        return self.concluded(theorem["form"], context="kind", kind="arbitrary", equality=theorem["equality"],
+                              parameters=self.sized(theorem, size))  # fmt: skip
+
+    def project(self) -> dict:
+        family, other, kind = atom_of(self.given["family"]), self.vector(self.given["other"]), self.line["kind"]
+        need(stage(family)[0] == "start" and family[1] and kind in ("uniform", "arbitrary"), "of a family at the start")
+        need(
+            all(stage(t[1])[0] == "start" and "S" not in t[0] and not open_client(t) for t, _ in other), "with a later"
+        )
+        need(not any(self.proof.depends(c, "k") for _, c in other), "of a step")
+        mean = [(("S", family), self.proof.one)]
+        form = self.dot([*mean, *self.of(atom_of([f"E {kind} {family[0]}", False, []]), -1)], other)
+        return self.concluded(self.total((form, None)), context="kind", kind=kind, equality=True)
+
+    def mix(self) -> dict:
+        snapshot, arbitrary = self.premises
+        q = self.proof.scalar(self.given["probability"])
+        p = plus(self.proof.one[0], {key: -c for key, c in q[0].items()}), q[1]
+        need(q[1] == self.proof.one[1], "a probability that is a quotient")
+        late = []
+        for theorem, kind in ((snapshot, "uniform"), (arbitrary, "arbitrary")):
+            self.context_allows(theorem, "kind", kind)
+            self.inside(theorem)
+            late.append({e: c for e, c in theorem["form"].items() if not at_start(e)})
+        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(p, self.region), "no probability")
+        need(late[0] == late[1], "what is not known at the start differs between the kinds")
+        need(not any("S" in e[1] + "".join(t[0] for t in e[2:] if e[0] == "product") for e in late[0]), "a cohort's")
+        one, other = snapshot["parameters"], arbitrary["parameters"]
+        need("size" in one and "size" in other, "no sizes of cohorts")
+        need(all(one[n] == other[n] for n in (one.keys() & other.keys()) - {"size"}), "two algorithms")
+        parameters = {n: v for n, v in (one | other).items() if n != "size"}
+        parameters |= {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": self.proof.residues(q)}
+        form = self.total((self.items(snapshot), q), (self.items(arbitrary), p))
+        return self.concluded(form, context="start", parameters=parameters, more=(("random_kinds", q),),
+                              equality=snapshot["equality"] and arbitrary["equality"])  # fmt: skip
+
+    # axioms
+
+    def axiom(self, items: list, *more: tuple, context: str = "start", equality: bool = False) -> dict:
+        need(not self.premises, "an axiom has no premises")
+        given = {n: self.proof.residues(self.proof.scalar(c)) for n, c in self.line["parameters"].items()}
+        need(set(given) == ({"local_lr", "size"} if context == "cohort" else set()), "parameters of an axiom")
+        return self.concluded(
+            self.total((items, None)), context=context, equality=equality, more=more, parameters=given
+        )
+
+    def points(self) -> tuple:
+        p, q = atom_of(self.given["p"]), atom_of(self.given["q"])
+        context = "cohort" if {"path", "end"} & {stage(p)[0], stage(q)[0]} else "start"
+        return p, q, [*self.of(p), *self.of(q, -1)], context
+
+    def gradient(self, point: tuple) -> list:
+        if point[:2] == ("x", True):
+            return self.of(started(("g", True, point[2])))
+        need(point in (START_POINT, OPTIMUM), f"a gradient at {point[0]}")
+        return self.of(("g_start" if point == START_POINT else "g_opt", True, ()))
+
+    def argument(self, name: str) -> tuple:
+        return self.proof.scalar(self.given[name])
+
+    def smooth(self) -> dict:
+        p, q, d, context = self.points()
+        L, g = self.argument("L"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        squared = self.proof.multiplied(L, L)
+        return self.axiom([*self.square(d, squared), *self.square(g, self.proof.constant(Fraction(-1)))],
+                          ("smooth", L), context=context)  # fmt: skip
+
+    def cocoercive(self) -> dict:
+        p, q, d, context = self.points()
+        L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        need(L[1] == mu[1] == self.proof.one[1], "constants that are quotients")
+        both = plus(L[0], mu[0]), self.proof.one[1]
+        negative = self.proof.multiplied(self.proof.constant(Fraction(-1)), self.proof.multiplied(L, mu))
+        items = [*self.dot(g, d, both), *self.square(d, negative), *self.square(g, self.proof.constant(Fraction(-1)))]
+        return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
+
+    def values(self, p: tuple, q: tuple) -> list:
+        return [(("value", "", p), self.proof.one), (("value", "", q), self.proof.constant(Fraction(-1)))]
+
+    def convex(self) -> dict:
+        p, q, d, context = self.points()
+        mu = self.argument("mu")
+        half = self.proof.multiplied(mu, self.proof.constant(Fraction(-1, 2)))
+        items = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d), *self.square(d, half)]
+        return self.axiom(items, ("strongly_convex", mu), context=context)
+
+    def descent(self) -> dict:
+        p, q, d, context = self.points()
+        L = self.argument("L")
+        half = self.proof.multiplied(L, self.proof.constant(Fraction(1, 2)))
+        items = [*self.values(q, p), *self.dot(self.gradient(q), d), *self.square(d, half)]
+        return self.axiom(items, ("smooth", L), context=context)
+
+    def constants_in_order(self) -> dict:
+        L, mu = self.argument("L"), self.argument("mu")
+        minus = self.proof.multiplied(self.proof.constant(Fraction(-1)), mu)
+        return self.axiom([*self.number(L), *self.number(minus)], ("smooth", L), ("strongly_convex", mu))
+
+    def dissimilar(self) -> dict:
+        point, squared = atom_of(self.given["point"]), self.argument("squared")
+        need(point in (START_POINT, OPTIMUM), "dissimilarity at another point")
+        g = self.gradient(point)
+        apart = [*g, *self.minus(self.vector_under(g, "M"))]
+        name = "bounded_dissimilarity" + ("" if point == START_POINT else "_at_optimum")
+        items = [*self.number(squared), *self.square(apart, self.proof.constant(Fraction(-1)))]
+        return self.axiom(items, (name, squared))
+
+    def other(self) -> list:
+        return self.vector(self.given["other"])
+
+    def optimal(self) -> dict:
+        other = self.other()
+        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "with what is known later")
+        return self.axiom(self.dot(self.vector_under(self.gradient(OPTIMUM), "M"), other), equality=True)
+
+    def step(self) -> tuple:
+        return self.proof.scalar(self.line["parameters"]["local_lr"])
+
+    def local_step(self) -> dict:
+        moved = [*self.of(shifted(ITERATE, 1, 0, 1)), *self.of(ITERATE, -1),
+                 *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.step())]  # fmt: skip
+        return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
+
+    def round(self) -> dict:
+        steps = self.vector_under(self.vector_under([*self.of(ALONG), *self.of(NOISE)], "S"), "K")
+        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.step())]
+        return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
+
+    def unbiased(self) -> dict:
+        other = self.other()
+        need(all(map(self.before_noise, (t for t, _ in other))), "noise against what may depend on it")
+        return self.axiom(self.dot(self.of(NOISE), other), ("unbiased_noise", None), ("cohort_before_noise", None),
+                          context="cohort", equality=True)  # fmt: skip
+
+    def before_noise(self, term: tuple) -> bool:
+        """Whether a term is known before the noise of step k."""
+        when, lag = stage(term[1])
+        if when != "path":
+            return when == "start"
+        a, b, c = term[1][2]
+        return "K" not in term[0] and (a, b) == (1, 0) and c + lag <= 0
+
+    def variance(self) -> dict:
+        squared = self.argument("squared")
+        items = [*self.number(squared), *self.square(self.of(NOISE), self.proof.constant(Fraction(-1)))]
+        return self.axiom(items, ("bounded_noise", squared), ("cohort_before_noise", None), context="cohort")
+
+    def uncorrelated(self) -> dict:
+        size = self.proof.scalar(self.line["parameters"]["size"])
+        apart = self.under(self.square(self.of(NOISE)), "S")
+        items = [
+            *self.square(self.vector_under(self.of(NOISE), "S")),
+            *((e, self.proof.multiplied(c, (({k: -v for k, v in size[1].items()}), size[0]))) for e, c in apart),
+        ]
+        named = ("uncorrelated_noise", "unbiased_noise", "cohort_before_noise", "cohort_is_a_set")
+        return self.axiom(items, *((name, None) for name in named), context="cohort", equality=True)
+
+    def steps_apart(self) -> dict:
+        noise = self.vector_under(self.of(NOISE), "S")
+        apart = self.under(self.square(noise, self.proof.constant(Fraction(-1))), "K")
+        items = [*self.square(self.vector_under(noise, "K")), *apart]
+        return self.axiom(items, ("unbiased_noise", None), ("cohort_before_noise", None), context="cohort",
+                          equality=True)  # fmt: skip
+
+
+RULES = {name.replace("_", " "): name for name in (
+    "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
+    "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal", "local_step", "round",
+    "unbiased", "variance", "uncorrelated", "steps_apart",
+)} | {"mu <= L": "constants_in_order"}  # fmt: skip
+FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
+          "path_to_the_end"}  # fmt: skip
+
+
+def checked(proof: Proof, line: dict) -> dict:
+    """The theorem that a line states, which is what its rule concludes."""
+    need(isinstance(line, dict) and set(line) == FIELDS, "other fields than a theorem's")
+    need(line["rule"] in RULES, f"no rule {line['rule']!r}")
+    need(all(type(i) is int and 0 <= i < len(proof) for i in line["premises"]), "a premise that is not made before")
+    need(type(line["where"]) is int and 0 <= line["where"] < len(proof.regions), "no such region")
+    found = getattr(Rules(proof, line, [proof.theorems[i] for i in line["premises"]]), RULES[line["rule"]])()
+    items = {entry_of(e): proof.scalar(c) for e, c in line["form"]}
+    need(len(items) == len(line["form"]), "an entry twice")
+    assumed = [(n, None if c is None else proof.scalar(c)) for n, c in line["assumptions"]]
+    parametrised = {n: proof.scalar(c) for n, c in line["parameters"].items()}
+    stated = {
+        "form": {e: r for e, c in items.items() if any(r := proof.residues(c))},
+        "context": line["context"], "kind": line["kind"], "equality": line["equality"],
+        "path_to_the_end": line["path_to_the_end"],
+        "assumptions": {(n, None if c is None else proof.residues(c)) for n, c in assumed},
+        "parameters": {n: proof.residues(c) for n, c in parametrised.items()},
+    }  # fmt: skip
+    for part, value in stated.items():
+        need(value == found[part], f"{line['rule']}: the file's {part} is not what the rule concludes")
+    need(all(proof.never_zero(c[1], line["where"]) for c in items.values()), "a coefficient divides by what may be 0")
+    return stated | {"where": line["where"], "items": items, "assumed": assumed, "parametrised": parametrised}
+
+
+def check(data: dict) -> int:
+    """How many theorems a saved proof has, all of them checked.
+
+    Raises:
+        Wrong: which theorem does not follow, and why.
+    """
+    return len(Proof(data))
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: checker.py FILE", file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], encoding="utf-8") as file:
+            count = check(json.load(file))
+    except (OSError, ValueError, RecursionError) as error:
+        print(f"{arguments[0]}: cannot be read: {error}", file=sys.stderr)
+        return 2
+    except Wrong as wrong:
+        print(f"{arguments[0]}: no proof: {wrong}", file=sys.stderr)
+        return 1
+    print(f"{arguments[0]}: {count} theorems, all checked")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

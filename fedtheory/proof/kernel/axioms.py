@@ -1,0 +1,185 @@
+"""The axioms. Each names the assumption that it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .forms import END, PATH, Atom, Form, Term, Value, Vector, dot, known_before, square
+from .regions import Where
+from .scalars import Scalar
+from .theorems import Context, Refused, Theorem, _theorem, started
+
+_FIRST = (1, 0, 0)
+START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
+ITERATE = Atom("x", True, _FIRST, PATH, 0)
+_GRADIENTS = {START_POINT: Atom("g_start", True), OPTIMUM: Atom("g_opt", True)}
+NOISE = Atom("N", True, _FIRST, PATH, 1)
+
+
+def at(atom: Atom, shift: int) -> Atom:
+    """The member of a path's family ``shift`` steps later."""
+    return started(atom._replace(step=(1, 0, shift)))
+
+
+def gradient_at(point: Atom) -> Atom:
+    """grad F_i at a point: the start, the optimum, or an iterate of client i."""
+    if point in _GRADIENTS:
+        return _GRADIENTS[point]
+    if point.step and point == ITERATE._replace(step=point.step):
+        return started(Atom("g", True, point.step, PATH, 0))
+    raise Refused(f"{point.name}: allowed is the start, the optimum, or a client's iterate")
+
+
+@dataclass(frozen=True)
+class Axioms:
+    """The axioms on a region of scalars: of a round of local SGD with ``step`` size, whose cohort has ``size`` clients
+    and ends in the mean of its clients' last iterates.
+
+    Clients have virtual paths: every client has iterates and noise, whether it takes part or not.
+    """
+
+    where: Where
+    step: Scalar
+    size: Scalar
+
+    @property
+    def _parameters(self) -> dict[str, Scalar]:
+        return {"local_lr": self.step, "size": self.size}
+
+    def vector(self, atom: Atom) -> Vector:
+        return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
+
+    def gradient(self, point: Atom) -> Vector:
+        """grad F_i(point)."""
+        return self.vector(gradient_at(point))
+
+    def global_gradient(self, point: Atom) -> Vector:
+        """grad F(point), of a point that is the same for all clients."""
+        if point.client:
+            raise Refused(f"{point.name}: every client has its own")
+        return self.gradient(point).under("M")
+
+    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], context: Context = "start",
+              equality: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
+        parameters = self._parameters if context == "cohort" else {}
+        return _theorem(rule, [], context=context, where=self.where, form=form, assumptions=assumptions,
+                        parameters=parameters, equality=equality, **arguments)  # fmt: skip
+
+    def _context(self, *points: Atom) -> Context:
+        return "cohort" if any(p.stage in (PATH, END) for p in points) else "start"
+
+    # federations
+
+    def smooth(self, p: Atom, q: Atom, L: Scalar) -> Theorem:
+        """|grad F_i(p) - grad F_i(q)| <= L |p - q|."""
+        form = square(self.vector(p) - self.vector(q)) * L**2 - square(self.gradient(p) - self.gradient(q))
+        return self._fact("smooth", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
+
+    def cocoercive(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
+        """(mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2 (Nesterov,
+        Introductory Lectures on Convex Optimization, Theorem 2.1.12; mu = 0: co-coercivity)."""
+        d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
+        form = dot(g, d) * (mu + L) - square(d) * (mu * L) - square(g)
+        return self._fact(
+            "cocoercive",
+            form,
+            ("smooth", L),
+            ("strongly_convex", mu),
+            context=self._context(p, q),
+            p=p,
+            q=q,
+            mu=mu,
+            L=L,
+        )
+
+    def convex(self, p: Atom, q: Atom, mu: Scalar) -> Theorem:
+        """F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
+        d = self.vector(p) - self.vector(q)
+        form = self._values(p, q) - dot(self.gradient(q), d) - square(d) * mu / 2
+        return self._fact("convex", form, ("strongly_convex", mu), context=self._context(p, q), p=p, q=q, mu=mu)
+
+    def descent(self, p: Atom, q: Atom, L: Scalar) -> Theorem:
+        """F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
+        d = self.vector(p) - self.vector(q)
+        form = dot(self.gradient(q), d) + square(d) * L / 2 - self._values(p, q)
+        return self._fact("descent", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
+
+    def _values(self, p: Atom, q: Atom) -> Form:
+        one = self.where.ring.number(1)
+        return Form.of(self.where.ring, {Value("", p): one}) - Form.of(self.where.ring, {Value("", q): one})
+
+    def constants_in_order(self, mu: Scalar, L: Scalar) -> Theorem:
+        """mu <= L, of an objective that is mu-strongly convex and L-smooth (on a space that is not 0)."""
+        return self._fact("mu <= L", Form.constant(L - mu), ("smooth", L), ("strongly_convex", mu), mu=mu, L=L)
+
+    def dissimilar(self, point: Atom, squared: Scalar) -> Theorem:
+        """|grad F_i - grad F|^2 <= sigma_G^2, at the start (everywhere) or at the optimum."""
+        form = Form.constant(squared) - square(self.gradient(point) - self.global_gradient(point))
+        name = "bounded_dissimilarity" if point == START_POINT else "bounded_dissimilarity_at_optimum"
+        return self._fact("dissimilar", form, (name, squared), point=point, squared=squared)
+
+    # equations of vectors, paired with any vector
+
+    def optimal(self, other: Vector) -> Theorem:
+        """<grad F(x*), w> = 0 for w known at the start."""
+        self._known_at_start(other)
+        return self._fact("optimal", dot(self.global_gradient(OPTIMUM), other), equality=True, other=other)
+
+    def _known_at_start(self, vector: Vector) -> None:
+        if any(t.atom.stage or "S" in t.bound for t in vector.terms):
+            raise Refused(f"{vector}: allowed is a vector known at the start")
+
+    def local_step(self, other: Vector) -> Theorem:
+        """<x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0 for every k < K."""
+        step = self.vector(ITERATE._replace(step=(1, 0, 1))) - self.vector(ITERATE)
+        moved = step + (self.gradient(ITERATE) + self.vector(NOISE)) * self.step
+        return self._fact("local step", dot(moved, other), context="cohort", equality=True, other=other)
+
+    def round(self, other: Vector) -> Theorem:
+        """<x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0: the mean of the cohort's last iterates,
+        each the sum of its steps."""
+        steps = (self.gradient(ITERATE) + self.vector(NOISE)).under("S").under("K")
+        moved = self.vector(NEXT) - self.vector(START_POINT) + steps * self.step
+        return self._fact("round", dot(moved, other), context="cohort", equality=True, other=other)
+
+    # noise
+
+    def unbiased(self, other: Vector) -> Theorem:
+        """<N_{i,k}, w> = 0 for w known before the noise of step k is drawn."""
+        if not all(known_before(term, _FIRST) for term in other.terms):
+            raise Refused(f"{other}: allowed is what is known before the noise of step k")
+        return self._fact("unbiased", dot(self.vector(NOISE), other), ("unbiased_noise", None),
+                          ("cohort_before_noise", None), context="cohort", equality=True, other=other)  # fmt: skip
+
+    def variance(self, squared: Scalar) -> Theorem:
+        """E|N_{i,k}|^2 <= sigma^2."""
+        form = Form.constant(squared) - square(self.vector(NOISE))
+        return self._fact("variance", form, ("bounded_noise", squared), ("cohort_before_noise", None), context="cohort",
+                          squared=squared)  # fmt: skip
+
+    def uncorrelated(self) -> Theorem:
+        """|mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size: no two different clients' noises of a step are correlated,
+        and the cohort is a set."""
+        noise = self.vector(NOISE)
+        form = square(noise.under("S")) - square(noise).under("S") / self._ring_size()
+        return self._fact(
+            "uncorrelated",
+            form,
+            ("uncorrelated_noise", None),
+            ("unbiased_noise", None),
+            ("cohort_before_noise", None),
+            ("cohort_is_a_set", None),
+            context="cohort",
+            equality=True,
+        )
+
+    def _ring_size(self) -> Scalar:
+        return self.where.ring.number(1) * self.size
+
+    def steps_apart(self) -> Theorem:
+        """|sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2: a later noise has mean 0 given an earlier one."""
+        noise = self.vector(NOISE).under("S")
+        form = square(noise.under("K")) - square(noise).under("K")
+        return self._fact("steps apart", form, ("unbiased_noise", None), ("cohort_before_noise", None),
+                          context="cohort", equality=True)  # fmt: skip

@@ -1,0 +1,200 @@
+"""Rules that leave the cohort, the kind of a round, and the round."""
+
+from __future__ import annotations
+
+from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .regions import Where
+from .scalars import Ring, Scalar
+from .theorems import MEAN, Context, Refused, Theorem, _check_context, _theorem, known_at_start
+
+UNIFORM, ARBITRARY = "uniform", "arbitrary"
+
+
+def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) -> Theorem:
+    """The expectation over a uniform cohort of ``size`` clients, given the start, of what is known before the draw:
+
+        E mean_S <u_i, v_i> = mean <u_i, v_i>,   E <mean_S u, w> = <mean u, w>,
+        E <mean_S u, mean_S v> = share mean <u_i, v_i> + (1 - share) <mean u, mean v>,
+
+    where share = (M - m)/(m (M - 1)) without replacement (any number for M = 1), 1/m with; both in [0, 1/m], which
+    the region has to say."""
+    _check_context(theorem, "cohort", UNIFORM)
+    ring = where.ring
+    if not where.within(theorem.where):
+        raise Refused("expect: the region has to lie in the theorem's")
+    if not share.is_polynomial or len(share.names) != 1 or not _says(where, share, 1 / size):
+        raise Refused(f"share {share}: allowed is a name with the condition 0 <= share <= 1/{size}")
+    if "i" in theorem.form.open:
+        raise Refused(f"{theorem}: an expectation over the cohort is taken of a closed form")
+    total = Form.of(ring, {})
+    for entry, c in theorem.form.entries.items():
+        total = total + _drawn(entry, share, ring.number(1)) * c
+    parameters = dict(theorem.parameters)
+    if parameters.get("size", size) != size:
+        raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
+    assumptions = {*theorem.assumptions, ("uniform_cohorts", None)}
+    return _theorem("expect uniform", [theorem], context="kind", kind=UNIFORM, where=where, form=total,
+                    assumptions=assumptions, parameters=parameters | {"size": size, "share": share},
+                    equality=theorem.equality, size=size, share=share)  # fmt: skip
+
+
+def _says(where: Where, share: Scalar, bound: Scalar) -> bool:
+    (name,) = share.names
+    return any(c.name == name and c.kind == "interval" and c.bound == bound for c in where.conditions)
+
+
+def _drawn(entry: Entry, share: Scalar, one: Scalar) -> Form:
+    ring = share.ring
+    if known_at_start(entry):
+        return Form.of(ring, {entry: one})
+    if isinstance(entry, Value):
+        if entry.point.stage == START:
+            return Form.of(ring, {Value(entry.bound.replace("S", "M"), entry.point): one})
+        if "S" not in entry.bound:
+            return Form.of(ring, {entry: one})
+    if isinstance(entry, Product):
+        cohorts = ["S" in entry.left.bound, "S" in entry.right.bound]
+        if "S" not in entry.bound and not any(cohorts):
+            return Form.of(ring, {entry: one})
+        if entry.left.atom.stage == entry.right.atom.stage == START:
+            left, right = (t._replace(bound=t.bound.replace("S", "M")) for t in (entry.left, entry.right))
+            far = Form.of(ring, {Product(entry.bound.replace("S", "M"), *sorted((left, right))): one})
+            if not all(cohorts):
+                return far
+            near = Form.of(ring, {Product("M", *sorted((Term("", left.atom), Term("", right.atom)))): one})
+            return near * share + far * (1 - share)
+    raise Refused(f"{entry}: of a cohort, and not known before it is drawn")
+
+
+def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
+    """The expectation over an arbitrary cohort of ``size`` clients: its means stay as random vectors, and no mean over
+    it may remain outside of a product."""
+    _check_context(theorem, "cohort", ARBITRARY)
+    if any("S" in e.bound for e in theorem.form.entries if not isinstance(e, str)) or "i" in theorem.form.open:
+        raise Refused(f"{theorem}: a mean of products over an arbitrary cohort has no law")
+    parameters = dict(theorem.parameters)
+    if parameters.get("size", size) != size:
+        raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
+    return _theorem(
+        "expect arbitrary",
+        [theorem],
+        context="kind",
+        kind=ARBITRARY,
+        where=theorem.where,
+        form=theorem.form,
+        parameters=parameters | {"size": size},
+        equality=theorem.equality,
+        size=size,
+    )
+
+
+def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
+    """E[mean_S atom | start, kind], a vector known at the start, for a family known at the start."""
+    if atom.stage != START or not atom.client:
+        raise Refused(f"{atom.name}: allowed is a family over clients that is known at the start")
+    return Vector(ring, {Term("", Atom(f"{MEAN}{kind} {atom.name}")): ring.number(1)})
+
+
+def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
+    """<mean_S u - E[mean_S u | start, kind], w> = 0 for w known at the start."""
+    if any(t.atom.stage != START or "S" in t.bound for t in other.terms) or other.open:
+        raise Refused(f"{other}: allowed is a closed vector known at the start")
+    mean = Vector(where.ring, {Term("S", atom): where.ring.number(1)})
+    return _theorem(
+        "project",
+        [],
+        context="kind",
+        kind=kind,
+        where=where,
+        equality=True,
+        form=dot(mean - conditional_mean(atom, kind, where.ring), other),
+        family=atom,
+        other=other,
+    )
+
+
+def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where) -> Theorem:
+    """q times the one plus 1 - q times the other, where a round is uniform with probability q given its start, and
+    arbitrary otherwise. What is not known at the start stays what it is in either kind, so both have as much of it."""
+    q = probability
+    for theorem, kind in ((snapshot, UNIFORM), (arbitrary, ARBITRARY)):
+        _check_context(theorem, "kind", kind)
+        if not where.within(theorem.where):
+            raise Refused("mix: the region has to lie in both theorems'")
+    if not where.certifies(q) or not where.certifies(1 - q):
+        raise Refused(f"probability {q}: not certified to be in [0, 1]")
+    late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (snapshot, arbitrary)]
+    if late[0] != late[1] or any("S" in _binders(e) for e in late[0]):
+        raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
+    one, other = dict(snapshot.parameters), dict(arbitrary.parameters)
+    common = (one.keys() & other.keys()) - {"size"}
+    if "size" not in one or "size" not in other:
+        raise Refused("mix: allowed are theorems of rounds, with the sizes of their cohorts")
+    if any(one[name] != other[name] for name in common):
+        raise Refused("mix: two algorithms")
+    parameters = {k: v for k, v in (one | other).items() if k != "size"}
+    parameters |= {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
+    kept = Form.of(where.ring, late[0])
+    form = (snapshot.form - kept) * q + (arbitrary.form - kept) * (1 - q) + kept
+    assumptions = {*snapshot.assumptions, *arbitrary.assumptions, ("random_kinds", q)}
+    return _theorem(
+        "mix",
+        [snapshot, arbitrary],
+        context="start",
+        where=where,
+        form=form,
+        parameters=parameters,
+        assumptions=assumptions,
+        equality=snapshot.equality and arbitrary.equality,
+        probability=q,
+    )
+
+
+def _binders(entry: Entry) -> str:
+    if isinstance(entry, Product):
+        return entry.bound + entry.left.bound + entry.right.bound
+    return entry.bound if isinstance(entry, Value) else ""
+
+
+def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
+    """(P, B) of a theorem P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with 0 <= P < 1 and B >= 0, certified: then
+
+    E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P)   for every R, by induction over the rounds."""
+    context: Context = "start"
+    _check_context(theorem, context, "")
+    where, ring = theorem.where, theorem.where.ring
+    start, optimum, end = (
+        Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
+    )
+    rest = theorem.form + square(end - optimum)
+    factor = rest.entries.get(Product("", Term("", Atom("x")), Term("", Atom("x"))), ring.number(0))
+    rest = rest - square(start - optimum) * factor
+    addition = rest.entries.get(ONE, ring.number(0))
+    if rest != Form.constant(addition):
+        raise Refused(f"{theorem}: allowed is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
+    if not (where.certifies(factor) and where.certifies(1 - factor) and where.certifies(addition)):
+        raise Refused(f"factor {factor}, addition {addition}: not certified to be in [0, 1], and >= 0")
+    if not where.chart().never_zero((1 - factor).expression()):
+        raise Refused(f"factor {factor}: not certified to be below 1")
+    return factor, addition
+
+
+def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
+    """(c, B) of a theorem F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 with c > 0 and B >= 0, certified: then, by summing
+    over the rounds,
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c."""
+    _check_context(theorem, "start", "")
+    where, ring = theorem.where, theorem.where.ring
+    one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
+    rest = theorem.form - Form.of(ring, {values[0]: one, values[1]: -one})
+    gradient = Vector(ring, {Term("M", Atom("g_start", True)): one})
+    (entry,) = square(gradient).entries
+    fall = -rest.entries.get(entry, ring.number(0))
+    rest = rest + square(gradient) * fall
+    addition = rest.entries.get(ONE, ring.number(0))
+    if rest != Form.constant(addition):
+        raise Refused(f"{theorem}: allowed is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+    if not (where.certifies(fall) and where.certifies(addition) and where.chart().never_zero(fall.expression())):
+        raise Refused(f"fall {fall}, addition {addition}: not certified to be > 0, and >= 0")
+    return fall, addition

@@ -1,0 +1,83 @@
+"""A theorem, with all that it was made from, as plain data that an independent checker reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flint import fmpq_mpoly
+
+from .forms import Atom, Entry, Form, Product, Term, Value, Vector
+from .regions import Where
+from .scalars import Scalar
+from .theorems import Theorem
+
+FORMAT = "fedtheory theorem 1"
+
+
+def saved(theorem: Theorem) -> dict[str, Any]:
+    """The proof of a theorem: its ancestry in the order of making, each with rule, premises, arguments, conclusion."""
+    order = ancestry(theorem)
+    numbers = {id(one): i for i, one in enumerate(order)}
+    regions: list[Where] = []
+    lines = []
+    for one in order:
+        if one.where not in regions:
+            regions.append(one.where)
+        lines.append({
+            "rule": one.rule, "premises": [numbers[id(p)] for p in one.premises], "arguments": _data(one.arguments),
+            "context": one.context, "kind": one.kind, "where": regions.index(one.where),
+            "assumptions": sorted(([n, _data(c)] for n, c in one.assumptions), key=str),
+            "parameters": {n: _data(c) for n, c in one.parameters}, "form": _data(one.form),
+            "equality": one.equality, "path_to_the_end": one.path_to_the_end,
+        })  # fmt: skip
+    return {"format": FORMAT, "names": list(theorem.where.ring.names), "regions": [_region(w) for w in regions],
+            "theorems": lines}  # fmt: skip
+
+
+def ancestry(theorem: Theorem) -> list[Theorem]:
+    """A theorem and all that it was made from, each once, what was made first first."""
+    found: dict[int, Theorem] = {}
+    waiting = [theorem]
+    while waiting:
+        missing = [p for p in waiting[-1].premises if id(p) not in found]
+        if missing:
+            waiting += missing
+        else:
+            found.setdefault(id(waiting[-1]), waiting[-1])
+            waiting.pop()
+    return list(found.values())
+
+
+def _region(where: Where) -> list:
+    return [[c.name, c.kind, None if c.bound is None else _data(c.bound)] for c in where.conditions]
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, Scalar):
+        return {"top": _polynomial(value.numerator), "bottom": _polynomial(value.denominator)}
+    if isinstance(value, Atom):
+        return [value.name, value.client, list(value.step)]
+    if isinstance(value, Term):
+        return [value.bound, _data(value.atom)]
+    if isinstance(value, Vector):
+        return [[_data(term), _data(c)] for term, c in value.terms.items()]
+    if isinstance(value, Form):
+        return [[_entry(entry), _data(c)] for entry, c in value.entries.items()]
+    if isinstance(value, Mapping):
+        return {name: _data(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_data(part) for part in value]
+    return value
+
+
+def _entry(entry: Entry) -> list:
+    if isinstance(entry, Product):
+        return ["product", entry.bound, _data(entry.left), _data(entry.right)]
+    if isinstance(entry, Value):
+        return ["value", entry.bound, _data(entry.point)]
+    return ["one"]
+
+
+def _polynomial(polynomial: fmpq_mpoly) -> list:
+    return [[[int(p) for p in powers], str(c)] for powers, c in sorted(polynomial.to_dict().items(), reverse=True)]

@@ -1,0 +1,189 @@
+"""Scalars of theorems: quotients of polynomials with rational coefficients, always in lowest terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+import sympy
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+Number = int | Fraction
+
+
+class Ring:
+    """The field of fractions of the polynomials in some names.
+
+    >>> ring = Ring("a b")
+    >>> a, b = ring.symbols
+    >>> (a * a - b * b) / (a - b)
+    a + b
+    """
+
+    def __init__(self, names: str) -> None:
+        self.names = tuple(names.split())
+        self.context = fmpq_mpoly_ctx.get(self.names, Ordering.lex)
+        self.symbols = tuple(Scalar(self, p, self.context.constant(1)) for p in self.context.gens())
+
+    def __getitem__(self, name: str) -> Scalar:
+        return self.symbols[self.names.index(name)]
+
+    def number(self, value: Number) -> Scalar:
+        value = Fraction(value)
+        constant = self.context.constant(fmpq(value.numerator, value.denominator))
+        return Scalar(self, constant, self.context.constant(1))
+
+
+class Scalar:
+    """A quotient of two polynomials, in lowest terms, with a denominator whose leading coefficient is 1."""
+
+    __slots__ = ("denominator", "numerator", "ring")
+
+    def __init__(self, ring: Ring, numerator: fmpq_mpoly, denominator: fmpq_mpoly) -> None:
+        if denominator.is_zero():
+            raise ZeroDivisionError("a scalar divided by 0")
+        if not denominator.is_one():
+            common = numerator.gcd(denominator)
+            numerator, denominator = numerator / common, denominator / common
+            lead = denominator.leading_coefficient()
+            numerator, denominator = numerator / lead, denominator / lead
+        self.ring, self.numerator, self.denominator = ring, numerator, denominator
+
+    def _other(self, other: Scalar | Number) -> Scalar:
+        if isinstance(other, Scalar):
+            if other.ring is not self.ring:
+                raise ValueError("scalars of two rings: allowed are those of one")
+            return other
+        return self.ring.number(other)
+
+    def __add__(self, other: Scalar | Number) -> Scalar:
+        o = self._other(other)
+        top = self.numerator * o.denominator + o.numerator * self.denominator
+        return Scalar(self.ring, top, self.denominator * o.denominator)
+
+    def __neg__(self) -> Scalar:
+        return Scalar(self.ring, -self.numerator, self.denominator)
+
+    def __sub__(self, other: Scalar | Number) -> Scalar:
+        return self + -self._other(other)
+
+    def __rsub__(self, other: Scalar | Number) -> Scalar:
+        return self._other(other) + -self
+
+    def __mul__(self, other: Scalar | Number) -> Scalar:
+        if not isinstance(other, Scalar | int | Fraction):
+            return NotImplemented
+        o = self._other(other)
+        return Scalar(self.ring, self.numerator * o.numerator, self.denominator * o.denominator)
+
+    def __truediv__(self, other: Scalar | Number) -> Scalar:
+        o = self._other(other)
+        return Scalar(self.ring, self.numerator * o.denominator, self.denominator * o.numerator)
+
+    def __rtruediv__(self, other: Scalar | Number) -> Scalar:
+        return self._other(other) / self
+
+    def __pow__(self, power: int) -> Scalar:
+        return Scalar(self.ring, self.numerator**power, self.denominator**power)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scalar | int | Fraction):
+            return NotImplemented
+        o = self._other(other)
+        return self.numerator == o.numerator and self.denominator == o.denominator
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    @property
+    def is_zero(self) -> bool:
+        return bool(self.numerator.is_zero())
+
+    @property
+    def is_polynomial(self) -> bool:
+        return bool(self.denominator.is_one())
+
+    @property
+    def bottom(self) -> Scalar:
+        """The denominator."""
+        return Scalar(self.ring, self.denominator, self.ring.context.constant(1))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that occur."""
+        used = [max(a, b) for a, b in zip(self.numerator.degrees(), self.denominator.degrees(), strict=True)]
+        return frozenset(name for name, degree in zip(self.ring.names, used, strict=True) if degree > 0)
+
+    def replace(self, values: Mapping[str, Scalar]) -> Scalar:
+        """With expressions for some names, at once."""
+        return self._value(self.numerator, values) / self._value(self.denominator, values)
+
+    def _value(self, polynomial: fmpq_mpoly, values: Mapping[str, Scalar]) -> Scalar:
+        total = self.ring.number(0)
+        for powers, coefficient in polynomial.to_dict().items():
+            term = self.ring.number(Fraction(int(coefficient.p), int(coefficient.q)))
+            for name, power in zip(self.ring.names, powers, strict=True):
+                if power:
+                    term = term * values.get(name, self.ring[name]) ** int(power)
+            total = total + term
+        return total
+
+    def coefficients(self, name: str) -> dict[int, Scalar]:
+        """{power: coefficient} in a name of which the denominator is free."""
+        at = self.ring.names.index(name)
+        if self.denominator.degrees()[at] > 0:
+            raise ValueError(f"{self} divides by what depends on {name}: allowed is a polynomial in it")
+        parts: dict[int, dict] = {}
+        for powers, coefficient in self.numerator.to_dict().items():
+            rest = tuple(0 if i == at else p for i, p in enumerate(powers))
+            parts.setdefault(int(powers[at]), {})[rest] = coefficient
+        context = self.ring.context
+        return {p: Scalar(self.ring, context.from_dict(part), self.denominator) for p, part in parts.items()}
+
+    def at(self, values: Mapping[str, Number]) -> Fraction:
+        """The exact value at a rational point."""
+        top, bottom = (_at(p, self.ring.names, values) for p in (self.numerator, self.denominator))
+        return top / bottom
+
+    def expression(self) -> sympy.Expr:
+        """The same in sympy."""
+        return _expression(self.numerator, self.ring.names) / _expression(self.denominator, self.ring.names)
+
+    def __repr__(self) -> str:
+        return f"{self.numerator}" if self.is_polynomial else f"({self.numerator})/({self.denominator})"
+
+
+def _at(polynomial: fmpq_mpoly, names: tuple[str, ...], values: Mapping[str, Number]) -> Fraction:
+    total = Fraction(0)
+    for powers, coefficient in polynomial.to_dict().items():
+        term = Fraction(int(coefficient.p), int(coefficient.q))
+        for name, power in zip(names, powers, strict=True):
+            if power:
+                term *= Fraction(values[name]) ** int(power)
+        total += term
+    return total
+
+
+def _expression(polynomial: fmpq_mpoly, names: tuple[str, ...]) -> sympy.Expr:
+    symbols = [sympy.Symbol(name) for name in names]
+    return sympy.Add(*(
+        sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *(s ** int(p) for s, p in zip(symbols, powers, strict=True)))
+        for powers, c in polynomial.to_dict().items()
+    ))  # fmt: skip
+
+
+@lru_cache
+def power_sum(ring: Ring, power: int, count: str) -> Scalar:
+    """sum_{k=0}^{K-1} k^p as a polynomial in the name K, by telescoping (k + 1)^(p + 1) - k^(p + 1).
+
+    >>> ring = Ring("K")
+    >>> power_sum(ring, 2, "K") * 6
+    2*K^3 - 3*K^2 + K
+    """
+    total = ring[count] ** (power + 1)
+    for lower in range(power):
+        total = total - power_sum(ring, lower, count) * int(sympy.binomial(power + 1, lower))
+    return total / (power + 1)

@@ -1,0 +1,244 @@
+"""Theorems, and the rules that make them. Nothing else makes one; every rule computes its conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .forms import PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
+from .regions import Where
+from .scalars import Scalar
+
+Context = Literal["cohort", "kind", "start", "run"]
+"""Given what an expectation is taken: the round's start and cohort; its start and kind; its start; nothing."""
+
+Assumption = tuple[str, Scalar | None]
+"""The kind of an assumption, and its constant where it has one."""
+
+MEAN = "E "
+"""How the name of a conditional mean begins."""
+
+_MAKER = object()
+
+
+class Refused(ValueError):
+    """A rule was asked for what does not follow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Theorem:
+    """For every federation, participation and algorithm that meet ``assumptions``, all scalars in ``where``, all
+    clients i and all steps k = 0, ..., ``last`` (K - 1 or K):
+
+        form >= 0, or form = 0 where ``equality``, with <u, v> = E[u . v | context].
+
+    ``made_by`` names the rule and its premises; ``parameters`` are those of the algorithm whose vectors occur.
+    """
+
+    context: Context
+    kind: str
+    where: Where
+    assumptions: frozenset[Assumption]
+    parameters: tuple[tuple[str, Scalar], ...]
+    form: Form
+    equality: bool
+    path_to_the_end: bool
+    rule: str
+    premises: tuple[Theorem, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    _maker: object = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self._maker is not _MAKER:
+            raise Refused("a theorem is made by the rules of the kernel alone")
+
+    def __repr__(self) -> str:
+        sign = "=" if self.equality else ">="
+        return f"[{self.context} {self.kind}] {self.form} {sign} 0"
+
+
+def _theorem(rule: str, premises: Sequence[Theorem], *, context: Context, where: Where, form: Form, kind: str = "",
+             assumptions: Iterable[Assumption] | None = None, parameters: Mapping[str, Scalar] | None = None,
+             equality: bool = False, path_to_the_end: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
+    inherited = frozenset(a for p in premises for a in p.assumptions)
+    every = inherited if assumptions is None else frozenset(assumptions)
+    of = dict(parameters or {})
+    for premise in premises:
+        if parameters is None and of_algorithm(premise.form):
+            of = _same_parameters(of, premise, context)
+    for entry, c in form.entries.items():
+        if not where.defines(c):
+            raise Refused(f"({c}) {entry}: divides by what may be 0 on the region")
+    return Theorem(context, kind, where, every, tuple(sorted(of.items())), form, equality, path_to_the_end, rule,
+                   tuple(premises), arguments, _maker=_MAKER)  # fmt: skip
+
+
+def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Context) -> dict[str, Scalar]:
+    given = dict(premise.parameters)
+    if context == "start" and premise.kind and "size" in given:
+        given["cohort" if premise.kind == "uniform" else "arbitrary_cohort"] = given.pop("size")
+    for name in found.keys() & given.keys():
+        if found[name] != given[name]:
+            raise Refused(f"vectors of two algorithms: {name} = {found[name]} and {given[name]}")
+    return found | given
+
+
+def known_at_start(entry: Entry) -> bool:
+    """Whether a product or a value is known at the round's start: no cohort's, no later vector."""
+    if isinstance(entry, str):
+        return True
+    atoms = [entry.point] if isinstance(entry, Value) else [entry.left.atom, entry.right.atom]
+    cohorts = "S" in entry.bound or (isinstance(entry, Product) and "S" in entry.left.bound + entry.right.bound)
+    return not cohorts and all(atom.stage == START for atom in atoms)
+
+
+def about_start(form: Form) -> bool:
+    """Whether all of a form is known at the round's start, so that it holds whatever else is given."""
+    return all(map(known_at_start, form.entries))
+
+
+def of_algorithm(form: Form) -> bool:
+    """Whether the form speaks of what an algorithm makes: all but points and gradients at the round's start."""
+    return not about_start(form) or any(term.atom.name.startswith(MEAN) for term in form.terms)
+
+
+def _check_context(theorem: Theorem, context: Context, kind: str) -> None:
+    if theorem.context == context and theorem.kind in ("", kind):
+        return
+    if not about_start(theorem.form):
+        raise Refused(f"{theorem}: allowed is a theorem given the {context} {kind}, or one about the start alone")
+
+
+Multiples = Sequence[tuple[Theorem, Scalar | int]]
+"""Theorems, each with its multiplier."""
+
+
+def combine(
+    premises: Multiples,
+    *,
+    where: Where,
+    context: Context,
+    kind: str = "",
+    squares: Sequence[tuple[Vector, str, Scalar | int]] = (),
+    constant: Scalar | int = 0,
+) -> Theorem:
+    """The sum of theorems times multipliers >= 0 (of any sign for an equality), of multiples >= 0 of squares |v|^2
+    below binders, and of a constant >= 0."""
+    ring = where.ring
+    total = Form.of(ring, {})
+    equality = not squares and not constant
+    to_the_end = bool(premises) and STEP not in (ring.number(1) * constant).names
+    for theorem, multiplier in premises:
+        factor = ring.number(1) * multiplier
+        _check_context(theorem, context, kind)
+        if not where.within(theorem.where):
+            raise Refused(f"{theorem}: shown on a region that does not contain this one")
+        if not theorem.equality and not where.certifies(factor):
+            raise Refused(f"multiplier {factor}: not certified to be >= 0 on the region")
+        if theorem.equality and not where.defines(factor):
+            raise Refused(f"multiplier {factor}: divides by what may be 0 on the region")
+        equality &= theorem.equality
+        to_the_end &= (theorem.path_to_the_end or "k" not in theorem.form.open) and STEP not in factor.names
+        total = total + theorem.form * factor
+    for vector, bound, multiplier in squares:
+        factor = ring.number(1) * multiplier
+        to_the_end &= STEP not in factor.names
+        if not where.certifies(factor):
+            raise Refused(f"multiplier {factor} of a square: not certified to be >= 0 on the region")
+        form = square(vector)
+        for binder in bound:
+            form = form.under(binder)
+        total = total + form * factor
+    shift = ring.number(1) * constant
+    if not where.certifies(shift):
+        raise Refused(f"constant {shift}: not certified to be >= 0 on the region")
+    return _theorem("combine", [t for t, _ in premises], context=context, kind=kind, where=where,
+                    form=total + Form.constant(shift), equality=equality, path_to_the_end=to_the_end,
+                    multipliers=[ring.number(1) * c for _, c in premises], constant=shift,
+                    squares=[(v, bound, ring.number(1) * c) for v, bound, c in squares])  # fmt: skip
+
+
+def over_clients(theorem: Theorem, binder: str) -> Theorem:
+    """What holds for every client holds in the mean over all (M), or over the cohort (S)."""
+    if binder not in ("M", "S") or "i" not in theorem.form.open:
+        raise Refused(f"{theorem}: allowed is a theorem for every client i, and M or S")
+    if binder == "S" and theorem.context != "cohort" and not about_start(theorem.form):
+        raise Refused(f"{theorem}: the mean over a cohort is taken of what holds given the cohort")
+    context: Context = "cohort" if binder == "S" else theorem.context
+    return _theorem("over clients", [theorem], context=context, kind=theorem.kind, where=theorem.where,
+                    form=theorem.form.under(binder), equality=theorem.equality,
+                    path_to_the_end=theorem.path_to_the_end, binder=binder)  # fmt: skip
+
+
+def over_steps(theorem: Theorem) -> Theorem:
+    """What holds for every step holds for the sum over k = 0, ..., K - 1."""
+    if "k" not in theorem.form.open:
+        raise Refused(f"{theorem}: allowed is a theorem for every step k")
+    return _theorem("over steps", [theorem], context=theorem.context, kind=theorem.kind, where=theorem.where,
+                    form=theorem.form.under("K"), equality=theorem.equality)  # fmt: skip
+
+
+def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem:
+    """bound(k) >= 0 for k = 0, ..., K: from bound(0) >= 0, and bound(k+1) - factor bound(k) >= 0 for k < K."""
+    if "k" not in bound.open or base.context != step.context or base.kind != step.kind:
+        raise Refused("induction: allowed is a form in k, with base and step given the same")
+    if base.form != at_step(bound, 0, 0, 0):
+        raise Refused(f"base {base.form}: it has to be {at_step(bound, 0, 0, 0)}")
+    if step.form != at_step(bound, 1, 0, 1) - bound * factor:
+        raise Refused(f"step {step.form}: it has to be {at_step(bound, 1, 0, 1) - bound * factor}")
+    if any(STEP in c.bottom.names for c in bound.entries.values()):
+        raise Refused("induction: a form that divides by what depends on k")
+    if not step.where.within(base.where) or not step.where.certifies(factor):
+        raise Refused(f"induction: factor {factor} >= 0 and the base's region are not certified on the step's")
+    return _theorem("induct", [base, step], context=step.context, kind=step.kind, where=step.where, form=bound,
+                    path_to_the_end=True, factor=factor)  # fmt: skip
+
+
+def at_step(form: Form, a: int, b: int, c: int) -> Form:
+    """The form with a k + b K + c for k; what is at step 0 of a path is the round's start."""
+    ring = form.ring
+    index = {STEP: ring[STEP] * a + ring[STEPS] * b + c}
+
+    def moved(term: Term) -> Term:
+        atom = term.atom
+        if not atom.step or "K" in term.bound:
+            return term
+        p, q, r = atom.step
+        return Term(term.bound, started(atom._replace(step=(p * a, q + p * b, r + p * c))))
+
+    if any("K" in e.bound for e in form.entries if not isinstance(e, str)) and "k" in form.open:
+        raise Refused(f"{form}: a step is not put into a form with sums over products")
+    return form.mapped(moved, index)
+
+
+def started(atom: Atom) -> Atom:
+    """The iterate and the gradient of step 0 are those of the round's start."""
+    first = {Atom("x", True, (0, 0, 0), PATH): Atom("x"), Atom("g", True, (0, 0, 0), PATH): Atom("g_start", True)}
+    return first.get(atom, atom)
+
+
+def last_step(theorem: Theorem) -> Theorem:
+    """What holds up to the end of the path, at k = K."""
+    if not theorem.path_to_the_end:
+        raise Refused(f"{theorem}: shown for k < K only")
+    return _theorem("last step", [theorem], context=theorem.context, kind=theorem.kind, where=theorem.where,
+                    form=at_step(theorem.form, 0, 1, 0), equality=theorem.equality)  # fmt: skip
+
+
+def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) -> Theorem:
+    """With expressions for scalars, in the form, in the constants of the assumptions and in the algorithm's
+    parameters, on a region where the theorem's own conditions are certified."""
+    if STEP in values or STEPS in values:
+        raise Refused("k and K are no scalars to put expressions in for")
+    for condition in theorem.where.conditions:
+        for expression, strict in condition.polynomials(where.ring):
+            changed = expression.replace(values)
+            if not where.certifies(changed) or (strict and not where.chart().never_zero(changed.expression())):
+                raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
+    assumptions = [(name, c.replace(values) if c is not None else None) for name, c in theorem.assumptions]
+    parameters = {name: value.replace(values) for name, value in theorem.parameters}
+    return _theorem("instantiate", [theorem], context=theorem.context, kind=theorem.kind, where=where,
+                    form=theorem.form.mapped(lambda t: t, values), assumptions=assumptions,
+                    parameters=parameters, equality=theorem.equality, path_to_the_end=theorem.path_to_the_end,
+                    values=dict(values))  # fmt: skip

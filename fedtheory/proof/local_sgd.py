@@ -1,0 +1,216 @@
+"""Lemmas on a round of local SGD, for any cohort: made by the kernel, shared by the papers' proofs.
+
+Notation: d_k = x_{i,k} - x, e = sum_k mean_S (grad F_i(x_{i,k}) - grad F_i(x)), w = sum_k mean_S N_{i,k}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from .kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
+from .kernel.forms import ONE, Form, Vector, square
+from .kernel.regions import Where
+from .kernel.scalars import Scalar
+from .kernel.tactics import Square, coefficient, show
+from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
+
+
+@dataclass(frozen=True)
+class LocalSGD:
+    """A round of K local steps of clients that are L-smooth, and convex unless ``convex`` is false, with noise of
+    variance at most ``variance``.
+
+    The axioms' region has to contain K, the step size eta <= 1/(8 L K) and L > 0.
+    """
+
+    axioms: Axioms
+    L: Scalar
+    variance: Scalar
+    convex: bool = True
+
+    @cached_property
+    def K(self) -> Scalar:
+        return self.axioms.where.ring["K"]
+
+    @cached_property
+    def k(self) -> Scalar:
+        return self.axioms.where.ring["k"]
+
+    @cached_property
+    def start(self) -> Vector:
+        return self.axioms.vector(START_POINT)
+
+    @cached_property
+    def distance(self) -> Vector:
+        """x - x*."""
+        return self.start - self.axioms.vector(OPTIMUM)
+
+    @cached_property
+    def next_distance(self) -> Vector:
+        """x+ - x*."""
+        return self.axioms.vector(NEXT) - self.axioms.vector(OPTIMUM)
+
+    @cached_property
+    def moved(self) -> Vector:
+        """d_k."""
+        return self.axioms.vector(ITERATE) - self.start
+
+    @cached_property
+    def gradient_at_start(self) -> Vector:
+        """grad F_i(x)."""
+        return self.axioms.gradient(START_POINT)
+
+    @cached_property
+    def gradient_along(self) -> Vector:
+        """grad F_i(x_{i,k})."""
+        return self.axioms.gradient(ITERATE)
+
+    @cached_property
+    def noise(self) -> Vector:
+        return self.axioms.vector(NOISE)
+
+    @cached_property
+    def cohort_gradient(self) -> Vector:
+        """mean_S grad F_i(x)."""
+        return self.gradient_at_start.under("S")
+
+    @cached_property
+    def drift(self) -> Vector:
+        """e."""
+        return (self.gradient_along - self.gradient_at_start).under("S").under("K")
+
+    @cached_property
+    def cohort_noise(self) -> Vector:
+        """w."""
+        return self.noise.under("S").under("K")
+
+    @cached_property
+    def path(self) -> Theorem:
+        """E|d_k|^2 <= (k + k^2/K) eta^2 ((K + 2) |grad F_i(x)|^2 + sigma^2) for k <= K, by induction with the factor
+        1 + 1/K: the noise is orthogonal to what precedes it, and a gradient step of a convex client expands by no more
+        than its first gradient says."""
+        ax, eta, d, g, g0 = self.axioms, self.axioms.step, self.moved, self.gradient_along, self.gradient_at_start
+        premises: Multiples = [
+            *self._one_step,
+            (ax.cocoercive(ITERATE, START_POINT, 0 * self.L, self.L), 2 * eta / self.L),
+        ]
+        squares: Sequence[Square] = [
+            (d / self.K + g0 * eta, "", self.K),
+            (g - g0 * 2, "", eta**2),
+            (g - g0, "", 2 * eta / self.L - 2 * eta**2),
+        ]
+        return self._by_induction(self.K + 2, self.k + self.k**2 / self.K, 1 + 1 / self.K, premises, squares)
+
+    @cached_property
+    def rough_path(self) -> Theorem:
+        """E|d_k|^2 <= (k + 4/5 k^2/K + k^3/K^2) eta^2 ((K + 1) |grad F_i(x)|^2 + sigma^2) for k <= K, of clients that
+        need not be convex, under eta <= 1/(8 L K): a gradient step expands by at most 1 + L eta."""
+        ax, eta, d, g, g0, K, L = (self.axioms, self.axioms.step, self.moved, self.gradient_along,
+                                   self.gradient_at_start, self.K, self.L)  # fmt: skip
+        change = g - g0
+        expands = (1 + 1 / K) * (1 + L * eta) ** 2
+        premises: Multiples = [
+            *self._one_step,
+            (ax.smooth(ITERATE, START_POINT, L), (1 + 1 / K) * (eta / L + eta**2)),
+        ]
+        squares: Sequence[Square] = [
+            ((d - change * eta) / K + g0 * eta, "", K),
+            (d * L + change, "", (1 + 1 / K) * eta / L),
+            (d, "", 1 + Fraction(8, 5) / K - expands),
+        ]
+        rise = self.k + self.k**2 * 4 / 5 / K + self.k**3 / K**2
+        return self._by_induction(K + 1, rise, 1 + Fraction(8, 5) / K, premises, squares)
+
+    @property
+    def _one_step(self) -> list[tuple[Theorem, Scalar | int]]:
+        """E|d_{k+1}|^2 <= |d_k - eta grad F_i(x_{i,k})|^2 + eta^2 sigma^2."""
+        ax, eta, d, g = self.axioms, self.axioms.step, self.moved, self.gradient_along
+        after = ax.vector(at(ITERATE, 1)) - self.start
+        return [
+            (ax.local_step(after + d - (g + self.noise) * eta), -1),
+            (ax.unbiased(d - g * eta), 2 * eta),
+            (ax.variance(self.variance), eta**2),
+        ]
+
+    def _by_induction(self, weight: Scalar, rise: Scalar, factor: Scalar, premises: Multiples,
+                      squares: Sequence[Square]) -> Theorem:  # fmt: skip
+        """E|d_k|^2 <= rise(k) eta^2 (weight |grad F_i(x)|^2 + sigma^2) for k <= K."""
+        ax, scale = self.axioms, self.axioms.step**2 * rise
+        bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
+        bound = bound - square(self.moved)
+        step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context="cohort",
+                    squares=squares)  # fmt: skip
+        return induct(combine([], where=ax.where, context="cohort"), step, bound, factor)
+
+    @cached_property
+    def drift_bound(self) -> Theorem:
+        """E|e|^2 <= L^2 eta^2 K^3 (K mean_S |grad F_i(x)|^2 + 5/6 sigma^2); without convexity 4/3 for 1, and
+        16/15 (1 - 1/K) for 5/6, as the noise of a single local step does not drift."""
+        ax, K, L, g0 = self.axioms, self.K, self.L, self.gradient_at_start
+        change = self.gradient_along - g0
+        spread = combine([], where=ax.where, context="cohort", squares=[(change - self.drift / K, "SK", K)])
+        smooth = over_steps(over_clients(ax.smooth(ITERATE, START_POINT, L), "S"))
+        paths = over_steps(over_clients(self.path if self.convex else self.rough_path, "S"))
+        whole = combine([(spread, 1), (smooth, K), (paths, K * L**2)], where=ax.where, context="cohort")
+        share = K * Fraction(5, 6) if self.convex else (K - 1) * Fraction(16, 15)
+        scale = L**2 * ax.step**2 * K**2
+        squares = [
+            (g0, "S", scale * K**2 * (1 if self.convex else Fraction(4, 3)) - coefficient(whole.form, g0, g0, "S"))
+        ]
+        return combine([(whole, 1)], where=ax.where, context="cohort", squares=squares,
+                       constant=scale * share * self.variance - whole.form.entries[ONE])  # fmt: skip
+
+    @cached_property
+    def noise_bound(self) -> Theorem:
+        """E|w|^2 <= K sigma^2 / size."""
+        ax = self.axioms
+        variance = over_steps(over_clients(ax.variance(self.variance), "S"))
+        return combine([(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
+                       where=ax.where, context="cohort")  # fmt: skip
+
+    def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
+        """What |x+ - x*|^2 is at most, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
+        ``split`` between K mean_S grad F_i(x) and e, ``share`` between w and e."""
+        ax, K, eta = self.axioms, self.K, self.axioms.step
+        D, G, e, w = self.distance, self.cohort_gradient, self.drift, self.cohort_noise
+        sum_bound, squares = self._sum_of_gradients(split, share)
+        premises: Multiples = [
+            (ax.round(self.next_distance + D - (G * K + e + w) * eta), -1),
+            (over_steps(over_clients(ax.unbiased(D), "S")), 2 * eta),
+            (self.drift_bound, eta / (near * K)),
+            *((theorem, c * eta**2) for theorem, c in sum_bound),
+        ]
+        near_square = (D + e / (near * K), "", near * eta * K)
+        return combine(premises, where=where, context="cohort",
+                       squares=[near_square, *((v, bound, c * eta**2) for v, bound, c in squares)])  # fmt: skip
+
+    def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
+        """By how much F falls at least, given the cohort, with free Young parameters > 0: ``near`` between grad F(x)
+        and e, the others as in ``one_round``."""
+        ax, K, eta = self.axioms, self.K, self.axioms.step
+        g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
+        moved = ax.vector(NEXT) - self.start
+        sum_bound, squares = self._sum_of_gradients(split, share)
+        half = self.L / 2
+        premises: Multiples = [
+            (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), 1),
+            (ax.round(g + (moved - (G * K + e + w) * eta) * half), -1),
+            (over_steps(over_clients(ax.unbiased(g), "S")), eta),
+            (self.drift_bound, eta / (2 * near * K)),
+            *((theorem, c * eta**2 * half) for theorem, c in sum_bound),
+        ]
+        near_square = (g + e / (near * K), "", near * eta * K / 2)
+        return combine(premises, where=where, context="cohort",
+                       squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)])  # fmt: skip
+
+    def _sum_of_gradients(self, split: Scalar, share: Scalar) -> tuple[Multiples, Sequence[Square]]:
+        """What bounds |K mean_S grad F_i(x) + e + w|^2 by |mean_S grad F_i(x)|^2 and the bounds of e and w."""
+        K, G, e, w = self.K, self.cohort_gradient, self.drift, self.cohort_noise
+        across = over_steps(over_clients(self.axioms.unbiased(G), "S"))
+        return (
+            [(across, -2 * K), (self.drift_bound, 1 + 1 / split + 1 / share), (self.noise_bound, 1 + share)],
+            [(G * K - e / split, "", split), (w - e / share, "", share)],
+        )

@@ -1,0 +1,277 @@
+"""Small models in which every theorem of the kernel is evaluated, exactly: a few clients on the line with piecewise
+linear gradients, noise of a few points, cohorts drawn or chosen. All that can happen in a round is enumerated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+from fedtheory.proof.kernel.forms import Atom, Entry, Form, Product, Term, Value
+from fedtheory.proof.kernel.theorems import Theorem
+
+Cohort = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Client:
+    """F_i with slope ``left`` below ``kink`` and ``right`` above, and gradient ``level`` at it."""
+
+    left: Fraction
+    right: Fraction
+    kink: Fraction
+    level: Fraction
+
+    def gradient(self, x: Fraction) -> Fraction:
+        return self.level + (self.left if x < self.kink else self.right) * (x - self.kink)
+
+    def value(self, x: Fraction) -> Fraction:
+        d = x - self.kink
+        return self.level * d + (self.left if d < 0 else self.right) * d * d / 2
+
+
+@dataclass(frozen=True)
+class World:
+    """One thing that can happen in a round: the cohort, and every client's noise at every step."""
+
+    cohort: Cohort
+    noise: tuple[tuple[Fraction, ...], ...]
+
+
+Worlds = tuple[tuple[Fraction, World], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Clients, the round's start, the algorithm, and the laws. ``noises`` gives the equally likely noises of a round,
+    [client][step] each, given its cohort; ``arbitrary`` the law of an arbitrary cohort."""
+
+    clients: tuple[Client, ...]
+    start: Fraction
+    step: Fraction
+    steps: int
+    cohort: int
+    arbitrary_cohort: int
+    probability: Fraction
+    noise: Fraction
+    law: str = "independent"
+    choice: str = "fixed"
+
+    # laws
+
+    def noises(self, cohort: Cohort) -> Iterator[tuple[tuple[Fraction, ...], ...]]:
+        clients, steps = len(self.clients), self.steps
+        if self.law == "common":
+            for signs in itertools.product((1, -1), repeat=steps):
+                yield tuple(tuple(s * self.noise for s in signs) for _ in range(clients))
+            return
+        shift = self.noise / 2 if self.law == "biased" else Fraction(0)
+        scale = self.noise / 2 if self.law == "biased" else self.noise
+        for signs in itertools.product((1, -1), repeat=clients * steps):
+            yield tuple(tuple(shift + signs[i * steps + k] * scale for k in range(steps)) for i in range(clients))
+
+    def cohorts(self, kind: str) -> list[tuple[Fraction, Cohort]]:
+        """(probability, cohort), given the round's kind, where cohorts are chosen before the noise."""
+        size = self.cohort if kind == "uniform" else self.arbitrary_cohort
+        sets = list(itertools.combinations(range(len(self.clients)), size))
+        if kind == "arbitrary" and self.choice != "random":
+            return [(Fraction(1), sets[-1])]
+        if kind == "uniform" and self.choice == "always the first":
+            return [(Fraction(1), sets[0])]
+        if kind == "arbitrary":
+            weights = [Fraction(1 + j) for j in range(len(sets))]
+            return [(w / sum(weights), s) for w, s in zip(weights, sets, strict=True)]
+        return [(Fraction(1, len(sets)), s) for s in sets]
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def worlds(self, kind: str) -> list[tuple[Fraction, World]]:
+        """All that can happen in a round of this kind, with probabilities."""
+        if self.choice == "after noise" and kind == "arbitrary":
+            draws = list(self.noises(()))
+            every = list(itertools.combinations(range(len(self.clients)), self.arbitrary_cohort))
+            best = [max(every, key=lambda s: sum(n[i][0] for i in s)) for n in draws]
+            return [(Fraction(1, len(draws)), World(s, n)) for s, n in zip(best, draws, strict=True)]
+        made = []
+        for share, cohort in self.cohorts(kind):
+            draws = list(self.noises(cohort))
+            made += [(share / len(draws), World(cohort, n)) for n in draws]
+        return made
+
+    # values
+
+    @cached_property
+    def optimum(self) -> Fraction:
+        """Where the mean gradient, increasing and piecewise linear, is 0."""
+
+        def mean(x: Fraction) -> Fraction:
+            return sum((c.gradient(x) for c in self.clients), Fraction(0)) / len(self.clients)
+
+        kinks = sorted({c.kink for c in self.clients})
+        for low, high in itertools.pairwise([kinks[0] - 1000, *kinks, kinks[-1] + 1000]):
+            if mean(low) <= 0 <= mean(high):
+                return low if mean(low) == 0 else low - mean(low) * (high - low) / (mean(high) - mean(low))
+        raise AssertionError("the optimum is out of range")
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def path(self, world: World, i: int, k: int) -> Fraction:
+        x = self.start
+        for step in range(k):
+            x -= self.step * (self.clients[i].gradient(x) + world.noise[i][step])
+        return x
+
+    def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Fraction:
+        at = (atom.step[0] * k + atom.step[1] * self.steps + atom.step[2]) if atom.step else 0
+        if atom.name.startswith("E "):
+            _, kind, family = atom.name.split()
+            return self.conditional_mean(kind, family)
+        match atom.name, atom.client:
+            case "x", False:
+                return self.start
+            case "x*", _:
+                return self.optimum
+            case "x+", _:
+                return sum((self.path(world, j, self.steps) for j in world.cohort), Fraction(0)) / len(world.cohort)
+            case "x", True:
+                return self.path(world, _index(i), at)
+            case "g", _:
+                return self.clients[_index(i)].gradient(self.path(world, _index(i), at))
+            case "N", _:
+                return world.noise[_index(i)][at]
+        return self.gradient(atom.name, _index(i))
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def conditional_mean(self, kind: str, family: str) -> Fraction:
+        worlds = self.worlds(kind)
+        return sum((p * self.gradient(family, j) / len(w.cohort) for p, w in worlds for j in w.cohort), Fraction(0))
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def gradient(self, family: str, i: int) -> Fraction:
+        return self.clients[i].gradient({"g_start": self.start, "g_opt": self.optimum}[family])
+
+    def term(self, term: Term, world: World, i: int | None, k: int) -> Fraction:
+        total, members = Fraction(0), self.members(term.bound, world, i)
+        for j in members:
+            for step in range(self.steps) if "K" in term.bound else [k]:
+                total += self.atom(term.atom, world, j, step)
+        return total / len(members)
+
+    def members(self, bound: str, world: World, i: int | None) -> list[int | None]:
+        if "M" in bound:
+            return list(range(len(self.clients)))
+        return list(world.cohort) if "S" in bound else [i]
+
+    def entry(self, entry: Entry, world: World, i: int | None, k: int) -> Fraction:
+        if isinstance(entry, str):
+            return Fraction(1)
+        total, members = Fraction(0), self.members(entry.bound, world, i)
+        for j in members:
+            for step in range(self.steps) if "K" in entry.bound else [k]:
+                if isinstance(entry, Product):
+                    total += self.term(entry.left, world, j, step) * self.term(entry.right, world, j, step)
+                else:
+                    assert isinstance(entry, Value)
+                    total += self.clients[_index(j)].value(self.atom(entry.point, world, j, step))
+        return total / len(members)
+
+    # theorems
+
+    def numbers(self, theorem: Theorem, free: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """The scalars: the model's own, and ``free`` ones of the proof."""
+        slopes = [s for c in self.clients for s in (c.left, c.right)]
+        mean = sum((c.gradient(self.start) for c in self.clients), Fraction(0)) / len(self.clients)
+        far = max(abs(c.gradient(self.start) - mean) for c in self.clients)
+        own = {"eta": self.step, "K": Fraction(self.steps), "m": Fraction(self.cohort), "L": max(slopes),
+               "n": Fraction(self.arbitrary_cohort), "q": self.probability, "mu": min(slopes), "sigma": self.noise,
+               "sigma_G": far, "share": self.share}  # fmt: skip
+        return {**free, **own}
+
+    @property
+    def share(self) -> Fraction:
+        clients = len(self.clients)
+        if clients == 1:
+            return Fraction(0)
+        return Fraction(clients - self.cohort, self.cohort * (clients - 1))
+
+    def slacks(self, theorem: Theorem, free: Mapping[str, Fraction]) -> Iterator[Fraction]:
+        """The form's value, given each thing that may be given, for every client and step; nothing where the scalars
+        are outside of the theorem's region."""
+        numbers = self.numbers(theorem, free)
+        for size in self._sizes(theorem, numbers):
+            at = numbers | {"size": Fraction(size)}
+            if not _inside(theorem, at):
+                continue
+            for weighted in self.given(theorem.context, theorem.kind, size):
+                yield from self._values(theorem, at, weighted)
+
+    def _sizes(self, theorem: Theorem, numbers: Mapping[str, Fraction]) -> list[int]:
+        size = dict(theorem.parameters).get("size")
+        if size is None or theorem.context != "cohort":
+            return [self.cohort]
+        return list(range(1, len(self.clients) + 1)) if size.names == {"size"} else [int(size.at(numbers))]
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def given(self, context: str, kind: str, size: int) -> list[Worlds]:
+        """What may happen, given each thing that may be given."""
+        if context == "cohort":
+            kinds = [kind] if kind else ["uniform", "arbitrary"]
+            return [w for each in kinds for w in self._by_cohort(each, size)]
+        if context == "kind":
+            return [tuple(self.worlds(kind))]
+        q = self.probability
+        return [tuple((q * p, w) for p, w in self.worlds("uniform"))
+                + tuple((p * (1 - q), w) for p, w in self.worlds("arbitrary"))]  # fmt: skip
+
+    def _by_cohort(self, kind: str, size: int) -> Iterator[Worlds]:
+        worlds = self.worlds(kind)
+        for cohort in sorted({w.cohort for _, w in worlds}):
+            chosen = [(p, w) for p, w in worlds if w.cohort == cohort and len(cohort) == size]
+            if chosen:
+                total = sum(p for p, _ in chosen)
+                yield tuple((p / total, w) for p, w in chosen)
+
+    def _values(self, theorem: Theorem, at: Mapping[str, Fraction], worlds: Worlds) -> Iterator[Fraction]:
+        free = theorem.form.open
+        last = self.steps + (1 if theorem.path_to_the_end else 0)
+        for i in range(len(self.clients)) if "i" in free else [None]:
+            for k in range(last) if "k" in free else [0]:
+                yield self.value(theorem.form, {**at, "k": Fraction(k)}, worlds, i, k)
+
+    def value(self, form: Form, at: Mapping[str, Fraction], worlds: Worlds, i: int | None, k: int) -> Fraction:
+        total = Fraction(0)
+        for entry, c in form.entries.items():
+            total += c.at(at) * self.mean(entry, worlds, i, k)
+        return total
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def mean(self, entry: Entry, worlds: Worlds, i: int | None, k: int) -> Fraction:
+        return sum((p * self.entry(entry, w, i, k) for p, w in worlds), Fraction(0))
+
+
+def _index(i: int | None) -> int:
+    assert i is not None, "an index is free where none may be"
+    return i
+
+
+def _inside(theorem: Theorem, at: Mapping[str, Fraction]) -> bool:
+    for condition in theorem.where.conditions:
+        for expression, strict in condition.polynomials(theorem.where.ring):
+            value = expression.at(at)
+            if value < 0 or (strict and value == 0):
+                return False
+    return True
+
+
+def ancestry(theorem: Theorem) -> list[Theorem]:
+    """A theorem and all that it was made from, each once, the first made first."""
+    found: dict[int, Theorem] = {}
+
+    def visit(one: Theorem) -> None:
+        if id(one) not in found:
+            for premise in one.premises:
+                visit(premise)
+            found[id(one)] = one
+
+    visit(theorem)
+    return list(found.values())
