@@ -8,8 +8,10 @@
   rounds with given estimates.
 
 A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
+How its clients step is a `LocalRule`: ``algorithm.trained_by(LocalSGD(momentum="9/10"))``, or `LocalAdam`.
 """
 
+from ..federations.local import LocalAdam, LocalRule, LocalSGD
 from ..schedule import StepRule
 from .aggregation import (
     MIFA,
@@ -52,6 +54,9 @@ __all__ = [
     "GroupSelection",
     "GroupWeights",
     "Known",
+    "LocalAdam",
+    "LocalRule",
+    "LocalSGD",
     "Momentum",
     "NaiveSelection",
     "Plain",

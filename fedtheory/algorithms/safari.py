@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..exact import exact_number
+from ..federations.local import SGD, LocalRule
 from ..quantities import check_values
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .base import Algorithm, ClientRound, ServerRound
@@ -25,11 +26,12 @@ class Safari(Algorithm):
     local_lr: StepSize
     server_lr: StepSize
     local_steps: int = 1
+    local_rule: LocalRule = SGD
 
     @property
     def kinds(self) -> tuple[ClientRound, ServerRound]:
         """A client round, and a server round."""
-        return ClientRound(self.local_steps, self.local_lr), ServerRound(self.server_lr)
+        return ClientRound(self.local_steps, self.local_lr, local_rule=self.local_rule), ServerRound(self.server_lr)
 
     @property
     def share(self) -> Fraction:
@@ -38,9 +40,14 @@ class Safari(Algorithm):
     def with_share(self, share: Fraction) -> Safari:
         return replace(self, client_round_probability=share)
 
+    def trained_by(self, rule: LocalRule) -> Safari:
+        return replace(self, local_rule=rule)
+
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes. The m clients of a client round are the participation
-        process's ``arbitrary_cohort``."""
+        process's ``arbitrary_cohort``. None with another local rule than SGD, of which no claim speaks."""
+        if self.local_rule != SGD:
+            return {}
         return {
             "client_round_probability": float(self.client_round_probability),
             **numbers(local_lr=self.local_lr),

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 256 * 2**20
 """Size that what a round needs may reach before replicas are split into chunks."""
 
-DTYPES = (torch.float32, torch.float64)
-
 
 def simulate(
     setting: Setting,
@@ -34,8 +32,8 @@ def simulate(
     record_every: int | None = None,
     observers: Sequence[Observer | str] = OBSERVABLES,
     chunk: int | None = None,
-    device: str = "cpu",
-    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "auto",
+    dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
     checkpoint_every: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -48,7 +46,9 @@ def simulate(
         observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default ``squared_distance`` and
             ``squared_gradient``, for convex federations; the latter costs a full gradient a round. ``peaks`` are FAST's
             G_1 to G_3. Adaptive snapshots are always watched besides, see ``Run``.
-        dtype: float32 or float64; draws and weights are in float64 either way.
+        device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
+        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Draws and
+            weights are in float64 either way.
         chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
         directory: where to keep checkpoints; an interrupted run continues from the last one.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
@@ -56,20 +56,19 @@ def simulate(
 
     Raises:
         ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), or another dtype than float32 and float64.
+            (adaptive snapshots need a training accuracy), a device that is not there, or another dtype than float32 and
+            float64.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
               "checkpoint_every": checkpoint_every}  # fmt: skip
     for name, value in counts.items():
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype = {dtype}: allowed is one of {', '.join(map(str, DTYPES))}")
     plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
     size = _default_chunk(plan, replicas) if chunk is None else chunk
     parts = []
     for start in range(0, replicas, size):
-        ids = torch.arange(start, min(start + size, replicas), device=device)
+        ids = torch.arange(start, min(start + size, replicas), device=plan.device)
         store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
         parts.append(_run_chunk(plan, ids, store, _shifted(progress, start * rounds, replicas * rounds)))
     return Run.join(parts)
@@ -79,7 +78,7 @@ def _default_chunk(plan: Plan, replicas: int) -> int:
     """As many replicas as ``CHUNK_BYTES`` allows for a round's draws, the models of its participants, and what is
     remembered."""
     clients = plan.federation.clients
-    one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.start.device))
+    one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.device))
     cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
     most = max(plan.setting.participation.sizes(clients)[1], *cohorts, 0)
     remembered = sum(value.nbytes for value in one.memory.values())

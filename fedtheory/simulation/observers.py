@@ -11,9 +11,10 @@ from torch import Tensor
 
 from ..algorithms import ClientRound, Fast, Updates
 from ..algorithms.aggregation import Memory, WeightedSum
-from ..federations.base import ConvexFederation, Federation, Pairs
+from ..federations.base import ConvexFederation, ExactFederation, Federation, Pairs
+from ..federations.local import Solver
 from ..quantities import RUN_QUANTITIES, nearest
-from .local import LocalSGD, local_update
+from .local import train
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -38,7 +39,7 @@ class Training:
     counts: Tensor
     memory: Memory
     pairs: Pairs
-    solver: LocalSGD
+    solver: Solver
     gradients: Tensor | None
 
 
@@ -197,14 +198,14 @@ class Peaks(Observer):
             # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
             state.kept[name] = torch.maximum(state.kept[name], torch.where(value.isnan(), torch.inf, value))
 
-    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: LocalSGD) -> Tensor:
+    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: Solver) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
         fed = convex("peaks", plan.federation)
         if solver.steps == 1:
             return fed.global_gradient(state.x)
         everyone = snapshot[:, None].expand(-1, fed.clients)
         pairs = Pairs.of(everyone, state.ids, plan.seed, round)
-        _, gradients = local_update(fed, state.x[pairs.replica], pairs, solver, summed=True)
+        _, _, gradients = train(fed, state.x, pairs, solver, state.memory, plan.pairs_at_once, summed=True)
         assert gradients is not None
         mean = torch.full(everyone.shape, 1 / fed.clients, dtype=torch.float64, device=everyone.device)
         return Updates(gradients, pairs, everyone).combined(mean)

@@ -15,6 +15,7 @@ from ..federations.base import Federation
 from ..participation import Keys
 from ..randomness import Axis
 from .observers import Observer, resolve
+from .places import find_device, find_dtype
 from .run import OBSERVABLES
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class Plan:
     """What all chunks of one simulation share; the arguments are those of ``simulate``.
 
     Attributes:
-        federation, start: on the simulation's device, in its precision.
+        federation: on the simulation's device, in its precision.
+        device, dtype: these.
         kinds: the algorithm's kinds of round, bound to the process that brings the participants.
         trainings: the kinds in which clients train, and which of the kinds each stands for: those that differ only in
             their cohorts train together.
@@ -38,9 +40,12 @@ class Plan:
     record_every: int
     observers: tuple[Observer, ...]
     federation: Federation
-    start: Tensor
+    device: torch.device
+    dtype: torch.dtype
     kinds: tuple[ClientRound | ServerRound, ...]
     trainings: tuple[tuple[ClientRound, tuple[int, ...]], ...]
+    pairs_at_once: int | None = None
+    """How many (replica, client) pairs train together; ``None``: all."""
 
     @classmethod
     def of(
@@ -50,10 +55,11 @@ class Plan:
         seed: int = 0,
         record_every: int = 1,
         observers: Iterable[Observer | str] = OBSERVABLES,
-        device: str = "cpu",
-        dtype: torch.dtype = torch.float64,
+        device: str | torch.device = "cpu",
+        dtype: str | torch.dtype | None = None,
     ) -> Plan:
         fed = setting.federation
+        place, precision = find_device(device), find_dtype(dtype, fed.dtype)
         kinds = tuple(
             kind.bound(setting.participation, fed.clients) if isinstance(kind, ClientRound) else kind
             for kind in setting.algorithm.kinds
@@ -64,8 +70,8 @@ class Plan:
                 same = replace(kind, uniform=None)
                 trainings[same] = (*trainings.get(same, ()), i)
         return cls(
-            setting, rounds, seed, record_every, resolve(observers, setting), fed.to(device, dtype),
-            setting.start_vector.to(device, dtype), kinds, tuple(trainings.items()),
+            setting, rounds, seed, record_every, resolve(observers, setting), fed.to(place, precision), place, precision,
+            kinds, tuple(trainings.items()),
         )  # fmt: skip
 
     @property
@@ -80,7 +86,8 @@ class Plan:
         """What must agree for a checkpoint to belong to this simulation."""
         return {
             "setting": self.setting.fingerprint(),
-            "dtype": str(self.start.dtype),
+            "dtype": str(self.dtype),
+            "device": self.device.type,
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,
@@ -118,7 +125,7 @@ class State:
         def full(value: float) -> dict[str, Tensor]:
             return {name: torch.full_like(zero, value) for name in names}
 
-        x = plan.start.expand(len(ids), -1).clone()
+        x = plan.setting.starts(plan.seed, ids).to(plan.device, plan.dtype).clone()
         memory: Memory = {}
         kept: dict[str, Tensor] = {}
         for kind, _ in plan.trainings:
