@@ -1,4 +1,4 @@
-"""How a data set is split between clients."""
+"""The balanced partition in which every client has a label distribution of its own."""
 
 from __future__ import annotations
 

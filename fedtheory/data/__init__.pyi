@@ -1,0 +1,13 @@
+from .catalogue import NAMES as NAMES
+from .catalogue import available as available
+from .catalogue import load as load
+from .dataset import Dataset as Dataset
+from .dataset import Normalisation as Normalisation
+from .loaders.cifar import cifar10 as cifar10
+from .loaders.cifar import cifar100 as cifar100
+from .loaders.digits import digits as digits
+from .loaders.mnist import fashion_mnist as fashion_mnist
+from .loaders.mnist import mnist as mnist
+from .partition import Dirichlet as Dirichlet
+from .partition import Partition as Partition
+from .partition import dirichlet as dirichlet
