@@ -8,10 +8,9 @@
   rounds with given estimates.
 
 A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
-How its clients step is a `LocalRule`: ``algorithm.trained_by(LocalSGD(momentum="9/10"))``, or `LocalAdam`.
+What its clients do with their gradients is a solver: ``algorithm.trained_by(neural.SGD(momentum=0.9))``, or Adam.
 """
 
-from ..federations.local import LocalAdam, LocalRule, LocalSGD
 from ..schedule import StepRule
 from .aggregation import (
     MIFA,
@@ -54,9 +53,6 @@ __all__ = [
     "GroupSelection",
     "GroupWeights",
     "Known",
-    "LocalAdam",
-    "LocalRule",
-    "LocalSGD",
     "Momentum",
     "NaiveSelection",
     "Plain",

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..randomness import Axis, normals, signs, words
 from .constants import EXACT, Constant, Constants, Region
-from .local import LocalState, Solver, local_steps
+from .local import LocalTraining, State, local_steps
 
 COMMON = "common two-point"
 NOISES = ("two-point", "gaussian", COMMON)
@@ -114,10 +114,10 @@ class Federation(ABC):
         """x_0 of each replica where none is given, (replicas, D), on the CPU: 0, unless the federation ``starts``."""
         return torch.zeros(len(replica_ids), self.dimension, dtype=self.dtype)
 
-    def local_update(self, start: Tensor, pairs: Pairs, solver: Solver, state: LocalState) -> tuple[Tensor, LocalState]:
-        """Local training of every pair from ``start`` (P, D): the models after it, and what the solver's rule remembers
-        then, of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
-        return local_steps(self, start, pairs, solver, state)
+    def local_update(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        """Local training of every pair from ``start`` (P, D): the models after it, and what the solver remembers then,
+        of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
+        return local_steps(self, start, pairs, training, state)
 
     def pair_bytes(self, itemsize: int) -> int:
         """A bound on the memory that ``gradient`` takes for one more pair, its result and the point included, in

@@ -27,7 +27,7 @@ from ..algorithms.base import ClientRound, Kind, ServerRound
 from ..algorithms.selection import NaiveSelection
 from ..algorithms.server import Amplified, Momentum
 from ..federations.base import COMMON
-from ..federations.local import SGD
+from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
@@ -107,8 +107,8 @@ def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
     Raises:
         ValueError: as ``training_maps``.
     """
-    if kind.local_rule != SGD:
-        raise ValueError(f"local_rule = {kind.local_rule}: moments are known of plain SGD")
+    if kind.local_solver != PLAIN_SGD:
+        raise ValueError(f"local_solver = {kind.local_solver}: moments are known of plain SGD")
     sizes = kind.local_lr if isinstance(kind.local_lr, tuple) else [one_number("local_lr", kind.local_lr)]
     for size in sizes if exact else ():
         if isinstance(size, float):

@@ -20,7 +20,7 @@ from ..algorithms.base import ClientRound
 from ..algorithms.every_round import EveryRound
 from ..algorithms.selection import VarSelection
 from ..algorithms.server import Plain
-from ..federations.local import SGD
+from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Bernoulli, Fixed, GroupAvailability, Participation, Phases, Recorded
 from ..setting import Setting
@@ -96,7 +96,7 @@ def client_round(setting: Setting) -> ClientRound:
     if not (isinstance(algorithm, EveryRound) and isinstance(algorithm.round.aggregation, GroupWeights)):
         raise Unserved(f"algorithm = {algorithm}: allowed is one that weighs groups of clients, such as flics_avg")
     kind = algorithm.round
-    if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_rule != SGD:
+    if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_solver != PLAIN_SGD:
         raise Unserved(f"algorithm = {algorithm}: allowed is SGD with a plain server, of which the statements speak")
     return kind
 

@@ -9,22 +9,23 @@ from torch import Tensor
 
 from ..algorithms.aggregation import Memory
 from ..federations.base import ExactFederation, Federation, Pairs
-from ..federations.local import LocalState, Solver
+from ..federations.local import LocalTraining
+from ..neural.local_solver import State
 
 PREFIX = "local_"
-"""Of what a local rule keeps of every client, in an algorithm's memory."""
+"""Of what a local solver keeps of every client, in an algorithm's memory."""
 
 
 def train(
     fed: Federation,
     before: Tensor,
     pairs: Pairs,
-    solver: Solver,
+    training: LocalTraining,
     memory: Memory,
     at_once: int | None = None,
     summed: bool = False,
 ) -> tuple[Tensor, Memory, Tensor | None]:
-    """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local rule keeps
+    """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver keeps
     of every client then; and, if ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates
     k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together, by default all."""
     delta = torch.empty(len(pairs), before.shape[1], dtype=before.dtype, device=before.device)
@@ -33,15 +34,15 @@ def train(
     for first, last in _parts(len(pairs), at_once or len(pairs)):
         part = pairs.part(first, last)
         start, where = before[part.replica], (part.replica, part.client)
-        if solver.rule.keep:
+        if training.solver.keep:
             state = {name.removeprefix(PREFIX): value[where] for name, value in kept.items()}
         else:
-            state = solver.rule.start(start)
+            state = training.solver.start(start)
         if total is None:
-            x, state = fed.local_update(start, part, solver, state)
+            x, state = fed.local_update(start, part, training, state)
         else:
             assert isinstance(fed, ExactFederation)
-            x, state, total[first:last] = _with_exact_sums(fed, start, part, solver, state)
+            x, state, total[first:last] = _with_exact_sums(fed, start, part, training, state)
         torch.sub(x, start, out=delta[first:last])
         for name, value in kept.items():
             value[where] = state[name.removeprefix(PREFIX)]
@@ -56,13 +57,13 @@ def _parts(count: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _with_exact_sums(
-    fed: ExactFederation, start: Tensor, pairs: Pairs, solver: Solver, state: LocalState
-) -> tuple[Tensor, LocalState, Tensor]:
+    fed: ExactFederation, start: Tensor, pairs: Pairs, training: LocalTraining, state: State
+) -> tuple[Tensor, State, Tensor]:
     """Local training, and the sums of the exact gradients on its way."""
     x, total = start, torch.zeros_like(start)
-    for step, size in enumerate(solver.sizes):
+    for step, size in enumerate(training.sizes):
         exact = fed.exact_gradient(x, pairs)
         total += exact
-        gradient = solver.along(x, start, fed.gradient_from(exact, x, pairs.at_step(step)))
-        x, state = solver.rule.step(x, gradient, size, state)
+        gradient = training.pulled(x, start, fed.gradient_from(exact, x, pairs.at_step(step)))
+        x, state = training.solver.step(x, gradient, size, state)
     return x, state, total

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..algorithms import ClientRound, Fast, Updates
 from ..algorithms.aggregation import Memory, WeightedSum
 from ..federations.base import ConvexFederation, ExactFederation, Federation, Pairs
-from ..federations.local import Solver
+from ..federations.local import LocalTraining
 from ..quantities import RUN_QUANTITIES, nearest
 from .local import train
 
@@ -30,7 +30,7 @@ class Training:
         chosen: (replicas,) bool.
         counts: (replicas, clients), how often each client takes part.
         memory: what the algorithm's parts remember, of this round's selection too.
-        pairs, solver: who trained, and how.
+        pairs, how: who trained, and how.
         gradients: (P, D), the pairs' sums of exact local gradients, if any observer asks for them.
     """
 
@@ -39,7 +39,7 @@ class Training:
     counts: Tensor
     memory: Memory
     pairs: Pairs
-    solver: Solver
+    how: LocalTraining
     gradients: Tensor | None
 
 
@@ -189,7 +189,7 @@ class Peaks(Observer):
         cohort = mean.square().sum(1).to(torch.float64)
         full = torch.zeros_like(cohort)
         if snapshot.any():
-            full = self._full(plan, state, round, snapshot, training.solver).square().sum(1).to(torch.float64)
+            full = self._full(plan, state, round, snapshot, training.how).square().sum(1).to(torch.float64)
         zero = torch.zeros_like(cohort)
         values = (
             torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero),
@@ -198,14 +198,14 @@ class Peaks(Observer):
             # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
             state.kept[name] = torch.maximum(state.kept[name], torch.where(value.isnan(), torch.inf, value))
 
-    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: Solver) -> Tensor:
+    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, how: LocalTraining) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
         fed = convex("peaks", plan.federation)
-        if solver.steps == 1:
+        if how.steps == 1:
             return fed.global_gradient(state.x)
         everyone = snapshot[:, None].expand(-1, fed.clients)
         pairs = Pairs.of(everyone, state.ids, plan.seed, round)
-        _, _, gradients = train(fed, state.x, pairs, solver, state.memory, plan.pairs_at_once, summed=True)
+        _, _, gradients = train(fed, state.x, pairs, how, state.memory, plan.pairs_at_once, summed=True)
         assert gradients is not None
         mean = torch.full(everyone.shape, 1 / fed.clients, dtype=torch.float64, device=everyone.device)
         return Updates(gradients, pairs, everyone).combined(mean)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..algorithms import ClientRound, ServerRound, Updates
 from ..algorithms.aggregation import Memory
 from ..federations.base import Pairs
-from ..federations.local import Solver
+from ..federations.local import LocalTraining
 from ..randomness import Axis
 from .local import train
 from .observers import Training
@@ -57,11 +57,11 @@ def _client_round(
     pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
     sizes = kind.local_lr
     lr = tuple(map(float, sizes)) if isinstance(sizes, tuple) else float(sizes)
-    solver = Solver(kind.local_steps, lr, float(kind.proximal), kind.local_rule)
+    how = LocalTraining(kind.local_steps, lr, float(kind.proximal), kind.local_solver)
     summed = any(observer.needs_gradients for observer in plan.observers)
-    delta, kept, gradients = train(plan.federation, before, pairs, solver, memory, plan.pairs_at_once, summed)
+    delta, kept, gradients = train(plan.federation, before, pairs, how, memory, plan.pairs_at_once, summed)
     updates = Updates(delta, pairs, counts)
-    training = Training(kind, chosen, counts, memory, pairs, solver, gradients)
+    training = Training(kind, chosen, counts, memory, pairs, how, gradients)
     for observer in plan.observers:
         observer.after_training(plan, state, round, training)
     delta, own = kind.aggregation.step(updates, memory)
