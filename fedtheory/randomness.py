@@ -29,6 +29,7 @@ class Axis(IntEnum):
     BATCH = 6
     DROPOUT = 7
     AUGMENTATION = 8
+    INITIAL = 9
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:
