@@ -257,7 +257,9 @@ class Algorithm(ABC):
         >>> fedavg(local_lr="1/10").trained_by(SGD(momentum=0.9)).round.local_solver.momentum
         0.9
         """
-        raise ValueError(f"{type(self).__name__}: another local solver is allowed with fast, safari and EveryRound only")
+        raise ValueError(
+            f"{type(self).__name__}: another local solver is allowed with fast, safari and EveryRound only"
+        )
 
     def check(self, clients: int, participation: Participation) -> None:
         """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process; or if kinds

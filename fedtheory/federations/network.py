@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
@@ -21,15 +22,14 @@ from ..neural.flat import FlatModel
 from ..neural.gradients import PATHS, PRECISIONS, gradients
 from ..neural.local_solver import State
 from ..neural.local_update import local_update
-from ..neural.samples import Samples
+from ..neural.samples import Samples, Visits
 from ..randomness import Axis, words
 from .base import ExactFederation, Pairs
 from .local import LocalTraining
+from .network_data import check_partition, samples_of, server_rows, test_rows
 from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches
 
-KEPT_AS_BYTES = 2**30
-"""Images that would take more than this in single precision are kept as bytes."""
 BATCH = {"cpu": 100, "cuda": 1000}
 """Points that are evaluated at once."""
 
@@ -102,7 +102,7 @@ class Network(ExactFederation):
         self.dimension = self.model.dimension
         self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
         self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
-        _check_partition(self.partition, dataset)
+        check_partition(self.partition, dataset)
         self.clients = self.partition.clients
         self.batch_size = batch_size
         for name, count in (("server_points", server_points), ("server_batch_size", server_batch_size),
@@ -112,7 +112,7 @@ class Network(ExactFederation):
         self.accuracy_points, self.server_points = accuracy_points, server_points
         rows = [torch.from_numpy(np.asarray(part)) for part in self.partition.train]
         if server_points is not None:
-            rows.append(_servers(torch.cat(rows), server_points, server_seed))
+            rows.append(server_rows(torch.cat(rows), server_points, server_seed))
         self._rows = torch.cat(rows)
         self._starts = [0, *np.cumsum([len(part) for part in rows]).tolist()]
         self._batches = Minibatches(torch.tensor([len(part) for part in rows]), batch_size or 1, order)
@@ -120,10 +120,11 @@ class Network(ExactFederation):
         self._server_has_all = server_batch_size is None and batch_size is None
         self.classes = self._check_model()
         self._device, self._precision, self._original = torch.device("cpu"), self.dtype, self
+        self._moved: Network | None = None
 
     def _check_model(self) -> int:
         """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
-        few = _samples(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
+        few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
         classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
         if classes < self.dataset.classes:
             raise ValueError(f"the model has scores of {classes} classes: allowed is at least {self.dataset.classes}, "
@@ -133,12 +134,12 @@ class Network(ExactFederation):
     # Where, and in which precision.
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Self:
-        device = torch.device(device)
-        if (device, dtype) == (self._device, self._precision) and "_samples" in self.__dict__:
-            return self
-        moved = copy.copy(self._original)
+        device, source = torch.device(device), self._original
+        if (last := source._moved) is not None and (last._device, last._precision) == (device, dtype):
+            return last  # its points are there already
+        moved = copy.copy(source)
         moved._device, moved._precision = device, dtype
-        for name in ("_samples", "_test_samples", "_weights"):
+        for name in ("_samples", "_test_samples", "_test_sizes", "_weights"):
             moved.__dict__.pop(name, None)
         moved.model = copy.deepcopy(self.model)
         moved.model.module.to(device)
@@ -146,29 +147,20 @@ class Network(ExactFederation):
             Minibatches(each.sizes.to(device), each.batch_size, each.order)
             for each in (self._batches, self._servers_batches)
         )
+        source._moved = moved
         return moved
 
     @cached_property
     def _samples(self) -> Samples:
         """All holders' points, one holder after the other."""
-        found = _samples(self.dataset, self._rows, self._precision, self.augmentation is not None)
+        found = samples_of(self.dataset, self._rows, self._precision, self.augmentation is not None)
         return found.to(self._device)
 
     @cached_property
     def _test_samples(self) -> Samples:
         """The points that clients are tested on, one client after the other; or the whole test set."""
-        part, rows = self._test_rows()
-        return _samples(part, rows, self._precision, False).to(self._device)
-
-    def _test_rows(self) -> tuple[Dataset, Tensor]:
-        parts, held_out = self.partition.test, self.partition.held_out
-        source = self.dataset if held_out else self.dataset.test
-        if source is None:
-            raise ValueError(f"{self.dataset.name!r} has no test set: allowed is one that has, or a partition with a "
-                             "share of each client's points held out")  # fmt: skip
-        if parts is None:
-            return source, torch.arange(len(source))
-        return source, torch.cat([torch.from_numpy(np.asarray(part)) for part in parts])
+        part, rows = test_rows(self.dataset, self.partition)
+        return samples_of(part, rows, self._precision, False).to(self._device)
 
     # Training.
 
@@ -239,7 +231,7 @@ class Network(ExactFederation):
         offsets = torch.tensor([0] * (holder + 1) + [count] * (holders - holder), device=replica_ids.device)
         return Pairs(client, replica, replica_ids, offsets, seed, round)
 
-    def _visits(self, pairs: Pairs, batches: Minibatches, first: int, steps: int):  # noqa: ANN202
+    def _visits(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
         return batches.of(pairs, first, steps, self.model.has_dropout, self.augmentation is not None)
 
     # Evaluation: exact losses and gradients.
@@ -317,7 +309,9 @@ class Network(ExactFederation):
         starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
         holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
         index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
-        points = Samples(self._samples.features[index], self._samples.labels[index], self._samples.mean, self._samples.std)
+        points = Samples(
+            self._samples.features[index], self._samples.labels[index], self._samples.mean, self._samples.std
+        )
         losses, right = per_sample(self.model, x, points, self._at_once)
         return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
 
@@ -336,7 +330,7 @@ class Network(ExactFederation):
             content.update(np.ascontiguousarray(array).tobytes())
         return content.digest()
 
-    def _present(self, pairs: Pairs):  # noqa: ANN202
+    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
         """For each holder that takes part: its span of pairs and its points."""
         for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
             if stop > start:
@@ -349,44 +343,6 @@ class Network(ExactFederation):
             raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
         if x.dtype != self._precision or x.device.type != self._device.type:
             raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
-
-
-def _samples(dataset: Dataset, rows: Tensor, dtype: torch.dtype, augmented: bool) -> Samples:
-    """Those points of a data set, ready for a network of this precision."""
-    features = torch.from_numpy(np.ascontiguousarray(dataset.features[rows.numpy()]))
-    labels = torch.from_numpy(targets(dataset))[rows]
-    if dataset.kind == "text":
-        return Samples(features.long(), labels)
-    mean, std = (dataset.normalisation.mean, dataset.normalisation.std) if dataset.normalisation else ((), ())
-    if features.dtype != torch.uint8:
-        return Samples(features.to(dtype), labels)
-    if dtype == torch.float32 and 4 * features.nbytes > KEPT_AS_BYTES:
-        return Samples(features, labels, mean, std)
-    images = features.to(dtype) / 255
-    if augmented or not mean:
-        return Samples(images, labels, mean, std)
-    shape = (1, -1, 1, 1)
-    images = (images - torch.tensor(mean, dtype=dtype).view(shape)) / torch.tensor(std, dtype=dtype).view(shape)
-    return Samples(images, labels)
-
-
-def _servers(rows: Tensor, count: int, seed: int) -> Tensor:
-    points = rows.unique()
-    if count > len(points):
-        raise ValueError(f"server_points = {count}: allowed is 1 to {len(points)}, the points that clients hold")
-    chosen = np.random.default_rng(seed).choice(len(points), count, replace=False)
-    return points[torch.from_numpy(np.sort(chosen))]
-
-
-def _check_partition(partition: Partition, dataset: Dataset) -> None:
-    """Refuse parts that reach beyond the data."""
-    test = dataset if partition.held_out else dataset.test
-    for name, parts, points in (("train", partition.train, dataset), ("test", partition.test or (), test)):
-        if parts and points is None:
-            raise ValueError(f"partition has test parts, {dataset.name!r} no test set: allowed is both or neither")
-        largest = max((int(part[-1]) for part in parts if len(part)), default=-1)
-        if points is not None and largest >= len(points):
-            raise ValueError(f"partition.{name} names point {largest}: allowed is 0 to {len(points) - 1}")
 
 
 def _widened(value: Tensor, like: Tensor) -> Tensor:

@@ -48,12 +48,14 @@ class Observer:
 
     Attributes:
         names: of the numbers that it observes before a round; each becomes four rows of the ``Run``.
+        per_client: those of the names under which there is one number for each client.
         every: it looks in the rounds 0, every, 2 every, ..., and after the last one; its sums, minima and maxima are
             over the rounds in which it looked.
         needs_gradients: whether it asks for the sums of exact local gradients.
     """
 
     names: tuple[str, ...] = ()
+    per_client: tuple[str, ...] = ()
     every: int = 1
     needs_gradients: bool = False
 
@@ -67,12 +69,20 @@ class Observer:
         return {}
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        """By name, the value before this round, (replicas,) float64, infinite where it is no number."""
+        """By name, the value before this round, (replicas,) float64, or (replicas, clients) where it is ``per_client``;
+        infinite where a run has diverged, NaN where there is nothing to observe."""
         return {}
 
     def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
         """Look at what clients did in this round; ``state`` is still that before it, but for ``state.kept``."""
         return None
+
+
+def exact(observer: str, federation: Federation) -> ExactFederation:
+    """The federation; ``ValueError`` unless it has exact gradients."""
+    if not isinstance(federation, ExactFederation):
+        raise ValueError(f"observer {observer} needs an ExactFederation, not {type(federation).__name__}")
+    return federation
 
 
 def convex(observer: str, federation: Federation) -> ConvexFederation:
@@ -84,19 +94,19 @@ def convex(observer: str, federation: Federation) -> ConvexFederation:
 
 @dataclass(frozen=True)
 class _Square(Observer):
-    """|v|^2 of a vector that a convex federation has at x_r."""
+    """|v|^2 of a vector that the federation has at x_r."""
 
     every: int = 1
 
     def check(self, setting: Setting) -> None:
-        convex(self.names[0], setting.federation)
+        exact(self.names[0], setting.federation)
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        vectors = self.vector(convex(self.names[0], plan.federation), state.x)
+        vectors = self.vector(exact(self.names[0], plan.federation), state.x)
         value = vectors.square().sum(1).to(torch.float64)
         return {self.names[0]: torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
 
-    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
         """v of each replica, (replicas, D)."""
         raise NotImplementedError
 
@@ -106,8 +116,11 @@ class SquaredDistance(_Square):
 
     names = ("squared_distance",)
 
-    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
-        return x - federation.optimum.to(x)
+    def check(self, setting: Setting) -> None:
+        convex("squared_distance", setting.federation)
+
+    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
+        return x - convex("squared_distance", federation).optimum.to(x)
 
 
 class SquaredGradient(_Square):
@@ -115,7 +128,7 @@ class SquaredGradient(_Square):
 
     names = ("squared_gradient",)
 
-    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
         return federation.global_gradient(x)
 
 
@@ -142,7 +155,8 @@ class TrainingAccuracy(Observer):
     names = ("training_accuracy",)
 
     def check(self, setting: Setting) -> None:
-        setting.federation.training_accuracy(setting.start_vector[None])
+        if type(setting.federation).training_accuracy is Federation.training_accuracy:
+            setting.federation.training_accuracy(torch.zeros(1, setting.federation.dimension))  # says what is allowed
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
         return {"training_accuracy": plan.federation.training_accuracy(state.x)}
@@ -175,7 +189,7 @@ class Peaks(Observer):
     def check(self, setting: Setting) -> None:
         if not isinstance(setting.algorithm, Fast):
             raise ValueError(f"observer peaks: allowed with Fast only, not {type(setting.algorithm).__name__}")
-        convex("peaks", setting.federation)
+        exact("peaks", setting.federation)
 
     def initial(self, ids: Tensor) -> dict[str, Tensor]:
         return {name: torch.zeros(len(ids), dtype=torch.float64, device=ids.device) for name in RUN_QUANTITIES}
@@ -200,7 +214,7 @@ class Peaks(Observer):
 
     def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, how: LocalTraining) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
-        fed = convex("peaks", plan.federation)
+        fed = exact("peaks", plan.federation)
         if how.steps == 1:
             return fed.global_gradient(state.x)
         everyone = snapshot[:, None].expand(-1, fed.clients)

@@ -120,10 +120,12 @@ class State:
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
         zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
-        names = [name for observer in plan.observers for name in observer.names]
+        each = torch.zeros(len(ids), plan.federation.clients, dtype=torch.float64, device=ids.device)
+        blank = {name: each if name in observer.per_client else zero
+                 for observer in plan.observers for name in observer.names}  # fmt: skip
 
         def full(value: float) -> dict[str, Tensor]:
-            return {name: torch.full_like(zero, value) for name in names}
+            return {name: torch.full_like(like, value) for name, like in blank.items()}
 
         x = plan.setting.starts(plan.seed, ids).to(plan.device, plan.dtype).clone()
         memory: Memory = {}
@@ -148,7 +150,8 @@ class State:
                 self.current[name] = value
                 self.least[name] = torch.minimum(self.least[name], value)
                 self.most[name] = torch.maximum(self.most[name], value)
-                finite &= torch.isfinite(self.sums[name] + value)
+                total = self.sums[name] + value
+                finite &= total.isfinite() if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
         self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
 
     def is_first(self, plan: Plan, round: int) -> Tensor:
