@@ -53,7 +53,7 @@ class Network(ExactFederation):
         dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a normalisation.
         partition: which points each client has, or a scheme that says so.
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
-        order: "independent", "shuffled" or "one pass" (see ``Minibatches``).
+        sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
         augmentation: of images in training, see ``neural.augmentation``.
         path: how gradients of several pairs are computed: "auto", or one of ``neural.gradients.PATHS``.
         precision: "float32", or "bfloat16" for the layers that autocast takes.
@@ -84,7 +84,7 @@ class Network(ExactFederation):
         partition: Partition | Scheme,
         batch_size: int | None = 32,
         *,
-        order: str = "independent",
+        sampling: str = "independent",
         augmentation: Augmentation | None = None,
         path: str = "auto",
         precision: str = "float32",
@@ -115,7 +115,7 @@ class Network(ExactFederation):
             rows.append(server_rows(torch.cat(rows), server_points, server_seed))
         self._rows = torch.cat(rows)
         self._starts = [0, *np.cumsum([len(part) for part in rows]).tolist()]
-        self._batches = Minibatches(torch.tensor([len(part) for part in rows]), batch_size or 1, order)
+        self._batches = Minibatches(torch.tensor([len(part) for part in rows]), batch_size or 1, sampling)
         self._servers_batches = Minibatches(self._batches.sizes, server_batch_size or batch_size or 1)
         self._server_has_all = server_batch_size is None and batch_size is None
         self.classes = self._check_model()
@@ -144,7 +144,7 @@ class Network(ExactFederation):
         moved.model = copy.deepcopy(self.model)
         moved.model.module.to(device)
         moved._batches, moved._servers_batches = (
-            Minibatches(each.sizes.to(device), each.batch_size, each.order)
+            Minibatches(each.sizes.to(device), each.batch_size, each.sampling)
             for each in (self._batches, self._servers_batches)
         )
         source._moved = moved
@@ -173,7 +173,7 @@ class Network(ExactFederation):
         """Whether stochastic gradients are unbiased given all that was before: neither dropout nor augmentation, and
         minibatches that are drawn independently."""
         plain = not self.model.has_dropout and self.augmentation is None
-        return plain and (self.batch_size is None or self._batches.order == "independent")
+        return plain and (self.batch_size is None or self._batches.sampling == "independent")
 
     @property
     def starts(self) -> bool:
@@ -284,6 +284,15 @@ class Network(ExactFederation):
             loss, accuracy = loss.expand(-1, self.clients), accuracy.expand(-1, self.clients)
         return loss, accuracy
 
+    def check_test(self) -> None:
+        """Raise ``ValueError`` if there are no points to test on."""
+        test_rows(self.dataset, self.partition)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are points to test on."""
+        return self.partition.held_out or self.dataset.test is not None
+
     @cached_property
     def _test_sizes(self) -> Tensor:
         parts = self.partition.test
@@ -321,7 +330,7 @@ class Network(ExactFederation):
 
     @cached_property
     def _identity(self) -> bytes:
-        options = (self.batch_size, self._batches.order, repr(self.augmentation), self.precision, self.accuracy_points,
+        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision, self.accuracy_points,
                    self.server_points, self._servers_batches.batch_size, self._server_has_all)  # fmt: skip
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())

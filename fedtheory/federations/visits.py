@@ -13,7 +13,7 @@ from ..neural.samples import Visits
 from ..randomness import Axis, refined, uniforms, words
 from .base import Pairs
 
-ORDERS = ("independent", "shuffled", "one pass")
+SAMPLINGS = ("independent", "shuffled", "one pass")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +31,18 @@ class Minibatches:
     Attributes:
         sizes: (holders,) int64, the points of each holder, >= 1; the clients, and perhaps the server after them.
         batch_size: B >= 1.
-        order: one of the three.
+        sampling: one of the three.
     """
 
     sizes: Tensor
     batch_size: int
-    order: str = "independent"
+    sampling: str = "independent"
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.batch_size != int(self.batch_size):
             raise ValueError(f"batch_size = {self.batch_size}: allowed is an integer >= 1, or None for all points")
-        if self.order not in ORDERS:
-            raise ValueError(f"order = {self.order!r}: allowed is one of {', '.join(ORDERS)}")
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"sampling = {self.sampling!r}: allowed is one of {', '.join(SAMPLINGS)}")
 
     def of(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
         """What every pair uses in the steps ``first`` to ``first + steps - 1``: numbers of points among all holders',
@@ -54,7 +54,7 @@ class Minibatches:
         ([3, 4], [[1.0, 0.0], [0.0, 0.0]])
         """
         step = torch.arange(first, first + steps, device=pairs.client.device)
-        if self.order == "independent":
+        if self.sampling == "independent":
             own, weights = self._independent(pairs, step), None
         else:
             own, weights = self._in_order(pairs, first, steps)
@@ -82,7 +82,7 @@ class Minibatches:
         B, sizes = self.batch_size, self.sizes[pairs.client]
         position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
         lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
-        if self.order == "one pass":
+        if self.sampling == "one pass":
             used, lap = lap == 0, torch.zeros_like(lap)
         begin, laps = lap[:, 0, 0], lap[:, -1, -1] - lap[:, 0, 0] + 1
         pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps)
@@ -94,7 +94,7 @@ class Minibatches:
         shuffled, offsets = _orders(bits, sizes[pair])
         segment = before[:, None, None] + lap - begin[:, None, None]
         own = shuffled[offsets[segment] + place]
-        return own, used.to(torch.float32) if self.order == "one pass" else None
+        return own, used.to(torch.float32) if self.sampling == "one pass" else None
 
 
 def _orders(bits: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:

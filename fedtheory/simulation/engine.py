@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,9 @@ from torch import Tensor
 
 from ..randomness import Axis
 from .checkpoint import Checkpoints
-from .observers import Observer
+from .observing import Observer
 from .rounds import advance
-from .run import OBSERVABLES, Run
+from .run import Run
 from .state import Plan, State
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def simulate(
     rounds: int = 1000,
     seed: int = 0,
     record_every: int | None = None,
-    observers: Sequence[Observer | str] = OBSERVABLES,
+    observers: Sequence[Observer | str] | None = None,
     chunk: int | None = None,
+    pairs_at_once: int | None = None,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
@@ -44,12 +46,14 @@ def simulate(
         record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
         observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default ``squared_distance`` and
-            ``squared_gradient``, for convex federations; the latter costs a full gradient a round. ``peaks`` are FAST's
-            G_1 to G_3. Adaptive snapshots are always watched besides, see ``Run``.
+            ``squared_gradient`` of convex federations (the latter costs a full gradient a round), and of networks
+            ``Evaluation`` on test points in the recorded rounds. ``peaks`` are FAST's G_1 to G_3. Adaptive snapshots
+            are always watched besides, see ``Run``.
         device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
         dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Draws and
             weights are in float64 either way.
         chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
+        pairs_at_once: (replica, client) pairs that train together (default: as many as memory allows).
         directory: where to keep checkpoints; an interrupted run continues from the last one.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all).
@@ -60,11 +64,12 @@ def simulate(
             float64.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
-              "checkpoint_every": checkpoint_every}  # fmt: skip
+              "pairs_at_once": pairs_at_once, "checkpoint_every": checkpoint_every}  # fmt: skip
     for name, value in counts.items():
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
     plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
+    plan = replace(plan, pairs_at_once=pairs_at_once)
     size = _default_chunk(plan, replicas) if chunk is None else chunk
     parts = []
     for start in range(0, replicas, size):

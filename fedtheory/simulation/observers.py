@@ -9,87 +9,19 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ..algorithms import ClientRound, Fast, Updates
-from ..algorithms.aggregation import Memory, WeightedSum
+from ..algorithms import Fast, Updates
+from ..algorithms.aggregation import WeightedSum
 from ..federations.base import ConvexFederation, ExactFederation, Federation, Pairs
 from ..federations.local import LocalTraining
 from ..quantities import RUN_QUANTITIES, nearest
 from .local import train
+from .observing import Observer, Training, convex, exact
+from .practice import Evaluation, Loss, Traffic, Weights
+from .run import OBSERVABLES
 
 if TYPE_CHECKING:
     from ..setting import Setting
     from .state import Plan, State
-
-
-@dataclass(frozen=True)
-class Training:
-    """What clients did in one round.
-
-    Attributes:
-        kind: of round, bound to the process that brings the participants; it is right in ``chosen`` replicas only.
-        chosen: (replicas,) bool.
-        counts: (replicas, clients), how often each client takes part.
-        memory: what the algorithm's parts remember, of this round's selection too.
-        pairs, how: who trained, and how.
-        gradients: (P, D), the pairs' sums of exact local gradients, if any observer asks for them.
-    """
-
-    kind: ClientRound
-    chosen: Tensor
-    counts: Tensor
-    memory: Memory
-    pairs: Pairs
-    how: LocalTraining
-    gradients: Tensor | None
-
-
-class Observer:
-    """Watches a run, in all replicas of a chunk at once. One's own derives from this class.
-
-    Attributes:
-        names: of the numbers that it observes before a round; each becomes four rows of the ``Run``.
-        per_client: those of the names under which there is one number for each client.
-        every: it looks in the rounds 0, every, 2 every, ..., and after the last one; its sums, minima and maxima are
-            over the rounds in which it looked.
-        needs_gradients: whether it asks for the sums of exact local gradients.
-    """
-
-    names: tuple[str, ...] = ()
-    per_client: tuple[str, ...] = ()
-    every: int = 1
-    needs_gradients: bool = False
-
-    def check(self, setting: Setting) -> None:
-        """Raise ``ValueError`` if the setting lacks what is watched."""
-        return None
-
-    def initial(self, ids: Tensor) -> dict[str, Tensor]:
-        """What is kept from round to round, in checkpoints too, and returned as the run's ``peaks``: by name, one
-        number a replica, (replicas,) float64. A replica in which one is not finite has diverged."""
-        return {}
-
-    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        """By name, the value before this round, (replicas,) float64, or (replicas, clients) where it is ``per_client``;
-        infinite where a run has diverged, NaN where there is nothing to observe."""
-        return {}
-
-    def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
-        """Look at what clients did in this round; ``state`` is still that before it, but for ``state.kept``."""
-        return None
-
-
-def exact(observer: str, federation: Federation) -> ExactFederation:
-    """The federation; ``ValueError`` unless it has exact gradients."""
-    if not isinstance(federation, ExactFederation):
-        raise ValueError(f"observer {observer} needs an ExactFederation, not {type(federation).__name__}")
-    return federation
-
-
-def convex(observer: str, federation: Federation) -> ConvexFederation:
-    """The federation; ``ValueError`` unless it has an optimum and exact gradients."""
-    if not isinstance(federation, ConvexFederation):
-        raise ValueError(f"observer {observer} needs a ConvexFederation, not {type(federation).__name__}")
-    return federation
 
 
 @dataclass(frozen=True)
@@ -232,18 +164,35 @@ OBSERVERS: dict[str, type[Observer]] = {
     "training_accuracy": TrainingAccuracy,
     "snapshots": Snapshots,
     "peaks": Peaks,
+    "loss": Loss,
+    "evaluation": Evaluation,
+    "traffic": Traffic,
+    "weights": Weights,
 }
 """Those that go by a name."""
 
 
-def resolve(observers: Iterable[Observer | str], setting: Setting) -> tuple[Observer, ...]:
-    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always.
+def usual(federation: Federation, record_every: int) -> list[Observer | str]:
+    """What is watched where nobody says what: squared distance and gradient of convex problems, the accuracy of
+    networks on test points, or on training points where there are no others, in the recorded rounds."""
+    if isinstance(federation, ConvexFederation):
+        return [*OBSERVABLES]
+    if hasattr(federation, "client_losses"):
+        return [Evaluation("test" if federation.is_tested else "train", record_every)]
+    raise ValueError(f"observers: {type(federation).__name__} has none of its own, allowed is to give some")
+
+
+def resolve(
+    observers: Iterable[Observer | str] | None, setting: Setting, record_every: int = 1
+) -> tuple[Observer, ...]:
+    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always; ``None``: the
+    usual ones.
 
     Raises:
         ValueError: there are none, a name is unknown, two observe numbers of one name, or the setting lacks what one of
             them needs.
     """
-    given = list(observers)
+    given = list(usual(setting.federation, record_every) if observers is None else observers)
     unknown = [each for each in given if isinstance(each, str) and each not in OBSERVERS]
     if unknown or not given:
         known = f"; {nearest(unknown[0], OBSERVERS)}" if unknown else ""

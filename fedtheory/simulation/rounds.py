@@ -13,7 +13,7 @@ from ..federations.base import Pairs
 from ..federations.local import LocalTraining
 from ..randomness import Axis
 from .local import train
-from .observers import Training
+from .observing import Training
 from .state import Plan, State
 
 

@@ -14,9 +14,9 @@ from ..algorithms.aggregation import Memory
 from ..federations.base import Federation
 from ..participation import Keys
 from ..randomness import Axis
-from .observers import Observer, resolve
+from .observers import resolve
+from .observing import Observer
 from .places import find_device, find_dtype
-from .run import OBSERVABLES
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -54,7 +54,7 @@ class Plan:
         rounds: int,
         seed: int = 0,
         record_every: int = 1,
-        observers: Iterable[Observer | str] = OBSERVABLES,
+        observers: Iterable[Observer | str] | None = None,
         device: str | torch.device = "cpu",
         dtype: str | torch.dtype | None = None,
     ) -> Plan:
@@ -70,8 +70,8 @@ class Plan:
                 same = replace(kind, uniform=None)
                 trainings[same] = (*trainings.get(same, ()), i)
         return cls(
-            setting, rounds, seed, record_every, resolve(observers, setting), fed.to(place, precision), place, precision,
-            kinds, tuple(trainings.items()),
+            setting, rounds, seed, record_every, resolve(observers, setting, record_every),
+            fed.to(place, precision), place, precision, kinds, tuple(trainings.items()),
         )  # fmt: skip
 
     @property
