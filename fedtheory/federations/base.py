@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -72,6 +72,15 @@ class Pairs:
         return len(self.client)
 
 
+class Footprint(NamedTuple):
+    """Bytes: ``base`` however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for each
+    replica."""
+
+    base: int
+    pair: int
+    replica: int
+
+
 class Federation(ABC):
     """Clients i = 1..M with local objectives F_i on R^D and the global objective F = (1/M) sum_i F_i.
 
@@ -119,10 +128,9 @@ class Federation(ABC):
         of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
         return local_steps(self, start, pairs, training, state)
 
-    def pair_bytes(self, itemsize: int) -> int:
-        """A bound on the memory that ``gradient`` takes for one more pair, its result and the point included, in
-        bytes, for numbers of ``itemsize`` bytes."""
-        return 4 * self.dimension * itemsize
+    def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
+        """What a round holds besides models and updates, as far as it is known; ``x`` is a replica's, (1, D)."""
+        return Footprint(0, 4 * x.nbytes, 0)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
         """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, drawn afresh for every

@@ -24,9 +24,10 @@ from ..neural.local_solver import State
 from ..neural.local_update import local_update
 from ..neural.samples import Samples, Visits
 from ..randomness import Axis, words
-from .base import ExactFederation, Pairs
+from .base import ExactFederation, Footprint, Pairs
 from .local import LocalTraining
 from .network_data import check_partition, samples_of, server_rows, test_rows
+from .network_footprint import measured_footprint
 from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches
 
@@ -139,7 +140,7 @@ class Network(ExactFederation):
             return last  # its points are there already
         moved = copy.copy(source)
         moved._device, moved._precision = device, dtype
-        for name in ("_samples", "_test_samples", "_test_sizes", "_weights"):
+        for name in ("samples", "_test_samples", "_test_sizes", "_weights"):
             moved.__dict__.pop(name, None)
         moved.model = copy.deepcopy(self.model)
         moved.model.module.to(device)
@@ -151,7 +152,7 @@ class Network(ExactFederation):
         return moved
 
     @cached_property
-    def _samples(self) -> Samples:
+    def samples(self) -> Samples:
         """All holders' points, one holder after the other."""
         found = samples_of(self.dataset, self._rows, self._precision, self.augmentation is not None)
         return found.to(self._device)
@@ -188,8 +189,8 @@ class Network(ExactFederation):
         self._check(x, pairs)
         if self.batch_size is None and self.unbiased:
             return self.exact_gradient(x, pairs)
-        visits = self._visits(pairs, self._batches, pairs.step, 1)
-        found = gradients(self.model, x, visits.batches(self._samples, 0, self.augmentation), self.path, self.precision)
+        visits = self.visits(pairs, pairs.step, 1)
+        found = gradients(self.model, x, visits.batches(self.samples, 0, self.augmentation), self.path, self.precision)
         if visits.weights is None:
             return found[1]
         return torch.where((visits.weights[:, 0] > 0).any(1)[:, None], found[1], 0.0)
@@ -198,15 +199,19 @@ class Network(ExactFederation):
         self._check(start, pairs)
         if self.batch_size is None and self.unbiased:
             return super().local_update(start, pairs, training, state)
-        visits = self._visits(pairs, self._batches, 0, training.steps)
+        visits = self.visits(pairs, 0, training.steps)
         trained = self.model.trained
         own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
                for name, value in state.items()}  # fmt: skip
         done = local_update(
-            self.model, start, self._samples, visits, training.sizes, training.solver, state=own,
+            self.model, start, self.samples, visits, training.sizes, training.solver, state=own,
             proximal=training.proximal, augmentation=self.augmentation, path=self.path, precision=self.precision,
         )  # fmt: skip
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
+
+    def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
+        """Measured on two steps of one client and of two; draws and evaluation are counted."""
+        return measured_footprint(self, training, x, limit)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
         """The gradient of the mean loss over a minibatch of the server's own points, (replicas, D): unbiased for the
@@ -217,34 +222,46 @@ class Network(ExactFederation):
         """
         if self.server_points is None:
             raise ValueError("server_points = None: allowed is how many points the server holds, for steps of its own")
-        pairs = self._of_holder(self.clients, replica_ids, seed, round)
+        pairs = self.of_holder(self.clients, replica_ids, seed, round)
         if self._server_has_all:
             return self.exact_gradient(x, pairs)
-        visits = self._visits(pairs, self._servers_batches, 0, 1)
-        batches = visits.batches(self._samples, 0, self.augmentation)
+        visits = self._drawn(pairs, self._servers_batches, 0, 1)
+        batches = visits.batches(self.samples, 0, self.augmentation)
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 
-    def _of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
+    @property
+    def sizes(self) -> Tensor:
+        """The points of each client, (clients,) int64."""
+        return self._batches.sizes[: self.clients]
+
+    def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
+        """Pairs of one client, or of the server, whose number is the one after the last client's."""
         count, holders = len(replica_ids), len(self._starts) - 1
         client = torch.full_like(replica_ids, holder)
         replica = torch.arange(count, device=replica_ids.device)
         offsets = torch.tensor([0] * (holder + 1) + [count] * (holders - holder), device=replica_ids.device)
         return Pairs(client, replica, replica_ids, offsets, seed, round)
 
-    def _visits(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
+    def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
+        """Which of ``samples`` each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of what is
+        drawn besides."""
+        return self._drawn(pairs, self._batches, first, steps)
+
+    def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
         return batches.of(pairs, first, steps, self.model.has_dropout, self.augmentation is not None)
 
     # Evaluation: exact losses and gradients.
 
     @property
-    def _at_once(self) -> int:
+    def at_once(self) -> int:
+        """Points that are evaluated at once."""
         return BATCH.get(self._device.type, BATCH["cpu"])
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
         self._check(x, pairs)
         found = x.new_zeros(len(x))
         for span, points in self._present(pairs):
-            losses, _ = per_sample(self.model, x[span], points, self._at_once)
+            losses, _ = per_sample(self.model, x[span], points, self.at_once)
             found[span] = losses.mean(1).to(x)
         return found
 
@@ -252,14 +269,14 @@ class Network(ExactFederation):
         found = torch.zeros_like(x)
         for span, points in self._present(pairs):
             weights = torch.full((len(points),), 1 / len(points), dtype=torch.float64, device=x.device)
-            found[span] = weighted_gradient(self.model, x[span], points, weights, self._at_once)
+            found[span] = weighted_gradient(self.model, x[span], points, weights, self.at_once)
         return found
 
     def global_loss(self, x: Tensor) -> Tensor:
         return self.client_losses(x)[0].mean(1).to(x)
 
     def global_gradient(self, x: Tensor) -> Tensor:
-        return weighted_gradient(self.model, x, self._clients_samples, self._weights, self._at_once)
+        return weighted_gradient(self.model, x, self._clients_samples, self._weights, self.at_once)
 
     def client_losses(self, x: Tensor, of: str = "train") -> tuple[Tensor, Tensor]:
         """Mean loss and accuracy over each client's points, both (replicas, clients) float64. A point whose scores are
@@ -273,10 +290,10 @@ class Network(ExactFederation):
             ValueError: there is no test set.
         """
         if of == "train":
-            points, sizes = self._clients_samples, self._batches.sizes[: self.clients]
+            points, sizes = self._clients_samples, self.sizes
         else:
             points, sizes = self._test_samples, self._test_sizes
-        losses, right = per_sample(self.model, x, points, self._at_once)
+        losses, right = per_sample(self.model, x, points, self.at_once)
         right &= losses.isfinite()
         holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes)
         loss, accuracy = (holders_means(each, holder, sizes) for each in (losses, right))
@@ -301,12 +318,12 @@ class Network(ExactFederation):
 
     @property
     def _clients_samples(self) -> Samples:
-        return some(self._samples, slice(0, self._starts[self.clients]))
+        return some(self.samples, slice(0, self._starts[self.clients]))
 
     @cached_property
     def _weights(self) -> Tensor:
         """Of each point in F."""
-        sizes = self._batches.sizes[: self.clients]
+        sizes = self.sizes
         return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
 
     def training_accuracy(self, x: Tensor) -> Tensor:
@@ -314,14 +331,14 @@ class Network(ExactFederation):
         (replicas,) float64."""
         if self.accuracy_points is None:
             return self.client_losses(x)[1].mean(1)
-        sizes = self._batches.sizes[: self.clients].clamp(max=self.accuracy_points)
+        sizes = self.sizes.clamp(max=self.accuracy_points)
         starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
         holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
         index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
         points = Samples(
-            self._samples.features[index], self._samples.labels[index], self._samples.mean, self._samples.std
+            self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std
         )
-        losses, right = per_sample(self.model, x, points, self._at_once)
+        losses, right = per_sample(self.model, x, points, self.at_once)
         return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
 
     def identity(self, server: bool = False) -> bytes:
@@ -343,7 +360,7 @@ class Network(ExactFederation):
         """For each holder that takes part: its span of pairs and its points."""
         for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
             if stop > start:
-                yield slice(start, stop), some(self._samples, slice(self._starts[i], self._starts[i + 1]))
+                yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
 
     def _check(self, x: Tensor, pairs: Pairs) -> None:
         if x.shape != (len(pairs), self.dimension):

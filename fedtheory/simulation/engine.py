@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..randomness import Axis
 from .checkpoint import Checkpoints
+from .memory import LIMIT, chunks
 from .observing import Observer
 from .rounds import advance
 from .run import Run
@@ -19,9 +20,6 @@ from .state import Plan, State
 
 if TYPE_CHECKING:
     from ..setting import Setting
-
-CHUNK_BYTES = 256 * 2**20
-"""Size that what a round needs may reach before replicas are split into chunks."""
 
 
 def simulate(
@@ -34,6 +32,7 @@ def simulate(
     observers: Sequence[Observer | str] | None = None,
     chunk: int | None = None,
     pairs_at_once: int | None = None,
+    memory_limit: int = LIMIT,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
@@ -52,42 +51,36 @@ def simulate(
         device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
         dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Draws and
             weights are in float64 either way.
-        chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
-        pairs_at_once: (replica, client) pairs that train together (default: as many as memory allows).
+        chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
+            at once are no faster). Draws do not depend on it.
+        pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows).
+        memory_limit: bytes that the simulation may hold besides the federation's data; predicted before the run, which
+            is chunked accordingly. Of networks a trial step is measured.
         directory: where to keep checkpoints; an interrupted run continues from the last one.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all).
 
     Raises:
         ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), a device that is not there, or another dtype than float32 and
+            (adaptive snapshots need a training accuracy), a device that is not there, too low a
+            limit, or another dtype than float32 and
             float64.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
-              "pairs_at_once": pairs_at_once, "checkpoint_every": checkpoint_every}  # fmt: skip
+              "pairs_at_once": pairs_at_once, "memory_limit": memory_limit,
+              "checkpoint_every": checkpoint_every}  # fmt: skip
     for name, value in counts.items():
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
     plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
-    plan = replace(plan, pairs_at_once=pairs_at_once)
-    size = _default_chunk(plan, replicas) if chunk is None else chunk
+    together, pairs = chunks(plan, replicas, memory_limit)
+    size, plan = chunk or together, replace(plan, pairs_at_once=pairs_at_once or pairs)
     parts = []
     for start in range(0, replicas, size):
         ids = torch.arange(start, min(start + size, replicas), device=plan.device)
         store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
         parts.append(_run_chunk(plan, ids, store, _shifted(progress, start * rounds, replicas * rounds)))
     return Run.join(parts)
-
-
-def _default_chunk(plan: Plan, replicas: int) -> int:
-    """As many replicas as ``CHUNK_BYTES`` allows for a round's draws, the models of its participants, and what is
-    remembered."""
-    clients = plan.federation.clients
-    one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.device))
-    cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
-    most = max(plan.setting.participation.sizes(clients)[1], *cohorts, 0)
-    remembered = sum(value.nbytes for value in one.memory.values())
-    return max(1, min(replicas, CHUNK_BYTES // (8 * clients + most * one.x.nbytes + remembered)))
 
 
 def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:

@@ -88,6 +88,7 @@ class Plan:
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
             "device": self.device.type,
+            "pairs_at_once": self.pairs_at_once,
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,
