@@ -14,6 +14,7 @@ from ..randomness import Axis
 from .checkpoint import Checkpoints
 from .memory import LIMIT, chunks
 from .observing import Observer
+from .progress import ProgressBar
 from .rounds import advance
 from .run import Run
 from .state import Plan, State
@@ -37,7 +38,7 @@ def simulate(
     dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
     checkpoint_every: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
@@ -58,7 +59,7 @@ def simulate(
             is chunked accordingly. Of networks a trial step is measured.
         directory: where to keep checkpoints; an interrupted run continues from the last one.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
-        progress: called with (replica-rounds done, replica-rounds in all).
+        progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
 
     Raises:
         ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
@@ -75,11 +76,12 @@ def simulate(
     plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
     together, pairs = chunks(plan, replicas, memory_limit)
     size, plan = chunk or together, replace(plan, pairs_at_once=pairs_at_once or pairs)
+    report = ProgressBar() if progress is True else progress or None
     parts = []
     for start in range(0, replicas, size):
         ids = torch.arange(start, min(start + size, replicas), device=plan.device)
         store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
-        parts.append(_run_chunk(plan, ids, store, _shifted(progress, start * rounds, replicas * rounds)))
+        parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
     return Run.join(parts)
 
 

@@ -16,7 +16,7 @@ from ..participation import Keys
 from ..randomness import Axis
 from .observers import resolve
 from .observing import Observer
-from .places import find_device, find_dtype
+from .places import device_name, find_device, find_dtype
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -81,6 +81,12 @@ class Plan:
     def keys(self, axis: Axis, ids: Tensor) -> Keys:
         """What the draws of these replicas depend on."""
         return Keys(self.seed, axis, ids, self.federation.clients)
+
+    @property
+    def where(self) -> dict[str, str]:
+        """What the run's record says of where it ran."""
+        return {"device": device_name(self.device), "dtype": str(self.dtype).removeprefix("torch."),
+                "torch": torch.__version__}  # fmt: skip
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
