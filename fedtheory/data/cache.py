@@ -1,7 +1,8 @@
 """Arrays parsed once: kept as ``.npy`` files in a folder named by what they were parsed from, and memory-mapped.
 
 The name is a hash of the content of all files read, of the options, and of ``VERSION``; so a changed file, another
-option or a changed parser never meets old arrays. A folder is written beside and then renamed.
+option or a changed parser never meets old arrays. A folder is written beside and then renamed. What is kept is checked
+for its shapes and types when it is read, not for single bits.
 """
 
 from __future__ import annotations
@@ -24,14 +25,19 @@ VERSION = 1
 Arrays = dict[str, np.ndarray]
 
 
-def digest(files: Sequence[Path], options: Mapping[str, object] | None = None) -> str:
-    """SHA-256 of the names and contents of files and of options, in hexadecimal digits."""
-    total = hashlib.sha256(json.dumps([VERSION, options or {}], sort_keys=True).encode())
+def digest(files: Sequence[Path]) -> str:
+    """SHA-256 of the names and contents of files, in hexadecimal digits."""
+    total = hashlib.sha256()
     for path in files:
         with open(path, "rb") as stream:
             content = hashlib.file_digest(stream, "sha256").hexdigest()
         total.update(f"{path.name} {content}\n".encode())
     return total.hexdigest()
+
+
+def key_of(content: str, options: Mapping[str, object]) -> str:
+    """What the arrays parsed from this content under these options are kept under."""
+    return hashlib.sha256(json.dumps([VERSION, content, options], sort_keys=True).encode()).hexdigest()
 
 
 def parsed_once(name: str, key: str, parse: Callable[[], Arrays]) -> Arrays:

@@ -8,11 +8,12 @@ from typing import Any
 
 from .dataset import Dataset
 from .entry import Entry
-from .loaders import cifar, digits, mnist
+from .loaders import cifar, cinic, digits, leaf, mnist, shakespeare, svhn, synthetic
 
 ENTRIES: dict[str, Entry] = {
     entry.name: entry
-    for entry in (digits.DIGITS, mnist.MNIST, mnist.FASHION_MNIST, cifar.CIFAR10, cifar.CIFAR100)
+    for entry in (digits.DIGITS, mnist.MNIST, mnist.FASHION_MNIST, mnist.EMNIST, leaf.FEMNIST, cifar.CIFAR10,
+                  cifar.CIFAR100, svhn.SVHN, cinic.CINIC10, shakespeare.SHAKESPEARE, synthetic.SYNTHETIC)
 }  # fmt: skip
 NAMES = tuple(ENTRIES)
 

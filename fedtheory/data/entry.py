@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .places import FOLDER_VARIABLE, file, folders
@@ -15,14 +15,14 @@ class Download:
 
     Attributes:
         url: where from.
-        md5: its published MD5, in hexadecimal digits; "" where none was found.
-        published: who published that checksum; "" with "" only.
+        checksum: the published one, such as "md5:..." or "sha256:..."; "" where none was found.
+        published: the public source that the checksum was copied from; "" with "" only.
         archive: whether it is an archive (tar or zip) to be unpacked.
         verified: whether a real download has matched the checksum, on a machine that reaches the host.
     """
 
     url: str
-    md5: str = ""
+    checksum: str = ""
     published: str = ""
     archive: bool = False
     verified: bool = False
@@ -34,9 +34,10 @@ class Download:
     @property
     def status(self) -> str:
         """What is known of the checksum, in words."""
-        if not self.md5:
+        if not self.checksum:
             return "unverified: no published checksum found"
-        return f"{'verified' if self.verified else 'unverified'}: MD5 from {self.published}"
+        kind = self.checksum.split(":")[0].upper().replace("SHA", "SHA-")
+        return f"{'verified' if self.verified else 'unverified'}: {kind} from {self.published}"
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,11 @@ class Entry:
         source: whose data these are.
         layouts: sets of files or folders, any of which makes the data set complete; () where no file is needed.
         inner: the folders that official archives make.
+        bare: whether files may lie in the folder FEDTHEORY_DATA itself, not only in one of the data set's own.
         downloads: what ``fetch`` gets.
         package: the Debian package that has the files, or "".
+        content: published checksums of unpacked files by name, and ``content_source``, the public source that they were
+            copied from: they tell which copy was read.
     """
 
     name: str
@@ -62,12 +66,15 @@ class Entry:
     source: str
     layouts: tuple[tuple[str, ...], ...] = ()
     inner: tuple[str, ...] = ()
+    bare: bool = True
     downloads: tuple[Download, ...] = ()
     package: str = ""
+    content: Mapping[str, str] = field(default_factory=dict)
+    content_source: str = ""
 
     def places(self) -> list[Path]:
         """The folders looked in, in order."""
-        return folders(self.name, self.inner)
+        return folders(self.name, self.inner, self.bare)
 
     def found(self, layouts: Sequence[Sequence[str]] | None = None) -> tuple[Path, tuple[str, ...]] | None:
         """The first folder that holds all files of one of these layouts (all of the data set's, if not given), and
@@ -90,6 +97,7 @@ class Entry:
         wanted = "; or ".join(", ".join(layout) for layout in (self.layouts if layouts is None else layouts))
         places = "".join(f"\n  {place}" for place in self.places())
         raise FileNotFoundError(
-            f"{self.name} is in none of the folders looked in:{places}\nGet it with `fedtheory data fetch {self.name}`, "
-            f"or set {FOLDER_VARIABLE} to a folder that holds {wanted} (plain or .gz)."
+            f"{self.name} is in none of the folders looked in:{places}\n"
+            f"Get it with `fedtheory data fetch {self.name}`, or set {FOLDER_VARIABLE} to a folder that holds {wanted} "
+            "(plain or .gz)."
         )

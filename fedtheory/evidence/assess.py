@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from .. import data
 from ..assumptions import strongest
 from ..claims.statement import Claim
-from .. import data
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim

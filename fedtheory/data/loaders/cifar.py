@@ -11,15 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cache import Arrays, digest, parsed_once
+from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
 from ..places import file
-from .common import check_count, check_labels, copy_text
+from .common import check_labels, read_once
 
 PIXELS = 3 * 32 * 32
 _HOME = "https://www.cs.toronto.edu/~kriz/"
 _PAGE = "the data set's page, www.cs.toronto.edu/~kriz/cifar.html"
+_DLDATASET = "github.com/rai-project/dldataset"
 _BATCHES = tuple(f"data_batch_{i}.bin" for i in range(1, 6))
 CIFAR10 = Entry(
     name="cifar-10",
@@ -29,21 +30,42 @@ CIFAR10 = Entry(
     source='A. Krizhevsky, "Learning multiple layers of features from tiny images", 2009',
     layouts=((*_BATCHES, "test_batch.bin"),),
     inner=("cifar-10-batches-bin",),
-    downloads=(Download(f"{_HOME}cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530", _PAGE, archive=True),),
+    downloads=(
+        Download(f"{_HOME}cifar-10-binary.tar.gz", "md5:c32a1d4ab5d03f1284b67883e8d87530", _PAGE, archive=True),
+    ),
+    content={
+        "data_batch_1.bin": "md5:5dd7e06a14cb22eb9f671a540d1b7c25",
+        "data_batch_2.bin": "md5:5ea93a67294ea407fff1d09f752e9692",
+        "data_batch_3.bin": "md5:942cd6a4bcdd0dd3c604fbe906cb4421",
+        "data_batch_4.bin": "md5:ae636b3ba5c66a11e91e8cb52e771fcb",
+        "data_batch_5.bin": "md5:53f37980c15c3d472c316c40844f3f0d",
+        "test_batch.bin": "md5:803d5f7f4d78ea53de84dbe85f74fb6d",
+    },
+    content_source=_DLDATASET,
 )
 CIFAR100 = Entry(
     name="cifar-100",
+    bare=False,
     classes=100,
     samples=(50_000, 10_000),
     loader="cifar:cifar100",
     source='A. Krizhevsky, "Learning multiple layers of features from tiny images", 2009',
     layouts=(("train.bin", "test.bin"),),
     inner=("cifar-100-binary",),
-    downloads=(Download(f"{_HOME}cifar-100-binary.tar.gz", "03b5dce01913d631647c71ecec9e9cb8", _PAGE, archive=True),),
+    downloads=(
+        Download(f"{_HOME}cifar-100-binary.tar.gz", "md5:03b5dce01913d631647c71ecec9e9cb8", _PAGE, archive=True),
+    ),
+    content={
+        "train.bin": "md5:6172c7755cfe09b2fe270c85cebc1b15",
+        "test.bin": "md5:4499cfba6c016c1be1438163640a0898",
+    },
+    content_source=_DLDATASET,
 )
 COARSE = 20
 _NAMES10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-_NORMAL10 = Normalisation((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616), "commonly used for CIFAR-10's training set")
+_NORMAL10 = Normalisation(
+    (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616), "commonly used for CIFAR-10's training set"
+)
 _NORMAL100 = Normalisation(
     (0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762), "commonly used for CIFAR-100's training set"
 )
@@ -95,7 +117,6 @@ def _load(entry: Entry, train: Sequence[str], test: str, label_bytes: int, norma
     folder, _ = entry.located()
     assert entry.samples is not None
     files = {name: file(folder, name) or folder / name for name in (*train, test)}
-    key = digest(list(files.values()))
 
     def parse() -> Arrays:
         each = entry.samples[0] // len(train)
@@ -112,8 +133,8 @@ def _load(entry: Entry, train: Sequence[str], test: str, label_bytes: int, norma
             "test_labels": held[0],
         }
 
-    arrays = parsed_once(entry.name, key, parse)
-    return _dataset(entry, arrays, copy_text(folder, list(files.values()), {}, "", key), normalisation)
+    arrays, copy = read_once(entry, entry.name, folder, list(files.values()), {}, parse)
+    return _dataset(entry, arrays, copy, normalisation)
 
 
 def _dataset(entry: Entry, arrays: Arrays, copy: str, normalisation: Normalisation) -> Dataset:

@@ -2,6 +2,19 @@
 
 from .balanced import dirichlet
 from .base import Partition, Scheme
-from .by_label import Dirichlet
+from .by_label import Dirichlet, LabelDirichlet, LabelsPerClient, Uniform
+from .in_groups import CoarseLabels, LabelGroups
+from .natural import ByClient
 
-__all__ = ["Dirichlet", "Partition", "Scheme", "dirichlet"]
+__all__ = [
+    "ByClient",
+    "CoarseLabels",
+    "Dirichlet",
+    "LabelDirichlet",
+    "LabelGroups",
+    "LabelsPerClient",
+    "Partition",
+    "Scheme",
+    "Uniform",
+    "dirichlet",
+]

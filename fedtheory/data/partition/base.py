@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
@@ -70,6 +71,10 @@ class Partition:
         """How many training samples each client has, (clients,) int64."""
         return np.array([len(part) for part in self.train], dtype=np.int64)
 
+    def label_shares(self, labels: np.ndarray, classes: int | None = None) -> np.ndarray:
+        """The share of each class in each client's training samples, (clients, classes), rows that sum to 1."""
+        return self.counts(labels, classes) / self.sizes[:, None]
+
     def counts(self, labels: np.ndarray, classes: int | None = None, of: str = "train") -> np.ndarray:
         """How many samples of each class each client has: (clients, classes) int64, what a heat map shows.
 
@@ -106,9 +111,9 @@ class Scheme(ABC):
     Attributes:
         seed: of all draws; an integer >= 0.
         test: what clients are tested on. "proportions": the test set, split so that of every class each client gets
-            the share that it has of the training samples of that class, up to rounding; natural clients keep their own
-            test samples. "whole": all share the whole test set. A number in (0, 1): that share of a client's own
-            samples, rounded down, is held out from training.
+            the share that it has of the training samples of that class, up to rounding; its test samples then have its
+            label proportions. Some schemes have a rule of their own for it. "whole": all share the whole test set. A
+            number in (0, 1): that share of a client's own samples, rounded down, is held out from training.
     """
 
     seed: int = field(default=0)
@@ -135,11 +140,16 @@ class Scheme(ABC):
         if held_out:
             train, test = held_out_share(train, float(self.test), rng)
         elif self.test == PROPORTIONS and dataset.test is not None:
-            of_test = targets(dataset.test)
-            test = tuple(np.sort(part) for part in drawn.test) if drawn.test is not None else in_proportion(
-                Partition(train, shared=drawn.shared).counts(targets(dataset), dataset.classes), of_test, rng
-            )  # fmt: skip
+            test = self._test_parts(drawn, train, dataset, rng)
         return Partition(train, test, held_out, drawn.shared, drawn.groups, drawn.distributions)
+
+    @staticmethod
+    def _test_parts(drawn: Drawn, train: Parts, dataset: Dataset, rng: np.random.Generator) -> Parts:
+        assert dataset.test is not None
+        if drawn.test is not None:
+            return tuple(np.sort(np.asarray(part, dtype=np.int64)) for part in drawn.test)
+        counts = Partition(train, shared=drawn.shared).counts(targets(dataset), dataset.classes)
+        return in_proportion(counts, targets(dataset.test), rng)
 
     @abstractmethod
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
@@ -181,9 +191,15 @@ def check_seed(seed: int) -> None:
         raise ValueError(f"seed = {seed}: allowed is an integer >= 0")
 
 
-def check_clients(clients: int, samples: int | None = None) -> None:
-    """Refuse what is no number of clients, or more clients than samples."""
-    if not isinstance(clients, int | np.integer) or isinstance(clients, bool) or clients < 1:
-        raise ValueError(f"clients = {clients}: allowed is an integer >= 1")
-    if samples is not None and clients > samples:
-        raise ValueError(f"clients = {clients}: allowed is an integer from 1 to the number of samples, {samples}")
+def check_count(name: str, count: int, most: int | None = None, what: str = "") -> None:
+    """Refuse what is no integer >= 1, or more than there is of something."""
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"{name} = {count}: allowed is an integer >= 1")
+    if most is not None and count > most:
+        raise ValueError(f"{name} = {count}: allowed is an integer from 1 to {what}, {most}")
+
+
+def check_alpha(name: str, alpha: float) -> None:
+    """Refuse a concentration that is not finite and > 0."""
+    if not (alpha > 0 and math.isfinite(alpha)):
+        raise ValueError(f"{name} = {alpha}: allowed is a finite number > 0")
