@@ -2,7 +2,7 @@
 
 from .evaluation import evaluate
 from .flat import FlatModel
-from .gradients import Batches, gradients
+from .gradients import gradients
 from .local_solver import SGD, Adam
 from .local_update import Trained, local_update
 from .models import (
@@ -16,6 +16,7 @@ from .models import (
     safari_cifar_cnn,
     small_cnn,
 )
+from .packed import Batches
 from .samples import Samples, Visits
 
 __all__ = [

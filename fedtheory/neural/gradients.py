@@ -7,44 +7,23 @@ the shapes and on the device, so "auto" times them once and remembers.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import grad_and_value, vmap
 
 from .flat import FlatModel, mean_loss
+from .grouped import grouped_gradients, refusal
+from .packed import Batches, one_loss, reduced
 
-PRECISIONS = ("float32", "bfloat16")
-
-
-@dataclass(frozen=True)
-class Batches:
-    """A batch for each of P pairs.
-
-    Attributes:
-        features: (P, B, ...).
-        labels: (P, B) int64.
-        keys: (P,) int64, of the dropout masks; None for a network without dropout.
-        weights: (P, B) >= 0, not all 0 for any pair, of the samples in the mean; None where all count alike. A weight
-            of 0 marks what only fills up a batch.
-    """
-
-    features: Tensor
-    labels: Tensor
-    keys: Tensor | None = None
-    weights: Tensor | None = None
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, chosen: slice) -> Batches:
-        keys = None if self.keys is None else self.keys[chosen]
-        weights = None if self.weights is None else self.weights[chosen]
-        return replace(self, features=self.features[chosen], labels=self.labels[chosen], keys=keys, weights=weights)
+TRIAL_PAIRS = 8
+TRIALS = 2
+_FASTEST: WeakKeyDictionary[FlatModel, dict[tuple[object, ...], str]] = WeakKeyDictionary()
 
 
 def gradients(
@@ -64,21 +43,13 @@ def gradients(
     >>> losses.shape, found.shape
     (torch.Size([4]), torch.Size([4, 8]))
     """
-    return resolve(model, x, batches, path, precision)(model, x, batches)
-
-
-def resolve(model: FlatModel, x: Tensor, batches: Batches, path: str, precision: str) -> Path:
-    """The function that a path's name stands for."""
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision = {precision!r}: allowed is one of {', '.join(PRECISIONS)}")
-    if path == "auto":
-        path = "loop"
-    if path not in PATHS:
+    if path not in ("auto", *PATHS):
         raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
-    return PATHS[path]
+    name = fastest(model, x, batches, precision) if path == "auto" else path
+    return PATHS[name](model, x, batches, precision)
 
 
-def one_by_one(model: FlatModel, x: Tensor, batches: Batches) -> tuple[Tensor, Tensor]:
+def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
     """The path "loop"."""
     factors = model.factors(batches.keys, batches.features)
     losses, found = x.new_empty(len(x)), torch.empty_like(x)
@@ -87,9 +58,9 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches) -> tuple[Tensor, T
             tensors = model.unflattened(x[p].detach())
             leaves = [tensors[name].requires_grad_() for name in model.trainable]
             moved = {name: tensors[name].clone() for name in model.statistics}
-            scores = model.scores(tensors | moved, batches.features[p], tuple(each[p] for each in factors))
-            each = model.losses(scores, batches.labels[p])
-            loss = mean_loss(each, None if batches.weights is None else batches.weights[p])
+            mine = tuple(each[p] for each in factors)
+            weights = None if batches.weights is None else batches.weights[p]
+            loss = one_loss(model, tensors | moved, batches.features[p], batches.labels[p], weights, mine, precision)
             slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
             taken = [tensors[name] - moved[name] for name in moved]
             torch.cat([each.flatten() for each in (*slopes, *taken)], out=found[p])
@@ -97,7 +68,7 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches) -> tuple[Tensor, T
     return losses, found
 
 
-def all_at_once(model: FlatModel, x: Tensor, batches: Batches) -> tuple[Tensor, Tensor]:
+def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
     """The path "vmap"."""
     factors = model.factors(batches.keys, batches.features)
 
@@ -105,8 +76,9 @@ def all_at_once(model: FlatModel, x: Tensor, batches: Batches) -> tuple[Tensor, 
         trained: Tensor, statistics: Tensor, features: Tensor, labels: Tensor, weights: Tensor | None, *factors: Tensor
     ) -> tuple[Tensor, Tensor]:
         moved = statistics.clone()
-        scores = model.scores(model.unflattened(torch.cat([trained, moved])), features, factors)
-        return mean_loss(model.losses(scores, labels), weights), moved
+        with reduced(features.device, precision):
+            scores = model.scores(model.unflattened(torch.cat([trained, moved])), features, factors)
+        return mean_loss(model.losses(scores.to(trained.dtype), labels), weights), moved
 
     with model.training(), _quiet():
         each = vmap(
@@ -126,5 +98,44 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-Path = Callable[[FlatModel, Tensor, Batches], tuple[Tensor, Tensor]]
-PATHS: dict[str, Path] = {"loop": one_by_one, "vmap": all_at_once}
+def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> str:
+    """The path that takes the least time for batches of this shape on this device, by a trial on at most
+    ``TRIAL_PAIRS`` pairs; the answer is remembered for as long as the process lives."""
+    shapes = (
+        tuple(batches.features.shape[1:]),
+        batches.features.dtype,
+        min(len(x), TRIAL_PAIRS),
+        batches.weights is None,
+    )
+    key = (x.device.type, x.dtype, torch.get_num_threads(), precision, *shapes)
+    known = _FASTEST.setdefault(model, {})
+    if key not in known:
+        x, batches = x[:TRIAL_PAIRS], batches[:TRIAL_PAIRS]
+        names = [name for name in PATHS if _worth_trying(name, model, x)]
+        known[key] = min(names, key=lambda name: _seconds(name, model, x, batches, precision))
+    return known[key]
+
+
+def _worth_trying(path: str, model: FlatModel, x: Tensor) -> bool:
+    """Whether a path exists for this network, and does not lose on this device whatever the shape: on a CPU
+    torch.func's convolutions and recurrent layers do, at .7 to .8 of a loop's speed."""
+    if path == "grouped":
+        return refusal(model) is None
+    heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
+    return path != "vmap" or x.is_cuda or not any(isinstance(each, heavy) for each in model.module.modules())
+
+
+def _seconds(path: str, model: FlatModel, x: Tensor, batches: Batches, precision: str) -> float:
+    """The shortest of ``TRIALS`` after one to warm up."""
+    times = []
+    for _ in range(1 + TRIALS):
+        start = time.perf_counter()
+        PATHS[path](model, x, batches, precision)
+        if x.is_cuda:
+            torch.cuda.synchronize(x.device)
+        times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+Path = Callable[[FlatModel, Tensor, Batches, str], tuple[Tensor, Tensor]]
+PATHS: dict[str, Path] = {"loop": one_by_one, "vmap": all_at_once, "grouped": grouped_gradients}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .augmentation import Augmentation
-from .gradients import Batches
+from .packed import Batches
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,13 @@ PAPERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 """The papers' networks without their dropout, which a plain loop draws otherwise, and the shape of their input."""
 
 
+def seeded(make: Callable[[], nn.Module], seed: int = 0) -> nn.Module:
+    """A network whose parameters are the same in every run of the tests."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
+
+
 def samples_for(shape: tuple[int, ...], count: int = 40, dtype: torch.dtype = torch.float32) -> Samples:
     """Random samples of ten classes."""
     draws = torch.Generator().manual_seed(0)

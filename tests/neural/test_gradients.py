@@ -8,7 +8,7 @@ from torch import nn
 
 from fedtheory.neural import Batches, FlatModel, gradients, local_update
 from fedtheory.neural.gradients import PATHS
-from tests.neural.common import PAPERS, federated_average, samples_for, visits_for
+from tests.neural.common import PAPERS, federated_average, samples_for, seeded, visits_for
 
 HEAVY = {"resnet18_group_norm", "safari_cifar_cnn"}
 
@@ -21,7 +21,7 @@ def starts(model: FlatModel, pairs: int) -> torch.Tensor:
 @pytest.mark.parametrize("name", PAPERS)
 def test_gradients_are_pytorchs(name: str, path: str) -> None:
     make, shape = PAPERS[name]
-    module = make()
+    module = seeded(make)
     model, samples = FlatModel(module), samples_for(shape)
     x = starts(model, 2)
     index = torch.tensor([[0, 1, 2], [3, 4, 5]])
@@ -41,14 +41,14 @@ def test_gradients_are_pytorchs(name: str, path: str) -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_five_rounds_of_fedavg_are_a_plain_loops(name: str, path: str, dtype: torch.dtype, error: float) -> None:
     make, shape = PAPERS[name]
-    module, samples = make().to(dtype), samples_for(shape, dtype=dtype)
-    pairs, steps = (2, 1) if name in HEAVY else (3, 3)
+    module, samples = seeded(make).to(dtype), samples_for(shape, dtype=dtype)
+    pairs, steps, lr = (2, 1, 0.003) if name in HEAVY else (3, 3, 0.01)
     rounds = [visits_for(samples, pairs, steps, batch=4, seed=r) for r in range(5)]
     model = FlatModel(module, initial="module")
     x = model.initial(0)
     for visits in rounds:
-        x = local_update(model, x.expand(pairs, -1), samples, visits, lr=0.01, path=path).models.mean(0)
-    expected = federated_average(module, samples, rounds, lr=0.01)
+        x = local_update(model, x.expand(pairs, -1), samples, visits, lr=lr, path=path).models.mean(0)
+    expected = federated_average(module, samples, rounds, lr=lr)
     assert x.dtype == dtype
     for key, value in model.state_dict(x).items():
         assert float((value - expected[key]).abs().max()) < error, key
