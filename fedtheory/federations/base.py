@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, Self
@@ -127,6 +129,24 @@ class Federation(ABC):
         """Local training of every pair from ``start`` (P, D): the models after it, and what the solver remembers then,
         of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
         return local_steps(self, start, pairs, training, state)
+
+    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+        """The same federation for runs of this kind of training, with all that is chosen by measured speed decided;
+        ``x`` is a replica's, (1, D). Choices change results by rounding only."""
+        return self
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """What ``choose`` has decided: a run that is taken up again goes on with the same."""
+        return {}
+
+    def with_choices(self, choices: Mapping[str, str]) -> Self:
+        """The same federation with these decisions."""
+        return self
+
+    def working(self) -> AbstractContextManager[object]:
+        """A context that a run is in, for what has to be set up and put away."""
+        return nullcontext()
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
         """What a round holds besides models and updates, as far as it is known; ``x`` is a replica's, (1, D)."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
@@ -19,10 +20,13 @@ from ..data.partition.base import targets
 from ..neural.augmentation import Augmentation
 from ..neural.evaluation import per_sample
 from ..neural.flat import FlatModel
-from ..neural.gradients import PATHS, PRECISIONS, gradients
+from ..neural.gradients import PATHS, fastest, gradients
+from ..neural.grouped import refusal
 from ..neural.local_solver import State
 from ..neural.local_update import local_update
+from ..neural.packed import PRECISIONS
 from ..neural.samples import Samples, Visits
+from ..neural.workers import Workers
 from ..randomness import Axis, words
 from .base import ExactFederation, Footprint, Pairs
 from .local import LocalTraining
@@ -64,6 +68,9 @@ class Network(ExactFederation):
         server_seed: of the draw of the server's points.
         accuracy_points: the training accuracy is that of at most so many points of each client (the first of them);
             ``None``: of all.
+        workers: processes of one thread each among which a CPU's pairs are shared out, in place of threads; 0: none.
+            They start with a run and end with it. A program that uses them has to be a file whose own work is under
+            ``if __name__ == "__main__"``, since they import it.
 
     Raises:
         ValueError: an argument outside its range, data that the model does not fit, a partition of other data.
@@ -93,13 +100,19 @@ class Network(ExactFederation):
         server_batch_size: int | None = None,
         server_seed: int = 0,
         accuracy_points: int | None = None,
+        workers: int = 0,
     ) -> None:
         for name, value, allowed in (("path", path, ("auto", *PATHS)), ("precision", precision, PRECISIONS)):
             if value not in allowed:
                 raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
         if augmentation is not None and dataset.kind != "images":
             raise ValueError(f"augmentation of {dataset.kind}: allowed is that of images")
+        if workers < 0 or workers != int(workers):
+            raise ValueError(f"workers = {workers}: allowed is an integer >= 0")
         self.model = model if isinstance(model, FlatModel) else FlatModel(model)
+        if path == "grouped" and (why := refusal(self.model)) is not None:
+            raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
+        self.workers, self._working = workers, None
         self.dimension = self.model.dimension
         self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
         self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
@@ -203,11 +216,44 @@ class Network(ExactFederation):
         trained = self.model.trained
         own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
                for name, value in state.items()}  # fmt: skip
-        done = local_update(
-            self.model, start, self.samples, visits, training.sizes, training.solver, state=own,
-            proximal=training.proximal, augmentation=self.augmentation, path=self.path, precision=self.precision,
-        )  # fmt: skip
+        options = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
+                   "precision": self.precision}  # fmt: skip
+        if self._working is not None:
+            done = self._working.local_update(start, visits, training.sizes, training.solver, state=own, **options)
+        else:
+            done = local_update(self.model, start, self.samples, visits, training.sizes, training.solver, state=own,
+                                **options)  # fmt: skip
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
+
+    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+        """With the path that is fastest for batches of this size, by a trial on a few clients."""
+        if self.path != "auto" or (self.batch_size is None and self.unbiased):
+            return self
+        who = self.of_holder(int(self.sizes.argmax()), torch.zeros(8, dtype=torch.int64, device=x.device), 0, 0)
+        batches = self.visits(who, 0, 1).batches(self.samples, 0, self.augmentation)
+        return self.with_choices({"path": fastest(self.model, x.expand(8, -1), batches, self.precision)})
+
+    @property
+    def choices(self) -> dict[str, str]:
+        return {"path": self.path}
+
+    def with_choices(self, choices: Mapping[str, str]) -> Self:
+        chosen = copy.copy(self)
+        found = choices.get("path", self.path)
+        chosen.path = found if found in PATHS else self.path
+        return chosen
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """With the worker processes, if there are to be any."""
+        if self.workers == 0 or self._device.type != "cpu":
+            yield
+            return
+        with Workers(self.model, self.samples, self.workers) as self._working:
+            try:
+                yield
+            finally:
+                self._working = None
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
         """Measured on two steps of one client and of two; draws and evaluation are counted."""

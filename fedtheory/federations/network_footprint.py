@@ -50,7 +50,7 @@ def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: 
         peak_bytes(lambda: weighted_gradient(net.model, x, few, weights, net.at_once)),
     )
     drawn = _DRAW * (training.steps * (net.batch_size or 1) + int(net.sizes.max()))
-    base = max(one - pair, 0) + evaluated
+    base = max(one - pair, 0) * max(1, net.workers) + evaluated
     return Footprint(int(_KERNELS * base), int(_KERNELS * (pair + x.nbytes)) + drawn, _POINT * len(net.samples))
 
 

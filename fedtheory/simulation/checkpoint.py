@@ -134,6 +134,13 @@ def _shape_of(state: State, name: str) -> tuple[int, ...]:
     return tuple(known.shape[1:])
 
 
+def known_choices(directory: str | Path | None) -> dict[str, str] | None:
+    """What the run that is kept in ``directory`` has chosen by measured speed; ``None`` if there is none."""
+    tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
+    found = _read_label(tags[0]).get("choices") if tags else None
+    return found if isinstance(found, dict) else None
+
+
 def _read_label(path: Path) -> dict[str, Any]:
     try:
         label = json.loads(path.read_bytes())

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..randomness import Axis
-from .checkpoint import Checkpoints
-from .memory import LIMIT, chunks
+from .checkpoint import Checkpoints, known_choices
+from .memory import LIMIT, chunks, settled
 from .observing import Observer
 from .progress import ProgressBar
 from .rounds import advance
@@ -63,9 +63,8 @@ def simulate(
 
     Raises:
         ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), a device that is not there, too low a
-            limit, or another dtype than float32 and
-            float64.
+            (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, or another dtype
+            than float32 and float64.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
               "pairs_at_once": pairs_at_once, "memory_limit": memory_limit,
@@ -74,14 +73,16 @@ def simulate(
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
     plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
+    plan = settled(plan, known_choices(directory))
     together, pairs = chunks(plan, replicas, memory_limit)
     size, plan = chunk or together, replace(plan, pairs_at_once=pairs_at_once or pairs)
     report = ProgressBar() if progress is True else progress or None
     parts = []
-    for start in range(0, replicas, size):
-        ids = torch.arange(start, min(start + size, replicas), device=plan.device)
-        store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
-        parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
+    with plan.federation.working():
+        for start in range(0, replicas, size):
+            ids = torch.arange(start, min(start + size, replicas), device=plan.device)
+            store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
+            parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
     return Run.join(parts)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -22,6 +24,17 @@ _MODELS = 8  # of the size of a replica's x: before, after, aggregated, moved, a
 _UPDATES = 4  # of the size of a participant's update: it, what it is compared with, and their weighted copies
 _REMEMBERED = 3  # of the size of what the algorithm remembers: before, after, and the choice between them
 _CLIENTS = 128  # bytes of a client's draws and weights
+
+
+def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
+    """The plan with all decided that is chosen by measured speed; as it is ``known`` of a run that is taken up again."""
+    fed = plan.federation
+    if known is not None:
+        return replace(plan, federation=fed.with_choices(known))
+    one = plan.setting.starts(plan.seed, torch.zeros(1, dtype=torch.int64)).to(plan.device, plan.dtype)
+    for how in _trainings(plan):
+        fed = fed.choose(how, one)
+    return replace(plan, federation=fed)
 
 
 def chunks(plan: Plan, replicas: int, limit: int) -> tuple[int, int | None]:

@@ -94,6 +94,7 @@ class Plan:
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
             "device": self.device.type,
+            "choices": self.federation.choices,
             "pairs_at_once": self.pairs_at_once,
             "seed": self.seed,
             "rounds": self.rounds,
