@@ -198,6 +198,14 @@ class Federation(ABC):
 class ExactFederation(Federation):
     """A federation whose losses and gradients can be computed without noise, such as a network's over all data."""
 
+    least_loss: float | None = None
+    """A number below which no F_i is, where one is known beforehand."""
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether the mean of ``gradient``, given all that was before, is ``exact_gradient``."""
+        return True
+
     @abstractmethod
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
         """The gradient of F_i at x for each pair, shape (P, D), in units of F / x."""

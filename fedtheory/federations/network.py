@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -18,8 +17,7 @@ from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.base import targets
 from ..neural.augmentation import Augmentation
-from ..neural.evaluation import per_sample
-from ..neural.flat import FlatModel
+from ..neural.flat import FlatModel, cross_entropy
 from ..neural.gradients import PATHS, fastest, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
@@ -28,18 +26,15 @@ from ..neural.packed import PRECISIONS
 from ..neural.samples import Samples, Visits
 from ..neural.workers import Workers
 from ..randomness import Axis, words
-from .base import ExactFederation, Footprint, Pairs
+from .base import Footprint, Pairs
 from .local import LocalTraining
-from .network_data import check_partition, samples_of, server_rows, test_rows
+from .network_data import check_partition, samples_of, server_rows
+from .network_evaluation import Evaluated
 from .network_footprint import measured_footprint
-from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches
 
-BATCH = {"cpu": 100, "cuda": 1000}
-"""Points that are evaluated at once."""
 
-
-class Network(ExactFederation):
+class Network(Evaluated):
     r"""A network f(x, .) with flat parameters x, whose data are split between clients.
 
     Client i holds points (a_s, y_s), s = 1..n_i, and F_i(x) = (1/n_i) sum_s loss(f(x, a_s), y_s), F = (1/M) sum_i F_i:
@@ -114,6 +109,7 @@ class Network(ExactFederation):
             raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
         self.workers, self._working = workers, None
         self.dimension = self.model.dimension
+        self.least_loss = 0.0 if self.model.losses is cross_entropy else None
         self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
         self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
         check_partition(self.partition, dataset)
@@ -170,12 +166,6 @@ class Network(ExactFederation):
         found = samples_of(self.dataset, self._rows, self._precision, self.augmentation is not None)
         return found.to(self._device)
 
-    @cached_property
-    def _test_samples(self) -> Samples:
-        """The points that clients are tested on, one client after the other; or the whole test set."""
-        part, rows = test_rows(self.dataset, self.partition)
-        return samples_of(part, rows, self._precision, False).to(self._device)
-
     # Training.
 
     @property
@@ -229,6 +219,8 @@ class Network(ExactFederation):
         """With the path that is fastest for batches of this size, by a trial on a few clients."""
         if self.path != "auto" or (self.batch_size is None and self.unbiased):
             return self
+        if self.model.statistics:  # what batches change is followed pair by pair
+            return self.with_choices({"path": "loop"})
         who = self.of_holder(int(self.sizes.argmax()), torch.zeros(8, dtype=torch.int64, device=x.device), 0, 0)
         batches = self.visits(who, 0, 1).batches(self.samples, 0, self.augmentation)
         return self.with_choices({"path": fastest(self.model, x.expand(8, -1), batches, self.precision)})
@@ -275,11 +267,6 @@ class Network(ExactFederation):
         batches = visits.batches(self.samples, 0, self.augmentation)
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 
-    @property
-    def sizes(self) -> Tensor:
-        """The points of each client, (clients,) int64."""
-        return self._batches.sizes[: self.clients]
-
     def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
         """Pairs of one client, or of the server, whose number is the one after the last client's."""
         count, holders = len(replica_ids), len(self._starts) - 1
@@ -296,97 +283,6 @@ class Network(ExactFederation):
     def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
         return batches.of(pairs, first, steps, self.model.has_dropout, self.augmentation is not None)
 
-    # Evaluation: exact losses and gradients.
-
-    @property
-    def at_once(self) -> int:
-        """Points that are evaluated at once."""
-        return BATCH.get(self._device.type, BATCH["cpu"])
-
-    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        self._check(x, pairs)
-        found = x.new_zeros(len(x))
-        for span, points in self._present(pairs):
-            losses, _ = per_sample(self.model, x[span], points, self.at_once)
-            found[span] = losses.mean(1).to(x)
-        return found
-
-    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        found = torch.zeros_like(x)
-        for span, points in self._present(pairs):
-            weights = torch.full((len(points),), 1 / len(points), dtype=torch.float64, device=x.device)
-            found[span] = weighted_gradient(self.model, x[span], points, weights, self.at_once)
-        return found
-
-    def global_loss(self, x: Tensor) -> Tensor:
-        return self.client_losses(x)[0].mean(1).to(x)
-
-    def global_gradient(self, x: Tensor) -> Tensor:
-        return weighted_gradient(self.model, x, self._clients_samples, self._weights, self.at_once)
-
-    def client_losses(self, x: Tensor, of: str = "train") -> tuple[Tensor, Tensor]:
-        """Mean loss and accuracy over each client's points, both (replicas, clients) float64. A point whose scores are
-        not finite is classified wrong.
-
-        Args:
-            of: "train", or "test" for the points that each client is tested on (where all share the test set, those);
-                NaN for a client that has none.
-
-        Raises:
-            ValueError: there is no test set.
-        """
-        if of == "train":
-            points, sizes = self._clients_samples, self.sizes
-        else:
-            points, sizes = self._test_samples, self._test_sizes
-        losses, right = per_sample(self.model, x, points, self.at_once)
-        right &= losses.isfinite()
-        holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes)
-        loss, accuracy = (holders_means(each, holder, sizes) for each in (losses, right))
-        if len(sizes) < self.clients:
-            loss, accuracy = loss.expand(-1, self.clients), accuracy.expand(-1, self.clients)
-        return loss, accuracy
-
-    def check_test(self) -> None:
-        """Raise ``ValueError`` if there are no points to test on."""
-        test_rows(self.dataset, self.partition)
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether there are points to test on."""
-        return self.partition.held_out or self.dataset.test is not None
-
-    @cached_property
-    def _test_sizes(self) -> Tensor:
-        parts = self.partition.test
-        sizes = [len(self._test_samples)] if parts is None else [len(part) for part in parts]
-        return torch.tensor(sizes, device=self._device)
-
-    @property
-    def _clients_samples(self) -> Samples:
-        return some(self.samples, slice(0, self._starts[self.clients]))
-
-    @cached_property
-    def _weights(self) -> Tensor:
-        """Of each point in F."""
-        sizes = self.sizes
-        return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
-
-    def training_accuracy(self, x: Tensor) -> Tensor:
-        """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
-        (replicas,) float64."""
-        if self.accuracy_points is None:
-            return self.client_losses(x)[1].mean(1)
-        sizes = self.sizes.clamp(max=self.accuracy_points)
-        starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
-        holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
-        index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
-        points = Samples(
-            self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std
-        )
-        losses, right = per_sample(self.model, x, points, self.at_once)
-        return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
-
     def identity(self, server: bool = False) -> bytes:
         """A hash of the model, of the data and of how they are used."""
         return self._original._identity
@@ -401,12 +297,6 @@ class Network(ExactFederation):
         for array in (self.dataset.features, targets(self.dataset)):
             content.update(np.ascontiguousarray(array).tobytes())
         return content.digest()
-
-    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
-        """For each holder that takes part: its span of pairs and its points."""
-        for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
-            if stop > start:
-                yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
 
     def _check(self, x: Tensor, pairs: Pairs) -> None:
         if x.shape != (len(pairs), self.dimension):

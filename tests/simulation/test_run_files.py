@@ -123,7 +123,9 @@ def test_cuda_without_cuda_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "double", "", torch.int64, torch.bfloat16, 64])
 def test_other_precisions_are_refused(dtype: object) -> None:
-    with pytest.raises(ValueError, match=r"dtype = .*: allowed is 'float32', 'float64', torch.float32 or torch.float64"):
+    with pytest.raises(
+        ValueError, match=r"dtype = .*: allowed is 'float32', 'float64', torch.float32 or torch.float64"
+    ):
         simulate(setting("fedavg", "bernoulli"), rounds=1, dtype=dtype)
 
 
