@@ -108,8 +108,8 @@ def _check(federation: ExactFederation, points: Tensor, steps: int, draws: int, 
     if not clients or clients[0] < 0 or clients[-1] >= federation.clients:
         raise ValueError(f"clients = {clients}: allowed are numbers in 0 to {federation.clients - 1}, at least one")
     if not federation.unbiased:
-        raise ValueError(f"{type(federation).__name__}'s stochastic gradients are biased: allowed is one without dropout "
-                         "and augmentation, whose minibatches are drawn independently")  # fmt: skip
+        raise ValueError(f"{type(federation).__name__}'s stochastic gradients are biased: allowed is one without "
+                         "dropout and augmentation, whose minibatches are drawn independently")  # fmt: skip
 
 
 def _pairs(fed: ExactFederation, points: Tensor, clients: list[int], replica: int, seed: int, round: int) -> Pairs:

@@ -48,9 +48,10 @@ class Network(Evaluated):
     Every replica starts from weights of its own, drawn by (seed, replica), unless the setting gives a start.
 
     Args:
-        model: an ``nn.Module`` that maps features (B, ...) to scores (B, classes), or a ``FlatModel``, which has options
-            for its losses, its buffers (refused unless it says otherwise) and its initial weights.
-        dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a normalisation.
+        model: an ``nn.Module`` that maps features (B, ...) to scores (B, classes), or a ``FlatModel``, which has
+            options for its losses, its buffers (refused unless it says otherwise) and its initial weights.
+        dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a
+            normalisation.
         partition: which points each client has, or a scheme that says so.
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
@@ -73,7 +74,8 @@ class Network(Evaluated):
     Source: McMahan et al. (2017) for the problem; SAFARI, section 4, for the server's points.
 
     >>> from fedtheory import data
-    >>> net = Network(torch.nn.Linear(64, 10), data.load("digits"), data.Dirichlet(clients=50, alpha=0.3), batch_size=16)
+    >>> scheme = data.Dirichlet(clients=50, alpha=0.3)
+    >>> net = Network(torch.nn.Linear(64, 10), data.load("digits"), scheme, batch_size=16)
     >>> net.clients, net.dimension
     (50, 650)
     """
@@ -289,8 +291,8 @@ class Network(Evaluated):
 
     @cached_property
     def _identity(self) -> bytes:
-        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision, self.accuracy_points,
-                   self.server_points, self._servers_batches.batch_size, self._server_has_all)  # fmt: skip
+        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision,
+                   self.accuracy_points, self.server_points, self._servers_batches.batch_size, self._server_has_all)  # fmt: skip
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())
         content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())

@@ -213,7 +213,8 @@ def data(points: int = 20, **changes: object) -> Dataset:
 
 PARTS = Partition(tuple(np.split(np.arange(20), 4)))
 WRONG = {
-    "more clients than samples": (lambda: Network(nn.Linear(2, 2), data(), Dirichlet(clients=21, alpha=1.0)), "clients = 21"),
+    "more clients than samples": (
+        lambda: Network(nn.Linear(2, 2), data(), Dirichlet(clients=21, alpha=1.0)), "clients = 21"),
     "another width": (lambda: Network(nn.Linear(3, 2), data(), PARTS), "does not take features of shape"),
     "too few scores": (lambda: Network(nn.Linear(2, 2), data(labels=np.arange(20) % 3, classes=3), PARTS), "allowed"),
     "buffers": (lambda: Network(nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2)), data(), PARTS), "has buffers"),
@@ -224,11 +225,13 @@ WRONG = {
         lambda: Network(nn.Linear(2, 2), data(10), PARTS), "partition.train names point 19: allowed is 0 to 9"),
     "an empty batch": (lambda: Network(nn.Linear(2, 2), data(), PARTS, batch_size=0), "batch_size = 0: allowed"),
     "another sampling": (
-        lambda: Network(nn.Linear(2, 2), data(), PARTS, sampling="all"), "sampling = 'all': allowed is one of independent"),
-    "another path": (lambda: Network(nn.Linear(2, 2), data(), PARTS, path="fast"), "path = 'fast': allowed is one of auto"),
-    "another precision": (lambda: Network(nn.Linear(2, 2), data(), PARTS, precision="int8"), "precision = 'int8': allowed"),
+        lambda: Network(nn.Linear(2, 2), data(), PARTS, sampling="all"), "sampling = 'all': allowed is one of"),
+    "another path": (
+        lambda: Network(nn.Linear(2, 2), data(), PARTS, path="fast"), "path = 'fast': allowed is one of auto"),
+    "another precision": (
+        lambda: Network(nn.Linear(2, 2), data(), PARTS, precision="int8"), "precision = 'int8': allowed"),
     "augmented points": (
-        lambda: Network(nn.Linear(2, 2), data(), PARTS, augmentation=len), "augmentation of vectors: allowed is that of"),
+        lambda: Network(nn.Linear(2, 2), data(), PARTS, augmentation=len), "augmentation of vectors: allowed is"),
     "a server that holds too much": (
         lambda: Network(nn.Linear(2, 2), data(), PARTS, server_points=21), "server_points = 21: allowed is 1 to 20"),
     "fewer than no workers": (lambda: Network(nn.Linear(2, 2), data(), PARTS, workers=-1), "workers = -1: allowed"),
