@@ -25,12 +25,20 @@ def printed(example: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_examples_of_weights_and_selection(tmp_path):
-    weights, selection = examples()[2:]
+    weights, selection = examples()[2:4]
     exact, sampled = printed(weights, tmp_path)
     assert all(0 < float(number) < 0.01 for number in exact.split())
     assert all(5 < float(number) < 20 for number in sampled.strip("[]").split())
     totals, objective = printed(selection, tmp_path)[0].split("] ")
     assert totals == "[5. 5." and float(objective.split()[0]) == pytest.approx(0.3, rel=1e-15)
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_example_of_partitions(tmp_path):
+    (example,) = (each for each in examples() if "LabelGroups" in each)
+    lines = " ".join(printed(example, tmp_path)).replace("[ ", "[").split("] ")
+    assert lines[0].startswith("Dirichlet(") and lines[0].split("[")[1].split() == ["89"] * 20  # 1797 // 20
+    assert any(line.startswith("LabelsPerClient(") and line.split("[")[1].split() == ["179"] * 10 for line in lines)
 
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")

@@ -292,7 +292,8 @@ class Network(Evaluated):
     @cached_property
     def _identity(self) -> bytes:
         options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision,
-                   self.accuracy_points, self.server_points, self._servers_batches.batch_size, self._server_has_all)  # fmt: skip
+                   self.accuracy_points, self.server_points, self._servers_batches.batch_size,
+                   self._server_has_all)  # fmt: skip
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())
         content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())
