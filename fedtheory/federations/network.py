@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -109,7 +109,8 @@ class Network(Evaluated):
         self.model = model if isinstance(model, FlatModel) else FlatModel(model)
         if path == "grouped" and (why := refusal(self.model)) is not None:
             raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
-        self.workers, self._working = workers, None
+        self.workers = workers
+        self._working: Workers | None = None
         self.dimension = self.model.dimension
         self.least_loss = 0.0 if self.model.losses is cross_entropy else None
         self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
@@ -145,7 +146,7 @@ class Network(Evaluated):
 
     # Where, and in which precision.
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Self:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Network:
         device, source = torch.device(device), self._original
         if (last := source._moved) is not None and (last._device, last._precision) == (device, dtype):
             return last  # its points are there already
@@ -208,7 +209,7 @@ class Network(Evaluated):
         trained = self.model.trained
         own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
                for name, value in state.items()}  # fmt: skip
-        options = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
+        options: dict[str, Any] = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
                    "precision": self.precision}  # fmt: skip
         if self._working is not None:
             done = self._working.local_update(start, visits, training.sizes, training.solver, state=own, **options)
@@ -217,7 +218,7 @@ class Network(Evaluated):
                                 **options)  # fmt: skip
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
-    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+    def choose(self, training: LocalTraining, x: Tensor) -> Network:
         """With the path that is fastest for batches of this size, by a trial on a few clients."""
         if self.path != "auto" or (self.batch_size is None and self.unbiased):
             return self
@@ -231,7 +232,7 @@ class Network(Evaluated):
     def choices(self) -> dict[str, str]:
         return {"path": self.path}
 
-    def with_choices(self, choices: Mapping[str, str]) -> Self:
+    def with_choices(self, choices: Mapping[str, str]) -> Network:
         chosen = copy.copy(self)
         found = choices.get("path", self.path)
         chosen.path = found if found in PATHS else self.path
@@ -300,14 +301,6 @@ class Network(Evaluated):
         for array in (self.dataset.features, targets(self.dataset)):
             content.update(np.ascontiguousarray(array).tobytes())
         return content.digest()
-
-    def _check(self, x: Tensor, pairs: Pairs) -> None:
-        if x.shape != (len(pairs), self.dimension):
-            raise ValueError(f"x has shape {tuple(x.shape)}: allowed is ({len(pairs)}, {self.dimension})")
-        if len(pairs.offsets) != self.clients + 1:
-            raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
-        if x.dtype != self._precision or x.device.type != self._device.type:
-            raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
 
 
 def _widened(value: Tensor, like: Tensor) -> Tensor:

@@ -142,3 +142,11 @@ class Evaluated(ExactFederation):
         for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
             if stop > start:
                 yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
+
+    def _check(self, x: Tensor, pairs: Pairs) -> None:
+        if x.shape != (len(pairs), self.dimension):
+            raise ValueError(f"x has shape {tuple(x.shape)}: allowed is ({len(pairs)}, {self.dimension})")
+        if len(pairs.offsets) != self.clients + 1:
+            raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
+        if x.dtype != self._precision or x.device.type != self._device.type:
+            raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
