@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 from typing import Any
 
@@ -35,3 +36,25 @@ def exact_array(name: str, values: object) -> np.ndarray:
     exact = np.empty(array.shape, dtype=object)
     exact.ravel()[:] = [exact_number(name, value) for value in array.flat]
     return exact
+
+
+def checked_seed(seed: Any, least: int = 0) -> int:
+    """A seed as an int: rounding one would give another seed's draws.
+
+    Raises:
+        ValueError: it is no integer from ``least`` to 2^63 - 1.
+
+    >>> checked_seed(np.int64(3))
+    3
+    >>> checked_seed(1.7)
+    Traceback (most recent call last):
+    ValueError: seed = 1.7: allowed is an integer from 0 to 2^63 - 1
+    """
+    lowest = {-(2**63): "-2^63"}.get(least, least)
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = least - 1
+    if not least <= number < 2**63:
+        raise ValueError(f"seed = {seed!r}: allowed is an integer from {lowest} to 2^63 - 1")
+    return number

@@ -40,7 +40,10 @@ def define(quantity: Quantity) -> sympy.Symbol:
     if not quantity.name.isidentifier():
         raise ValueError(f"name = {quantity.name!r}: allowed is a name such as 'reach_of_start'")
     known = QUANTITIES.get(quantity.name)
-    if known is not None and (known.compute is None or replace(known, compute=quantity.compute) != quantity):
+    same = known == quantity or (
+        known is not None and known.compute is not None and replace(known, compute=quantity.compute) == quantity
+    )
+    if known is not None and not same:
         raise ValueError(f"{quantity.name} is a quantity already: {known.meaning}; allowed is another name")
     cast(dict[str, Quantity], QUANTITIES)[quantity.name] = quantity
     return symbol(quantity.name)
@@ -58,16 +61,12 @@ def computed(what: str, compute: Callable[[Any], Any], question: Any) -> Any:
     except ComputeError:
         raise
     except Exception as error:
-        raise ComputeError(
-            f"{_place(compute, error)}: {what}: compute fails: {type(error).__name__}: {error}"
-        ) from None
+        raise ComputeError(f"{place(compute, error)}: {what}: compute fails: {type(error).__name__}: {error}") from None
     shape = np.shape(question.rounds) if question.rounds is not None else ()
     found = np.shape(answer)
     if found not in ((), shape):
         allowed = "one number" + (f", or {shape[0]}, one for each of the rounds" if shape else "")
-        raise ComputeError(
-            f"{_place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}"
-        )
+        raise ComputeError(f"{place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}")
     if found:
         return np.array([_number(what, compute, each, question) for each in answer],
                         dtype=float if question.numbers == "float" else object)  # fmt: skip
@@ -84,10 +83,10 @@ def _number(what: str, compute: Callable, value: Any, question: Any) -> Any:
         return value
     kinds = {"float": "a number", "exact": "a Fraction or an int (a float is not exact)",
              "ball": "a Fraction, an int or a ball (a float is not exact)"}  # fmt: skip
-    raise ComputeError(f"{_place(compute)}: {what}: compute returns {value!r}: allowed is {kinds[question.numbers]}")
+    raise ComputeError(f"{place(compute)}: {what}: compute returns {value!r}: allowed is {kinds[question.numbers]}")
 
 
-def _place(compute: Callable, error: Exception | None = None) -> str:
+def place(compute: Callable, error: Exception | None = None) -> str:
     """The file and the line: where the error is in the file of ``compute``, else where that begins."""
     try:
         file = inspect.getsourcefile(compute) or "?"

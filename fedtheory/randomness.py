@@ -13,6 +13,8 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
+from .exact import checked_seed
+
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 _MULTIPLIER_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
 _MULTIPLIER_2 = -7723592293110705685  # 0x94D049BB133111EB
@@ -46,13 +48,16 @@ def _mix(x: Tensor) -> Tensor:
 def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
     """64 random bits (int64) for each entry of the broadcast ``coordinates``.
 
+    Raises:
+        ValueError: the seed is no integer of 64 bits.
+
     >>> a = words(0, Axis.COHORT, torch.arange(3), 7)
     >>> bool((a[2:] == words(0, Axis.COHORT, torch.tensor([2]), 7)).all())
     True
     """
     device = next((c.device for c in coordinates if isinstance(c, Tensor)), torch.device("cpu"))
     state = torch.zeros((), dtype=torch.int64, device=device)
-    for coordinate in (seed, int(axis), *coordinates):
+    for coordinate in (checked_seed(seed, -(2**63)), int(axis), *coordinates):
         coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=device)
         state = _mix((state ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
     return state

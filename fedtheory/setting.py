@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from .algorithms.base import ServerRound
+from .algorithms.base import OwnRound, ServerRound
 from .exact import exact_array
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class Setting:
 
     @property
     def has_server_rounds(self) -> bool:
-        """Whether the server makes rounds of its own."""
-        return any(isinstance(kind, ServerRound) for kind in self.algorithm.kinds)
+        """Whether the server makes rounds of its own, or may ask for its gradient in others."""
+        return any(isinstance(kind, ServerRound | OwnRound) for kind in self.algorithm.kinds)
 
     def fingerprint(self) -> str:
         """A hash of what decides a run."""

@@ -55,7 +55,11 @@ def test_evaluate_by_hand():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "fast.thm2", *assignments(smoothness=None)], "needs smoothness"),
+        (["evaluate", "fast.thm2", *assignments(strong_convexity=None)], "needs strong_convexity"),
+        (
+            ["evaluate", "fast.thm2", *assignments(), "--reading", "q=1"],
+            "reading of 'q': allowed for fast.thm2",
+        ),
         (["evaluate", "fast.thm2", *assignments(), "smothness=1"], "did you mean 'smoothness'?"),
         (["evaluate", "fast.thm2", *assignments(gradient_noise="nan")], "gradient_noise = nan: allowed"),
         (["evaluate", "fast.thm2", *assignments(strong_convexity=2)], "strong_convexity = 2.0: allowed"),

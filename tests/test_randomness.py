@@ -208,3 +208,10 @@ def test_words_do_not_collide():
     """Half a million of 2^64: a collision has probability 7e-9."""
     drawn = words(0, Axis.COHORT, torch.arange(500)[:, None, None], torch.arange(20)[:, None], torch.arange(50))
     assert len(drawn.unique()) == drawn.numel()
+
+
+@pytest.mark.parametrize("seed", [1.7, 1.0, "1", None, 2**63, -(2**63) - 1])
+def test_a_seed_is_a_whole_number_of_64_bits(seed):
+    with pytest.raises(ValueError, match=r"seed = .*: allowed is an integer from -2\^63 to 2\^63 - 1"):
+        words(seed, Axis.COHORT, 1)
+    assert words(np.int64(7), Axis.COHORT, 1) == words(7, Axis.COHORT, 1)

@@ -6,6 +6,7 @@
 - `fedvarp`, `mifa`, `afl`: the server remembers every client's latest update.
 - `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients; `weighted_groups`: its
   rounds with given estimates.
+- `own`: an algorithm of one's own, given as one function.
 
 A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
 What its clients do with their gradients is a solver: ``algorithm.trained_by(neural.SGD(momentum=0.9))``, or Adam.
@@ -25,11 +26,12 @@ from .aggregation import (
     Known,
     Updates,
 )
-from .base import Algorithm, ClientRound, ServerRound, Weights
+from .base import Algorithm, ClientRound, OwnRound, ServerRound, Weights
 from .every_round import EveryRound, fedadam, fedamplify, fedavg, fedavgm, fedprox
 from .fast import Fast, fast
 from .flics import flics_adam, flics_avg, naive, weighted_groups
 from .linked_steps import check_theorem_4_tie, check_theorem_5_tie, theorem_4_server_lr, theorem_5_server_lr
+from .own import Own, Round, StepError, own
 from .safari import Safari, safari
 from .selection import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
 from .server import Adam, Amplified, Momentum, Plain, Server
@@ -55,11 +57,15 @@ __all__ = [
     "Known",
     "Momentum",
     "NaiveSelection",
+    "Own",
+    "OwnRound",
     "Plain",
+    "Round",
     "Safari",
     "Selection",
     "Server",
     "ServerRound",
+    "StepError",
     "StepRule",
     "UniformSelection",
     "Updates",
@@ -83,6 +89,7 @@ __all__ = [
     "known_statistics",
     "mifa",
     "naive",
+    "own",
     "safari",
     "theorem_4_server_lr",
     "theorem_5_server_lr",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
@@ -175,6 +177,39 @@ class ServerRound:
         return replace(self, server_lr=at_round(self.server_lr, round))
 
 
+@dataclass(frozen=True, repr=False)
+class OwnRound:
+    """A round of an algorithm of one's own: see ``own``.
+
+    Attributes:
+        step: what happens, a user's function. name: of the algorithm.
+        memory: what is remembered, (name, one of ``own.MEMORIES``).
+        numbers: what the step takes by name, Fractions or rules.
+        round: which one it is, where that matters.
+        digest: of what the step does.
+    """
+
+    step: Callable[..., Any]
+    name: str
+    memory: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[tuple[str, Any], ...] = ()
+    round: int | None = None
+    digest: str = ""
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether a number changes."""
+        return any(isinstance(value, StepRule) for _, value in self.numbers)
+
+    def at(self, round: int) -> OwnRound:
+        """The same in this round."""
+        return replace(self, round=round) if self.by_rule else self
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={value}" for name, value in self.numbers)
+        return f"OwnRound({self.name!r}, memory={dict(self.memory)}, {numbers}, step={self.digest})"
+
+
 Kind = ClientRound | ServerRound
 
 
@@ -275,6 +310,10 @@ class Algorithm(ABC):
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
         """phi, of the objective sum_i phi_i F_i that the algorithm is there to minimise: the mean over the clients."""
         return (Fraction(1, clients),) * clients
+
+    def number(self, name: str) -> Any:
+        """The algorithm's number of this name as it is kept, exactly; ``None`` where it has none."""
+        return getattr(self, name, None)
 
     @abstractmethod
     def quantities(self) -> dict[str, float]:

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import sympy
 
+from .wide import Wide
+
 CHUNK = 8192
 """Entries that are evaluated at a time: a handful of arrays of so many floats stay in a core's cache."""
 
@@ -59,18 +61,21 @@ def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.nda
         "amin": lambda entries, axis: functools.reduce(np.minimum, entries),
         "amax": lambda entries, axis: functools.reduce(np.maximum, entries),
     }
-    function = sympy.lambdify(symbols, list(expressions), modules=[extremes, "numpy"], cse=len(expressions) > 1)
+    plain = sympy.lambdify(symbols, list(expressions), modules=[extremes, _EXP, "numpy"], cse=len(expressions) > 1)
     names = [s.name for s in symbols]
+
+    def function(*entries: Any) -> list[Any]:
+        try:
+            with np.errstate(under="raise", over="raise"):
+                return plain(*entries)
+        except (FloatingPointError, OverflowError):  # within it; what comes out may be an ordinary number
+            return _in_wide_range(expressions, dict(zip(names, entries, strict=True)), plain)
 
     def at(values: Mapping[str, Any]) -> np.ndarray:
         entries = [values[name] for name in names]
         shapes = [np.shape(entry) for entry in entries]
         if not any(shapes):
-            try:
-                return finish(*map(np.float64, function(*entries)))
-            except OverflowError:  # of a power of Python's numbers, where numpy's is infinite
-                with np.errstate(over="ignore"):
-                    return finish(*map(np.float64, function(*map(np.float64, entries))))
+            return finish(*map(np.float64, function(*map(np.float64, entries))))
         shape = np.broadcast_shapes(*shapes)
         if math.prod(shape) <= 2 * CHUNK:
             return finish(*function(*entries))
@@ -85,6 +90,29 @@ def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.nda
         return result
 
     return at
+
+
+def _exp(argument: Any) -> Any:
+    """numpy's, to whose 0 and infinity a wider range adds nothing."""
+    with np.errstate(under="ignore", over="ignore"):
+        return np.exp(argument)
+
+
+_EXP = {"exp": _exp}
+
+
+def _in_wide_range(
+    expressions: tuple[sympy.Expr, ...], values: Mapping[str, Any], plain: Callable[..., list[Any]]
+) -> list[Any]:
+    """The first expression, and the others, which are only compared with 0, by their signs; as ``plain`` computes
+    them where there is a function that wide numbers do not have."""
+    wide = {name: Wide.of(value) for name, value in values.items()}
+    with np.errstate(all="ignore"):
+        try:
+            value, *others = (fold(expression, wide, Wide.rational) for expression in expressions)
+        except ValueError:
+            return plain(*map(np.float64, values.values()))
+        return [value.to_float(), *(np.sign(other.mantissa) for other in others)]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -132,6 +160,8 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
         return parts[0] ** exponent if exponent >= 0 else number(sympy.Integer(1)) / parts[0] ** -exponent
     if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):
         return parts[0] ** parts[1]
+    if expression.is_Pow and hasattr(parts[0], "to_power"):
+        return parts[0].to_power(parts[1])
     if expression.is_Pow and expression.exp.is_integer:
         return _whole_power(expression, *parts)
     if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
@@ -161,6 +191,15 @@ def _whole_power(power: sympy.Pow, base: Any, exponent: Any) -> Any:
     elif hasattr(times, "unique_fmpz") and times.unique_fmpz() is not None and times.is_exact():
         times = int(times.unique_fmpz())
     return type(base)(plain**times)
+
+
+@functools.cache
+def is_rational(expression: sympy.Expr) -> bool:
+    """Whether it takes no roots, exponentials and logarithms."""
+    return not any(
+        isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
+        for node in sympy.preorder_traversal(expression)
+    )
 
 
 def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:

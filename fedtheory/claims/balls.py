@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 from flint import arb, arb_mat, ctx, fmpq
 
-from .arithmetic import exact_slack, fold, two_sided_denominators
+from .arithmetic import exact_slack, fold, is_rational, two_sided_denominators
 
 PRECISION = 256
 """Bits: far above what a million contracting rounds lose."""
@@ -143,15 +143,6 @@ def evaluate_number(expression: sympy.Expr, values: Mapping[str, Number]) -> Num
         return evaluate_exactly(expression, values)
     enclosure, exact = evaluate_in_balls(expression, values), rational_value(expression, values)
     return enclosure if exact is None or not (enclosure.is_finite() and enclosure.overlaps(ball(exact))) else exact
-
-
-@functools.cache
-def is_rational(expression: sympy.Expr) -> bool:
-    """Whether it takes no roots, exponentials and logarithms."""
-    return not any(
-        isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
-        for node in sympy.preorder_traversal(expression)
-    )
 
 
 def evaluate_or_limit(expression: sympy.Expr, values: Mapping[str, Number]) -> Number:

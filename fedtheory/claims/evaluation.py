@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..functionals import HISTORY, OBJECTIVE_WEIGHT
-from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, Quantity, check_values
+from ..quantities import (
+    DIMENSIONLESS,
+    ORDERED_PAIRS,
+    QUANTITIES,
+    RUN_QUANTITIES,
+    SERVER_RUN_QUANTITIES,
+    Quantity,
+    check_values,
+)
 from .arithmetic import Compiled, compiled, compiled_slack, compiled_term, fold
+from .links import linked_from
 from .schedules import by_rule, difference, rule_of
 
 if TYPE_CHECKING:
@@ -26,6 +35,10 @@ CHOICE_TOLERANCE = 1e-9
 computed in floating point."""
 
 
+ROUNDING = 1e-12
+"""A dimensionless value below 0 by no more counts as 0: floating-point sums of numbers near 1 are off by less."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """A claim at given values. What divides by zero follows the rule of ``fedtheory.claims.arithmetic``.
@@ -34,8 +47,13 @@ class Bound:
         statement: the claim; ``claim`` is its ref.
         value: the right side; scalar or array, in the functional's units.
         terms: the right side's summands by name; +inf where one is undefined.
-        slack: by hypothesis: >= 0 where it holds; ``None`` where a quantity of the run is not known ("undecided").
+        slack: by hypothesis: >= 0 where it holds; ``None`` where a quantity of it is not known ("undecided").
         quantities: the values that went in, and those that the claim chose.
+        rates: the printed O(.)'s at the values, without the constants that they hide, by name; ``None`` where a
+            quantity of one is not known.
+        undecided: by undecided hypothesis, the quantities that are missing.
+        unused: what was given and is no quantity of the claim.
+        rounded: what was given as a negative number within rounding of 0 (``ROUNDING``), and counts as 0.
         provenance: by quantity, where its value comes from (when taken from a setting).
     """
 
@@ -45,6 +63,10 @@ class Bound:
     slack: Mapping[str, np.ndarray | None]
     quantities: Mapping[str, Any]
     provenance: Mapping[str, str] = field(default_factory=dict)
+    rates: Mapping[str, np.ndarray | None] = field(default_factory=dict)
+    undecided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+    rounded: tuple[str, ...] = ()
 
     @property
     def claim(self) -> str:
@@ -63,37 +85,49 @@ class _Program:
     """A claim, compiled."""
 
     needed: tuple[str, ...]
+    of_bound: tuple[str, ...]
     bound: Mapping[str, Compiled]
     choices: Mapping[str, Compiled]
     terms: Mapping[str, Compiled]
     slack: Mapping[str, tuple[frozenset[str], Compiled]]
+    rates: Mapping[str, tuple[frozenset[str], Compiled]]
 
 
 @functools.lru_cache(maxsize=256)
 def _program(claim: Claim) -> _Program:
     slacks = {h.name: h.slack for h in claim.hypotheses}
     of_a_run = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES}
+    needed = tuple(name for name in claim.quantities if name not in of_a_run and name not in claim.choices)
+    sides = [*(term.expression for term in claim.terms), *claim.choices.values()]
+    in_bound = {s.name for side in sides for s in side.free_symbols}
     return _Program(
-        tuple(name for name in claim.quantities if name not in of_a_run and name not in claim.choices),
+        needed,
+        tuple(name for name in needed if name in in_bound),
         {name: compiled(value) for name, value in claim.bound.items()},
         {name: compiled(choice) for name, choice in claim.choices.items() if not by_rule(choice)},
         {term.name: compiled_term(term.expression) for term in claim.terms},
         {name: (frozenset(s.name for s in slack.free_symbols), compiled_slack(slack))
          for name, slack in slacks.items()},
+        {rate.name: (frozenset(s.name for s in rate.expression.free_symbols), compiled_term(rate.expression))
+         for rate in claim.rates},
     )  # fmt: skip
 
 
 def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
     """See ``Claim.evaluate``."""
+    claim = linked_from(claim, values)
     program = _program(claim)
+    values, rounded = without_rounding(values)
     values = _with_bound(claim, values)
     arrays = checked(values)
     for name in claim.choices:
         if name in values:
             raise ValueError(f"{name} = {values[name]}: {claim.ref} chooses it, leave it out")
-    missing = [name for name in program.needed if name not in values]
+    missing = [name for name in program.of_bound if name not in values]
     if missing:
         raise ValueError(f"{claim.ref} needs {', '.join(missing)}")
+    used = {*claim.quantities, *claim.bound, *(n for names, _ in program.rates.values() for n in names)}
+    unused = tuple(name for name in values if name not in used)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         chosen = {name: choice(arrays) for name, choice in program.choices.items()}
         arrays |= chosen
@@ -101,9 +135,30 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
         terms = {name: term(arrays) for name, term in program.terms.items()}
         value = functools.reduce(np.add, terms.values())
         slack = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.slack.items()}
+        rates = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.rates.items()}
+    undecided = {name: tuple(n for n in claim.quantities if n in program.slack[name][0] - arrays.keys())
+                 for name, known in slack.items() if known is None}  # fmt: skip
     if np.any(np.isnan(value)):  # inf - inf
         value = np.where(np.isnan(value), np.inf, value)[()]
-    return Bound(claim, value, terms, slack, dict(values) | chosen)
+    return Bound(claim, value, terms, slack, dict(values) | chosen, {}, rates, undecided, unused, rounded)
+
+
+def without_rounding(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The values with 0 for numbers in [-ROUNDING, 0) of dimensionless quantities that may be 0 but not negative, such
+    as variances that were computed by a difference; and the names of these."""
+    rounded = {name: np.maximum(value, 0) for name, value in values.items() if _is_rounded(name, value)}
+    return ({**values, **rounded}, tuple(rounded)) if rounded else (values, ())
+
+
+def _is_rounded(name: str, value: Any) -> bool:
+    known = QUANTITIES.get(name)
+    if known is None or known.lower != 0 or known.positive or known.integer or known.units != DIMENSIONLESS:
+        return False
+    try:
+        array = np.asarray(value, dtype=float)
+        return bool(array.size and -ROUNDING <= array.min() < 0)  # false for NaN
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _with_bound(claim: Claim, values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -131,7 +186,7 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
     values = {name: constant.value for name, constant in known.items()} | plain
     provenance = {name: f"{constant.kind}: {constant.how}" for name, constant in known.items()}
     provenance |= dict.fromkeys(plain, "given")
-    stated_values = _with_bound(claim, values)
+    stated_values = _with_bound(claim, without_rounding(values)[0])
     provenance |= {name: f"bound to {claim.bound[name]}" for name in stated_values if name not in values}
     values = dict(stated_values)
     missing = [name for name in _program(claim).needed if name not in values]
@@ -153,7 +208,8 @@ def at_setting(claim: Claim, setting: Setting, rounds: Any, overrides: Mapping[s
 
 def _slack_of_rule(chosen: Any, name: str, setting: Setting, rounds: Any) -> np.ndarray:
     """0 where the setting's own step sizes are those of the rule, else how far off they are, negative."""
-    own, steps = getattr(setting.algorithm, name, None), setting.algorithm.client_rounds[0].local_steps
+    own, kinds = setting.algorithm.number(name), setting.algorithm.client_rounds
+    steps = kinds[0].local_steps if kinds else int(setting.algorithm.number("local_steps") or 1)
     horizon = 10**9 if rounds is None else int(np.max(rounds))
     off = np.vectorize(lambda rule: difference(rule, own, steps, horizon), otypes=[float])(chosen)
     return np.where(off <= CHOICE_TOLERANCE, 0.0, -off)[()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import sympy
 from flint import fmpq, fmpq_poly
@@ -12,10 +13,10 @@ from flint import fmpq, fmpq_poly
 
 @dataclass(frozen=True)
 class Ratio:
-    """numerator/denominator; the denominator keeps every factor that was ever divided by."""
+    """numerator/denominator, polynomials of one kind; the denominator keeps every factor that was ever divided by."""
 
-    numerator: fmpq_poly
-    denominator: fmpq_poly
+    numerator: Any
+    denominator: Any
 
     def __add__(self, other: Ratio) -> Ratio:
         top = self.numerator * other.denominator + other.numerator * self.denominator

@@ -1,4 +1,4 @@
-"""Which values of one quantity satisfy a rational inequality: exact, as a finite union of intervals.
+"""Which values of one quantity satisfy a rational inequality, or one with roots: exact, as a finite union of intervals.
 
 The inequality is brought to P/Q >= 0 without cancelling, its critical points are the real roots of the irreducible
 factors of P and Q over the rationals, and signs are decided exactly between and at them. No sign is assumed, and
@@ -12,16 +12,15 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 import sympy
-from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
 from ..exact import exact_number
 from ..quantities import ORDERED_PAIRS, quantity
-from .arithmetic import denominators, exact_slack, fold
-from .piecewise import VARIABLE, constant
+from .algebraic import algebraic
+from .arithmetic import denominators, exact_slack, fold, is_rational
+from .piecewise import VARIABLE, Cases, constant
+from .roots import Field, Rational, Sign, factors_of, float_inside, real_roots
 
 Interval = tuple[Fraction | float, Fraction | float, bool, bool]
 """(low, high, whether low belongs to it, whether high does)."""
@@ -138,21 +137,6 @@ def _is_inhabited(interval: Interval) -> bool:
     return low < high or (low == high and low_closed and high_closed)
 
 
-def float_inside(end: Fraction | float, direction: int) -> float:
-    """The float nearest to ``end`` among those >= it (direction 1) or <= it (direction -1).
-
-    >>> float_inside(Fraction(1, 10), -1) < Fraction(1, 10) < float_inside(Fraction(1, 10), 1)
-    True
-    """
-    try:
-        nearest = float(end)
-    except OverflowError:
-        nearest = math.copysign(math.inf, end)
-    if (nearest - end if math.isinf(nearest) else Fraction(nearest) - end) * direction < 0 and nearest != end:
-        return math.nextafter(nearest, direction * math.inf)
-    return nearest
-
-
 def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
     """All values that ``evaluate`` accepts for a quantity, given the others (strong_convexity <= smoothness, ...).
 
@@ -172,13 +156,16 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
 
 def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
     """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, integer
-    powers, Abs, Min and Max. Where it divides by zero, x is allowed if the limit is +inf (``exact_slack``).
+    powers, Abs, Min and Max, roots of x, and any powers, exponentials and logarithms of what is given. Where it
+    divides by zero, x is allowed if the limit is +inf (``exact_slack``).
 
     Raises:
-        ValueError: the slack is no such expression.
+        ValueError: the slack is no such expression, or roots of it coincide that are not seen to.
 
     >>> from fedtheory.quantities import symbol
     >>> x = symbol("local_lr")
+    >>> print(solution_set(6 - sympy.sqrt(30) * sympy.sqrt(x), "local_lr", {}))
+    local_lr in (0, 1.2]
     >>> print(solution_set((x - 2) * (x - 3) / (x - 1), "local_lr", {}))
     local_lr in (1, 2] or [3, inf)
     >>> print(solution_set(2 - x**2, "local_lr", {}))
@@ -222,24 +209,23 @@ def _with_an_infinite_part(
 def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
     """{x: slack(x) >= 0} without what divides by zero."""
     within = bounds(name, values)
-    numbers = {other: constant(value) for other, value in values.items()} | {name: VARIABLE}
     try:
-        cases = fold(slack, numbers, constant).cases
+        field, cases = _piecewise(slack, name, values)
     except ZeroDivisionError:
         return Allowed(name, (), within)
-    branches = [[_Sign(r.numerator * r.denominator, r.denominator) for r in (r, *c)] for r, c in cases]
+    branches = [[Sign(field, r.numerator * r.denominator, r.denominator) for r in (r, *c)] for r, c in cases.cases]
     factors = {key for branch in branches for sign in branch for key in sign.zeros}
     low, high, low_closed, high_closed = within
-    ends = [_linear(Fraction(end)) for end in (low, high) if not math.isinf(end)]
+    ends = [field.linear(Fraction(end)) for end in (low, high) if not math.isinf(end)]
     integer = quantity(name).integer
-    points = _real_roots(factors.union(ends), integer)
+    points = real_roots(field, factors.union(ends), integer)
     first = next(i for i, p in enumerate(points) if p.factor == ends[0])
     last = len(points) if len(ends) == 1 else next(i for i, p in enumerate(points) if p.factor == ends[-1])
 
-    samples = [(p.high + q.low) / 2 for p, q in itertools.pairwise(points)] + [points[-1].high + 1]
+    between = [(p.high + q.low) / 2 for p, q in itertools.pairwise(points)] + [points[-1].high + 1]
     cells: list[tuple[Fraction | float, Fraction | float, bool, bool, bool]] = []
     for i in range(first, min(last + 1, len(points))):
-        point, sample = points[i], fmpq(samples[i].numerator, samples[i].denominator)
+        point, sample = points[i], between[i]
         inside = low_closed if i == first else high_closed if i == last else True
         if i == first == last:
             inside = low_closed and high_closed
@@ -254,6 +240,13 @@ def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction])
     return Allowed(name, _whole(intervals) if integer else tuple(intervals), within)
 
 
+def _piecewise(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> tuple[Field, Cases]:
+    if is_rational(slack):
+        numbers = {other: constant(value) for other, value in values.items()} | {name: VARIABLE}
+        return Rational(), fold(slack, numbers, constant)
+    return algebraic(slack, name, values)
+
+
 def _names(expression: sympy.Expr) -> set[str]:
     return {s.name for s in expression.free_symbols}
 
@@ -262,7 +255,7 @@ def _rational_roots(expression: sympy.Expr, name: str, values: Mapping[str, Frac
     """The rational x where a rational expression without Min vanishes."""
     numbers = {other: constant(value) for other, value in values.items()} | {name: VARIABLE}
     ratios = [ratio for ratio, _ in fold(expression, numbers, constant).cases]
-    return [Fraction(-f[0], f[1]) for ratio in ratios for f in _factors(ratio.numerator) if len(f) == 2]
+    return [Fraction(-f[0], f[1]) for ratio in ratios for f in factors_of(ratio.numerator) if len(f) == 2]
 
 
 def _union(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
@@ -273,93 +266,6 @@ def _union(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
             low, _, low_closed, _ = joined.pop()
         joined.append((low, high, low_closed, high_closed))
     return tuple(joined)
-
-
-@dataclass(frozen=True)
-class _Sign:
-    """Whether product/denominator^2 >= 0."""
-
-    product: fmpq_poly
-    denominator: fmpq_poly
-
-    @cached_property
-    def zeros(self) -> frozenset[tuple[int, ...]]:
-        return _factors(self.product)
-
-    @cached_property
-    def poles(self) -> frozenset[tuple[int, ...]]:
-        return _factors(self.denominator)
-
-    def between(self, x: fmpq) -> bool:
-        """At a point that is no root of any factor."""
-        return self.product(x) >= 0
-
-    def at(self, factor: tuple[int, ...], beside: fmpq) -> bool:
-        """At a root of the irreducible ``factor``, with no other root between it and ``beside``."""
-        return factor not in self.poles and (factor in self.zeros or self.between(beside))
-
-
-def _factors(polynomial: fmpq_poly) -> frozenset[tuple[int, ...]]:
-    """The irreducible factors over the rationals, as integer coefficients from the constant one up; two different
-    ones have no root in common."""
-    if polynomial == 0:
-        return frozenset()
-    return frozenset(tuple(map(int, factor.coeffs())) for factor, _ in polynomial.numer().factor()[1])
-
-
-def _linear(root: Fraction) -> tuple[int, ...]:
-    return (-root.numerator, root.denominator)
-
-
-@dataclass(frozen=True)
-class _Point:
-    """A real root of ``factor``, in [low, high]; ``below`` and ``above`` are its neighbours among the floats (or
-    among the whole numbers), or itself if it is rational."""
-
-    factor: tuple[int, ...]
-    low: Fraction
-    high: Fraction
-    below: Fraction | float
-    above: Fraction | float
-
-    @property
-    def rational(self) -> bool:
-        return self.low == self.high
-
-
-def _real_roots(factors: Iterable[tuple[int, ...]], integer: bool) -> list[_Point]:
-    """All real roots in increasing order, with disjoint enclosures."""
-    precision = 128
-    while True:
-        found = [_enclosed(factor, low, high, integer) for factor in factors for low, high in _roots(factor, precision)]
-        if None not in found:
-            points = sorted((point for point in found if point), key=lambda point: point.low)
-            if all(p.high < q.low for p, q in itertools.pairwise(points)):
-                return points
-        precision *= 2
-
-
-def _roots(factor: tuple[int, ...], precision: int) -> list[tuple[Fraction, Fraction]]:
-    if len(factor) == 2:
-        return [(Fraction(-factor[0], factor[1]),) * 2]
-    with ctx.workprec(precision):
-        roots: Any = fmpz_poly(list(factor)).complex_roots()
-        balls = [root.real for root, _ in roots if root.imag == 0]
-        return [(_dyadic(ball.lower()), _dyadic(ball.upper())) for ball in balls]
-
-
-def _dyadic(exact: arb) -> Fraction:
-    mantissa, exponent = map(int, exact.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
-
-
-def _enclosed(factor: tuple[int, ...], low: Fraction, high: Fraction, integer: bool) -> _Point | None:
-    """The point with its neighbours; ``None`` if the enclosure is too wide to tell them."""
-    if low == high:
-        return _Point(factor, low, high, low, low)
-    below: Fraction | float = Fraction(math.floor(low)) if integer else float_inside(low, -1)
-    above = below + 1 if integer else math.nextafter(below, math.inf)
-    return _Point(factor, low, high, below, above) if below < low and high < above else None
 
 
 def _joined(cells: list[tuple]) -> list[Interval]:

@@ -2,7 +2,8 @@
 
 Values are single numbers, and a float is the dyadic number that it is: where a function decides, it decides about
 those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ. A quantity that a
-claim chooses is neither given nor asked for; its choice stands for it.
+claim chooses is neither given nor asked for; its choice stands for it. Step sizes that a claim links may be given and
+asked for either way (``links``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from flint import arb, ctx, fmpq
 from ..exact import exact_number
 from ..quantities import QUANTITIES, check_values, quantity, symbol
 from .arithmetic import compiled_slack, compiled_term, fold
+from .links import linked_from
 from .ranges import Allowed, bounds, solution_set
 from .statement import Claim, Hypothesis
 
@@ -41,8 +43,8 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
         hypothesis: its name, or a hypothesis itself, such as another reading of it (``Hypothesis.under``).
 
     Raises:
-        ValueError: a value is unknown, wrong or missing, the quantity is among them, or the hypothesis is not
-            rational in it.
+        ValueError: a value is unknown, wrong or missing, the quantity is among them, or the hypothesis has an
+            exponential, a logarithm or the root of a sum of it.
 
     FAST's Theorem 1 asks q >= numerator/denominator. With 2 L K eta_c = 1/4, sigma_G = 0 and G_2 = 1 the quotient is
     0.75 / (0.75 + G_3/4 - G_1). Where it exceeds 1, or its denominator vanishes, no q satisfies the condition; where
@@ -61,6 +63,7 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
     >>> print(required(thm1, "q_condition", "peak_full_pseudogradient", snapshot_probability=0.75, **given))
     peak_full_pseudogradient in [0, 0.5] or (1.5, inf)
     """
+    claim = linked_from(claim, (quantity_name, *values))
     chosen = claim.hypothesis(hypothesis) if isinstance(hypothesis, str) else hypothesis
     known = _given(claim, quantity_name, values)
     slack = _with_choices(claim, chosen.slack)
@@ -85,6 +88,7 @@ def largest_step(claim: Claim, /, **values: float) -> float:
     ...              snapshot_probability=0.5)
     0.0375
     """
+    claim = linked_from(claim, ("local_lr", *values))
     known = _given(claim, "local_lr", values)
     allowed, names = _allowed(claim, "local_lr", known)
     stated = f"the hypotheses {', '.join(names)} of {claim.ref}"
@@ -128,9 +132,10 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
     target = exact_number("epsilon", epsilon)
     if target <= 0:
         raise ValueError(f"epsilon = {epsilon}: allowed is a finite number > 0")
+    claim = linked_from(claim, values)
     known = _given(claim, "rounds", values)
     _complete(f"the right side of {claim.ref}", [_right_side(claim)], "rounds", known)
-    R = sympy.Symbol("R", real=True, positive=True)
+    R = sympy.Symbol("R", integer=True, positive=True)
     numbers = {symbol(name): sympy.Rational(v.numerator, v.denominator) for name, v in known.items()}
     right = _right_side(claim).xreplace(numbers | {symbol("rounds"): R})
     if not _falls(right, R):
@@ -176,6 +181,7 @@ def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[floa
     Traceback (most recent call last):
     ValueError: the right side of fast.thm1@main has no minimum over rounds: it falls towards inf, which is not allowed
     """
+    claim = linked_from(claim, (quantity_name, *values))
     known = _given(claim, quantity_name, values)
     _complete(f"the right side of {claim.ref}", [_right_side(claim)], quantity_name, known)
     allowed, names = _allowed(claim, quantity_name, known)
@@ -228,6 +234,7 @@ def dominant_term(claim: Claim, /, **values: float) -> str:
     ...               arbitrary_cohort=1, local_steps=1, local_lr=0.125, snapshot_probability=1, rounds=1000)
     'noise'
     """
+    claim = linked_from(claim, values)
     known = _given(claim, None, values)
     _complete(f"the right side of {claim.ref}", [_right_side(claim)], None, known)
     arrays = _arrays(known)

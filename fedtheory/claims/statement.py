@@ -249,18 +249,42 @@ class Claim:
         for options in itertools.product(*(a.options for a in self.ambiguities)):
             yield dict(zip(names, options, strict=True))
 
+    def under(self, reading: Mapping[str, str]) -> Claim:
+        """The claim read in one way: with the hypotheses that it has under a reading (option by ambiguity), which is
+        then no longer open; what the reading does not name is left as it is.
+
+        Raises:
+            ValueError: the claim has no such ambiguity or option; those it has are named.
+
+        >>> from fedtheory.papers import claim
+        >>> claim("fast.thm1").under({"q-condition": "product"}).hypothesis("q_condition").relation.lhs.is_Mul
+        True
+        """
+        known = {a.name: a for a in self.ambiguities}
+        for name, option in reading.items():
+            if name not in known:
+                allowed = ", ".join(map(repr, known)) or "none: it has no ambiguity"
+                raise ValueError(f"reading of {name!r}: allowed for {self.ref} is {allowed}")
+            if option not in known[name].options:
+                raise ValueError(f"{name} = {option!r}: allowed is {' or '.join(map(repr, known[name].options))}")
+        fixed = (replace(a, options=(reading[a.name],)) if a.name in reading else a for a in self.ambiguities)
+        return replace(self, ambiguities=tuple(fixed), hypotheses=tuple(h.under(reading) for h in self.hypotheses))
+
     def beyond_instances(self, reading: Mapping[str, str]) -> str:
         """The option of a reading under which no single instance decides anything, or ""."""
         options = (reading.get(a.name, "") for a in self.ambiguities if reading.get(a.name) in a.beyond)
         return next(options, "")
 
-    def evaluate(self, **values: float) -> Bound:
-        """Right side, terms and slack of every hypothesis at the given values (scalars or arrays that broadcast).
+    def evaluate(self, /, reading: Any = None, **values: float) -> Bound:
+        """Right side, terms and slack of every hypothesis at the given values (scalars or arrays that broadcast), read
+        literally or as ``reading`` says (option by ambiguity).
 
-        Quantities of the run may be left out: the hypotheses that need them are then undecided (slack ``None``).
+        What only hypotheses use may be left out: they are then undecided (slack ``None``), and ``Bound.undecided`` says
+        for lack of what. What the claim does not use is named in ``Bound.unused``. Step sizes that it links may be
+        given either way.
 
         Raises:
-            ValueError: a quantity is missing, unknown, not finite or not allowed.
+            ValueError: a quantity is missing, unknown, not finite or not allowed; or there is no such reading.
 
         >>> from fedtheory.papers import claim
         >>> bound = claim("fast.thm2").evaluate(
@@ -271,7 +295,7 @@ class Claim:
         """
         from .evaluation import evaluate
 
-        return evaluate(self, values)
+        return evaluate(self.under(reading) if reading else self, values)
 
     def at(self, setting: Setting, rounds: object = None, **overrides: float) -> Bound:
         """The claim with every quantity taken from ``setting``, with its provenance; ``overrides`` replace some: by

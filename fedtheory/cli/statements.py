@@ -41,18 +41,39 @@ def show(ref: Ref, json: Json = False) -> None:
 def evaluate(
     ref: Ref,
     values: Annotated[list[str], typer.Argument(help="name=number, such as smoothness=1 local_lr=1/100 rounds=10,100")],
+    reading: Annotated[
+        list[str] | None, typer.Option(help="How to read it, such as q-condition=product; `show` lists the options.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Evaluate a claim's bound, its terms and the slack of every hypothesis at given values."""
+    """Evaluate a claim's bound, its terms, its printed rates and the slack of every hypothesis at given values; what
+    only hypotheses use may be left out."""
     from ..papers import claim
 
     given = dict(assignment(text) for text in values)
-    bound = claim(ref).evaluate(**given)
+    read = dict(_option(text) for text in reading or ())
+    bound = claim(ref).evaluate(reading=read, **given)
+    undecided = {name: f"undecided: needs {', '.join(missing)}" for name, missing in bound.undecided.items()}
     content = {
         "claim": bound.claim,
+        **({"reading": read} if read else {}),
         "value": plain(bound.value),
         "terms": {name: plain(term) for name, term in bound.terms.items()},
-        "slack": {name: "undecided" if s is None else plain(s) for name, s in bound.slack.items()},
+        "slack": {name: undecided.get(name, plain(slack)) for name, slack in bound.slack.items()},
         "hypotheses_hold": bound.hypotheses_hold,
-    }
+        **({"rates": {name: "unknown" if r is None else plain(r) for name, r in bound.rates.items()}}
+           if bound.rates else {}),
+        **({"chosen": {name: plain(bound.quantities[name]) for name in bound.statement.choices}}
+           if bound.statement.choices else {}),
+        **({"unused": list(bound.unused)} if bound.unused else {}),
+        **({"counts_as_0": list(bound.rounded)} if bound.rounded else {}),
+    }  # fmt: skip
     print_json(content) if json else print_tree(content)
+
+
+def _option(text: str) -> tuple[str, str]:
+    """'q-condition=product' as the ambiguity and the option."""
+    name, equals, option = text.partition("=")
+    if not equals:
+        raise ValueError(f"--reading {text!r}: allowed is ambiguity=option")
+    return name, option

@@ -50,7 +50,9 @@ def refute(
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     json: Json = False,
 ) -> None:
-    """Search for an instance that refutes a claim under every reading; exit status 1 if none is found."""
+    """Search for an instance that refutes a claim under every reading, or else take the one that its paper constructs;
+    exit status 1 if there is none."""
+    from ..evidence.constructions import construct
     from ..evidence.judge import Judgement
     from ..evidence.refute import refute as search_instance
     from ..evidence.scorecard import write_json
@@ -64,6 +66,9 @@ def refute(
         best = {"claim": result.claim, "searched": result.searched, "not_searched": result.left_out,
                 "unseen_terms": list(result.unseen), "candidates": result.candidates, "admissible": result.admissible,
                 "largest_ratio": result.best.ratio if result.best else 0.0}  # fmt: skip
+        if known := construct(result.claim):
+            falling = sum(reading.refutes for reading in known.readings)
+            best["constructed"] = f"an instance that refutes it under {falling} of {len(known.readings)} readings"
         print_json(best) if json else print_tree(best)
         raise typer.Exit(1)
     content = result.to_json()

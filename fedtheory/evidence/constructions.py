@@ -15,12 +15,15 @@ def constructions() -> dict[str, Callable[[Claim], Point]]:
     return {ref: build for paper in papers().values() for ref, build in paper.counterexamples.items()}
 
 
-def construct(ref: str) -> Judgement | None:
-    """The instance by which a paper refutes a claim, judged; ``None`` where it knows none.
+def construct(statement: Claim | str) -> Judgement | None:
+    """The instance by which a paper refutes its claim, judged; ``None`` where it knows none, or where the claim is
+    another one of the same ref.
 
     >>> construct("flics.lemma6").refutes, construct("fast.thm2")
     (True, None)
     """
-    statement = claim(ref)
+    statement = claim(statement) if isinstance(statement, str) else statement
     build = constructions().get(statement.ref)
-    return None if build is None else judge(Instance(statement.ref, build(statement)))
+    if build is None or statement != claim(statement.ref):
+        return None
+    return judge(Instance(statement.ref, build(statement)))

@@ -14,6 +14,7 @@ from ..papers.whose import subject_of
 from ..subjects.base import Instance, Space
 from ..subjects.found import Found
 from ..subjects.violations import VIOLATIONS
+from .constructions import construct
 from .judge import Judgement, judge
 from .search import SearchReport, search
 
@@ -32,8 +33,9 @@ def refute(
     statement: Claim | str, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> Judgement | SearchReport:
     """Search for a counterexample; a judgement that refutes the claim under every reading, or what was searched. Where
-    nothing that meets every usual assumption is found, runs that violate what the claim does not assume are looked at:
-    the instance says what it violates.
+    the search confirms none, the one that the claim's paper constructs is judged; and where nothing that meets every
+    usual assumption is found, runs that violate what the claim does not assume are looked at: the instance says what
+    it violates.
 
     >>> import fedtheory as ft
     >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
@@ -41,9 +43,14 @@ def refute(
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     report = search(statement, seed=seed, progress=progress)
-    if report.lead is None:
-        return next(iter(falls_without(statement).values()), report)
-    return charitable_instance(statement, seed=seed) or refuting_point(statement, report.lead) or report
+    if report.lead is not None:
+        found = charitable_instance(statement, seed=seed) or refuting_point(statement, report.lead)
+        if found is not None:
+            return found
+    known = construct(statement)
+    if known is not None and known.refutes:
+        return known
+    return report if report.lead is not None else next(iter(falls_without(statement).values()), report)
 
 
 def refuting_point(statement: Claim, found: Found) -> Judgement | None:

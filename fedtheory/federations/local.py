@@ -38,9 +38,10 @@ class LocalTraining:
 def local_steps(
     fed: Federation, start: Tensor, pairs: Pairs, training: LocalTraining, state: State
 ) -> tuple[Tensor, State]:
-    """The models of all pairs after local training from ``start``, (P, D), and what the solver remembers then."""
+    """The models of all pairs after local training from ``start``, (P, D), and what the solver remembers then.
+    Draws are those of the steps ``pairs.step``, ``pairs.step`` + 1, ..."""
     x = start
     for step, size in enumerate(training.sizes):
-        gradient = training.pulled(x, start, fed.gradient(x, pairs.at_step(step)))
+        gradient = training.pulled(x, start, fed.gradient(x, pairs.at_step(pairs.step + step)))
         x, state = training.solver.step(x, gradient, size, state)
     return x, state

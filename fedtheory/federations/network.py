@@ -205,7 +205,7 @@ class Network(Evaluated):
         self._check(start, pairs)
         if self.batch_size is None and self.unbiased:
             return super().local_update(start, pairs, training, state)
-        visits = self.visits(pairs, 0, training.steps)
+        visits = self.visits(pairs, pairs.step, training.steps)
         trained = self.model.trained
         own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
                for name, value in state.items()}  # fmt: skip

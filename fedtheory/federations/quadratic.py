@@ -166,7 +166,9 @@ class Quadratic(ConvexFederation):
         if spectra.min() < -tolerance:
             raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
                              "allowed is >= 0")  # fmt: skip
-        if np.linalg.eigvalsh(self._mean_hessian).min() <= tolerance:
+        diagonal = not self._mean_hessian[~np.eye(self.dimension, dtype=bool)].any()  # then nothing is rounded
+        least = self._mean_hessian.diagonal().min() if diagonal else np.linalg.eigvalsh(self._mean_hessian).min()
+        if least <= (0 if diagonal else tolerance):
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:

@@ -225,7 +225,7 @@ def _said(name: str, question: Question) -> Constant | None:
     values, squares = fed.exact_constants(), fed.exact_squared_constants()
     if name in squares:
         return replace(constant, value=question.root(squares[name]))
-    value = constant.value if isinstance(constant.value, int) else values.get(name, getattr(algorithm, name, None))
+    value = constant.value if isinstance(constant.value, int) else values.get(name, algorithm.number(name))
     if not isinstance(value, int | Fraction):
         raise Unserved(f"quantity {name}: known in floats only; ask for floats, or state its value")
     return replace(constant, value=question.number(value))

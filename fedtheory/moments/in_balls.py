@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from flint import arb_mat
 
-from ..algorithms.base import Kind, ServerRound
+from ..algorithms.base import Kind, OwnRound, ServerRound
 from ..claims.balls import Ball, ball, ball_matrix
 from ..claims.undecided import Undecided
 from ..setting import Setting
@@ -60,6 +60,8 @@ def _in_balls(kind: Kind) -> Kind:
             raise Undecided(f"a step of size {value} is irrational: allowed are rules whose sizes are rational")
         return value if isinstance(value, Ball) else Ball(ball(value))
 
+    if isinstance(kind, OwnRound):
+        return kind
     if isinstance(kind, ServerRound):
         return replace(kind, server_lr=size(kind.server_lr))
     return replace(kind, local_lr=size(kind.local_lr))
@@ -74,12 +76,12 @@ def with_sum(round: LinearRound, weight: np.ndarray) -> arb_mat:
 
 def weights_of(setting: Setting, only: str) -> dict[str, np.ndarray]:
     """The row vectors on vec E[z z^T] of the observables."""
-    fed = quadratic(setting)
-    known = observable_weights(fed, exact=True)
+    fed, layout = quadratic(setting), layout_of(setting)
+    known = observable_weights(fed, True, layout)
     if not only:
         return known
     if only not in known and only == "gap":
-        form = np.full((fed.dimension + 1, fed.dimension + 1), Fraction(0), dtype=object)
-        form[:-1, :-1] = form_of(fed, only)
+        form = np.full((layout.size, layout.size), Fraction(0), dtype=object)
+        form[layout.of_model, layout.of_model] = form_of(fed, only)
         known = {**known, only: form.ravel()}
     return {only: known[only]} if only in known else {}

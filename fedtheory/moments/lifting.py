@@ -75,6 +75,11 @@ class Layout:
         return slice(0, self.dimension)
 
     @property
+    def of_start(self) -> list[slice]:
+        """What is x_0 - x* before round 0."""
+        return [self.of_model]
+
+    @property
     def of_server(self) -> slice:
         return slice(self.dimension, self.dimension * (1 + self.server))
 

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..algorithms.aggregation import LatestUpdates
-from ..algorithms.base import ClientRound, Kind, ServerRound
+from ..algorithms.base import ClientRound, Kind, OwnRound, ServerRound
 from ..algorithms.selection import NaiveSelection
 from ..algorithms.server import Amplified, Momentum
 from ..federations.base import COMMON
@@ -32,10 +33,12 @@ from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
 from .after_noise import as_one_client, chosen_noise
+from .cohorts import Law, certain, law_of
 from .draws import PRESENT, Draws, answering, draws_of, draws_of_set, phases_of
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
+from .own_rounds import LocalMapsOf, OwnLayout, linear_round
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -222,8 +225,11 @@ def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> t
     return np.array(forms, dtype=number), np.array(added, dtype=number)
 
 
-def layout_of(setting: Setting) -> Layout:
+def layout_of(setting: Setting) -> Layout | OwnLayout:
     """What the state of the algorithm holds."""
+    for own in setting.algorithm.kinds:
+        if isinstance(own, OwnRound):
+            return OwnLayout(setting.federation.dimension, setting.federation.clients, own.memory)
     kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
     server = any(isinstance(kind.server, (Momentum, Amplified, Amplifying)) for kind in kinds)
     remembering = [kind for kind in kinds if isinstance(kind.aggregation, LatestUpdates)]
@@ -255,7 +261,7 @@ def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
 
 
 def rounds_of_kind(
-    setting: Setting, kind: Kind, exact: bool = False, layout: Layout | None = None
+    setting: Setting, kind: Kind, exact: bool = False, layout: Layout | OwnLayout | None = None
 ) -> list[LinearRound]:
     """What a round of this kind does to the state, for each state of participants with a memory, or once.
 
@@ -268,9 +274,14 @@ def rounds_of_kind(
     return rounds_with(setting.participation, fed, kind, drawn(setting, kind, exact), exact, layout)
 
 
-def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws]:
+def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws] | list[Law]:
     """Who takes part in a round of this kind, for each state of participants with a memory, or once; in rounds of the
-    server's own it does not matter."""
+    server's own it does not matter, and for a step of one's own the cohorts are told apart."""
+    if isinstance(kind, OwnRound):
+        process, clients = setting.participation, setting.federation.clients
+        if process.independent_rounds:
+            return [law_of(process, clients)]
+        return [certain(members, clients) for members in chain_of(process, clients).sets]
     if isinstance(kind, ServerRound):
         return [draws_of_set((), 1)] * len(chain_of(setting.participation, setting.federation.clients).sets)
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
@@ -278,10 +289,18 @@ def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws]:
     return _draws(setting, kind, exact)
 
 
+def _trainings(fed: Quadratic) -> LocalMapsOf:
+    """The clients' maps in Fractions by the way of training, each made once."""
+    return cache(partial(training_maps, fed, exact=True))
+
+
 def rounds_with(
-    process: Participation, fed: Quadratic, kind: Kind, draws: list[Draws], exact: bool, layout: Layout
+    process: Participation, fed: Quadratic, kind: Kind, draws: list[Any], exact: bool, layout: Any
 ) -> list[LinearRound]:
     """The rounds of this kind for each of these draws."""
+    if isinstance(kind, OwnRound):
+        has_common_noise(fed)  # refuses what is not followed
+        return [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
     if isinstance(kind, ServerRound):
         return [server_round(layout, server_map(fed, kind, exact))] * len(draws)
     bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact)
@@ -308,7 +327,9 @@ def observables(setting: Setting, exact: bool = False) -> dict[str, np.ndarray]:
     return {name: chain.summed(weight) for name, weight in weights.items()}
 
 
-def observable_weights(fed: Quadratic, exact: bool = False, layout: Layout | None = None) -> dict[str, np.ndarray]:
+def observable_weights(
+    fed: Quadratic, exact: bool = False, layout: Layout | OwnLayout | None = None
+) -> dict[str, np.ndarray]:
     """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,), for participants without a
     memory; by default for an algorithm that remembers nothing, of size D + 1."""
     kind, layout, hessian = object if exact else float, layout or Layout(fed.dimension), fed.exact_hessian
@@ -325,7 +346,8 @@ def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
     """z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
     layout = layout_of(setting)
     state = np.full(layout.size, Fraction(0), dtype=object)
-    state[layout.of_model] = setting.exact_start - quadratic(setting).exact_optimum
+    for part in layout.of_start:
+        state[part] = setting.exact_start - quadratic(setting).exact_optimum
     state[-1] = Fraction(1)
     return state if exact else state.astype(float)
 

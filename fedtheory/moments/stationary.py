@@ -30,6 +30,7 @@ from ..federations.quadratic import solve_exactly
 from .errors import exact_errors
 from .joint_law import Chain, chain_of, check_size
 from .linear_rounds import LinearRound
+from .own_rounds import OwnLayout
 from .rounds import Layout, layout_of, observable_weights, quadratic, rounds_of_kind
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class _Mixture:
         kinds: for each kind of round its probability, and the rounds in each of the chain's states.
     """
 
-    layout: Layout
+    layout: Layout | OwnLayout
     chain: Chain
     kinds: tuple[tuple[Any, list[LinearRound]], ...]
 

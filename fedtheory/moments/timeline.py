@@ -16,7 +16,7 @@ from ..algorithms.server import Amplified
 from ..participation import Fixed, Participation, Phases
 from .draws import phases_of
 from .joint_law import chain_of, check_size
-from .lifting import Amplifying, Layout
+from .lifting import Amplifying
 from .linear_rounds import mean_map
 from .rounds import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
 
@@ -33,7 +33,7 @@ class Schedule:
     period: int
 
 
-def schedule(setting: Setting, one_round: Callable, exact: bool = False, layout: Layout | None = None) -> Schedule:
+def schedule(setting: Setting, one_round: Callable, exact: bool = False, layout: Any = None) -> Schedule:
     """The schedule of ``one_round`` (``mean_map`` or ``second_moment_map``) operators of ``setting``.
 
     A kind of round that comes with probability q mixes the two kinds: a draw, then one of the two maps.
@@ -98,7 +98,7 @@ def timeline(setting: Setting, one_round: Callable, exact: bool = False) -> Time
     phases = phases_of(setting.participation)
     if _amplifies(setting):
         return _amplified(setting, one_round, exact)
-    if isinstance(setting.algorithm.client_rounds[0].aggregation, GivenWeights):
+    if _has_given_weights(setting):
         return _given(setting, one_round, exact)
     if phases is None:
         return Timeline((schedule(setting, one_round, exact),), (1,), False)
@@ -115,7 +115,7 @@ def _varying(setting: Setting, one_round: Callable, exact: bool) -> Varying:
     """The rounds of step sizes by rule."""
     algorithm, fed, layout = setting.algorithm, quadratic(setting), layout_of(setting)
     phases, chain = phases_of(setting.participation), chain_of(setting.participation, fed.clients)
-    if _amplifies(setting) or isinstance(algorithm.client_rounds[0].aggregation, GivenWeights):
+    if _amplifies(setting) or _has_given_weights(setting):
         raise ValueError(f"{algorithm}: step sizes by rule are followed where neither FedAmplify nor weights alternate")
     numbers = len(chain.sets) * (layout.size if one_round is mean_map else layout.size**2)
     check_size(numbers, f"algorithm = {type(algorithm).__name__}", f"a state of {layout.size} numbers", exact)
@@ -142,6 +142,10 @@ def _varying(setting: Setting, one_round: Callable, exact: bool) -> Varying:
 
 def _amplifies(setting: Setting) -> bool:
     return any(isinstance(kind, ClientRound) and isinstance(kind.server, Amplified) for kind in setting.algorithm.kinds)
+
+
+def _has_given_weights(setting: Setting) -> bool:
+    return any(isinstance(kind.aggregation, GivenWeights) for kind in setting.algorithm.client_rounds)
 
 
 def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:

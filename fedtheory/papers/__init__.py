@@ -12,7 +12,7 @@ import runpy
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from contextlib import contextmanager
 from importlib import import_module
@@ -143,8 +143,25 @@ def load(path: str | Path) -> Paper:
     if "PAPER" in names:
         if not isinstance(names["PAPER"], Paper):
             raise PaperError(f"{path}: PAPER = {names['PAPER']!r}: allowed is a fedtheory.papers.paper.Paper")
-        return names["PAPER"]
-    return _paper_of(names.get("CLAIM"), tuple(names.get("STEPS", ())), path)
+        return names["PAPER"].with_subjects(_own_subjects(names, path))
+    made = _paper_of(names.get("CLAIM"), tuple(names.get("STEPS", ())), path)
+    return made.with_subjects(_own_subjects(names, path))
+
+
+def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """By name, the runs of the algorithms that a file makes of steps of its own."""
+    if "fedtheory.algorithms.own" not in sys.modules:  # nobody has made one
+        return {}
+    from ..algorithms.own import Own
+    from ..subjects.own_runs import OwnSubject
+    from .whose import algorithms
+
+    found: dict[str, Any] = {}
+    for algorithm in dict.fromkeys(value for value in names.values() if isinstance(value, Own)):
+        if algorithm.name in found or algorithm.name in algorithms():
+            raise PaperError(f"{path}: algorithm {algorithm.name!r}: another one has that name")
+        found[algorithm.name] = OwnSubject(algorithm)
+    return found
 
 
 def instance_path(ref: str, violated: str = "") -> Path | None:

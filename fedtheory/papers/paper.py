@@ -137,5 +137,10 @@ class Paper:
         """The folder of its package, where its certificates, instances and index lie."""
         return Path(str(sys.modules[self.home].__file__)).parent if self.home else None
 
+    def with_subjects(self, more: Mapping[str, Subject]) -> Paper:
+        """The paper, which now also draws these algorithms' runs; what it draws itself goes first."""
+        self.__dict__["subjects"] = {**more, **self.subjects}
+        return self
+
     def __repr__(self) -> str:
         return f"Paper({self.name!r})"

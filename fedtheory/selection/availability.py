@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaln, xlogy
 
+from ..exact import checked_seed
+
 
 def _numbers(name: str, values: Sequence[float]) -> np.ndarray:
     array = np.asarray(values, dtype=float)
@@ -45,7 +47,7 @@ class UniformAvailability:
                 f"lowest = {list(self.lowest)}, highest = {list(self.highest)}: allowed are whole numbers with "
                 "lowest <= highest, group by group"
             )
-        draws = np.random.default_rng(seed).random((rounds, len(low)))
+        draws = np.random.default_rng(checked_seed(seed)).random((rounds, len(low)))
         return np.minimum(low + np.floor(draws * (high - low + 1)), high).astype(np.int64)
 
     def chances(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -73,7 +75,7 @@ class PoissonAvailability:
         """(rounds, groups) counts; a longer trace of the same seed begins with a shorter one."""
         _check_rounds(rounds)
         mean = _numbers("mean", self.mean)
-        return np.random.default_rng(seed).poisson(mean, (rounds, len(mean)))
+        return np.random.default_rng(checked_seed(seed)).poisson(mean, (rounds, len(mean)))
 
     def chances(self, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
         """P(min(A_j, size_j) = a), (groups, largest size + 1), for sizes >= 1: a group of known size caps the law.
@@ -106,4 +108,4 @@ class CyclicAvailability:
         if day.shape != night.shape:
             raise ValueError(f"day has {len(day)} groups, night {len(night)}: allowed is one number a group in both")
         even = np.arange(1, rounds + 1) % 2 == 0
-        return np.random.default_rng(seed).poisson(np.where(even[:, None], day, night))
+        return np.random.default_rng(checked_seed(seed)).poisson(np.where(even[:, None], day, night))

@@ -17,6 +17,7 @@ and hence so has every online policy. At mu_j = 1 / level_j^2 this equals the op
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -36,7 +37,8 @@ class OffVarSolution:
         objective: the optimal sum_j p_j^2 / s_j.
         lower_bound: what the prices prove; equal to the objective up to rounding.
         level: (groups,), the level s_j / p_j that a group's block shares; a group held up by r_min has more.
-        price: (groups,), the multipliers 1 / level^2 that prove `lower_bound`.
+        price: (groups,), the multipliers 1 / level^2 that prove `lower_bound`; infinite where that is above the
+            largest number.
         blocks: the groups by increasing level. Each block takes all that it can of what the earlier ones leave, so the
             first holds the groups that are scarcest for their weight.
         rounds: T.
@@ -95,8 +97,9 @@ def offvar(availability: ArrayLike, budget: ArrayLike, group_weight: ArrayLike, 
     least = checked_number("r_min", r_min)
     share = fair_share(a, k, p, np.full(groups, least * rounds))
     level, price = levels_and_prices(share, rounds)
-    bound = _dual(p, least, price) - share.support(price) / rounds
-    objective = float(proxy(share.totals / rounds, p))
+    objective, bound = float(proxy(share.totals / rounds, p)), _bound(share, p, least, level, rounds)
+    if not math.isfinite(objective) or not math.isfinite(bound):
+        raise ValueError("budget: the objective is above the largest number; allowed are larger budgets")
     seconds = time.perf_counter() - began
     return OffVarSolution(share.totals, objective, bound, level, price, share.blocks, rounds, seconds, share.rates)
 
@@ -108,11 +111,28 @@ def levels_and_prices(share: Share, rounds: float) -> tuple[np.ndarray, np.ndarr
     needs prices in order.
     """
     level = share.level / rounds
-    highest, price = 0.0, np.zeros(len(level))
+    with np.errstate(over="ignore", divide="ignore"):
+        return level, np.array([1.0]) / _in_order(share, level) ** 2
+
+
+def _in_order(share: Share, level: np.ndarray) -> np.ndarray:
+    """(groups,), the highest level up to and with a group's block; infinite for groups left out."""
+    highest, ordered = 0.0, np.full(len(level), np.inf)
     for block in share.blocks:
         highest = max(highest, level[block[0]])
-        price[list(block)] = 1 / highest**2
-    return level, price
+        ordered[list(block)] = highest
+    return ordered
+
+
+def _bound(share: Share, p: np.ndarray, r_min: float, level: np.ndarray, rounds: float) -> float:
+    """The dual bound at the prices 1 / level^2, which need not be numbers that a float can be."""
+    highest = _in_order(share, level)
+    firsts = highest[[block[0] for block in share.blocks]]
+    p, highest = p[highest < np.inf], highest[highest < np.inf]
+    s = np.maximum(r_min, p * highest)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # refused by the caller
+        used = np.diff(share.ranks, prepend=0) / rounds / firsts / firsts
+        return float((s / highest / highest).sum() + proxy(s, p) - used.sum())
 
 
 def proxy(participation: ArrayLike, group_weight: ArrayLike) -> np.ndarray | float:
@@ -122,7 +142,7 @@ def proxy(participation: ArrayLike, group_weight: ArrayLike) -> np.ndarray | flo
     (1.0, [0.375, inf])
     """
     s, p = np.asarray(participation, dtype=float), np.asarray(group_weight, dtype=float)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         value = (p[p > 0] ** 2 / s[..., p > 0]).sum(axis=-1)
     return float(value) if value.ndim == 0 else value
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..exact import checked_seed
 from .inputs import checked_availability, checked_budget, checked_group_weight, checked_number
 from .offline import lower_bound, offvar, proxy
 from .segments import advance
@@ -34,6 +35,9 @@ UPDATES = ("mean", "printed", "start_counts")
 _CHUNK = 4096
 _LONG = 2000
 """Rounds from which on segments pay off."""
+
+_SURELY_WITHIN = 1 - 1e-12
+"""A rounded sum below this fraction of the budget is below the budget."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def online(
         start: beta, the estimate before round 1.
         seed: of the clients' answers, for received counts.
 
-    Rates are good to a few roundings of the largest lag: with planned counts and the plain mean that is p_j times how
+    The rates of a round never exceed its budget, added up exactly. They are good to a few roundings of the largest
+    lag: with planned counts and the plain mean that is p_j times how
     far group j's level is behind the highest, in clients; otherwise it is the largest history. Lags grow with the
     rounds, and a group of tiny weight that is often alone drives them up by one over its weight.
 
@@ -103,13 +108,16 @@ def online(
     for name, value, allowed in (("counts", counts, COUNTS), ("update", update, UPDATES)):
         if value not in allowed:
             raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
-    beta = checked_number("start", start)
+    beta, seed = checked_number("start", start), checked_seed(seed)
     taking = np.flatnonzero(p > 0)
     rates = np.zeros((rounds, groups))
     counted = rates if counts == "planned" else np.zeros((rounds, groups))
     done, lag = 0, np.zeros(len(taking))
     if counts == "planned" and update == "mean" and rounds >= _LONG:
-        rates[:, taking], done, lag = advance(a[taking].T, k, p[taking], math.isqrt(rounds))
+        found, done, lag = advance(a[taking].T, k, p[taking], math.isqrt(rounds))
+        over = np.flatnonzero(found.sum(axis=1) > k * _SURELY_WITHIN)
+        found[over] = [within(row, most) for row, most in zip(found[over].tolist(), k[over].tolist(), strict=True)]
+        rates[:, taking] = found
     steps = _steps(_rows(a[taking, done:], k[done:]), p[taking].tolist(), lag.tolist(), counts, update, beta, seed)
     for first in range(done, rounds, _CHUNK):
         last = min(first + _CHUNK, rounds)
@@ -158,6 +166,7 @@ def _steps(
         if update != "mean":
             lag = [-b for b in _history(sums, t, update, start)]
         wanted, rates = water_fill(p, lag, a, k)
+        rates = within(rates, k)
         counted = rates if counts == "planned" else _answers(rates, a, rng)
         lag = [w - n for w, n in zip(wanted, counted, strict=True)]
         if update == "start_counts" or (update == "printed" and t > 1):
@@ -215,6 +224,19 @@ def water_fill(p: Sequence[float], lag: Sequence[float], a: list[float], k: floa
             wanted[j] = p[j] * rise + lag[j]
     wanted = [q * rise + l for q, l in zip(p, lag, strict=True)]
     return wanted, [0.0 if w < 0 else (n if w > n else w) for w, n in zip(wanted, a, strict=True)]
+
+
+def within(rates: list[float], k: float) -> list[float]:
+    """The rates, the largest lowered by as much as their exact sum exceeds k: what was rounded.
+
+    >>> within([0.5, 0.25], 0.5), within([0.5, 0.25], 1.0)
+    ([0.25, 0.25], [0.5, 0.25])
+    """
+    while (excess := math.fsum([*rates, -k])) > 0:  # rounded once, so of the right sign
+        j = rates.index(max(rates))
+        lowered = max(0.0, min(rates[j] - excess, math.nextafter(rates[j], 0.0)))
+        rates = [*rates[:j], lowered, *rates[j + 1 :]]
+    return rates
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..exact import checked_seed
+
 _BITS = 30
 """Rates are cut to multiples of 2^-30, so that the sums below are exact."""
 
@@ -31,5 +33,5 @@ def rounded(rates: ArrayLike, seed: int) -> np.ndarray:
         raise ValueError("rates: allowed is an array (..., groups) of numbers >= 0 and below 2^31")
     units = np.floor(values * 2**_BITS).astype(np.int64)
     sums = np.cumsum(units, axis=-1)
-    sums += np.random.default_rng(seed).integers(0, 2**_BITS, size=(*values.shape[:-1], 1))
+    sums += np.random.default_rng(checked_seed(seed)).integers(0, 2**_BITS, size=(*values.shape[:-1], 1))
     return np.diff(sums >> _BITS, axis=-1, prepend=0)

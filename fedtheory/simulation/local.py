@@ -64,6 +64,6 @@ def _with_exact_sums(
     for step, size in enumerate(training.sizes):
         exact = fed.exact_gradient(x, pairs)
         total += exact
-        gradient = training.pulled(x, start, fed.gradient_from(exact, x, pairs.at_step(step)))
+        gradient = training.pulled(x, start, fed.gradient_from(exact, x, pairs.at_step(pairs.step + step)))
         x, state = training.solver.step(x, gradient, size, state)
     return x, state, total

@@ -63,5 +63,7 @@ def chunks(plan: Plan, replicas: int, limit: int) -> tuple[int, int | None]:
 
 
 def _trainings(plan: Plan) -> list[LocalTraining]:
-    """The ways of training in round 0; step sizes do not matter here."""
-    return [LocalTraining(kind.local_steps, 0.0, float(kind.proximal), kind.local_solver) for kind, _ in plan.trainings]
+    """The ways of training in round 0; step sizes do not matter here. Of a step of one's own, plain training."""
+    known = [LocalTraining(kind.local_steps, 0.0, float(kind.proximal), kind.local_solver)
+             for kind, _ in plan.trainings]  # fmt: skip
+    return known or [LocalTraining(1, 0.0)]

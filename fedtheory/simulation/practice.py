@@ -116,6 +116,10 @@ class Traffic(Observer):
     every: int = 1
     names = ("bytes_sent", "clients_trained", "snapshots_taken")
 
+    def check(self, setting: Setting) -> None:
+        if not setting.algorithm.client_rounds:
+            raise ValueError("observer traffic: allowed with algorithms made of known rounds, not a step of one's own")
+
     def initial(self, ids: Tensor) -> dict[str, Tensor]:
         return {f"{name}_total": torch.zeros(len(ids), dtype=torch.float64, device=ids.device) for name in self.names}
 

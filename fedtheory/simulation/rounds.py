@@ -7,13 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..algorithms import ClientRound, ServerRound, Updates
+from ..algorithms import ClientRound, OwnRound, ServerRound, Updates
 from ..algorithms.aggregation import Memory
 from ..federations.base import Pairs
 from ..federations.local import LocalTraining
 from ..randomness import Axis
 from .local import train
 from .observing import Training
+from .own_rounds import own_round
 from .state import Plan, State
 
 
@@ -25,10 +26,14 @@ def advance(plan: Plan, state: State, round: int, participation: Any) -> Any:
     of_kind = torch.stack([first, ~first])
     for each, chosen in zip(plan.kinds, of_kind, strict=True):
         kind = each.at(round)
-        if isinstance(kind, ServerRound):
+        if isinstance(kind, OwnRound):
+            if chosen.any():  # in all replicas: its kinds are one
+                after, own = own_round(plan, state, round, kind, counts)
+                memory = memory | own
+        elif isinstance(kind, ServerRound):
             step = float(kind.server_lr) * _server_gradient(plan, state, round, chosen)
             after = torch.where(chosen[:, None], before - step, after)
-        else:
+        elif isinstance(kind, ClientRound):
             counts = _with_own_cohort(plan, state, round, kind, chosen, counts)
     for kind, which in plan.trainings:
         chosen = of_kind[list(which)].any(0)

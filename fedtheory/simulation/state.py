@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..algorithms import ClientRound, ServerRound
+from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
+from ..algorithms.own import initial_memory
 from ..federations.base import Federation
 from ..participation import Keys
 from ..randomness import Axis
@@ -42,7 +43,7 @@ class Plan:
     federation: Federation
     device: torch.device
     dtype: torch.dtype
-    kinds: tuple[ClientRound | ServerRound, ...]
+    kinds: tuple[ClientRound | ServerRound | OwnRound, ...]
     trainings: tuple[tuple[ClientRound, tuple[int, ...]], ...]
     pairs_at_once: int | None = None
     """How many (replica, client) pairs train together; ``None``: all."""
@@ -140,6 +141,8 @@ class State:
         kept: dict[str, Tensor] = {}
         for kind, _ in plan.trainings:
             memory |= kind.initial(x, plan.federation.clients)
+        for own in plan.kinds:
+            memory |= initial_memory(own, x, plan.federation.clients) if isinstance(own, OwnRound) else {}
         for observer in plan.observers:
             kept |= observer.initial(ids)
         never = torch.full_like(ids, -1)

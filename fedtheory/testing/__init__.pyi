@@ -1,8 +1,10 @@
 from .checks import check_weight_estimator as check_weight_estimator
 from .errors import AlwaysParticipantError as AlwaysParticipantError
 from .errors import CutoffIgnoredError as CutoffIgnoredError
+from .errors import CutoffParticipationError as CutoffParticipationError
 from .errors import EquivarianceError as EquivarianceError
 from .errors import FirstParticipationError as FirstParticipationError
+from .errors import IntervalOrderError as IntervalOrderError
 from .errors import IntervalResetError as IntervalResetError
 from .errors import InvalidWeightError as InvalidWeightError
 from .errors import LongRunMeanError as LongRunMeanError

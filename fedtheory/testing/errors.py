@@ -74,6 +74,14 @@ class NeverParticipantError(PropertyError):
     what = "the weight of a client that never takes part is 1 for `cutoff` rounds, then `cutoff`"
 
 
+class CutoffParticipationError(PropertyError):
+    what = "a round that is both a participation and the cutoff ends one interval, as the cutoff alone does"
+
+
+class IntervalOrderError(PropertyError):
+    what = "all intervals count alike: their order changes nothing, as the rule's long-run variance of 0 says"
+
+
 class WeightBoundsError(PropertyError):
     what = "the weight, an average of intervals, lies between 1 and the cutoff"
 

@@ -16,16 +16,18 @@ LARGEST_CUTOFF = 2**53
 
 
 def check_cutoff(cutoff: float) -> int | float:
-    """The cutoff as an int, or ``math.inf``.
+    """The cutoff as an int, or ``math.inf``; a float may be a whole number.
 
     Raises:
         ValueError: it is neither an integer from 1 to 2^53 nor infinity.
 
-    >>> check_cutoff(50), check_cutoff(math.inf)
-    (50, inf)
+    >>> check_cutoff(50), check_cutoff(5.0), check_cutoff(math.inf)
+    (50, 5, inf)
     """
     if isinstance(cutoff, (float, np.floating)) and cutoff == math.inf:
         return math.inf
+    if isinstance(cutoff, (float, np.floating)) and float(cutoff).is_integer():
+        cutoff = int(cutoff)
     allowed = "an integer >= 1, or math.inf for none"
     if check_count("cutoff", cutoff, allowed) > LARGEST_CUTOFF:
         raise ValueError(f"cutoff = {cutoff}: allowed is {allowed}; above 2^53 floats skip integers")

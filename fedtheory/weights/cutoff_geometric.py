@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
+from ..exact import checked_seed
 from .checks import check_cutoff, check_probability
 
 
@@ -182,7 +183,7 @@ class CutoffGeometric:
 
     def rvs(self, size: int | tuple[int, ...] = (), *, seed: int) -> np.ndarray:
         """Independent draws, int64, of the given size; a function of the seed."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(checked_seed(seed))
         if self.participation_probability == 0.0:
             return np.full(size, self.cutoff, np.int64)[()]
         draws = rng.geometric(self.participation_probability, size)

@@ -43,6 +43,12 @@ from .cutoff_geometric import CutoffGeometric
 ALIASING = 1e-17
 """r^n, the share of the coefficient n rounds later that the Fourier transform adds."""
 
+LARGEST_MEMORY = 2**33
+"""Bytes: what would need more is refused before it begins."""
+
+_BYTES = {"with a cutoff": 1400, "without": 200, "kept": 40}
+"""A round, for the computation of one client's moments (measured), and for what is kept of each."""
+
 OVERSAMPLING = 8
 """Points a round, n / T: rounding errors are amplified by r^{-T} = ALIASING^{-1/8} = 133."""
 
@@ -98,7 +104,8 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
         ``error`` was measured below 1e-12, that of the variance below 1e-10 K^2 (it is largest where p T << 1).
 
     Raises:
-        ValueError: an argument outside its range.
+        ValueError: an argument outside its range, or moments of more rounds than 8 GiB hold: a few million with a
+            cutoff, some ten million without. What the mean tends to is `long_run_weight`.
 
     Source: FedAU, Algorithm 2 and the left side of (7).
 
@@ -111,6 +118,7 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
     # Weights of rounds 0 to T-1 have seen T-1 rounds at most; a longer cutoff never comes into play.
     effective = cutoff if cutoff <= rounds - 1 else math.inf
     distinct, index = np.unique(probabilities, return_inverse=True)
+    _check_memory(rounds, len(distinct) + probabilities.size, effective)
     means = np.stack([mean_weight(p, effective, rounds) for p in distinct])
     if effective == math.inf:
         squares = np.stack([_mean_square_without_cutoff(p, rounds) for p in distinct])
@@ -122,6 +130,13 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
     shape = (*probabilities.shape, rounds)
     index = index.ravel()
     return WeightMoments(probabilities, means[index].reshape(shape), variances[index].reshape(shape))
+
+
+def _check_memory(rounds: int, clients: int, cutoff: float) -> None:
+    each = _BYTES["without" if cutoff == math.inf else "with a cutoff"] + _BYTES["kept"] * clients
+    if each * rounds > LARGEST_MEMORY:
+        raise ValueError(f"rounds = {rounds}: their moments need about {each * rounds / 1e9:.0f} GB; allowed is "
+                         f"{LARGEST_MEMORY // each} here, and long_run_weight for what the mean tends to")  # fmt: skip
 
 
 def largest_scale(participation_probability: object, cutoff: float, rounds: int) -> float:

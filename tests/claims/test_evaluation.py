@@ -161,18 +161,33 @@ def test_whole_numbers_and_floats_are_the_same(each: Claim) -> None:
     assert each.evaluate(**values).value == each.evaluate(**as_floats).value
 
 
+def of_the_bound(each: Claim) -> set[str]:
+    """What the right side or a choice uses; the rest is of hypotheses alone."""
+    sides = [*(term.expression for term in each.terms), *each.choices.values()]
+    return {s.name for side in sides for s in side.free_symbols}
+
+
 @every_claim
 def test_each_missing_quantity_is_named(each: Claim) -> None:
     values = typical(each)
     for name in set(values) - set(OF_A_RUN):
+        rest = {other: value for other, value in values.items() if other != name}
+        if name in of_the_bound(each):
+            with pytest.raises(ValueError) as caught:
+                each.evaluate(**rest)
+            assert str(caught.value) == f"{each.ref} needs {name}"
+            continue
+        bound = each.evaluate(**rest)
+        using = {h.name for h in each.hypotheses if name in {s.name for s in h.slack.free_symbols}}
+        assert bound.value == each.evaluate(**values).value
+        if name not in each.bound:
+            assert using == {h for h, missing in bound.undecided.items() if name in missing}
+            assert all(bound.slack[h] is None for h in using)
+    needed = [name for name in inputs(each) if name not in OF_A_RUN and name in of_the_bound(each)]
+    if needed:
         with pytest.raises(ValueError) as caught:
-            each.evaluate(**{other: value for other, value in values.items() if other != name})
-        assert str(caught.value) == f"{each.ref} needs {name}"
-    if not values:
-        return
-    with pytest.raises(ValueError) as caught:
-        each.evaluate()
-    assert str(caught.value) == f"{each.ref} needs " + ", ".join(n for n in inputs(each) if n not in OF_A_RUN)
+            each.evaluate()
+        assert str(caught.value) == f"{each.ref} needs " + ", ".join(needed)
 
 
 @every_claim

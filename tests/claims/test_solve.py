@@ -193,9 +193,66 @@ def test_what_a_claim_chooses_is_neither_given_nor_asked_for() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"local_lr: fast.cor1@main chooses it"):
             call()
-    with pytest.raises(ValueError, match=r"step_cap of fast.cor1@main cannot be solved for rounds: no exact arith"):
-        cor1.required("step_cap", "rounds", smoothness=1, local_steps=1, cohort=1, arbitrary_cohort=1,
-                      snapshot_probability=1, step_constant=1)  # fmt: skip
+
+
+def test_corollaries_are_solved_for_rounds() -> None:
+    """cor1 chooses c sqrt(m n/(h K R)), h = n q + m (1 - q); with m = n = h = K = L = 1 the cap is 1/8: R >= 64 c^2."""
+    cor1, ones = claim("fast.cor1"), {"smoothness": 1, "local_steps": 1, "cohort": 1, "arbitrary_cohort": 1}
+    for constant, least in ((1, 64), (F(1, 3), 8), (F(5, 4), 100)):
+        found = cor1.required("step_cap", "rounds", **ones, snapshot_probability=1, step_constant=constant)
+        assert found.intervals == ((least, INF, True, False),)
+    constant = cor1.required("step_cap", "step_constant", **ones, snapshot_probability=1, rounds=50)
+    assert constant.largest == pytest.approx(math.sqrt(50) / 8, rel=1e-15)
+    # SAFARI's Corollary 1: 2/(K sqrt(R)) <= 1/(4 sqrt(30 L K)) exactly from R = 64 * 30 L / K on.
+    found = claim("safari.cor1.a").required("step_cap", "rounds", smoothness=2, local_steps=3)
+    assert found.intervals == ((1280, INF, True, False),)
+    with pytest.raises(ValueError, match=r"step_cap of fast.cor3@main cannot be solved for rounds: .*log"):
+        claim("fast.cor3").required("step_cap", "rounds", **ones, strong_convexity=1, initial_distance=1,
+                                    dissimilarity=1, gradient_noise=1, snapshot_probability=0.5)  # fmt: skip
+
+
+FLICS = {"smoothness": 2.0, "groups": 7, "local_steps": 3, "weight_concentration": 0.3}
+
+
+def test_a_step_under_a_root() -> None:
+    """drift_cap: eta <= 1/(sqrt(30) K L groups sum p^2)."""
+    cap = claim("flics.thm1").required("drift_cap", "local_lr", **FLICS)
+    assert cap.largest == pytest.approx(1 / (math.sqrt(30) * 3 * 2 * 7 * 0.3), rel=1e-15)
+    step = claim("fedau.thm2").largest_step(smoothness=2.0, local_steps=3)
+    assert step == pytest.approx(math.sqrt(15) / 360, rel=1e-14) and F(step) ** 2 * 360**2 <= 15
+    assert F(math.nextafter(step, 1)) ** 2 * 360**2 > 15
+    chosen, value = claim("fedau.thm2").minimize("local_lr", **MINIMUM)
+    assert chosen <= step
+    for other in np.geomspace(chosen / 10, step, 9):
+        assert float(claim("fedau.thm2").evaluate(local_lr=other, **MINIMUM).value) >= value * (1 - 1e-12)
+
+
+MINIMUM = {"smoothness": 2.0, "local_steps": 3, "global_lr": 1.0, "initial_gap": 1.0, "rounds": 1000, "clients": 10,
+           "weight_error": 0.1, "dissimilarity": 0.5, "global_gradient_bound": 1.0, "gradient_noise": 0.5,
+           "weight_scale": 2.0}  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", ["main", "appendix", "derived", "corrected", "sharp"])
+def test_rounds_of_theorem_5_of_safari(edition: str) -> None:
+    """(1 - K eta mu/2)^R |x_0 - x*|^2 with a fixed base: at R rounds within epsilon, at R - 1 not."""
+    each = claim(f"safari.thm5@{edition}")
+    values = {"smoothness": 2.0, "strong_convexity": 0.5, "gradient_noise": 0.25, "dissimilarity": 0.5,
+              "initial_distance": 3.0, "arbitrary_cohort": 4, "local_steps": 2, "server_noise": 0.125,
+              "local_lr": 0.0025, "server_lr": 0.01, "client_round_probability": 0.25}  # fmt: skip
+    values = {name: value for name, value in values.items() if name in each.quantities and name not in each.choices}
+    floor = float(each.evaluate(**values, rounds=10**9).value)
+    for epsilon in (floor * 1.001, floor * 3, floor + 8):
+        found = each.rounds_to(epsilon, **values)
+        before, after = each.evaluate(**values, rounds=[found - 1, found]).value
+        assert after <= epsilon < before
+    if edition == "main":
+        first = each.evaluate(**values, rounds=1).terms
+        rate, start = F(1) - F(0.0025) * 2 * F(1, 2) / 2, F(9)
+        total = sum(term for name, term in first.items() if name != "initial")
+        target = floor * 3 - float(total)
+        assert each.rounds_to(floor * 3, **values) == math.ceil(math.log(target / float(start)) / math.log(float(rate)))
+    with pytest.raises(ValueError, match="allowed is a number above the floor"):
+        each.rounds_to(floor * 0.999, **values)
 
 
 def test_a_choice_stands_for_its_quantity_in_the_largest_step() -> None:

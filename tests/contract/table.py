@@ -104,6 +104,15 @@ PROCESSES: dict[str, Participation] = {
 
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
 
+
+def control_variates(x, memory, round, *, local_lr, local_steps):
+    """FedVarp, as one step."""
+    y = memory["updates"]
+    change = round.train(x, local_lr, local_steps) - y
+    moved = y.mean(1) + (round.share * change).sum(1)
+    return x + round.somebody * moved, {"updates": y + round.present * change}
+
+
 ALGORITHMS: dict[str, Algorithm] = {
     "fast, period": algorithms.fast(**LOCAL, cohort=2, snapshot_period=3),
     "fast, probability": algorithms.fast(**LOCAL, cohort=3, snapshot_probability="1/3", replacement=True),
@@ -135,6 +144,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         **LOCAL, groups=GROUPS, budget=2, counts="received", update="start_counts", start=1, divided=True
     ),
     "flics adam": algorithms.flics_adam(**LOCAL, groups=GROUPS, budget=1, global_lr="1/8", epsilon="1/10"),
+    "own": algorithms.own(control_variates, memory={"updates": "clients"}, **LOCAL),
     "naive": algorithms.naive(**LOCAL, groups=GROUPS, budget="3/2"),
 }  # fmt: skip
 

@@ -26,6 +26,7 @@ TABLE = [(a, p) for a in MEMORYLESS + REMEMBERING for p in PROCESSES
 TABLE += [(a, p) for a in ("fast, period", "fast, proximal and momentum") for p in ("bernoulli", "groups", "weighted")]
 FEW = ["with replacement", "bernoulli"]
 TABLE += [("given", process) for process in FEW]
+TABLE += [("own", process) for process in [*FEW, "multinomial", "markov", "recorded", "incomplete", "uniform", "fixed"]]
 
 
 OBSERVED = ("squared_distance", "squared_gradient")

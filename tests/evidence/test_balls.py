@@ -351,3 +351,29 @@ def test_roots_of_squares_are_exact():
     assert evaluate_or_limit(sympy.Min(sympy.sqrt(C), 2) - sympy.Rational(3, 2), at) == 0
     with working_precision():
         assert not evaluate_or_limit(sympy.sqrt(2 * C) ** 1 - sympy.sqrt(C) * sympy.sqrt(2), at) > 0
+
+
+# Limits: only what is exactly 0 divides by zero, and only a denominator whose sign is known has a value.
+
+
+def test_a_ball_around_zero_is_no_zero():
+    """1/x - 5 is -4 at x = 1: over [0, 1] nothing is said, though 0 has the limit +inf."""
+    x = sympy.Symbol("x", nonnegative=True)
+    with working_precision():
+        for slack in (1 / x - 5, sympy.sqrt(2) / x - 5):
+            wide = evaluate_or_limit(slack, {"x": interval(Fraction(0), Fraction(1))})
+            assert not wide >= 0 and not wide < 0
+            assert evaluate_or_limit(slack, {"x": arb(0)}) > 0
+            assert evaluate_or_limit(slack, {"x": Fraction(0)}) > 0
+
+
+def test_a_denominator_of_either_sign_may_have_either():
+    x, y = sympy.Symbol("x", positive=True), sympy.Symbol("y", real=True)
+    root = sympy.sqrt(x) / y
+    with working_precision():
+        for value in (Fraction(2), Fraction(-2)):
+            got = evaluate_or_limit(root, {"x": Fraction(3), "y": value})
+            assert got.overlaps(arb(3).sqrt() / ball(value)) and float(got.rad()) < 1e-60
+        for undefined in (Fraction(0), arb(0, 1)):
+            got = evaluate_or_limit(root, {"x": Fraction(3), "y": undefined})
+            assert not got >= 0 and not got < 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -12,14 +14,26 @@ from fedtheory.evidence.search import ROUNDING
 from fedtheory.papers import added
 from fedtheory.papers.khaled2020.subjects import Candidate
 from fedtheory.papers.whose import subject_of
+from fedtheory.quantities import QUANTITIES, Quantity
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "referee.md").read_text(encoding="utf-8")
 FILES = {
     "my_theorem": ({"example.thm1@main": "refuted"}, 1),
     "local_sgd": ({"local.cor1@main": "proved"}, 0),
+    "own_algorithm": ({"averaged.thm1@main": "survived", "averaged.thm2@main": "refuted"}, 1),
     "own_proof": ({"mine.thm1@main": "proved", "mine.thm2@main": "refuted"}, 1),
 }
+
+
+@pytest.fixture(autouse=True)
+def _known_here() -> Iterator[None]:
+    """What a file defines ends with the test."""
+    known = cast(dict[str, Quantity], QUANTITIES)
+    before = dict(known)
+    yield
+    known.clear()
+    known.update(before)
 
 
 def test_every_worked_file_is_shown() -> None:

@@ -483,3 +483,11 @@ def test_equal_weights_are_the_mean() -> None:
 def test_weights_that_are_refused(weights: list[str]) -> None:
     with pytest.raises(ValueError, match=r"objective_weight = .*: allowed are 2 numbers >= 0 with the sum 1"):
         Quadratic([[1, 1], [1, 1]], TWO, objective_weight=weights)
+
+
+@pytest.mark.parametrize("least", ["1e-12", "1e-15", "1e-300"])
+def test_curvatures_far_apart_are_not_singular(least: str) -> None:
+    fed = Quadratic([[1, least], [1, least]], [[0, 0], [0, 2]])
+    assert fed.exact_optimum.tolist() == [0, 1]
+    assert fed.constants()["strong_convexity"].value == float(least)
+    assert fed.constants()["smoothness"].value == 1

@@ -272,3 +272,27 @@ def test_a_price_must_be_a_number_a_group():
     for price in ([0.1], [0.1, -1], [0.1, float("nan")]):
         with pytest.raises(ValueError, match=r"price = .*: allowed is one finite number >= 0 a group"):
             lower_bound([[1, 1]], 1, [0.5, 0.5], price)
+
+
+@pytest.mark.parametrize("scale", [2.0**-520, 2.0**-900, 2.0**-1000])
+def test_tiny_budgets_are_small_ones_in_other_units(scale):
+    """Beyond the counts a budget is only a unit: all else follows exactly from a power of two of it."""
+    rng = np.random.default_rng(3)
+    a, k = rng.integers(0, 2, (40, 3)), rng.uniform(0, 1, 40)
+    p = np.array([0.2, 0.3, 0.5])
+    small, tiny = offvar(a, k, p, r_min=0.01), offvar(a, k * scale, p, r_min=0.01 * scale)
+    assert (tiny.totals == small.totals * scale).all() and tiny.blocks == small.blocks
+    assert tiny.objective * scale == pytest.approx(small.objective, rel=1e-14)
+    assert tiny.lower_bound * scale == pytest.approx(small.lower_bound, rel=1e-14)
+    assert abs(tiny.gap) <= 1e-12
+
+
+def test_a_budget_in_one_round_may_be_tiny_alone():
+    solution = offvar([[1, 0], [0, 1]], [1, 1e-200], [0.5, 0.5])
+    assert solution.totals.tolist() == [1.0, 1e-200] and solution.price[1] == np.inf
+    assert solution.objective == solution.lower_bound == pytest.approx(5e199)
+
+
+def test_an_objective_beyond_all_floats_is_refused():
+    with pytest.raises(ValueError, match="budget: the objective is above the largest number"):
+        offvar([[1, 1]], 1e-309, [0.5, 0.5])

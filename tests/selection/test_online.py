@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fedtheory.selection import (
     CyclicAvailability,
@@ -15,7 +19,7 @@ from fedtheory.selection import (
     online,
     var,
 )
-from fedtheory.selection.online import COUNTS, UPDATES, water_fill
+from fedtheory.selection.online import COUNTS, UPDATES, water_fill, within
 from fedtheory.selection.segments import advance, rises
 
 P = np.array([0.1, 0.2, 0.3, 0.4])
@@ -210,3 +214,52 @@ def test_the_processes_are_what_they_say():
 def test_wrong_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def excess(run, k):
+    """By round: the exact sum of the rates minus the budget."""
+    return [sum(map(Fraction, row)) - Fraction(most) for row, most in zip(run.rates.tolist(), k, strict=True)]
+
+
+def test_a_round_of_far_apart_weights_stays_within_its_budget():
+    a, k = [[0, 3, 1], [1, 1, 4]], [1.0073077935793557, 0.0034093545909275554]
+    run = online(a, k, [0.9999999786030909, 1.816232246246242e-08, 3.234586761593838e-09])
+    assert max(excess(run, k)) <= 0
+    assert run.rates[1] == pytest.approx([k[1], 0, 0], abs=1e-8)
+
+
+@given(
+    logarithms=st.lists(st.floats(-9, 0), min_size=2, max_size=5), seed=st.integers(0, 10**6),
+    update=st.sampled_from(UPDATES), rounds=st.sampled_from([3, 12, 2100]), least=st.floats(-6, 0),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_no_round_exceeds_its_budget_whatever_the_weights(logarithms, seed, update, rounds, least):
+    rng = np.random.default_rng(seed)
+    p = 10.0 ** np.array(logarithms)
+    p /= p.sum()
+    a = rng.integers(0, 5, (rounds, len(p)))
+    k = 10.0 ** rng.uniform(least, 1, rounds)
+    run = online(a, k, p, update=update)
+    assert max(excess(run, k)) <= 0
+    assert (run.rates >= 0).all() and (run.rates <= a).all()
+    # All of a budget is used, but for what the largest lag rounds.
+    most = np.minimum(k, a.sum(axis=1))
+    history = run.counted.sum(axis=0).max() / p.min()
+    assert (most - run.rates.sum(axis=1)).max() <= 1e-14 * (1 + history) * len(p)
+
+
+def test_rates_are_lowered_by_what_exceeds_the_budget_alone():
+    assert within([0.25, 0.5, 0.125], 1.0) == [0.25, 0.5, 0.125]
+    assert within([0.25, 0.5, 0.125], 0.75) == [0.25, 0.375, 0.125]
+    assert sum(within([1.0, 1.0], 0.5)) <= 0.5
+    assert within([0.5, 2.0**-60], 0.5) == [0.5 - 2.0**-54, 2.0**-60]
+
+
+@pytest.mark.parametrize("seed", [1.7, "1", None, -1, 2**63])
+def test_a_seed_is_a_whole_number(seed):
+    for call in (
+        lambda: online([[1]], 1, [1.0], counts="received", seed=seed),
+        lambda: PoissonAvailability([1.0]).trace(2, seed=seed),
+    ):
+        with pytest.raises(ValueError, match=r"seed = .*: allowed is an integer from 0 to 2"):
+            call()

@@ -44,3 +44,17 @@ def test_wrong_rates_are_refused():
     for rates in ([-0.5, 1], [np.nan], 3.0, [2.0**31]):
         with pytest.raises(ValueError, match="rates: allowed is an array"):
             rounded(rates, seed=0)
+
+
+class Highest:
+    """The largest draw that there is."""
+
+    def integers(self, low, high, size):
+        return np.full(size, high - 1)
+
+
+def test_rates_are_cut_downwards(monkeypatch):
+    """Three thirds are one client at most, whatever the draw: cut upwards, they would be two in one of 2^29 draws."""
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Highest())
+    assert rounded([1 / 3, 1 / 3, 1 / 3], seed=0).sum() <= 1
+    assert rounded(np.full((4, 7), 1 / 7), seed=0).sum(axis=1).max() <= 1

@@ -28,7 +28,9 @@ RIGHT = {
 def test_right_rules_pass(name):
     rule, options = RIGHT[name]
     checked = check_weight_estimator(rule, **options)
-    assert len(checked) == (8 if rule.cutoff is None else 14)
+    consistent = isinstance(rule, FedAU)
+    assert len(checked) == (8 if rule.cutoff is None else 14 + (rule.cutoff < math.inf) + consistent)
+    assert len(set(checked)) == len(checked)
     assert "no look-ahead" in checked and "variance under Bernoulli participation" in checked
 
 
@@ -125,6 +127,75 @@ class TwoAtTheCutoff(Streamed):
         twice = present & at_cutoff
         weight = np.where(twice, (after.count * after.weight + 1) / (after.count + 1), after.weight)
         return Intervals(after.count + twice, after.running, weight)
+
+
+class AtALaterCutoff(Streamed):
+    """Right, but for a participation at the cutoff when the interval before was cut off."""
+
+    def init(self, shape):
+        return super().init(shape), np.zeros(shape, bool)
+
+    def weights(self, state):
+        return state[0].weight
+
+    def step(self, state, participated):
+        before, was_cut = state
+        present, at_cutoff = np.asarray(participated) == 1, before.running + 1 == self.cutoff
+        after, wrong = super().step(before, participated), present & at_cutoff & was_cut
+        cut = np.where(present | at_cutoff, at_cutoff & ~present, was_cut)
+        return Intervals(*(np.where(wrong, *pair) for pair in zip(self.bug(before, after), after, strict=True))), cut
+
+
+class TwoAtALaterCutoff(AtALaterCutoff):
+    """It counts twice."""
+
+    def bug(self, before, after):
+        return Intervals(after.count + 1, after.running, (after.count * after.weight + 1) / (after.count + 1))
+
+
+class GoesOnAtALaterCutoff(AtALaterCutoff):
+    """It does not begin a new interval."""
+
+    def bug(self, before, after):
+        return after._replace(running=np.ones_like(after.running))
+
+
+class LostAtALaterCutoff(AtALaterCutoff):
+    """It is not counted."""
+
+    def bug(self, before, after):
+        return before._replace(running=after.running)
+
+
+class OverRounds(Streamed):
+    """The running mean divides by the round, not by the number of intervals."""
+
+    def init(self, shape):
+        return (super().init(shape), 0)
+
+    def weights(self, state):
+        return state[0].weight
+
+    def step(self, state, participated):
+        intervals, t = state
+        length = intervals.running + 1
+        done = (np.asarray(participated) == 1) | (length == self.cutoff)
+        share = np.where(intervals.count == 0, 1.0, 1.0 / (t + 1))
+        weight = np.where(done, intervals.weight + share * (length - intervals.weight), intervals.weight)
+        return Intervals(intervals.count + done, np.where(done, 0, length), weight), t + 1
+
+
+class OfSmallIntegers(Streamed):
+    """Lengths or counts in a small type, which starts again below."""
+
+    def __init__(self, cutoff, kind, of):
+        super().__init__(cutoff)
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "of", of)
+
+    def step(self, state, participated):
+        small = {name: getattr(state, name).astype(self.kind) for name in self.of}
+        return super().step(state._replace(**small), participated)
 
 
 class OneStateForAll(Streamed):
@@ -249,6 +320,19 @@ PLANTED = {
     "reset forgotten": (ResetForgotten(4), "IntervalResetError"),
     "reset forgotten at the cutoff": (ResetForgottenAtTheCutoff(4), "WeightBoundsError"),
     "a participation at the cutoff counts twice": (TwoAtTheCutoff(4), "FirstParticipationError"),
+    "twice at a later cutoff, 20": (TwoAtALaterCutoff(20), "CutoffParticipationError"),
+    "twice at a later cutoff, 50": (TwoAtALaterCutoff(50), "CutoffParticipationError"),
+    "goes on at a later cutoff, 20": (GoesOnAtALaterCutoff(20), "CutoffParticipationError"),
+    "goes on at a later cutoff, 50": (GoesOnAtALaterCutoff(50), "CutoffParticipationError"),
+    "lost at a later cutoff, 20": (LostAtALaterCutoff(20), "CutoffParticipationError"),
+    "lost at a later cutoff, 50": (LostAtALaterCutoff(50), "CutoffParticipationError"),
+    "a mean over rounds, 2": (OverRounds(2), "IntervalOrderError"),
+    "a mean over rounds, 3": (OverRounds(3), "IntervalOrderError"),
+    "a mean over rounds, 5": (OverRounds(5), "IntervalOrderError"),
+    "lengths of 8 bits": (OfSmallIntegers(math.inf, np.int8, ["running"]), "InvalidWeightError"),
+    "lengths of 8 bits, no sign": (OfSmallIntegers(math.inf, np.uint8, ["running"]), "InvalidWeightError"),
+    "lengths of 8 bits, cutoff": (OfSmallIntegers(200, np.int8, ["running"]), "InvalidWeightError"),
+    "counts of 8 bits": (OfSmallIntegers(5, np.int8, ["count"]), "AlwaysParticipantError"),
     "leaked state: clients": (OneStateForAll(4), "SharedStateError"),
     "leaked state: a group": (OneGroup(4), "SharedStateError"),
     "leaked state: runs": (RemembersRuns(4), "MutatedStateError"),
@@ -284,6 +368,116 @@ def test_an_error_shows_a_small_example():
         "participation [0, 0, 0, 0, 0, 0, 0]: expected [1., 1., 2., 2., 2., 2., 2.], got [1., 1., 1., 1., 1., 1., 1.]"
     )
     assert caught.value.history.tolist() == [[0]] * 7
+
+
+class OfNoType:
+    """A rule by its three steps, of no class of ours."""
+
+    cutoff = 4
+
+    def __init__(self):
+        self.rule = FedAU(4)
+
+    def init(self, shape):
+        return self.rule.init(shape)
+
+    def weights(self, state):
+        return self.rule.weights(state)
+
+    def step(self, state, participated):
+        return self.rule.step(state, participated)
+
+
+class OfBatch:
+    """A rule of whole histories alone."""
+
+    cutoff = 4
+
+    def batch(self, history):
+        return FedAU(4).batch(history)
+
+
+SINGLE = ("first participation", "periodic participation", "always participating", "participation at the cutoff")
+
+
+def test_a_rule_may_be_steps_a_batch_or_a_function():
+    by_steps, by_batch = check_weight_estimator(OfNoType()), check_weight_estimator(OfBatch())
+    by_function = check_weight_estimator(lambda history: FedAU(4).batch(history))
+    assert "streaming equals batch" in by_steps and "streaming equals batch" not in by_batch + by_function
+    for checked in (by_steps, by_batch, by_function):
+        assert "no look-ahead" in checked and not any("Bernoulli" in name for name in checked)  # no limits are said
+    assert set(SINGLE) <= set(by_steps) & set(by_batch) and not set(SINGLE) & set(by_function)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (lambda history: LooksAhead(4).batch(history), "LookAheadError"),
+        (lambda history: -np.ones(history.shape), "InvalidWeightError"),
+        (lambda history: np.ones(3), "InvalidWeightError"),
+    ],
+)
+def test_bugs_of_functions_are_named(rule, expected):
+    with pytest.raises(testing.PropertyError) as caught:
+        check_weight_estimator(rule)
+    assert type(caught.value).__name__ == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (FedAU, r"rule = FedAU is a class: allowed is an instance of it, such as FedAU\(\)"),
+        (OfBatch, "rule = OfBatch is a class"),
+        (3.0, "rule = 3.0: allowed is a WeightRule, an object with `batch` or"),
+        (None, "rule = None: allowed is a WeightRule"),
+        (type("Half", (), {"init": None, "step": len})(), "rule = .*Half.*: allowed is a WeightRule"),
+    ],
+)
+def test_what_is_no_rule_is_refused(rule, message):
+    with pytest.raises(ValueError, match=message):
+        check_weight_estimator(rule)
+
+
+def test_what_was_not_checked_is_not_listed():
+    checked = check_weight_estimator(FedAU(4), participation_probability=())
+    assert len(checked) == 14 and not any("Bernoulli" in name for name in checked)
+    assert check_weight_estimator(FedAU(4), participation_probability=0.5)[-2:] == testing.checks.SAMPLED
+    check_weight_estimator(SaysTheWrongMean(4), participation_probability=())
+
+
+class Counted(FedAU):
+    """How many weights it was asked for."""
+
+    asked = 0
+
+    def batch(self, participation, dtype=np.float64):
+        Counted.asked += np.size(participation)
+        return super().batch(participation, dtype)
+
+
+def test_a_slow_rule_is_checked_on_a_smaller_sample():
+    asked = {}
+    for size in (50, 4000):
+        Counted.asked = 0
+        check_weight_estimator(Counted(4), sample_size=size)
+        asked[size] = Counted.asked
+    assert asked[4000] - asked[50] == 2 * 800 * 3950
+    for seed in range(30):  # a right rule passes whatever the sample
+        check_weight_estimator(ExponentialAverage(0.3, 4), sample_size=20, seed=seed)
+    for size in (200, 4000):
+        with pytest.raises(testing.LongRunMeanError):
+            check_weight_estimator(SaysTheWrongMean(4), sample_size=size)
+    for size in (19, 0, 50.5, "many"):
+        with pytest.raises(ValueError, match=r"sample_size = .*: allowed is an integer >= 20"):
+            check_weight_estimator(FedAU(4), sample_size=size)
+
+
+def test_a_cutoff_may_be_a_whole_float():
+    assert FedAU(cutoff=5.0) == FedAU(5) and isinstance(FedAU(cutoff=5.0).cutoff, int)
+    assert len(check_weight_estimator(FedAU(cutoff=np.float64(5.0)))) == 16
+    for cutoff in (5.5, 0.0, -3.0, math.nan, -math.inf):
+        with pytest.raises(ValueError, match=r"cutoff = .*: allowed is an integer >= 1"):
+            FedAU(cutoff=cutoff)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.05, 1.5, math.nan])

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fedtheory.weights.moments as moments
 from fedtheory.weights import (
     CutoffGeometric,
     FedAU,
@@ -270,3 +271,19 @@ def test_wrong_input_is_refused(name):
     call, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("cutoff", "rounds"), [(10**9, 10**9), (50, 10**9), (math.inf, 10**12), (50, 10**7)])
+def test_what_would_fill_the_memory_is_refused_at_once(cutoff, rounds):
+    with pytest.raises(ValueError, match=rf"rounds = {rounds}: their moments need about \d+ GB; allowed is \d+ here"):
+        weight_moments(0.1, cutoff, rounds)
+    with pytest.raises(ValueError, match="allowed is"):
+        weight_moments([0.1] * 10**5, 5, 10**5)
+
+
+def test_what_is_told_to_be_allowed_is():
+    with pytest.raises(ValueError) as caught:
+        weight_moments(np.linspace(0.1, 0.9, 4), math.inf, 10**9)
+    allowed = int(str(caught.value).split("allowed is ")[1].split()[0])
+    each = moments._BYTES["without"] + 8 * moments._BYTES["kept"]
+    assert allowed * each <= moments.LARGEST_MEMORY < (allowed + 1) * each

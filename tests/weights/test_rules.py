@@ -165,7 +165,7 @@ REFUSED = {
     "cutoff 0": (lambda: FedAU(0), r"cutoff = 0: allowed is an integer >= 1, or math.inf"),
     "negative": (lambda: FedAU(-3), r"cutoff = -3"),
     "fraction": (lambda: FedAU(2.5), r"cutoff = 2.5"),
-    "a float": (lambda: FedAU(2.0), r"cutoff = 2.0"),
+    "a fraction": (lambda: FedAU(2.5), r"cutoff = 2.5"),
     "a bool": (lambda: FedAU(True), r"cutoff = True"),
     "nan": (lambda: FedAU(math.nan), r"cutoff = nan"),
     "minus infinity": (lambda: FedAU(-math.inf), r"cutoff = -inf"),

@@ -1,0 +1,98 @@
+"""Who takes part in a round, cohort by cohort, with its probability: for rounds that depend on it in any way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb, factorial, prod
+
+from ..participation import Bernoulli, Fixed, Incomplete, Multinomial, Participation, Uniform
+from .lifting import NotClosed
+
+Law = list[tuple[tuple[int, ...], Fraction]]
+"""How often each client takes part, (clients,), and how probable that is."""
+
+MOST_COHORTS = 256
+"""Cohorts that are told apart."""
+
+
+def law_of(process: Participation, clients: int) -> Law:
+    """The law of one round of a process whose rounds are independent.
+
+    Raises:
+        NotClosed: there are more than ``MOST_COHORTS``, or it is not known here.
+
+    >>> law_of(Uniform(2), 3)[0]
+    ((1, 1, 0), Fraction(1, 3))
+    >>> law_of(Bernoulli(["1/2", 1]), 2)
+    [((0, 1), Fraction(1, 2)), ((1, 1), Fraction(1, 2))]
+    """
+    if isinstance(process, Incomplete):
+        process.check(clients)
+        here = [i for i in range(clients) if i not in process.absent]
+        return [(_placed(counts, here, clients), p) for counts, p in law_of(process.process, len(here))]
+    number, each = _cohorts(process, clients)
+    if number > MOST_COHORTS:
+        raise NotClosed(f"participation = {type(process).__name__}: {number} cohorts of {clients} clients; exact "
+                        f"moments of an algorithm of one's own tell at most {MOST_COHORTS} apart")  # fmt: skip
+    return [(counts, p) for counts, p in each if p > 0]
+
+
+def certain(members: tuple[int, ...], clients: int) -> Law:
+    """These take part.
+
+    >>> certain((1,), 2)
+    [((0, 1), Fraction(1, 1))]
+    """
+    return [(tuple(int(i in members) for i in range(clients)), Fraction(1))]
+
+
+def _cohorts(process: Participation, clients: int) -> tuple[int, Iterator[tuple[tuple[int, ...], Fraction]]]:
+    """How many there are at most, and they."""
+    equal = (Fraction(1, clients),) * clients
+    match process:
+        case Fixed(members=members):
+            return 1, iter(certain(tuple(members), clients))
+        case Uniform(replacement=False, cohort=cohort):
+            number = comb(clients, cohort)
+            sets = (certain(members, clients)[0][0] for members in combinations(range(clients), cohort))
+            return number, ((counts, Fraction(1, number)) for counts in sets)
+        case Uniform(cohort=cohort):
+            return comb(clients + cohort - 1, cohort), _with_replacement(equal, cohort)
+        case Multinomial(probabilities=p, cohort=cohort):
+            return comb(clients + cohort - 1, cohort), _with_replacement(tuple(p), cohort)
+        case Bernoulli(probabilities=p):
+            chances = [(0, 1) if 0 < p_i < 1 else (int(p_i),) for p_i in p]
+            return prod(map(len, chances)), (
+                (counts, prod((p_i if n else 1 - p_i for n, p_i in zip(counts, p, strict=True)), start=Fraction(1)))
+                for counts in product(*chances)
+            )
+    raise NotClosed(
+        f"participation = {type(process).__name__}: the law of its cohorts is not known here; allowed for exact "
+        "moments of an algorithm of one's own are Fixed, Uniform, Multinomial, Bernoulli, Incomplete and, in phases or "
+        "followed jointly, Phases, Recorded, Markov and Cyclic"
+    )
+
+
+def _with_replacement(p: tuple[Fraction, ...], cohort: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    for counts in _compositions(cohort, len(p)):
+        ways = factorial(cohort) // prod(factorial(n) for n in counts)
+        yield counts, ways * prod((p_i**n for n, p_i in zip(counts, p, strict=True)), start=Fraction(1))
+
+
+def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """All tuples of so many whole numbers >= 0 with this sum."""
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total, -1, -1):
+        for rest in _compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def _placed(counts: tuple[int, ...], here: list[int], clients: int) -> tuple[int, ...]:
+    full = [0] * clients
+    for place, count in zip(here, counts, strict=True):
+        full[place] = count
+    return tuple(full)

@@ -1,0 +1,230 @@
+"""Claims about an algorithm of one's own: whose settings are drawn, what is exact and what is only simulated, how an
+instance is written and read; a file that is wrong ends with one message."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fedtheory.algorithms import fast
+from fedtheory.evidence.judge import judge
+from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
+from fedtheory.evidence.replay import ReplayError, replay
+from fedtheory.evidence.search import search
+from fedtheory.federations import Quadratic
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQUARED_DISTANCE
+from fedtheory.moments.evaluators import Question, left
+from fedtheory.papers import added
+from fedtheory.papers.whose import from_setting, subject_of
+from fedtheory.participation import Bernoulli, Fixed, Uniform
+from fedtheory.quantities import QUANTITIES, Quantity
+from fedtheory.setting import Setting
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.own_runs import EVERYONE, INDEPENDENT, UNIFORM
+
+F = Fraction
+WORKED = Path(__file__).parents[2] / "docs" / "referee" / "own_algorithm.py"
+
+FILE = """
+import torch
+from sympy import Le
+from fedtheory.algorithms import own
+from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
+from fedtheory.functionals import FINAL_SQUARED_DISTANCE
+from fedtheory.quantities import symbols
+
+L, mu, sigma, eta = symbols("smoothness", "strong_convexity", "gradient_noise", "local_lr")
+D, R, M = symbols("initial_distance", "rounds", "clients")
+
+def step(x, memory, round, *, local_lr):
+    way = (round.share * round.gradient(x)).sum(1)
+    {body}
+
+mine = own(step, name="mine", {memory}local_lr="1/10")
+CLAIM = Claim(
+    id="own.thm1", title="a step of one's own", source="here", functional=FINAL_SQUARED_DISTANCE,
+    terms=({terms}), hypotheses=(Hypothesis("cap", Le(eta, 1 / L), "here"),),
+    assumptions=(Assumption("smooth", "smoothness", "A"),
+                 Assumption("convex", "strong_convexity", "A", from_below=True),
+                 Assumption("noise", "gradient_noise", "A"), Assumption("free", kind="uncorrelated_noise", source="A"),
+                 {assumed}),
+    algorithm="mine", bound={{"arbitrary_cohort": M}},
+)
+"""
+DESCENT = 'Term("start", (1 - eta * mu) ** R * D**2), Term("noise", eta * sigma**2 / (M * mu)),'
+
+
+def written(path: Path, body: str, terms: str = DESCENT, memory: str = "", assumed: str = "") -> Path:
+    path.write_text(FILE.format(body=body, terms=terms, memory=memory, assumed=assumed))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _known_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The definitions of a test end with it, and what it searches is little."""
+    known = cast(dict[str, Quantity], QUANTITIES)
+    before = dict(known)
+    monkeypatch.setattr("fedtheory.evidence.search.search.__defaults__", (60, 2, 5, 0, None))
+    yield
+    known.clear()
+    known.update(before)
+
+
+def test_a_false_theorem_falls_and_replays_and_a_true_one_stands(tmp_path: Path) -> None:
+    paper = load(WORKED)
+    true, false = paper.claims
+    with added(paper):
+        found = search(true, candidates=100, climbs=2, steps=10)
+        assert found.lead is None and found.admissible > 100 and 0.9 < found.best.ratio <= 1
+        report = examine(false, candidates=60)
+        assert report.state == "refuted"
+        judgement = replay(report.instance, false)
+        assert judgement.refutes and judgement.instance.point.algorithm.name == "averaged"
+        changed = json.loads(json.dumps(report.instance))
+        changed["algorithm"]["averaging_share"] = "1"  # nothing is averaged then, so nothing is divided
+        with pytest.raises(ReplayError, match=r"the bound is not exceeded|recomputed"):
+            replay(changed, false)
+
+
+def test_exact_left_sides_are_those_of_the_moments() -> None:
+    """In balls and in Fractions: of a point, with a memory and a cohort drawn anew in every round."""
+    paper = load(WORKED)
+    with added(paper):
+        (subject,) = paper.subjects.values()
+        algorithm = subject.algorithm.with_numbers(local_lr="1/4", averaging_share="1/3")
+        fed = Quadratic([[1], [2], [4]], [[1], [-1], [0]], gradient_noise=2)
+        processes = (Fixed([0, 1, 2]), Uniform(2), Bernoulli(["1/2", "1/3", 1]))
+        for who, functional in product(processes, (FINAL_SQUARED_DISTANCE, AVERAGE_SQUARED_GRADIENT, FINAL_GAP)):
+            claim = replace(paper.claims[0], bound={}, functional=functional)
+            setting = Setting(fed, algorithm, who, start=3)
+            point = from_setting(claim, setting, 4)
+            judged = judge(Instance(claim.ref, point), statement=claim)
+            exact = left(functional, Question(setting, 4, numbers="exact"))
+            assert isinstance(exact, F)
+            assert abs(float(judged.readings[0].left) - float(exact)) < 1e-15 * float(exact)
+            assert subject.parse(point.to_json(), claim) == point
+        with pytest.raises(ValueError, match="algorithm is Fast: allowed is averaged"):
+            from_setting(claim, Setting(fed, fast(cohort=1, snapshot_probability=0, local_lr=1), Fixed([0])), 4)
+
+
+def test_participants_are_those_of_the_claim() -> None:
+    paper = load(WORKED)
+    with added(paper):
+        claim = paper.claims[0]
+
+        def who(**changes: Any) -> tuple[str, ...]:
+            changed = replace(claim, **changes)
+            return subject_of(changed).space(changed).who
+
+        of_kind = replace(claim.assumptions[-1], name="who", kind="uniform_cohorts")
+        assert who() == (EVERYONE,) and len(who(bound={})) == 3
+        assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (UNIFORM,)
+        of_kind = replace(of_kind, kind="independent_participation")
+        assert who(bound={}, assumptions=(*claim.assumptions, of_kind)) == (INDEPENDENT,)
+
+
+def test_what_is_not_assumed_may_be_violated() -> None:
+    paper = load(WORKED)
+    with added(paper):
+        kept = tuple(a for a in paper.claims[0].assumptions if a.kind != "uncorrelated_noise")
+        report = examine(replace(paper.claims[0], assumptions=kept), candidates=20)
+    assert report.state == "needs" and report.instance["violates"] == ["independent_noise", "uncorrelated_noise"]
+
+
+CLIPPED = "return x - local_lr * torch.clamp(way, -1, 1), {}"
+
+
+@pytest.mark.parametrize(
+    ("terms", "state", "ratio"),
+    [('Term("all", 4 * D**2 + 4 * R * eta * sigma**2 / mu),', "survived", (0, 1)), (DESCENT, "open", (1.01, math.inf))],
+)
+def test_what_is_not_linear_is_simulated_and_refutes_nothing(
+    tmp_path: Path, terms: str, state: str, ratio: tuple[float, float]
+) -> None:
+    """Far from x* clipped steps are short, so the error does not contract at the rate of descent. The first bound is
+    true: with c = clip(g + n) and symmetric n, coordinate by coordinate (E c)^2 <= |g| |E c|, and Var c <= Var n, so
+    that E y'^2 <= y^2 - 2 eta y E c + eta^2 (E c)^2 + eta^2 Var n <= y^2 + eta^2 Var n for eta <= 1/L."""
+    (report,) = referee(written(tmp_path / "clip.py", CLIPPED, terms), candidates=60)
+    assert report.state == state and status([report]) == (0 if state == "survived" else 2)
+    why = "mine is not linear in the state at `clamp` (clip.py, line 14): judged by simulation"
+    assert why in report.search["searched"] and "not refuted by it" in report.search["searched"]
+    assert ratio[0] < report.search["largest_ratio"] <= ratio[1] and report.instance is None
+    if state == "open":
+        told = report.rows[0].what
+        assert why in told and "; not refuted by it. 4000 runs of" in told and "confidence interval [" in told
+
+
+IN_A_SHELL = {"fails", "forgets", "argument"}
+"""Of the wrong ones; the others are only loaded, which takes less time."""
+
+WRONG = {
+    "fails": ("return x - 1 / 0, {}", "", "line 14: algorithm mine: step fails: ZeroDivisionError: division by zero"),
+    "shape": ("return way.sum(1), {}", "", "line 12: algorithm mine: step returns x = "),
+    "forgets": ("return x - local_lr * way, {}", 'memory={"v": "vector"}, ', "line 12: algorithm mine: step forgets v"),
+    "hidden": ("mine.__dict__.setdefault('n', []).append(1); return x * len(mine.__dict__['n']), {}", "",
+               "line 12: algorithm mine: two calls of step with the same arguments return different things"),
+    "memory": ("return x, {}", 'memory={"v": "velocity"}, ', "line 12: memory['v'] = 'velocity': allowed is one of"),
+    "argument": ("return x, {}", "cutoff=3, ", "unexpected keyword argument 'cutoff'; allowed is a step(x, "),
+    "numbers": ("return x, {}", "learning_rate=3, ", "learning_rate is no quantity"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_file_with_a_wrong_step_ends_with_one_message(name: str, tmp_path: Path) -> None:
+    body, memory, why = WRONG[name]
+    file = written(tmp_path / "own.py", body, memory=memory)
+    if name not in IN_A_SHELL:
+        with pytest.raises(RefereeError, match=re.escape(why)) as told_once:
+            referee(file)
+        assert str(told_once.value).count(why) == 1 and "own.py, line" in str(told_once.value)
+        return
+    done = subprocess.run([sys.executable, "-m", "fedtheory.cli", "referee", str(file)], capture_output=True, text=True,
+                          timeout=120)  # fmt: skip
+    told = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 2 and "Traceback" not in told
+    assert told.count(why) == 1 and "own.py, line" in told, told
+
+
+def test_names_are_of_one_algorithm(tmp_path: Path) -> None:
+    body = "return x - local_lr * way, {}"
+    file = written(tmp_path / "own.py", body)
+    twice = 'other = own(step, name="mine", local_lr=1)\nCLAIM ='
+    for old, new in (('name="mine"', 'name="fast"'), ("CLAIM =", twice)):
+        text = FILE.format(body=body, terms=DESCENT, memory="", assumed="").replace(old, new, 1)
+        file.write_text(text)
+        with pytest.raises(RefereeError, match=r"own.py: algorithm '(fast|mine)': another one has that name"):
+            load(file)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "fast"}, "kind = 'fast': allowed is 'averaged'"),
+        ({"momentum": "1/2"}, "algorithm: momentum is none of averaged's numbers: local_lr, averaging_share"),
+        ({"averaging_share": None}, "averaging_share = None: allowed is a rational"),
+        ({"averaging_share": "2"}, "averaging_share = 2: allowed is a number in"),
+        ({"local_lr": "1e-3"}, "local_lr = '1e-3': allowed is a rational"),
+    ],
+)
+def test_a_file_that_holds_no_instance_is_refused(change: dict[str, Any], why: str) -> None:
+    paper = load(WORKED)
+    with added(paper):
+        (subject,) = paper.subjects.values()
+        fed = Quadratic([[1], [2]], [[1], [-1]])
+        point = from_setting(paper.claims[0], Setting(fed, subject.algorithm, Fixed([0, 1])), 4)
+        data = point.to_json()
+        with pytest.raises(ValueError, match=why):
+            subject.parse(data | {"algorithm": data["algorithm"] | change}, paper.claims[0])
+        with pytest.raises(ValueError, match="kind = 'beta': allowed is 'fixed', 'uniform' or 'bernoulli'"):
+            subject.parse(data | {"participation": {"kind": "beta"}}, paper.claims[0])
