@@ -31,6 +31,7 @@ class Axis(IntEnum):
     BATCH = 6
     DROPOUT = 7
     AUGMENTATION = 8
+    INITIAL = 9
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:

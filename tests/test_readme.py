@@ -51,6 +51,28 @@ def test_example_of_algorithms(tmp_path):
     }  # fmt: skip
 
 
+TOY = """
+import matplotlib
+matplotlib.use("agg")
+import numpy as np
+from fedtheory.data import Dataset
+def toy(points):
+    rng = np.random.default_rng(points)
+    images = rng.integers(0, 256, (points, 1, 28, 28), dtype=np.uint8)
+    return Dataset("toy", images, np.arange(points) % 10, 10, test=toy(100) if points > 100 else None)
+"""
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_example_of_networks(tmp_path):
+    """With a few random images, and few rounds."""
+    (example,) = (each for each in examples() if "small_cnn" in each)
+    short = example.replace("ft.data.fashion_mnist()", "toy(600)").replace("rounds=200", "rounds=3")
+    assert short.count("toy(600)") == short.count("rounds=3") == 1
+    printed(TOY + short, tmp_path)
+    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_ten_line_example(tmp_path):
     example = examples()[0]

@@ -15,9 +15,9 @@ from ..algorithms.aggregation import AverageParticipating, Memory
 from ..algorithms.base import OwnRound
 from ..algorithms.own import Round, StepError, numbers_at, taken
 from ..federations.base import Federation, Pairs
+from ..federations.local import PLAIN_SGD, LocalTraining
 from ..own import place
 from ..quantities import check_values
-from .local import LocalSGD, local_update
 
 if TYPE_CHECKING:
     from .state import Plan, State
@@ -39,9 +39,9 @@ class TensorRound(Round):
     def train(self, start: Tensor, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Tensor:
         check_values({"local_steps": local_steps})
         steps = int(local_steps)
-        solver = LocalSGD(steps, local_lr if isinstance(local_lr, tuple) else float(local_lr), float(proximal))
+        how = LocalTraining(steps, local_lr if isinstance(local_lr, tuple) else float(local_lr), float(proximal))
         at = self._at_participants(start)
-        models, _ = local_update(self.fed, at, self.pairs, solver, first=self.asked)
+        models, _ = self.fed.local_update(at, self.pairs.at_step(self.asked), how, PLAIN_SGD.start(at))
         self.asked += steps
         return self._spread(models - at)
 
