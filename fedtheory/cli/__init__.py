@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import lists, participation, statements, verdicts  # noqa: F401 (in the order in which help lists the commands)
+from . import lists, participation, statements, verdicts, experiments  # isort: skip # noqa: F401 (as help lists them)
 from .app import app
 
 __all__ = ["app", "main"]

@@ -1,4 +1,4 @@
-"""Checks of printed tables: what a text says of them, cells that are printed twice, counts that chance does not give."""
+"""Checks of printed tables: what a text says of them, cells that are printed twice, counts that are no chance."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Finding:
         tables: the tables it is about.
         where: the place of the text, or what was compared.
         what: one sentence, with the numbers.
-        verdict: ``contradicted`` (under every reading), ``partly`` (under some), ``overlap`` (the signs are as said, some
-            printed intervals overlap), ``differs``, ``repeated``, ``unlikely``, ``impossible``, or ``agrees`` (nothing
-            is wrong; what was looked at is said).
+        verdict: ``contradicted`` (under every reading), ``partly`` (under some), ``overlap`` (the signs are as said,
+            some printed intervals overlap), ``differs``, ``repeated``, ``several runs``, ``unlikely``, ``impossible``,
+            or ``agrees`` (nothing is wrong; what was looked at is said).
     """
 
     tables: str
@@ -181,7 +181,8 @@ def judge(statement: Statement, printed: Sequence[Table]) -> Finding:
 def _failed(reading: str, outcomes: Sequence[Outcome]) -> str:
     wrong = [each.text for each in outcomes if not each.holds]
     more = f"; {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    return f"{_read(reading)}{len(wrong)} of {len(outcomes)} comparisons contradict it ({'; '.join(wrong[:SHOWN])}{more})"
+    shown = "; ".join(wrong[:SHOWN]) + more
+    return f"{_read(reading)}{len(wrong)} of {len(outcomes)} comparisons contradict it ({shown})"
 
 
 def _held(reading: str, outcomes: Sequence[Outcome]) -> str:
@@ -243,9 +244,9 @@ def coincidences(rule: Repeated, printed: Sequence[Table]) -> Iterator[Finding]:
         chance = poisson_tail(len(same), expected)
         listed = "; ".join(f"{_both(*pair)}, {beside(*pair)}{_companions(*pair)}" for pair in same)
         what = (
-            f"{len(same)} pairs of different results are the same number with the same spread; {expected:.2g} are expected "
-            f"by chance among {near} pairs of one spread within {rule.window:g} (p = {chance:.2g}, one of {len(found)} "
-            f"tests){': ' * bool(listed)}{listed}"
+            f"{len(same)} pairs of different results are the same number with the same spread; {expected:.2g} are "
+            f"expected by chance among {near} pairs of one spread within {rule.window:g} (p = {chance:.2g}, one of "
+            f"{len(found)} tests){': ' * bool(listed)}{listed}"
         )
         odd = chance * len(found) < rule.level or any(_companions(*pair) for pair in same)
         where = f"{rule.measure}, {rule.by} {name}"
@@ -262,10 +263,15 @@ def _repeated(rule: Repeated, group: Sequence[Cell]) -> tuple[int, float, list[t
 
 def _companions(cell: Cell, other: Cell) -> str:
     """Other measures of the same two settings that agree too."""
-    theirs = [[each for each in one.table.cells if each.labels != one.labels and each.value is not None
-               and {**each.labels, "measure": ""} == {**one.labels, "measure": ""}] for one in (cell, other)]  # fmt: skip
-    equal = [a for a in theirs[0] for b in theirs[1] if a.labels["measure"] == b.labels["measure"] and a.text == b.text]
-    return "".join(f", and {each.labels['measure']} {each.text} in both" for each in equal)
+    mine, theirs = _others(cell), _others(other)
+    return "".join(f", and {name} {text} in both" for name, text in mine.items() if theirs.get(name) == text)
+
+
+def _others(cell: Cell) -> dict[str, str]:
+    """What is printed of the same setting by other measures."""
+    setting = {**cell.labels, "measure": ""}
+    same = [each for each in cell.table.cells if each is not cell and {**each.labels, "measure": ""} == setting]
+    return {each.labels["measure"]: each.text for each in same if each.value is not None}
 
 
 def poisson_tail(count: int, mean: float) -> float:
@@ -297,14 +303,15 @@ def improbable(rule: Binomial, printed: Sequence[Table]) -> Iterator[Finding]:
         corrected = min(1.0, p * len(tested))
         if corrected < rule.level:
             what = (
-                f"{cell.where}: {cell.text}% of {trials} rounds, where {trials * chance:g} rounds are expected and the nearest "
-                f"that rounds to it is {count}: p = {p:.2g}, and {corrected:.2g} after correction for {len(tested)} tests"
+                f"{cell.where}: {cell.text}% of {trials} rounds, where {trials * chance:g} rounds are expected and the "
+                f"nearest that rounds to it is {count}: p = {p:.2g}, and {corrected:.2g} after correction for "
+                f"{len(tested)} tests"
             )
             yield Finding(f"Table {cell.table.number}", rule.measure, _noted(what, rule.note), "unlikely")
     statistic, p = dispersion(tested)
     what = (
-        f"{len(tested)} shares, exact binomial tests: the least p is {min(each[0] for each in tested):.2g}; sum of squared "
-        f"standardised distances {statistic:.1f} on {len(tested)} degrees of freedom, two-sided p = {p:.2g}"
+        f"{len(tested)} shares, exact binomial tests: the least p is {min(each[0] for each in tested):.2g}; sum of "
+        f"squared standardised distances {statistic:.1f} on {len(tested)} degrees of freedom, two-sided p = {p:.2g}"
     )
     yield Finding(f"Tables {', '.join(rule.tables)}", f"{rule.measure}, all together", what,
                   "agrees" if p >= rule.level else "unlikely")  # fmt: skip
@@ -340,7 +347,7 @@ def binomial_p(percentage: Decimal, trials: int, chance: float) -> tuple[float, 
 
 
 def dispersion(tested: Sequence[tuple[float, int, Cell, int, float]]) -> tuple[float, float]:
-    """The sum of squared standardised counts, and its two-sided p-value: too far from, or too near, what is expected."""
+    """The sum of squared standardised counts, and its two-sided p-value: too far off, or too near."""
     from scipy import stats
 
     statistic = sum(

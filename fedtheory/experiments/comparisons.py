@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -44,7 +45,7 @@ class Comparison(Strict):
 
     reading: str = ""
     tables: Listed[str] = ()
-    cells: Wanted = {}
+    cells: Wanted = Field(default_factory=dict)
     edition: str = "main"
 
     @abstractmethod
@@ -222,7 +223,7 @@ class Ordered(Comparison):
             groups.setdefault(_without(cell.labels, {self.along}), {})[cell.labels[self.along]] = cell
         for group in groups.values():
             row = [group[each] for each in self.values if each in group]
-            for before, after in zip(row, row[1:], strict=False):
+            for before, after in pairwise(row):
                 low, high = (before, after) if self.rising else (after, before)
                 yield Outcome(value(low) <= value(high), beside(before, after), overlapping(before, after))
 
@@ -249,8 +250,9 @@ class Gaps(Paired):
                 groups.setdefault(key, {})[cell.labels[self.along]] = value(cell) - value(other)
         for key, gaps in groups.items():
             row = [(each, gaps[each]) for each in self.values if each in gaps]
-            for (before, low), (after, high) in zip(row, row[1:], strict=False):
-                shared = ", ".join(f"{k} {v}" for k, v in key[: len(key) // 2] if k not in {"measure", *self.of, *self.across})
+            for (before, low), (after, high) in pairwise(row):
+                hidden = {"measure", *self.of, *self.across}
+                shared = ", ".join(f"{k} {v}" for k, v in key[: len(key) // 2] if k not in hidden)
                 text = f"{shared}: difference {low} at {self.along} {before}, {high} at {self.along} {after}"
                 yield Outcome(low <= high if self.rising else low >= high, text)
 

@@ -1,8 +1,8 @@
 """Printed tables as data: every number as it is printed, with the labels that say what it is of.
 
-A file holds one table. Its rows start with the values of the ``keys``, one cell a column follows. A cell is known by its
-labels: those of the whole table (``labels``), of its row (``keys``) and of its column. Labels of one name mean the same
-in all tables of a paper, so that cells of different tables can be compared.
+A file holds one table. Its rows start with the values of the ``keys``, one cell a column follows. A cell is known by
+its labels: those of the whole table (``labels``), of its row (``keys``) and of its column. Labels of one name mean the
+same in all tables of a paper, so that cells of different tables can be compared.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Table(Strict):
     place: str
     caption: str
     notes: Listed[str] = ()
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default_factory=dict)
     keys: Listed[str]
     columns: Listed[dict[str, str]]
     measures: dict[str, Measure]
