@@ -288,7 +288,7 @@ def _differences(kept: Mapping[str, Any]) -> Finding:
     looked = kept["agree"] + len(far)
     what = (
         f"the authors' published curves give {kept['agree']} of {looked} printed numbers to the last digit, and "
-        f"{len(far)} not, {sum(_distance(each) > 0.1 for each in far)} of these by more than .1 points; the largest are "
+        f"{len(far)} not, {sum(_distance(each) > 0.1 for each in far)} of these by more than .1 points; the largest: "
         f"{shown}"
     )
     missing = "; ".join(f"{_where(each)}: {each['printed']}" for each in kept["missing"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -60,18 +60,38 @@ def parse_toml(content: bytes, name: str, model: type[M]) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        lines = line_numbers(text)
-        said = [_sentence(each, name, lines, model) for each in error.errors()]
-        raise ValueError("\n".join(sorted(set(said), key=said.index))) from None
+        raise ValueError(explained(error, name, model, line_numbers(text))) from None
+
+
+def explained(error: ValidationError, name: str, model: Any, lines: Mapping[Place, int] | None = None) -> str:
+    """What is wrong, a line for each place: its key, what is allowed, the nearest name."""
+    said = [_sentence(each, name, lines or {}, model) for each in _causes(error.errors())]
+    return "\n".join(dict.fromkeys(said))
+
+
+def _causes(errors: Sequence[Any]) -> list[Any]:
+    """The errors that follow from no other: a list is too short because its entries are wrong."""
+    return [
+        each for each in errors
+        if each["type"] != "too_short" or not any(
+            other is not each and other["loc"][: len(each["loc"])] == each["loc"] for other in errors
+        )
+    ]  # fmt: skip
 
 
 def _sentence(error: Any, name: str, lines: Mapping[Place, int], model: type[BaseModel]) -> str:
     place = _in_file(error["loc"], lines)
     line = next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), None)
     where = f"{name}, line {line}" if line else name
-    key = spelled(place)
+    key = spelled(place) if lines else spelled(error["loc"])
     if error["type"] == "missing":
         return f"{where}: {key} is missing"
+    if error["type"] == "union_tag_invalid":
+        tags = re.findall(r"'([^']*)'", error["ctx"]["expected_tags"])
+        kind = f"{key}.kind" if key else "kind"
+        return f"{where}: {kind} = {error['ctx']['tag']!r} is unknown; {nearest(error['ctx']['tag'], tags)}"
+    if error["type"] == "union_tag_not_found":
+        return f"{where}: {key}.kind is missing" if key else f"{where}: kind is missing"
     if error["type"] == "extra_forbidden":
         known = _keys(model, error["loc"][:-1])
         return f"{where}: {key} is unknown; {nearest(str(place[-1]), known)}" if known else f"{where}: {key} is unknown"
@@ -102,8 +122,8 @@ def _keys(model: Any, location: tuple[Step, ...]) -> list[str]:
             if isinstance(each, type) and issubclass(each, BaseModel):
                 if step in each.model_fields:
                     inner += _models(each.model_fields[str(step)].annotation)
-                elif isinstance(step, str):
-                    inner.append(each)  # the name of a member of a union
+                else:
+                    inner.append(each)  # the name of a member of a union, or an entry of a list
             else:
                 inner.append(each)
         named = [each for each in inner if _tagged(each, step)]

@@ -20,7 +20,7 @@ def found(paper: str, *words: str) -> Finding:
 
 
 @pytest.mark.parametrize(("paper", "verdict", "words"), [
-    ("flics", "contradicted", ["NAIVE is more accurate than FLICS-OPT", "6 of 6", "naive 65.5", "flics-avg 66.0", "3 of 3"]),
+    ("flics", "contradicted", ["NAIVE is more accurate", "6 of 6", "naive 65.5, method flics-avg 66.0", "3 of 3"]),
     ("flics", "contradicted", ["NAIVE outperforms", "2 of 9", "naive 49.6, method fedavg 53.1"]),
     ("flics", "agrees", ["changes beside FLICS-AVG", "all 11"]),
     ("fast", "contradicted", ["less than 10% snapshots", "2 of 12", "88.5", "89.0"]),
@@ -72,7 +72,7 @@ def changed(paper: str, number: str, old: str, new: str) -> list[Table]:
     ("fast", "default_below_5", "5", "95.5", "94.5", "contradicted"),
     ("flics", "changes_avg", "I", "57.0 (+1.4)", "57.0 (+1.9)", "contradicted"),
     ("fedau", "low_rates_fedau", "D.6.1", "45.6±1.2", "33.4±1.2", "contradicted"),
-    ("safari", "gains_of_table_5", "2", "16.53", "16.54", "contradicted"),
+    ("safari", "gains_of_table_5", "2", "16.53", "16.56", "contradicted"),
     ("safari", "no_difference_mnist", "8", "91.08±0.13", "91.71±0.13", "contradicted"),
     ("safari", "degradation_mnist", "1", "57.05", "57.04", "contradicted"),
     ("safari", "iid_negligible", "1", "77.78", "79.78", "agrees"),
@@ -113,9 +113,8 @@ says = "s"
 kind = "limit"
 leest = 1.0
 """
-    with pytest.raises(
-        ValueError, match=r"c.toml, line 9: statements\[0\].readings\[0\].leest is unknown; did you mean 'least'"
-    ):
+    place = r"c.toml, line 9: statements\[0\].readings\[0\].leest"
+    with pytest.raises(ValueError, match=place + " is unknown; did you mean 'least'"):
         parse_toml(text.encode(), "c.toml", Checks)
 
 
