@@ -38,7 +38,7 @@ def processes() -> Kinds:
     from .. import participation as package
 
     base = package.Participation
-    made = {name: getattr(package, name) for name in package.__all__}
+    made = {name: getattr(package, name) for name in dir(package)}
     return {
         name: each for name, each in made.items()
         if inspect.isclass(each) and issubclass(each, base) and not inspect.isabstract(each)
@@ -96,7 +96,7 @@ def _plain(value: Any) -> Any:
 
 @functools.cache
 def union(family: str) -> Any:
-    """The models of all kinds of a family (``algorithms``, ``processes`` or ``federations``), told apart by ``kind``."""
+    """The models of all kinds of a family (algorithms, processes or federations), told apart by ``kind``."""
     kinds: Kinds = {"algorithms": algorithms, "processes": processes, "federations": federations}[family]()
     models = [model_of(name, make) for name, make in kinds.items()]
     return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007 (made at run time)
@@ -153,5 +153,5 @@ def _process(value: Any) -> Any:
     except ValidationError as error:
         kinds = processes()
         given = value.get("kind") if isinstance(value, Mapping) else None
-        known = model_of(given, kinds[given]) if given in kinds else Strict
+        known = model_of(given, kinds[given]) if isinstance(given, str) and given in kinds else Strict
         raise ValueError(explained(error, "a process", known)) from None

@@ -1,14 +1,14 @@
 """Experiment files: what runs, over which settings and seeds, what is watched, and which statistics are taken.
 
-    paper = "safari"
-    title = "..."
-    [federation]            # kind and arguments, as all parts: see parts.py
-    [algorithm]
-    [participation]
-    [run]                   # rounds, seeds, replicas, what is watched
-    [grid]                  # "algorithm.local_lr" = [...]: every combination is a setting
-    [[variants]]            # or: settings by name, each changing some keys
-    [[statistics]]          # numbers of a run, and how they are put together over seeds
+paper = "safari"
+title = "..."
+[federation]            # kind and arguments, as all parts: see parts.py
+[algorithm]
+[participation]
+[run]                   # rounds, seeds, replicas, what is watched
+[grid]                  # "algorithm.local_lr" = [...]: every combination is a setting
+[[variants]]            # or: settings by name, each changing some keys
+[[statistics]]          # numbers of a run, and how they are put together over seeds
 """
 
 from __future__ import annotations
@@ -304,9 +304,26 @@ def setting(content: Mapping[str, Any]) -> Any:
     return Setting(federation, algorithm, participation, **start)
 
 
+def observers(plan: RunPlan) -> list[Any]:
+    """The observers of a plan, each with its spacing.
+
+    Raises:
+        ValueError: one looks in every round only.
+    """
+    from ..simulation import OBSERVERS
+
+    found: list[Any] = []
+    for each in plan.observers:
+        try:
+            found.append(OBSERVERS[each.name](every=each.every) if each.every > 1 else each.name)  # type: ignore[call-arg]
+        except TypeError:
+            raise ValueError(f"observer {each.name}: every = {each.every}: allowed is 1") from None
+    return found
+
+
 def statistics(experiment: Any, rounds: Any, rows: Mapping[str, Any]) -> Iterator[tuple[str, list[float], list[float]]]:
-    """Of each statistic its name, its values in all replicas, and their deviations over evaluations (NaN for others than
-    means of several).
+    """Of each statistic its name, its values in all replicas, and their deviations over evaluations (NaN for others
+    than means of several).
 
     Raises:
         ValueError: a row that was not observed, or fewer evaluations than asked for.
@@ -323,7 +340,9 @@ def statistics(experiment: Any, rounds: Any, rows: Mapping[str, Any]) -> Iterato
             chosen = np.asarray(rounds) > rounds[-1] - each.last_rounds if each.last_rounds else slice(-each.last, None)
             values = values[:, chosen]
             if values.shape[1] < (each.last or 1):
-                raise ValueError(f"statistic {each.name}: {values.shape[1]} evaluations, allowed are {each.last} or more")
+                raise ValueError(
+                    f"statistic {each.name}: {values.shape[1]} evaluations, allowed are {each.last} or more"
+                )
             several = values.shape[1] > 1
             spread = values.std(1, ddof=1) if several else np.full(len(values), math.nan)
             yield each.name, values.mean(1).tolist(), spread.tolist()
