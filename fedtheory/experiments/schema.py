@@ -344,7 +344,8 @@ def statistics(experiment: Any, rounds: Any, rows: Mapping[str, Any]) -> Iterato
                     f"statistic {each.name}: {values.shape[1]} evaluations, allowed are {each.last} or more"
                 )
             several = values.shape[1] > 1
-            spread = values.std(1, ddof=1) if several else np.full(len(values), math.nan)
+            with np.errstate(invalid="ignore"):  # of a run that diverged it is no number
+                spread = values.std(1, ddof=1) if several else np.full(len(values), math.nan)
             yield each.name, values.mean(1).tolist(), spread.tolist()
         else:
             take = {"end": values[:, -1], "best": values.max(1), "least": values.min(1)}[each.take]
