@@ -157,7 +157,7 @@ def test_one_file_that_fails_stops_no_other(tmp_path: Path) -> None:
     report = run_files([bad, missing, good], RunOptions(tmp_path / "store"))
     assert [content["file"] for content in report.contents] == ["p/good.toml"]
     assert report.failed
-    assert "bad.toml, line 20: run.rouns is unknown; did you mean 'rounds'?" in report.lines[0]
+    assert "bad.toml, line 21: run.rouns is unknown; did you mean 'rounds'?" in report.lines[0]
     assert "digitz" in report.lines[1]
 
 
