@@ -26,6 +26,10 @@ class Axis(IntEnum):
     ARBITRARY = 3
     GRADIENT_NOISE = 4
     SELECTION = 5
+    BATCH = 6
+    DROPOUT = 7
+    AUGMENTATION = 8
+    INITIAL = 9
 
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:
@@ -52,6 +56,30 @@ def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
         coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=device)
         state = _mix((state ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
     return state
+
+
+def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
+    """64 other bits for each of ``words`` and each entry of the ``coordinates``, which broadcast with them.
+
+    >>> a = words(0, Axis.DROPOUT, torch.arange(2))
+    >>> bool((refined(a, 5)[1] == refined(a[1], 5)).all()), bool((refined(a, 5) == refined(a, 6)).any())
+    (True, False)
+    """
+    for coordinate in coordinates:
+        coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=words.device)
+        words = _mix((words ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
+    return words
+
+
+def sixteenths(words: Tensor, dimension: int) -> Tensor:
+    """Uniform int16 numbers, shape ``words.shape + (dimension,)``; four of them from each derived word.
+
+    >>> sixteenths(torch.tensor([3]), 5).shape
+    torch.Size([1, 5])
+    """
+    counters = torch.arange(-(-dimension // 4), device=words.device)
+    derived = _mix(words[..., None] + (counters + 1) * _GOLDEN)
+    return derived.view(torch.int16)[..., :dimension]
 
 
 def uniforms(words: Tensor) -> Tensor:

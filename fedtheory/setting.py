@@ -31,7 +31,8 @@ class Setting:
 
     Args:
         federation, algorithm, participation: see their packages.
-        start: x_0, a number (the same in every coordinate) or (D,), in units of x.
+        start: x_0, a number (the same in every coordinate) or (D,), in units of x. ``None``: 0, or what a federation
+            that ``starts`` draws for each replica, as a network its initial weights.
 
     Raises:
         ValueError: a start of the wrong shape or not finite, a cohort that the federation cannot supply, or an
@@ -42,7 +43,7 @@ class Setting:
     federation: Federation
     algorithm: Algorithm
     participation: Participation
-    start: Any = 0.0
+    start: Any = None
 
     def __post_init__(self) -> None:
         self.participation.check(self.federation.clients)
@@ -51,19 +52,58 @@ class Setting:
         if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):
             raise ValueError("objective_weight: allowed is the weighting that the algorithm has: of groups by their "
                              "group_weight, else of all clients alike")  # fmt: skip
-        shape = exact_array("start", self.start).shape
+        shape = self._checked_shape()
         if shape not in ((), (self.federation.dimension,)):
             raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")
 
+    def _checked_shape(self) -> tuple[int, ...]:
+        """The shape of the start; ``ValueError`` if it is not finite."""
+        if self._floating:
+            if not np.isfinite(np.asarray(self.start)).all():
+                raise ValueError("start has entries that are not finite: allowed are finite numbers")
+            return tuple(self.start.shape)
+        return () if self.start is None else exact_array("start", self.start).shape
+
+    @property
+    def _floating(self) -> bool:
+        """Whether the start is an array of floats already; a network's has too many entries for Fractions."""
+        if isinstance(self.start, torch.Tensor):
+            return self.start.is_floating_point()
+        return isinstance(self.start, np.ndarray) and self.start.dtype.kind == "f"
+
+    @property
+    def starts_at_random(self) -> bool:
+        """Whether every replica has a start of its own, drawn by the federation."""
+        return self.start is None and self.federation.starts
+
     @cached_property
     def exact_start(self) -> np.ndarray:
-        """x_0 as Fractions, (D,)."""
-        return np.broadcast_to(exact_array("start", self.start), (self.federation.dimension,)).copy()
+        """x_0 as Fractions, (D,).
+
+        Raises:
+            ValueError: every replica draws its own.
+        """
+        start = 0 if self.start is None else self.start
+        if self.starts_at_random:
+            raise ValueError("start: every replica draws its own; allowed here is one that is given")
+        return np.broadcast_to(exact_array("start", start), (self.federation.dimension,)).copy()
 
     @cached_property
     def start_vector(self) -> torch.Tensor:
-        """x_0, (D,) float64."""
+        """x_0, (D,) float64.
+
+        Raises:
+            ValueError: every replica draws its own.
+        """
+        if self._floating and np.ndim(self.start) == 1:
+            return torch.as_tensor(self.start, dtype=torch.float64, device="cpu")
         return torch.from_numpy(self.exact_start.astype(float))
+
+    def starts(self, seed: int, replica_ids: torch.Tensor) -> torch.Tensor:
+        """x_0 of each replica, (replicas, D), on the CPU; that of a replica depends on its number and the seed alone."""
+        if self.starts_at_random:
+            return self.federation.initial(seed, replica_ids.cpu())
+        return self.start_vector.expand(len(replica_ids), -1)
 
     @property
     def deterministic(self) -> bool:
@@ -75,6 +115,8 @@ class Setting:
         everyone = all(own.cohort == fed.clients and not own.replacement for own in algorithm.own_cohorts)
         quiet = fed.deterministic and (fed.server_noise == 0 or not self.has_server_rounds)
         alternates = algorithm.period is not None or (not algorithm.adaptive and algorithm.share in (0, 1))
+        if self.starts_at_random:
+            return False
         return quiet and self.participation.deterministic and everyone and alternates
 
     @property
@@ -87,7 +129,7 @@ class Setting:
         content = hashlib.sha256(self.federation.identity(self.has_server_rounds))
         for part in (self.algorithm, self.participation):
             content.update(repr(part).encode())
-        content.update(self.start_vector.numpy().tobytes())
+        content.update(b"drawn" if self.starts_at_random else self.start_vector.numpy().tobytes())
         return content.hexdigest()
 
     # Doors: what follows is computed by packages above, which know settings.

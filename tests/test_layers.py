@@ -13,7 +13,7 @@ ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
     ("quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
-    ("data",),
+    ("data", "neural"),
     ("federations", "selection", "weights"),
     ("participation",),
     ("algorithms",),

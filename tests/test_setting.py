@@ -199,7 +199,6 @@ def test_the_start_is_kept_exactly() -> None:
         ([], "start is empty"),
         (math.nan, "start = nan: allowed is a finite number"),
         ([1, math.inf], "start = inf: allowed is a finite number"),
-        (None, "start = None: allowed is a finite number"),
         ([1, "x"], "start = 'x': allowed is a finite number"),
     ],
 )

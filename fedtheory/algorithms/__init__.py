@@ -8,6 +8,7 @@
   rounds with given estimates.
 
 A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
+What its clients do with their gradients is a solver: ``algorithm.trained_by(neural.SGD(momentum=0.9))``, or Adam.
 """
 
 from ..schedule import StepRule

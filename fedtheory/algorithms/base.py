@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..federations.local import PLAIN_SGD
+from ..neural.local_solver import Solver
 from ..participation import Keys, Participation, Uniform
 from ..randomness import uniforms, words
 from ..schedule import StepRule, StepSize, at_round
@@ -72,6 +74,7 @@ class ClientRound:
         proximal: in units of F/x^2; 0 is SGD.
         selection: whom the server takes of them; ``None``: all.
         aggregation, server: see their modules.
+        local_solver: what a client does with its gradients, see ``neural.local_solver``; g there is the bracket above.
     """
 
     local_steps: int
@@ -81,6 +84,7 @@ class ClientRound:
     selection: Selection | None = None
     aggregation: Aggregation = PARTICIPANTS_MEAN
     server: Server = PLAIN
+    local_solver: Solver = PLAIN_SGD
 
     @property
     def parts(self) -> tuple[Selection | None, Aggregation, Server]:
@@ -102,7 +106,7 @@ class ClientRound:
     @property
     def plain(self) -> bool:
         """Whether clients run SGD and the server takes the mean of the participants' models."""
-        return self.proximal == 0 and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
+        return self.proximal == 0 and self.local_solver == PLAIN_SGD and self.parts == (None, PARTICIPANTS_MEAN, PLAIN)
 
     def bound(self, participation: Participation, clients: int) -> ClientRound:
         """The same kind of round, with what its parts take from the process that brings its participants.
@@ -123,7 +127,15 @@ class ClientRound:
     def initial(self, x: Tensor, clients: int) -> Memory:
         """What the parts remember before round 0, for the iterates x (replicas, D)."""
         selected = {} if self.selection is None else self.selection.initial(x)
-        return selected | self.aggregation.initial(x, clients) | self.server.initial(x)
+        return selected | self.aggregation.initial(x, clients) | self.server.initial(x) | self._kept(x, clients)
+
+    def _kept(self, x: Tensor, clients: int) -> Memory:
+        """What the local solver keeps of every client."""
+        if not self.local_solver.keep:
+            return {}
+        replicas = len(x)
+        own = self.local_solver.start(x.repeat_interleave(clients, 0))
+        return {f"local_{name}": value.view(replicas, clients, *value.shape[1:]) for name, value in own.items()}
 
     def weights(self, participation: Participation, clients: int, exact: bool = False) -> Weights:
         """The moments of N_i / cohort, in Fractions if ``exact``.
@@ -232,6 +244,22 @@ class Algorithm(ABC):
     def plain(self) -> bool:
         """Whether clients run SGD and the server takes the mean of the participants' models, in all client rounds."""
         return all(kind.plain for kind in self.client_rounds)
+
+    def trained_by(self, solver: Solver) -> Algorithm:
+        """The same algorithm, whose clients have this solver: SGD with momentum, weight decay or clipped
+        gradients, or Adam.
+
+        Raises:
+            ValueError: its clients have a local training of their own.
+
+        >>> from fedtheory.algorithms import fedavg
+        >>> from fedtheory.neural import SGD
+        >>> fedavg(local_lr="1/10").trained_by(SGD(momentum=0.9)).round.local_solver.momentum
+        0.9
+        """
+        raise ValueError(
+            f"{type(self).__name__}: another local solver is allowed with fast, safari and EveryRound only"
+        )
 
     def check(self, clients: int, participation: Participation) -> None:
         """Raise ``ValueError`` if a kind of round cannot run on so many clients, brought by this process; or if kinds

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isinf
 
+from ..federations.local import PLAIN_SGD
+from ..neural.local_solver import Solver
 from ..quantities import check_values
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights, GroupWeights, ObjectiveShares
@@ -51,6 +53,9 @@ class EveryRound(Algorithm):
         """The same: both kinds are one."""
         return self
 
+    def trained_by(self, solver: Solver) -> EveryRound:
+        return replace(self, round=replace(self.round, local_solver=solver))
+
     def objective_weight(self, clients: int) -> tuple[Fraction, ...]:
         """Those that are given; else p_g / (clients of group g), where groups of clients weigh p_g."""
         if self.weighed is not None:
@@ -62,10 +67,10 @@ class EveryRound(Algorithm):
         return tuple(own.group_weight[g] / own.groups.count(g) for g in own.groups)
 
     def quantities(self) -> dict[str, float]:
-        """The claims' quantities that the algorithm fixes; none with a proximal term or with another server than
-        ``Plain``, of which no claim speaks."""
+        """The claims' quantities that the algorithm fixes; none with a proximal term, with another local solver than
+        SGD or with another server than ``Plain``, of which no claim speaks."""
         kind = self.round
-        if kind.proximal != 0 or not isinstance(kind.server, Plain):
+        if kind.proximal != 0 or kind.local_solver != PLAIN_SGD or not isinstance(kind.server, Plain):
             return {}
         known: dict[str, float] = {"local_steps": kind.local_steps}
         known |= numbers(local_lr=kind.local_lr, global_lr=kind.server.global_lr)

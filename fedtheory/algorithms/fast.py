@@ -15,6 +15,8 @@ from typing import Any
 from torch import Tensor
 
 from ..exact import exact_number
+from ..federations.local import PLAIN_SGD
+from ..neural.local_solver import Solver
 from ..participation import Uniform
 from ..quantities import check_values
 from ..schedule import StepSize, numbers, step_size
@@ -37,6 +39,7 @@ class Fast(Algorithm):
     replacement: bool = False
     proximal: Fraction = Fraction(0)
     momentum: Fraction = Fraction(0)
+    local_solver: Solver = PLAIN_SGD
 
     @property
     def uniform(self) -> Uniform:
@@ -47,7 +50,9 @@ class Fast(Algorithm):
     def kinds(self) -> tuple[ClientRound, ClientRound]:
         """A snapshot, and an arbitrary round; local training is the same in both."""
         server = Momentum(Fraction(1), self.momentum) if self.momentum else Plain()
-        arbitrary = ClientRound(self.local_steps, self.local_lr, proximal=self.proximal, server=server)
+        arbitrary = ClientRound(
+            self.local_steps, self.local_lr, proximal=self.proximal, server=server, local_solver=self.local_solver
+        )
         return replace(arbitrary, uniform=self.uniform), arbitrary
 
     @property
@@ -64,6 +69,9 @@ class Fast(Algorithm):
 
     def with_share(self, share: Fraction) -> Fast:
         return replace(self, snapshot_period=None, fixed_probability=share, adaptivity=None)
+
+    def trained_by(self, solver: Solver) -> Fast:
+        return replace(self, local_solver=solver)
 
     @property
     def adaptive(self) -> bool:
@@ -103,7 +111,7 @@ class Fast(Algorithm):
 
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes; a period I stands for the probability 1/I. None with a
-        proximal term or momentum, of which no claim speaks.
+        proximal term, momentum or another local solver than SGD, of which no claim speaks.
 
         Raises:
             ValueError: the snapshots are adaptive: claims speak of one q, which depends on the run here.

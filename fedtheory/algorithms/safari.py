@@ -12,6 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..exact import exact_number
+from ..federations.local import PLAIN_SGD
+from ..neural.local_solver import Solver
 from ..quantities import check_values
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .base import Algorithm, ClientRound, ServerRound
@@ -25,11 +27,12 @@ class Safari(Algorithm):
     local_lr: StepSize
     server_lr: StepSize
     local_steps: int = 1
+    local_solver: Solver = PLAIN_SGD
 
     @property
     def kinds(self) -> tuple[ClientRound, ServerRound]:
         """A client round, and a server round."""
-        return ClientRound(self.local_steps, self.local_lr), ServerRound(self.server_lr)
+        return ClientRound(self.local_steps, self.local_lr, local_solver=self.local_solver), ServerRound(self.server_lr)
 
     @property
     def share(self) -> Fraction:
@@ -38,9 +41,14 @@ class Safari(Algorithm):
     def with_share(self, share: Fraction) -> Safari:
         return replace(self, client_round_probability=share)
 
+    def trained_by(self, solver: Solver) -> Safari:
+        return replace(self, local_solver=solver)
+
     def quantities(self) -> dict[str, float]:
         """The claims' quantities that the algorithm fixes. The m clients of a client round are the participation
-        process's ``arbitrary_cohort``."""
+        process's ``arbitrary_cohort``. None with another local solver than SGD, of which no claim speaks."""
+        if self.local_solver != PLAIN_SGD:
+            return {}
         return {
             "client_round_probability": float(self.client_round_probability),
             **numbers(local_lr=self.local_lr),

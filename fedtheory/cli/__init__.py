@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import lists, participation, statements, verdicts, experiments  # isort: skip # noqa: F401 (as help lists them)
+from . import data, lists, participation, statements, verdicts, experiments  # isort: skip # noqa: F401 (as listed)
 from .app import app
 
 __all__ = ["app", "main"]

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from .. import data
 from ..assumptions import strongest
 from ..claims.statement import Claim
-from ..data import fashion_mnist
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
@@ -132,7 +132,7 @@ def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mappi
 
 def plans() -> tuple[RealData, ...]:
     """The real data at hand."""
-    return (DIGITS, FASHION_MNIST) if fashion_mnist.available() else (DIGITS,)
+    return (DIGITS, FASHION_MNIST) if data.available("fashion-mnist") else (DIGITS,)
 
 
 def measurable(statement: Claim) -> bool:

@@ -1,4 +1,5 @@
 from .base import ConvexFederation as ConvexFederation
+from .base import ExactFederation as ExactFederation
 from .base import Federation as Federation
 from .base import Pairs as Pairs
 from .constants import Constant as Constant
@@ -7,6 +8,7 @@ from .constants import Region as Region
 from .estimated import estimated_constants as estimated_constants
 from .generators import random_quadratic as random_quadratic
 from .logistic import Logistic as Logistic
+from .network import Network as Network
 from .piecewise import Piecewise as Piecewise
 from .piecewise import PiecewiseLinear as PiecewiseLinear
 from .quadratic import Quadratic as Quadratic

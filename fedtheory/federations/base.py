@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from ..randomness import Axis, normals, signs, words
 from .constants import EXACT, Constant, Constants, Region
+from .local import LocalTraining, State, local_steps
 
 COMMON = "common two-point"
 NOISES = ("two-point", "gaussian", COMMON)
@@ -55,8 +58,29 @@ class Pairs:
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)
 
+    def part(self, start: int, stop: int) -> Pairs:
+        """Those numbered ``start`` to ``stop - 1``.
+
+        >>> pairs = Pairs.of(torch.tensor([[True, False], [True, True]]), torch.arange(2), seed=0, round=0)
+        >>> pairs.part(1, 3).replica.tolist(), pairs.part(1, 3).offsets.tolist()
+        ([1, 1], [0, 1, 2])
+        """
+        chosen = slice(start, stop)
+        offsets = (self.offsets - start).clamp(0, stop - start)
+        return replace(self, client=self.client[chosen], replica=self.replica[chosen],
+                       replica_id=self.replica_id[chosen], offsets=offsets)  # fmt: skip
+
     def __len__(self) -> int:
         return len(self.client)
+
+
+class Footprint(NamedTuple):
+    """Bytes: ``base`` however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for each
+    replica."""
+
+    base: int
+    pair: int
+    replica: int
 
 
 class Federation(ABC):
@@ -68,6 +92,8 @@ class Federation(ABC):
 
     clients: int
     dimension: int
+    dtype: torch.dtype = torch.float64
+    """The precision in which runs compute unless they are told otherwise."""
     server_noise: float = 0.0
     objective_weight: tuple[Fraction, ...] | None = None
     """phi, where F = sum_i phi_i F_i instead of the mean."""
@@ -89,6 +115,42 @@ class Federation(ABC):
     def deterministic(self) -> bool:
         """Whether ``gradient`` is the gradient of F_i, without noise."""
         return False
+
+    @property
+    def starts(self) -> bool:
+        """Whether the federation draws an x_0 of its own for each replica, as networks do; else it is 0."""
+        return False
+
+    def initial(self, seed: int, replica_ids: Tensor) -> Tensor:
+        """x_0 of each replica where none is given, (replicas, D), on the CPU: 0, unless the federation ``starts``."""
+        return torch.zeros(len(replica_ids), self.dimension, dtype=self.dtype)
+
+    def local_update(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        """Local training of every pair from ``start`` (P, D): the models after it, and what the solver remembers then,
+        of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
+        return local_steps(self, start, pairs, training, state)
+
+    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+        """The same federation for runs of this kind of training, with all that is chosen by measured speed decided;
+        ``x`` is a replica's, (1, D). Choices change results by rounding only."""
+        return self
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """What ``choose`` has decided: a run that is taken up again goes on with the same."""
+        return {}
+
+    def with_choices(self, choices: Mapping[str, str]) -> Self:
+        """The same federation with these decisions."""
+        return self
+
+    def working(self) -> AbstractContextManager[object]:
+        """A context that a run is in, for what has to be set up and put away."""
+        return nullcontext()
+
+    def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
+        """What a round holds besides models and updates, as far as it is known; ``x`` is a replica's, (1, D)."""
+        return Footprint(0, 4 * x.nbytes, 0)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
         """A stochastic gradient of F from the server's own data, shape (replicas, D): unbiased, drawn afresh for every
@@ -133,7 +195,27 @@ class Federation(ABC):
         return b"".join(gradient(point.expand(self.clients, -1), everyone).numpy().tobytes() for point in points)
 
 
-class ConvexFederation(Federation):
+class ExactFederation(Federation):
+    """A federation whose losses and gradients can be computed without noise, such as a network's over all data."""
+
+    @abstractmethod
+    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        """The gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
+
+    @abstractmethod
+    def global_loss(self, x: Tensor) -> Tensor:
+        """F(x), shape (replicas,)."""
+
+    @abstractmethod
+    def global_gradient(self, x: Tensor) -> Tensor:
+        """The gradient of F, shape (replicas, D)."""
+
+    def gradient_from(self, exact: Tensor, x: Tensor, pairs: Pairs) -> Tensor:
+        """``gradient`` at x, where the exact one is known already."""
+        return self.gradient(x, pairs)
+
+
+class ConvexFederation(ExactFederation):
     """A federation whose F has one minimiser, which is known, as the clients' gradients are.
 
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
@@ -148,18 +230,6 @@ class ConvexFederation(Federation):
     """A proven bound on the distance from ``optimum`` to the true minimiser."""
     optimal_value_error: float = 0.0
     """A proven bound on ``optimal_value`` - min F."""
-
-    @abstractmethod
-    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """The gradient of F_i at x for each pair, shape (P, D), in units of F / x."""
-
-    @abstractmethod
-    def global_loss(self, x: Tensor) -> Tensor:
-        """F(x), shape (replicas,)."""
-
-    @abstractmethod
-    def global_gradient(self, x: Tensor) -> Tensor:
-        """The gradient of F, shape (replicas, D)."""
 
     @property
     @abstractmethod
@@ -185,6 +255,9 @@ class ConvexFederation(Federation):
 
     def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
         return self.with_noise(self.exact_gradient(x, pairs), pairs)
+
+    def gradient_from(self, exact: Tensor, x: Tensor, pairs: Pairs) -> Tensor:
+        return self.with_noise(exact, pairs)
 
     def with_noise(self, gradient: Tensor, pairs: Pairs) -> Tensor:
         """A stochastic gradient from the exact one, (P, D)."""

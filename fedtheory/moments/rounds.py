@@ -27,6 +27,7 @@ from ..algorithms.base import ClientRound, Kind, ServerRound
 from ..algorithms.selection import NaiveSelection
 from ..algorithms.server import Amplified, Momentum
 from ..federations.base import COMMON
+from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
@@ -87,7 +88,8 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> Loc
     """The clients' maps in a round of this kind.
 
     Raises:
-        ValueError: its step size changes with the round, or is irrational where Fractions are asked for.
+        ValueError: its step size changes with the round, or is irrational where Fractions are asked for; or clients do
+            not step by plain SGD.
     """
     shifted = fed.exact_centres - fed.exact_optimum
     noise = fed.exact_gradient_noise
@@ -105,6 +107,8 @@ def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
     Raises:
         ValueError: as ``training_maps``.
     """
+    if kind.local_solver != PLAIN_SGD:
+        raise ValueError(f"local_solver = {kind.local_solver}: moments are known of plain SGD")
     sizes = kind.local_lr if isinstance(kind.local_lr, tuple) else [one_number("local_lr", kind.local_lr)]
     for size in sizes if exact else ():
         if isinstance(size, float):

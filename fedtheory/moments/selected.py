@@ -20,6 +20,7 @@ from ..algorithms.base import ClientRound
 from ..algorithms.every_round import EveryRound
 from ..algorithms.selection import VarSelection
 from ..algorithms.server import Plain
+from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Bernoulli, Fixed, GroupAvailability, Participation, Phases, Recorded
 from ..setting import Setting
@@ -94,9 +95,10 @@ def client_round(setting: Setting) -> ClientRound:
     algorithm = setting.algorithm
     if not (isinstance(algorithm, EveryRound) and isinstance(algorithm.round.aggregation, GroupWeights)):
         raise Unserved(f"algorithm = {algorithm}: allowed is one that weighs groups of clients, such as flics_avg")
-    if not isinstance(algorithm.round.server, Plain) or algorithm.round.proximal != 0:
+    kind = algorithm.round
+    if not isinstance(kind.server, Plain) or kind.proximal != 0 or kind.local_solver != PLAIN_SGD:
         raise Unserved(f"algorithm = {algorithm}: allowed is SGD with a plain server, of which the statements speak")
-    return algorithm.round
+    return kind
 
 
 def read(setting: Setting, reading: Mapping[str, str]) -> Setting:

@@ -27,6 +27,7 @@ from ..algorithms.every_round import EveryRound
 from ..algorithms.server import Plain
 from ..claims.balls import Ball, ball
 from ..claims.undecided import Undecided
+from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..participation import Bernoulli
 from ..setting import Setting
@@ -116,9 +117,9 @@ def is_weighted(setting: Setting) -> bool:
         return False
     diagonal = np.count_nonzero(fed.hessians) == np.count_nonzero(np.diagonal(fed.hessians, axis1=1, axis2=2))
     kind = algorithm.round
-    plain = kind.proximal == 0 and kind.selection is None and isinstance(kind.server, Plain) and not kind.by_rule
+    plain = kind.proximal == 0 and kind.local_solver == PLAIN_SGD and kind.selection is None and not kind.by_rule
     weighted = isinstance(kind.aggregation, WEIGHTED) and isinstance(setting.participation, Bernoulli)
-    return diagonal and plain and weighted
+    return diagonal and plain and weighted and isinstance(kind.server, Plain)
 
 
 def aggregation_of(setting: Setting) -> Aggregation:

@@ -3,6 +3,7 @@ from .bounds import plot_editions as plot_editions
 from .participation import plot_gap as plot_gap
 from .participation import plot_long_term as plot_long_term
 from .participation import plot_participation as plot_participation
+from .partitions import plot_partition as plot_partition
 from .regions import plot_allowed as plot_allowed
 from .regions import plot_maps as plot_maps
 from .settling import plot_algorithms as plot_algorithms

@@ -2,7 +2,9 @@
 
 from .engine import simulate
 from .iterates import iterates
-from .observers import OBSERVERS, Observer
+from .observers import OBSERVERS
+from .observing import Observer
+from .practice import Evaluation
 from .run import OBSERVABLES, Run
 
-__all__ = ["OBSERVABLES", "OBSERVERS", "Observer", "Run", "iterates", "simulate"]
+__all__ = ["OBSERVABLES", "OBSERVERS", "Evaluation", "Observer", "Run", "iterates", "simulate"]

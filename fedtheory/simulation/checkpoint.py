@@ -107,7 +107,8 @@ class Checkpoints:
         arrays |= {f"kept.{name}": value.cpu().numpy() for name, value in state.kept.items()}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
-            arrays[name] = np.stack(columns, axis=1) if columns else np.zeros((len(state.ids), 0))
+            empty = np.zeros((len(state.ids), 0, *_shape_of(state, name)))
+            arrays[name] = np.stack(columns, axis=1) if columns else empty
         for kind in _STATE_DICTS:
             for name in state.sums:
                 arrays[f"{kind}.{name}"] = getattr(state, kind)[name].cpu().numpy()
@@ -124,7 +125,20 @@ class Checkpoints:
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
         peaks = {name: last[f"kept.{name}"] for name in state.kept}
         every = {name: watch.every for watch in plan.observers for name in watch.names if watch.every > 1}
-        return Run(rounds, rows, peaks, last["diverged_at"], every)
+        return Run(rounds, rows, peaks, last["diverged_at"], every, plan.where)
+
+
+def _shape_of(state: State, name: str) -> tuple[int, ...]:
+    """The axes of a row after those of replicas and rounds."""
+    known = next(value for key, value in state.current.items() if name in row_names([key]))
+    return tuple(known.shape[1:])
+
+
+def known_choices(directory: str | Path | None) -> dict[str, str] | None:
+    """What the run that is kept in ``directory`` has chosen by measured speed; ``None`` if there is none."""
+    tags = [] if directory is None else sorted(Path(directory).glob("replica-*/run.json"))
+    found = _read_label(tags[0]).get("choices") if tags else None
+    return found if isinstance(found, dict) else None
 
 
 def _read_label(path: Path) -> dict[str, Any]:

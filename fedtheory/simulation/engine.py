@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,16 @@ import torch
 from torch import Tensor
 
 from ..randomness import Axis
-from .checkpoint import Checkpoints
-from .observers import Observer
+from .checkpoint import Checkpoints, known_choices
+from .memory import LIMIT, chunks, settled
+from .observing import Observer
+from .progress import ProgressBar
 from .rounds import advance
-from .run import OBSERVABLES, Run
+from .run import Run
 from .state import Plan, State
 
 if TYPE_CHECKING:
     from ..setting import Setting
-
-CHUNK_BYTES = 256 * 2**20
-"""Size that what a round needs may reach before replicas are split into chunks."""
-
-DTYPES = (torch.float32, torch.float64)
 
 
 def simulate(
@@ -32,13 +30,15 @@ def simulate(
     rounds: int = 1000,
     seed: int = 0,
     record_every: int | None = None,
-    observers: Sequence[Observer | str] = OBSERVABLES,
+    observers: Sequence[Observer | str] | None = None,
     chunk: int | None = None,
-    device: str = "cpu",
-    dtype: torch.dtype = torch.float64,
+    pairs_at_once: int | None = None,
+    memory_limit: int = LIMIT,
+    device: str | torch.device = "auto",
+    dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
     checkpoint_every: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
@@ -46,44 +46,44 @@ def simulate(
         record_every: rounds between recorded rows (default: rounds / 100, at least 1); the last round is always
             recorded, and sums, minima and maxima are accumulated in every round.
         observers: what is watched, ``Observer`` objects or names of ``OBSERVERS``. By default ``squared_distance`` and
-            ``squared_gradient``, for convex federations; the latter costs a full gradient a round. ``peaks`` are FAST's
-            G_1 to G_3. Adaptive snapshots are always watched besides, see ``Run``.
-        dtype: float32 or float64; draws and weights are in float64 either way.
-        chunk: replicas that advance together (default: as many as ``CHUNK_BYTES`` allows). Draws do not depend on it.
+            ``squared_gradient`` of convex federations (the latter costs a full gradient a round), and of networks
+            ``Evaluation`` on test points in the recorded rounds. ``peaks`` are FAST's G_1 to G_3. Adaptive snapshots
+            are always watched besides, see ``Run``.
+        device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
+        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Draws and
+            weights are in float64 either way.
+        chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
+            at once are no faster). Draws do not depend on it.
+        pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows).
+        memory_limit: bytes that the simulation may hold besides the federation's data; predicted before the run, which
+            is chunked accordingly. Of networks a trial step is measured.
         directory: where to keep checkpoints; an interrupted run continues from the last one.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
-        progress: called with (replica-rounds done, replica-rounds in all).
+        progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
 
     Raises:
         ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), or another dtype than float32 and float64.
+            (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, or another dtype
+            than float32 and float64.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
+              "pairs_at_once": pairs_at_once, "memory_limit": memory_limit,
               "checkpoint_every": checkpoint_every}  # fmt: skip
     for name, value in counts.items():
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype = {dtype}: allowed is one of {', '.join(map(str, DTYPES))}")
     plan = Plan.of(setting, rounds, seed, record_every or max(1, rounds // 100), observers, device, dtype)
-    size = _default_chunk(plan, replicas) if chunk is None else chunk
+    plan = settled(plan, known_choices(directory))
+    together, pairs = chunks(plan, replicas, memory_limit)
+    size, plan = chunk or together, replace(plan, pairs_at_once=pairs_at_once or pairs)
+    report = ProgressBar() if progress is True else progress or None
     parts = []
-    for start in range(0, replicas, size):
-        ids = torch.arange(start, min(start + size, replicas), device=device)
-        store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
-        parts.append(_run_chunk(plan, ids, store, _shifted(progress, start * rounds, replicas * rounds)))
+    with plan.federation.working():
+        for start in range(0, replicas, size):
+            ids = torch.arange(start, min(start + size, replicas), device=plan.device)
+            store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
+            parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
     return Run.join(parts)
-
-
-def _default_chunk(plan: Plan, replicas: int) -> int:
-    """As many replicas as ``CHUNK_BYTES`` allows for a round's draws, the models of its participants, and what is
-    remembered."""
-    clients = plan.federation.clients
-    one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.start.device))
-    cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
-    most = max(plan.setting.participation.sizes(clients)[1], *cohorts, 0)
-    remembered = sum(value.nbytes for value in one.memory.values())
-    return max(1, min(replicas, CHUNK_BYTES // (8 * clients + most * one.x.nbytes + remembered)))
 
 
 def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:

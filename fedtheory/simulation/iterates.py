@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .engine import simulate
-from .observers import Observer
+from .observing import Observer
 
 if TYPE_CHECKING:
     from ..setting import Setting

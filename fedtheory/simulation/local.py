@@ -1,40 +1,69 @@
-"""Local training, on a batch of (replica, client) pairs."""
+"""Local training of a round's (replica, client) pairs, as many at once as memory allows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from ..federations.base import ConvexFederation, Federation, Pairs
+from ..algorithms.aggregation import Memory
+from ..federations.base import ExactFederation, Federation, Pairs
+from ..federations.local import LocalTraining
+from ..neural.local_solver import State
+
+PREFIX = "local_"
+"""Of what a local solver keeps of every client, in an algorithm's memory."""
 
 
-@dataclass(frozen=True)
-class LocalSGD:
-    """``steps`` stochastic gradient steps of size ``lr`` (or one size for each), pulled back to where they started by
-    ``proximal``."""
-
-    steps: int
-    lr: float | tuple[float, ...]
-    proximal: float = 0.0
-
-
-def local_update(
-    fed: Federation, start: Tensor, pairs: Pairs, solver: LocalSGD, summed: bool = False
-) -> tuple[Tensor, Tensor | None]:
-    """Local training of every pair from ``start`` (P, D): the models after it and, if ``summed``, the sums of the EXACT
-    local gradients at the (noisy) local iterates k = 0..K-1, which a ``ConvexFederation`` has; both (P, D)."""
-    sizes = solver.lr if isinstance(solver.lr, tuple) else (solver.lr,) * solver.steps
-    x, total = start, torch.zeros_like(start) if summed else None
-    for step in range(solver.steps):
-        if total is not None and isinstance(fed, ConvexFederation):
-            exact = fed.exact_gradient(x, pairs)
-            total += exact
-            gradient = fed.with_noise(exact, pairs.at_step(step))
+def train(
+    fed: Federation,
+    before: Tensor,
+    pairs: Pairs,
+    training: LocalTraining,
+    memory: Memory,
+    at_once: int | None = None,
+    summed: bool = False,
+) -> tuple[Tensor, Memory, Tensor | None]:
+    """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver keeps
+    of every client then; and, if ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates
+    k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together, by default all."""
+    delta = torch.empty(len(pairs), before.shape[1], dtype=before.dtype, device=before.device)
+    total = torch.zeros_like(delta) if summed else None
+    kept = {name: value.clone() for name, value in memory.items() if name.startswith(PREFIX)}
+    for first, last in _parts(len(pairs), at_once or len(pairs)):
+        part = pairs.part(first, last)
+        start, where = before[part.replica], (part.replica, part.client)
+        if training.solver.keep:
+            state = {name.removeprefix(PREFIX): value[where] for name, value in kept.items()}
         else:
-            gradient = fed.gradient(x, pairs.at_step(step))
-        if solver.proximal > 0:
-            gradient = gradient + solver.proximal * (x - start)
-        x = x - sizes[step] * gradient
-    return x, total
+            state = training.solver.start(start)
+        if total is None:
+            x, state = fed.local_update(start, part, training, state)
+        else:
+            assert isinstance(fed, ExactFederation)
+            x, state, total[first:last] = _with_exact_sums(fed, start, part, training, state)
+        torch.sub(x, start, out=delta[first:last])
+        for name, value in kept.items():
+            value[where] = state[name.removeprefix(PREFIX)]
+    return delta, kept, total
+
+
+def _parts(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """0 to count in parts of at most ``size``, of nearly equal size."""
+    number = -(-count // max(size, 1))
+    for i in range(number):
+        yield i * count // number, (i + 1) * count // number
+
+
+def _with_exact_sums(
+    fed: ExactFederation, start: Tensor, pairs: Pairs, training: LocalTraining, state: State
+) -> tuple[Tensor, State, Tensor]:
+    """Local training, and the sums of the exact gradients on its way."""
+    x, total = start, torch.zeros_like(start)
+    for step, size in enumerate(training.sizes):
+        exact = fed.exact_gradient(x, pairs)
+        total += exact
+        gradient = training.pulled(x, start, fed.gradient_from(exact, x, pairs.at_step(step)))
+        x, state = training.solver.step(x, gradient, size, state)
+    return x, state, total

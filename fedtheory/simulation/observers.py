@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ..algorithms import ClientRound, Fast, Updates
-from ..algorithms.aggregation import Memory, WeightedSum
-from ..federations.base import ConvexFederation, Federation, Pairs
+from ..algorithms import Fast, Updates
+from ..algorithms.aggregation import WeightedSum
+from ..federations.base import ConvexFederation, ExactFederation, Federation, Pairs
+from ..federations.local import LocalTraining
 from ..quantities import RUN_QUANTITIES, nearest
-from .local import LocalSGD, local_update
+from .local import train
+from .observing import Observer, Training, convex, exact
+from .practice import Evaluation, Loss, Traffic, Weights
+from .run import OBSERVABLES
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -21,81 +25,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Training:
-    """What clients did in one round.
-
-    Attributes:
-        kind: of round, bound to the process that brings the participants; it is right in ``chosen`` replicas only.
-        chosen: (replicas,) bool.
-        counts: (replicas, clients), how often each client takes part.
-        memory: what the algorithm's parts remember, of this round's selection too.
-        pairs, solver: who trained, and how.
-        gradients: (P, D), the pairs' sums of exact local gradients, if any observer asks for them.
-    """
-
-    kind: ClientRound
-    chosen: Tensor
-    counts: Tensor
-    memory: Memory
-    pairs: Pairs
-    solver: LocalSGD
-    gradients: Tensor | None
-
-
-class Observer:
-    """Watches a run, in all replicas of a chunk at once. One's own derives from this class.
-
-    Attributes:
-        names: of the numbers that it observes before a round; each becomes four rows of the ``Run``.
-        every: it looks in the rounds 0, every, 2 every, ..., and after the last one; its sums, minima and maxima are
-            over the rounds in which it looked.
-        needs_gradients: whether it asks for the sums of exact local gradients.
-    """
-
-    names: tuple[str, ...] = ()
-    every: int = 1
-    needs_gradients: bool = False
-
-    def check(self, setting: Setting) -> None:
-        """Raise ``ValueError`` if the setting lacks what is watched."""
-        return None
-
-    def initial(self, ids: Tensor) -> dict[str, Tensor]:
-        """What is kept from round to round, in checkpoints too, and returned as the run's ``peaks``: by name, one
-        number a replica, (replicas,) float64. A replica in which one is not finite has diverged."""
-        return {}
-
-    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        """By name, the value before this round, (replicas,) float64, infinite where it is no number."""
-        return {}
-
-    def after_training(self, plan: Plan, state: State, round: int, training: Training) -> None:
-        """Look at what clients did in this round; ``state`` is still that before it, but for ``state.kept``."""
-        return None
-
-
-def convex(observer: str, federation: Federation) -> ConvexFederation:
-    """The federation; ``ValueError`` unless it has an optimum and exact gradients."""
-    if not isinstance(federation, ConvexFederation):
-        raise ValueError(f"observer {observer} needs a ConvexFederation, not {type(federation).__name__}")
-    return federation
-
-
-@dataclass(frozen=True)
 class _Square(Observer):
-    """|v|^2 of a vector that a convex federation has at x_r."""
+    """|v|^2 of a vector that the federation has at x_r."""
 
     every: int = 1
 
     def check(self, setting: Setting) -> None:
-        convex(self.names[0], setting.federation)
+        exact(self.names[0], setting.federation)
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        vectors = self.vector(convex(self.names[0], plan.federation), state.x)
+        vectors = self.vector(exact(self.names[0], plan.federation), state.x)
         value = vectors.square().sum(1).to(torch.float64)
         return {self.names[0]: torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
 
-    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
         """v of each replica, (replicas, D)."""
         raise NotImplementedError
 
@@ -105,8 +48,11 @@ class SquaredDistance(_Square):
 
     names = ("squared_distance",)
 
-    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
-        return x - federation.optimum.to(x)
+    def check(self, setting: Setting) -> None:
+        convex("squared_distance", setting.federation)
+
+    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
+        return x - convex("squared_distance", federation).optimum.to(x)
 
 
 class SquaredGradient(_Square):
@@ -114,7 +60,7 @@ class SquaredGradient(_Square):
 
     names = ("squared_gradient",)
 
-    def vector(self, federation: ConvexFederation, x: Tensor) -> Tensor:
+    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
         return federation.global_gradient(x)
 
 
@@ -141,7 +87,8 @@ class TrainingAccuracy(Observer):
     names = ("training_accuracy",)
 
     def check(self, setting: Setting) -> None:
-        setting.federation.training_accuracy(setting.start_vector[None])
+        if type(setting.federation).training_accuracy is Federation.training_accuracy:
+            setting.federation.training_accuracy(torch.zeros(1, setting.federation.dimension))  # says what is allowed
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
         return {"training_accuracy": plan.federation.training_accuracy(state.x)}
@@ -174,7 +121,7 @@ class Peaks(Observer):
     def check(self, setting: Setting) -> None:
         if not isinstance(setting.algorithm, Fast):
             raise ValueError(f"observer peaks: allowed with Fast only, not {type(setting.algorithm).__name__}")
-        convex("peaks", setting.federation)
+        exact("peaks", setting.federation)
 
     def initial(self, ids: Tensor) -> dict[str, Tensor]:
         return {name: torch.zeros(len(ids), dtype=torch.float64, device=ids.device) for name in RUN_QUANTITIES}
@@ -188,7 +135,7 @@ class Peaks(Observer):
         cohort = mean.square().sum(1).to(torch.float64)
         full = torch.zeros_like(cohort)
         if snapshot.any():
-            full = self._full(plan, state, round, snapshot, training.solver).square().sum(1).to(torch.float64)
+            full = self._full(plan, state, round, snapshot, training.how).square().sum(1).to(torch.float64)
         zero = torch.zeros_like(cohort)
         values = (
             torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero),
@@ -197,14 +144,14 @@ class Peaks(Observer):
             # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
             state.kept[name] = torch.maximum(state.kept[name], torch.where(value.isnan(), torch.inf, value))
 
-    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, solver: LocalSGD) -> Tensor:
+    def _full(self, plan: Plan, state: State, round: int, snapshot: Tensor, how: LocalTraining) -> Tensor:
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
-        fed = convex("peaks", plan.federation)
-        if solver.steps == 1:
+        fed = exact("peaks", plan.federation)
+        if how.steps == 1:
             return fed.global_gradient(state.x)
         everyone = snapshot[:, None].expand(-1, fed.clients)
         pairs = Pairs.of(everyone, state.ids, plan.seed, round)
-        _, gradients = local_update(fed, state.x[pairs.replica], pairs, solver, summed=True)
+        _, _, gradients = train(fed, state.x, pairs, how, state.memory, plan.pairs_at_once, summed=True)
         assert gradients is not None
         mean = torch.full(everyone.shape, 1 / fed.clients, dtype=torch.float64, device=everyone.device)
         return Updates(gradients, pairs, everyone).combined(mean)
@@ -217,18 +164,35 @@ OBSERVERS: dict[str, type[Observer]] = {
     "training_accuracy": TrainingAccuracy,
     "snapshots": Snapshots,
     "peaks": Peaks,
+    "loss": Loss,
+    "evaluation": Evaluation,
+    "traffic": Traffic,
+    "weights": Weights,
 }
 """Those that go by a name."""
 
 
-def resolve(observers: Iterable[Observer | str], setting: Setting) -> tuple[Observer, ...]:
-    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always.
+def usual(federation: Federation, record_every: int) -> list[Observer | str]:
+    """What is watched where nobody says what: squared distance and gradient of convex problems, the accuracy of
+    networks on test points, or on training points where there are no others, in the recorded rounds."""
+    if isinstance(federation, ConvexFederation):
+        return [*OBSERVABLES]
+    if hasattr(federation, "client_losses"):
+        return [Evaluation("test" if federation.is_tested else "train", record_every)]
+    raise ValueError(f"observers: {type(federation).__name__} has none of its own, allowed is to give some")
+
+
+def resolve(
+    observers: Iterable[Observer | str] | None, setting: Setting, record_every: int = 1
+) -> tuple[Observer, ...]:
+    """The observers of a run: names looked up, each once, with those that adaptive snapshots have always; ``None``: the
+    usual ones.
 
     Raises:
         ValueError: there are none, a name is unknown, two observe numbers of one name, or the setting lacks what one of
             them needs.
     """
-    given = list(observers)
+    given = list(usual(setting.federation, record_every) if observers is None else observers)
     unknown = [each for each in given if isinstance(each, str) and each not in OBSERVERS]
     if unknown or not given:
         known = f"; {nearest(unknown[0], OBSERVERS)}" if unknown else ""

@@ -10,9 +10,10 @@ from torch import Tensor
 from ..algorithms import ClientRound, ServerRound, Updates
 from ..algorithms.aggregation import Memory
 from ..federations.base import Pairs
+from ..federations.local import LocalTraining
 from ..randomness import Axis
-from .local import LocalSGD, local_update
-from .observers import Training
+from .local import train
+from .observing import Training
 from .state import Plan, State
 
 
@@ -56,18 +57,18 @@ def _client_round(
     pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
     sizes = kind.local_lr
     lr = tuple(map(float, sizes)) if isinstance(sizes, tuple) else float(sizes)
-    solver = LocalSGD(kind.local_steps, lr, float(kind.proximal))
+    how = LocalTraining(kind.local_steps, lr, float(kind.proximal), kind.local_solver)
     summed = any(observer.needs_gradients for observer in plan.observers)
-    models, gradients = local_update(plan.federation, before[pairs.replica], pairs, solver, summed)
-    updates = Updates(models - before[pairs.replica], pairs, counts)
-    training = Training(kind, chosen, counts, memory, pairs, solver, gradients)
+    delta, kept, gradients = train(plan.federation, before, pairs, how, memory, plan.pairs_at_once, summed)
+    updates = Updates(delta, pairs, counts)
+    training = Training(kind, chosen, counts, memory, pairs, how, gradients)
     for observer in plan.observers:
         observer.after_training(plan, state, round, training)
     delta, own = kind.aggregation.step(updates, memory)
     moved, servers = kind.server.step(before, delta, memory)
     steps = (counts > 0).any(1) | kind.aggregation.steps_when_empty
     servers = {name: _where(steps, value, memory[name]) for name, value in servers.items()}
-    return _where(steps, moved, before), remembered | own | servers
+    return _where(steps, moved, before), remembered | own | servers | kept
 
 
 def _where(chosen: Tensor, new: Tensor, old: Tensor) -> Tensor:

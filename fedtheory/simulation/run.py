@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from ..functionals import Functional, check_average
+from .run_files import load_run, save_run, to_pandas
 
 OBSERVABLES = ("squared_distance", "squared_gradient")
 """What is observed unless other observers are given."""
@@ -28,7 +31,7 @@ class Run:
 
     Attributes:
         rounds: (n,) int64, the recorded rounds, 0 first.
-        rows: by name, (replicas, n): ``squared_distance`` and ``squared_gradient`` before each recorded round r,
+        rows: by name, (replicas, n), or (replicas, n, clients) where something was observed of each client: ``squared_distance`` and ``squared_gradient`` before each recorded round r,
             their ``_sum`` over the rounds before r, ``_min`` and ``_max`` up to r; or what else was observed.
             Runs with adaptive snapshots have ``training_accuracy`` acc_r, ``snapshot_probability`` q_r and
             ``snapshot`` (1 if round r is a snapshot, else 0; ``snapshot_sum`` counts those before r) besides.
@@ -36,6 +39,7 @@ class Run:
         diverged_at: (replicas,) int64, the first round r at which x_r, an observable, its sum over the rounds up to r
             or a maximum over the rounds before r is no finite number; -1 if none is.
         every: by name, the rounds between two looks of its observer, where they are more than one.
+        where: what it ran on: ``device``, ``dtype`` and the version of ``torch``.
     """
 
     rounds: np.ndarray
@@ -43,6 +47,7 @@ class Run:
     peaks: dict[str, np.ndarray]
     diverged_at: np.ndarray
     every: dict[str, int] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def join(cls, parts: Sequence[Run]) -> Run:
@@ -53,7 +58,34 @@ class Run:
             {name: np.concatenate([part.peaks[name] for part in parts]) for name in parts[0].peaks},
             np.concatenate([part.diverged_at for part in parts]),
             parts[0].every,
+            parts[0].where,
         )
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to an ``.npz`` file, whole or not at all; plain arrays, without pickles.
+
+        Raises:
+            ValueError: another suffix, or a place that cannot be written to.
+        """
+        save_run(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """The run that ``save`` has written.
+
+        Raises:
+            ValueError: there is no file, it is damaged, or holds something else.
+        """
+        return cls(**load_run(path))
+
+    def to_pandas(self, by_client: bool = False) -> Any:
+        """A pandas table, a line for each (replica, round) with a column for each row of the run; with ``by_client`` a
+        line for each (replica, round, client), of the rows that have a number for each client.
+
+        Raises:
+            ValueError: pandas is not installed, or there are no such rows.
+        """
+        return to_pandas(self, by_client)
 
     @property
     def replicas(self) -> int:

@@ -14,8 +14,9 @@ from ..algorithms.aggregation import Memory
 from ..federations.base import Federation
 from ..participation import Keys
 from ..randomness import Axis
-from .observers import Observer, resolve
-from .run import OBSERVABLES
+from .observers import resolve
+from .observing import Observer
+from .places import device_name, find_device, find_dtype
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -26,7 +27,8 @@ class Plan:
     """What all chunks of one simulation share; the arguments are those of ``simulate``.
 
     Attributes:
-        federation, start: on the simulation's device, in its precision.
+        federation: on the simulation's device, in its precision.
+        device, dtype: these.
         kinds: the algorithm's kinds of round, bound to the process that brings the participants.
         trainings: the kinds in which clients train, and which of the kinds each stands for: those that differ only in
             their cohorts train together.
@@ -38,9 +40,12 @@ class Plan:
     record_every: int
     observers: tuple[Observer, ...]
     federation: Federation
-    start: Tensor
+    device: torch.device
+    dtype: torch.dtype
     kinds: tuple[ClientRound | ServerRound, ...]
     trainings: tuple[tuple[ClientRound, tuple[int, ...]], ...]
+    pairs_at_once: int | None = None
+    """How many (replica, client) pairs train together; ``None``: all."""
 
     @classmethod
     def of(
@@ -49,11 +54,12 @@ class Plan:
         rounds: int,
         seed: int = 0,
         record_every: int = 1,
-        observers: Iterable[Observer | str] = OBSERVABLES,
-        device: str = "cpu",
-        dtype: torch.dtype = torch.float64,
+        observers: Iterable[Observer | str] | None = None,
+        device: str | torch.device = "cpu",
+        dtype: str | torch.dtype | None = None,
     ) -> Plan:
         fed = setting.federation
+        place, precision = find_device(device), find_dtype(dtype, fed.dtype)
         kinds = tuple(
             kind.bound(setting.participation, fed.clients) if isinstance(kind, ClientRound) else kind
             for kind in setting.algorithm.kinds
@@ -64,8 +70,8 @@ class Plan:
                 same = replace(kind, uniform=None)
                 trainings[same] = (*trainings.get(same, ()), i)
         return cls(
-            setting, rounds, seed, record_every, resolve(observers, setting), fed.to(device, dtype),
-            setting.start_vector.to(device, dtype), kinds, tuple(trainings.items()),
+            setting, rounds, seed, record_every, resolve(observers, setting, record_every),
+            fed.to(place, precision), place, precision, kinds, tuple(trainings.items()),
         )  # fmt: skip
 
     @property
@@ -76,11 +82,20 @@ class Plan:
         """What the draws of these replicas depend on."""
         return Keys(self.seed, axis, ids, self.federation.clients)
 
+    @property
+    def where(self) -> dict[str, str]:
+        """What the run's record says of where it ran."""
+        return {"device": device_name(self.device), "dtype": str(self.dtype).removeprefix("torch."),
+                "torch": torch.__version__}  # fmt: skip
+
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
         return {
             "setting": self.setting.fingerprint(),
-            "dtype": str(self.start.dtype),
+            "dtype": str(self.dtype),
+            "device": self.device.type,
+            "choices": self.federation.choices,
+            "pairs_at_once": self.pairs_at_once,
             "seed": self.seed,
             "rounds": self.rounds,
             "record_every": self.record_every,
@@ -113,12 +128,14 @@ class State:
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
         zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
-        names = [name for observer in plan.observers for name in observer.names]
+        each = torch.zeros(len(ids), plan.federation.clients, dtype=torch.float64, device=ids.device)
+        blank = {name: each if name in observer.per_client else zero
+                 for observer in plan.observers for name in observer.names}  # fmt: skip
 
         def full(value: float) -> dict[str, Tensor]:
-            return {name: torch.full_like(zero, value) for name in names}
+            return {name: torch.full_like(like, value) for name, like in blank.items()}
 
-        x = plan.start.expand(len(ids), -1).clone()
+        x = plan.setting.starts(plan.seed, ids).to(plan.device, plan.dtype).clone()
         memory: Memory = {}
         kept: dict[str, Tensor] = {}
         for kind, _ in plan.trainings:
@@ -141,7 +158,8 @@ class State:
                 self.current[name] = value
                 self.least[name] = torch.minimum(self.least[name], value)
                 self.most[name] = torch.maximum(self.most[name], value)
-                finite &= torch.isfinite(self.sums[name] + value)
+                total = self.sums[name] + value
+                finite &= total.isfinite() if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
         self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
 
     def is_first(self, plan: Plan, round: int) -> Tensor:

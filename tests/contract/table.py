@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from fedtheory import Setting, algorithms
+from fedtheory.data import Dataset, Partition
 from fedtheory.algorithms import Algorithm
-from fedtheory.federations import Federation, Logistic, Quadratic
+from fedtheory.federations import Federation, Logistic, Network, Quadratic
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,
@@ -34,7 +35,13 @@ from fedtheory.participation import (
 
 CLIENTS = 4
 GROUPS = (0, 1, 1, 0)
-STARTS = {"quadratic": [1.0, -0.5], "logistic": [0.5, -0.25, 0.0, 1.0]}
+STARTS = {"quadratic": [1.0, -0.5], "logistic": [0.5, -0.25, 0.0, 1.0], "network": None}
+OBSERVED: dict[str, list[str] | None] = {
+    "quadratic": None,
+    "logistic": None,
+    "network": ["loss", "squared_gradient", "training_accuracy"],
+}
+"""What is watched of each federation; None: the usual."""
 
 
 def quadratic(order: list[int] | None = None, **options: object) -> Quadratic:
@@ -53,9 +60,21 @@ def logistic(order: list[int] | None = None, **options: object) -> Logistic:
     return Logistic([rows[i] for i in order], [labels[i] for i in order], l2=0.25, classes=2, **options)
 
 
+def network(order: list[int] | None = None, **options: object) -> Network:
+    """Two layers, 17 parameters, on eleven random points of two classes."""
+    rng = np.random.default_rng(3)
+    points, labels = rng.normal(size=(11, 2)), np.array([0, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0])
+    parts = [np.arange(0, 3), np.arange(3, 5), np.arange(5, 9), np.arange(9, 11)]
+    order = list(range(CLIENTS)) if order is None else order
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
+    partition = Partition(tuple(parts[i] for i in order))
+    return Network(layers, Dataset("points", points, labels, 2), partition, **{"batch_size": 2} | options)
+
+
 FEDERATIONS: dict[str, Federation] = {
     "quadratic": quadratic(gradient_noise=2.5, server_noise=1.5),
     "logistic": logistic(gradient_noise=0.2, noise="gaussian", server_noise=0.1),
+    "network": network(server_points=5),
 }
 
 TRACE = np.array([[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 0]])

@@ -16,7 +16,7 @@ from fedtheory.participation import Fixed, Participation, Phases, Recorded
 from fedtheory.simulation import Run, simulate
 from fedtheory.simulation.iterates import iterates
 
-from .table import CLIENTS, FEDERATIONS, GROUPS, LOCAL, PROCESSES, STARTS, logistic, participants, quadratic
+from .table import CLIENTS, FEDERATIONS, GROUPS, LOCAL, OBSERVED, PROCESSES, STARTS, logistic, participants, quadratic
 
 ORDER = [2, 0, 3, 1]
 """Client i of the renamed federation is client ORDER[i]."""
@@ -112,8 +112,11 @@ EVERYBODY: dict[str, Algorithm] = {
 }
 
 
-def everybody(federation: Federation, algorithm: Algorithm, start: list[float]) -> Run:
-    return simulate(Setting(federation, algorithm, Fixed(ORDERED), start), replicas=3, rounds=7, record_every=1, seed=2)
+def everybody(
+    federation: Federation, algorithm: Algorithm, start: list[float] | None, observed: list[str] | None
+) -> Run:
+    setting = Setting(federation, algorithm, Fixed(ORDERED), start)
+    return simulate(setting, replicas=3, rounds=7, record_every=1, seed=2, observers=observed, dtype="float64")
 
 
 @pytest.mark.parametrize("federation", FEDERATIONS)
@@ -121,7 +124,7 @@ def everybody(federation: Federation, algorithm: Algorithm, start: list[float]) 
 def test_with_everybody_there_it_is_fedavg(name: str, federation: str) -> None:
     """Noise included: a client's draws do not depend on the algorithm."""
     fed, start = FEDERATIONS[federation], STARTS[federation]
-    expected, found = (everybody(fed, a, start) for a in (algorithms.fedavg(**LOCAL), EVERYBODY[name]))
+    expected, found = (everybody(fed, a, start, OBSERVED[federation]) for a in (algorithms.fedavg(**LOCAL), EVERYBODY[name]))
     for row, values in expected.rows.items():
         np.testing.assert_allclose(found.rows[row], values, rtol=1e-12, atol=1e-12, err_msg=row)
 

@@ -13,7 +13,6 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from fedtheory import data
-from fedtheory.data import fashion_mnist
 from fedtheory.federations.base import Pairs
 from fedtheory.federations.constants import Region
 from fedtheory.federations.logistic import Logistic
@@ -278,7 +277,7 @@ def test_single_client_and_given_noise() -> None:
 
 
 @pytest.mark.skipif(
-    not fashion_mnist.available(), reason="Fashion-MNIST is not on this machine; `make data` fetches it"
+    not data.available("fashion-mnist"), reason="Fashion-MNIST is not on this machine; `make data` fetches it"
 )
 def test_fashion_mnist() -> None:
     """6,000 of its images between 20 clients, fewer rows than features each."""

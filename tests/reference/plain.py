@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from .layers import TwoLayers
+
 Vector = list[float]
 Counts = Sequence[Sequence[int]]
 """[round][client]: how often a client was drawn."""
@@ -58,7 +60,7 @@ class Logistic:
         return sum(shares) / len(shares)
 
 
-Problem = Quadratic | Logistic
+Problem = Quadratic | Logistic | TwoLayers
 
 
 def mean_gradient(problem: Problem, x: Vector) -> Vector:
@@ -121,7 +123,7 @@ def fast(
 
 
 def fast_adaptive(
-    problem: Logistic,
+    problem: Logistic | TwoLayers,
     x: Vector,
     arbitrary: Counts,
     cohort: Counts,

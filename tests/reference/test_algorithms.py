@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from fedtheory import Setting, algorithms, federations
+from fedtheory.data import Dataset, Partition
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,
@@ -32,6 +33,7 @@ from fedtheory.randomness import Axis, uniforms, words
 from fedtheory.simulation.iterates import iterates
 
 from . import plain
+from .layers import TwoLayers
 
 ROUNDS, REPLICAS, SEED, CLIENTS = 14, 2, 5, 5
 GROUPS = (0, 1, 0, 2, 1)
@@ -56,7 +58,18 @@ def _logistics() -> tuple[federations.Federation, plain.Problem, list[float]]:
     return federation, problem, [0.25, -0.5, 0.0, 1.0, -0.25, 0.5]
 
 
-PROBLEMS = {"quadratic": _quadratics(), "logistic": _logistics()}
+def _networks() -> tuple[federations.Federation, plain.Problem, list[float]]:
+    """All of a client's points in every step; clients of equal size, so that the server's points are F's."""
+    points, labels = RNG.normal(size=(2 * CLIENTS, 3)), RNG.integers(0, 2, 2 * CLIENTS)
+    parts = tuple(np.arange(2 * i, 2 * i + 2) for i in range(CLIENTS))
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2))
+    dataset = Dataset("points", points, labels, classes=2)
+    federation = federations.Network(layers, dataset, Partition(parts), batch_size=None, server_points=2 * CLIENTS)
+    each = [[a[part].tolist() for part in parts] for a in (points, labels)]
+    return federation, TwoLayers(*each, inputs=3, hidden=2, classes=2), RNG.normal(size=federation.dimension).tolist()
+
+
+PROBLEMS = {"quadratic": _quadratics(), "logistic": _logistics(), "network": _networks()}
 
 PROCESSES: dict[str, Participation] = {
     "uniform": Uniform(2),
@@ -198,7 +211,8 @@ ALGORITHMS: dict[str, tuple[algorithms.Algorithm, Plainly]] = {
 
 def _agree(problem: str, algorithm: algorithms.Algorithm, process: Participation, plainly: Plainly) -> None:
     federation, loops, start = PROBLEMS[problem]
-    found = iterates(Setting(federation, algorithm, process, start), rounds=ROUNDS, replicas=REPLICAS, seed=SEED)
+    setting = Setting(federation, algorithm, process, start)
+    found = iterates(setting, rounds=ROUNDS, replicas=REPLICAS, seed=SEED, dtype="float64")
     for replica in range(REPLICAS):
         expected = plainly(loops, start, Draws(process, replica))
         np.testing.assert_allclose(found[:, replica].numpy(), np.array(expected), rtol=0, atol=TOLERANCE)
@@ -226,14 +240,21 @@ def test_the_same_on_logistic_regression(name: str) -> None:
     _agree("logistic", ALGORITHMS[name][0], PROCESSES["bernoulli"], ALGORITHMS[name][1])
 
 
+@pytest.mark.parametrize("process", ["bernoulli", "with replacement"])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_same_on_a_network(name: str, process: str) -> None:
+    _agree("network", ALGORITHMS[name][0], PROCESSES[process], ALGORITHMS[name][1])
+
+
+@pytest.mark.parametrize("problem", ["logistic", "network"])
 @pytest.mark.parametrize("process", ["uniform", "bernoulli"])
-def test_adaptive_snapshots_are_algorithm_2(process: str) -> None:
+def test_adaptive_snapshots_are_algorithm_2(process: str, problem: str) -> None:
     algorithm = algorithms.fast(**LOCAL, cohort=3, adaptivity=4)
 
     def path(problem: plain.Problem, x: list[float], draws: Draws) -> list[list[float]]:
         return plain.fast_adaptive(problem, x, draws.present, draws.cohort(3), draws.dice, adaptivity=4.0, **STEP)
 
-    _agree("logistic", algorithm, PROCESSES[process], path)
+    _agree(problem, algorithm, PROCESSES[process], path)
 
 
 def test_the_processes_bring_what_the_comparison_needs() -> None:

@@ -17,8 +17,9 @@ from fedtheory.algorithms import Algorithm
 from fedtheory.federations import Quadratic, random_quadratic
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Uniform, UniformGroups
 from fedtheory.setting import Setting
-from fedtheory.simulation import engine
+from fedtheory.simulation import memory
 from fedtheory.simulation.iterates import iterates
+from fedtheory.simulation.state import Plan
 
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
 CLIENTS, GROUPS = 4, [0, 0, 1, 0]
@@ -153,10 +154,10 @@ def test_a_directory_belongs_to_one_algorithm(tmp_path: Path) -> None:
 
 def test_the_memory_counts_where_replicas_are_split_into_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replica draws 4 numbers of 8 bytes a round; a model, and an update that is remembered, has 16 bytes."""
-    monkeypatch.setattr(engine, "CHUNK_BYTES", 480)
+    monkeypatch.setattr(memory, "CHUNK_BYTES", 480)
 
     def chunk(algorithm: Algorithm, who: Participation = OFTEN) -> int:
-        return engine._default_chunk(engine.Plan.of(setting(algorithm, who), rounds=1), replicas=12)
+        return memory.chunks(Plan.of(setting(algorithm, who), rounds=1), replicas=12, limit=2**20)[0]
 
     assert chunk(ALGORITHMS["mifa"]) == 480 // (32 + 4 * 16 + 4 * 16)
     assert chunk(ALGORITHMS["fedavg"]) == 480 // (32 + 4 * 16)

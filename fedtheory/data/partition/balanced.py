@@ -1,4 +1,4 @@
-"""How a data set is split between clients."""
+"""The balanced partition in which every client has a label distribution of its own."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def dirichlet(labels: np.ndarray, clients: int, alpha: float, seed: int) -> list
     >>> [len(part) for part in parts], len(set(np.concatenate(parts).tolist()))
     ([6, 6, 6], 18)
     """
+    return drawn(labels, clients, alpha, seed)[0]
+
+
+def drawn(labels: np.ndarray, clients: int, alpha: float, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """The same, and the pi_i, (clients, classes)."""
     labels = _checked(labels, clients, alpha, seed)
     rng = np.random.default_rng(seed)
     stock = [rng.permutation(np.flatnonzero(labels == c)).tolist() for c in range(int(labels.max()) + 1)]
@@ -50,7 +55,7 @@ def dirichlet(labels: np.ndarray, clients: int, alpha: float, seed: int) -> list
         parts[client].append(samples.pop())
         if not samples:
             cumulative = _cumulative(priors, stock)
-    return [np.sort(np.array(part, dtype=np.int64)) for part in parts]
+    return [np.sort(np.array(part, dtype=np.int64)) for part in parts], priors
 
 
 def _cumulative(priors: np.ndarray, stock: list[list[int]]) -> list[list[float]]:

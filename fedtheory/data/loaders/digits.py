@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from .dataset import Dataset
+from ..dataset import Dataset
+from ..entry import Entry
 
+DIGITS = Entry(
+    name="digits",
+    classes=10,
+    samples=(1797, 0),
+    loader="digits:digits",
+    source='E. Alpaydin and C. Kaynak, "Optical recognition of handwritten digits", UCI repository, 1998',
+)
 _WHITE = 16.0  # grey values run from 0 to 16
 
 
-def load() -> Dataset:
-    """The digits, features in [0, 1], without a test set.
+def digits() -> Dataset:
+    """The digits as vectors in [0, 1], without a test set.
 
     Source: E. Alpaydin and C. Kaynak, "Optical recognition of handwritten digits", UCI repository, 1998.
 
-    >>> data = load()
+    >>> data = digits()
     >>> len(data), data.classes, float(data.features.max())
     (1797, 10, 1.0)
     """
     from sklearn.datasets import load_digits  # lazily: it takes a second to import
 
     images, labels = load_digits(return_X_y=True)
-    return Dataset("digits", np.asarray(images) / _WHITE, np.asarray(labels), classes=10)
+    return Dataset(
+        "digits", np.asarray(images) / _WHITE, np.asarray(labels), classes=10, copy="the copy that scikit-learn brings"
+    )

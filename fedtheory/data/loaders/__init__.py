@@ -1,0 +1,1 @@
+"""A module for the loaders of each file format."""

@@ -1,0 +1,20 @@
+"""How a data set is split between clients."""
+
+from .balanced import dirichlet
+from .base import Partition, Scheme
+from .by_label import Dirichlet, LabelDirichlet, LabelsPerClient, Uniform
+from .in_groups import CoarseLabels, LabelGroups
+from .natural import ByClient
+
+__all__ = [
+    "ByClient",
+    "CoarseLabels",
+    "Dirichlet",
+    "LabelDirichlet",
+    "LabelGroups",
+    "LabelsPerClient",
+    "Partition",
+    "Scheme",
+    "Uniform",
+    "dirichlet",
+]

@@ -1,0 +1,222 @@
+"""Partitions by label: every client has a label distribution, or a few labels, of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dataset import Dataset
+from .balanced import drawn as balanced_draw
+from .base import Drawn, Scheme, check_alpha, check_count, targets
+
+_SAMPLES = "the number of samples"
+_TRIES = 1000
+OVER, ROUNDING, CHOICES = ("classes", "clients"), ("down", "nearest"), ("random", "even")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform(Scheme):
+    """Samples dealt at random, whatever their labels: sizes differ by at most 1, and every sample is given.
+
+    >>> from fedtheory.data import load
+    >>> sorted(set(Uniform(clients=100).split(load("digits")).sizes.tolist()))
+    [17, 18]
+    """
+
+    clients: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("clients", self.clients)
+
+    def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
+        check_count("clients", self.clients, len(dataset), _SAMPLES)
+        return Drawn(np.array_split(rng.permutation(len(dataset)), self.clients))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dirichlet(Scheme):
+    """The balanced Dirichlet partition: floor(N / clients) samples each, labels from pi_i ~ Dirichlet(alpha, ...).
+
+    See ``dirichlet``, which draws it: ``split`` gives the same parts for the same seed. ``distributions`` are the pi_i.
+
+    >>> from fedtheory.data import load
+    >>> Dirichlet(clients=50, alpha=0.3).split(load("digits")).sizes.tolist() == [35] * 50
+    True
+    """
+
+    clients: int
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("clients", self.clients)
+        check_alpha("alpha", self.alpha)
+
+    def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
+        parts, distributions = balanced_draw(targets(dataset), self.clients, self.alpha, self.seed)
+        return Drawn(parts, distributions=distributions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelDirichlet(Scheme):
+    """The unbalanced partition: each class is cut between the clients in random proportions; every sample is given.
+
+    Attributes:
+        clients: how many.
+        alpha: concentration; small: few labels a client.
+        over: "classes": client i draws pi_i ~ Dirichlet(alpha, ...) over the classes, and gets the share
+            pi_i[c] / sum_j pi_j[c] of class c; ``distributions`` are the pi_i. "clients": class c draws its shares
+            p_c ~ Dirichlet(alpha, ...) over the clients.
+        rounding: of the places where a class is cut, "down" or to the "nearest".
+        least: if some client gets fewer samples, everything is drawn again, at most 1000 times.
+
+    Sources: "classes", rounded down: the public code of FAST; rounded to the nearest: that of FedAU, whose paper has
+    the pi_i (appendix C.6.2) and leaves sizes open. "clients": M. Yurochkin and others, "Bayesian nonparametric
+    federated learning of neural networks", 2019, with ``least`` = 10.
+
+    >>> from fedtheory.data import load
+    >>> parts = LabelDirichlet(clients=10, alpha=0.5).split(load("digits"))
+    >>> int(parts.sizes.sum()), len(set(parts.sizes.tolist())) > 1
+    (1797, True)
+    """
+
+    clients: int
+    alpha: float
+    over: str = "classes"
+    rounding: str = "down"
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("clients", self.clients)
+        check_count("least", self.least)
+        check_alpha("alpha", self.alpha)
+        for name, value, allowed in (("over", self.over, OVER), ("rounding", self.rounding, ROUNDING)):
+            if value not in allowed:
+                raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+
+    def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
+        check_count("clients", self.clients, len(dataset) // self.least, "the number of samples over least")
+        labels = targets(dataset)
+        classes = [np.flatnonzero(labels == c) for c in range(dataset.classes)]
+        for _ in range(_TRIES):
+            shares, distributions = self._shares(len(classes), rng)
+            ends = np.cumsum(shares, axis=0) / shares.sum(axis=0)
+            cuts = ends * [len(samples) for samples in classes]
+            places = np.floor(cuts) if self.rounding == "down" else np.rint(cuts)
+            sizes = np.diff(places, axis=0, prepend=0)
+            sizes[-1] += [len(samples) - place for samples, place in zip(classes, places[-1], strict=True)]
+            if sizes.sum(axis=1).min() >= self.least:
+                break
+        else:
+            raise ValueError(
+                f"clients = {self.clients}, alpha = {self.alpha}: in {_TRIES} draws some client always had fewer than "
+                f"{self.least} samples; allowed are fewer clients or a larger alpha"
+            )
+        pieces = [np.split(rng.permutation(samples), places[:-1, c].astype(int)) for c, samples in enumerate(classes)]
+        parts = [np.concatenate([piece[client] for piece in pieces]) for client in range(self.clients)]
+        return Drawn(parts, distributions=distributions)
+
+    def _shares(self, classes: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        """(clients, classes), columns with a positive sum; and what ``distributions`` are."""
+        if self.over == "clients":
+            return rng.dirichlet(np.full(self.clients, float(self.alpha)), size=classes).T, None
+        shares = rng.dirichlet(np.full(classes, float(self.alpha)), size=self.clients)
+        return shares + np.where(shares.sum(axis=0) == 0, 1.0, 0.0), shares  # a class that nobody drew goes to all
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelsPerClient(Scheme):
+    """Each client has samples of a few labels, equally many of each, and all clients equally many.
+
+    Attributes:
+        clients: how many.
+        labels: of each client, 1 to the number of classes.
+        samples: of each client; by default floor(N / clients), and if parts are disjoint at most what the label wanted
+            most often allows. Its labels get floor(samples / labels) each, some one more.
+        choice: "random": each client draws its labels uniformly without replacement, whatever others have; "even": all
+            labels are drawn equally often, up to 1.
+        shared: whether each client draws from all samples of its labels (without replacement, so that it has no sample
+            twice, but clients may share some) or from those that nobody has yet.
+
+    With "proportions", test samples are drawn by the same rule for the same labels, floor(N_test / clients) a client.
+
+    Source: SAFARI, appendix B.1: each of 10 clients selects p = 1, 2, 5 or 10 classes at random and samples evenly
+    within them without replacement; whether clients may share samples is not said. With N / clients samples each and
+    one label drawn at random they must (two clients of one label want more than there are), so they may by default. The
+    process of McMahan et al. (2017), to which it refers, is nearer to "even" and disjoint.
+
+    >>> from fedtheory.data import load
+    >>> digits = load("digits")
+    >>> parts = LabelsPerClient(clients=10, labels=2, samples=100).split(digits)
+    >>> sorted(set(parts.counts(digits.labels).ravel().tolist()))
+    [0, 50]
+    """
+
+    clients: int
+    labels: int
+    samples: int | None = None
+    choice: str = "random"
+    shared: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("clients", self.clients)
+        check_count("labels", self.labels)
+        if self.samples is not None:
+            check_count("samples", self.samples)
+        if self.choice not in CHOICES:
+            raise ValueError(f"choice = {self.choice!r}: allowed is one of {', '.join(CHOICES)}")
+
+    def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
+        check_count("labels", self.labels, dataset.classes, "the number of classes")
+        check_count("clients", self.clients, len(dataset), _SAMPLES)
+        chosen = self._chosen(dataset.classes, rng)
+        parts = self._sampled(targets(dataset), dataset.classes, chosen, self.samples, rng)
+        test = None
+        if self.test == "proportions" and dataset.test is not None:
+            test = self._sampled(targets(dataset.test), dataset.classes, chosen, None, rng)
+        distributions = np.zeros((self.clients, dataset.classes))
+        np.put_along_axis(distributions, chosen, 1 / self.labels, axis=1)
+        return Drawn(parts, distributions=distributions, shared=self.shared, test=test)
+
+    def _chosen(self, classes: int, rng: np.random.Generator) -> np.ndarray:
+        """The labels of each client, (clients, labels)."""
+        if self.choice == "random":
+            return np.array([rng.choice(classes, self.labels, replace=False) for _ in range(self.clients)])
+        drawn = np.zeros(classes, dtype=np.int64)
+        chosen = np.empty((self.clients, self.labels), dtype=np.int64)
+        for client in range(self.clients):  # those drawn least often so far, ties broken at random
+            chosen[client] = np.lexsort((rng.random(classes), drawn))[: self.labels]
+            drawn[chosen[client]] += 1
+        return chosen
+
+    def _sampled(
+        self, labels: np.ndarray, classes: int, chosen: np.ndarray, samples: int | None, rng: np.random.Generator
+    ) -> list[np.ndarray]:
+        stock = [np.flatnonzero(labels == c) for c in range(classes)]
+        wanted = np.bincount(chosen.ravel(), minlength=classes)
+        have = np.array([len(each) for each in stock])
+        takers = 1 if self.shared else np.maximum(wanted, 1)
+        most = int((have // takers)[wanted > 0].min())  # that each taker of a label can have
+        size = min(len(labels) // self.clients, most * self.labels) if samples is None else samples
+        if size < self.labels or -(-size // self.labels) > most:
+            raise ValueError(
+                f"samples = {size} of {self.labels} labels: allowed is an integer from {self.labels} to "
+                f"{most * self.labels}, for some label has no more samples for each of its clients"
+            )
+        mixed = [rng.permutation(each) for each in stock]
+        parts, taken = [], np.zeros(classes, dtype=np.int64)
+        for mine in chosen:
+            each = np.full(self.labels, size // self.labels)
+            each[rng.permutation(self.labels)[: size % self.labels]] += 1
+            pieces = []
+            for label, count in zip(mine, each, strict=True):
+                start = 0 if self.shared else taken[label]
+                source = rng.permutation(stock[label]) if self.shared else mixed[label]
+                pieces.append(source[start : start + count])
+                taken[label] += count
+            parts.append(np.concatenate(pieces))
+        return parts

@@ -1,0 +1,45 @@
+"""Where the files of data sets are looked for, and where downloads and parsed arrays go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+FOLDER_VARIABLE = "FEDTHEORY_DATA"
+SYSTEM_FOLDER = Path("/usr/share/datasets")  # where Debian's packages dataset-* put them
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/fedtheory``, or below the home folder."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "fedtheory"
+
+
+def own_folder(name: str) -> Path:
+    """Where a download of this data set goes: below ``FEDTHEORY_DATA``, or in the user's cache."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return (Path(named) if named else cache_folder()) / name
+
+
+def folders(name: str, inner: Iterable[str] = (), bare: bool = True) -> list[Path]:
+    """The folders looked in, in this order: FEDTHEORY_DATA and its subfolder ``name``, the system's, the user's cache;
+    of each also the folders ``inner``, which the official archive makes.
+
+    Args:
+        name: of the data set.
+        inner: further folders within each.
+        bare: whether files may lie in FEDTHEORY_DATA itself; not where other data sets have files of the same names.
+
+    >>> [path.as_posix() for path in folders("svhn")][-2]
+    '/usr/share/datasets/svhn'
+    """
+    named = os.environ.get(FOLDER_VARIABLE)
+    outer = [*([Path(named), Path(named) / name] if named else []), SYSTEM_FOLDER / name, cache_folder() / name]
+    places = [place for folder in outer for place in (folder, *(folder / each for each in inner))]
+    return [place for place in places if bare or not named or place != Path(named)]
+
+
+def file(folder: Path, name: str) -> Path | None:
+    """The file of this name, plain or with ``.gz`` appended; None if neither is there."""
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)

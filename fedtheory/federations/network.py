@@ -1,0 +1,426 @@
+"""A network with its clients' data, as one more federation."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..data import Dataset, Partition
+from ..data.partition import Scheme
+from ..data.partition.base import targets
+from ..neural.augmentation import Augmentation
+from ..neural.evaluation import per_sample
+from ..neural.flat import FlatModel
+from ..neural.gradients import PATHS, fastest, gradients
+from ..neural.grouped import refusal
+from ..neural.local_solver import State
+from ..neural.local_update import local_update
+from ..neural.packed import PRECISIONS
+from ..neural.samples import Samples, Visits
+from ..neural.workers import Workers
+from ..randomness import Axis, words
+from .base import ExactFederation, Footprint, Pairs
+from .local import LocalTraining
+from .network_data import check_partition, samples_of, server_rows, test_rows
+from .network_footprint import measured_footprint
+from .network_losses import holders_means, some, weighted_gradient
+from .visits import Minibatches
+
+BATCH = {"cpu": 100, "cuda": 1000}
+"""Points that are evaluated at once."""
+
+
+class Network(ExactFederation):
+    r"""A network f(x, .) with flat parameters x, whose data are split between clients.
+
+    Client i holds points (a_s, y_s), s = 1..n_i, and F_i(x) = (1/n_i) sum_s loss(f(x, a_s), y_s), F = (1/M) sum_i F_i:
+    clients count equally, however many points they hold. Losses are the model's, cross-entropy by default.
+
+    A stochastic gradient is that of the mean loss over a minibatch, drawn by (seed, replica, client, round, step), as
+    the masks of dropout and the augmentation of images are: nothing depends on what shares the batch. Without dropout
+    and augmentation, and with independent minibatches, it is unbiased for grad F_i. ``loss`` and exact gradients are
+    those of evaluation: of all points, without dropout and augmentation.
+
+    Every replica starts from weights of its own, drawn by (seed, replica), unless the setting gives a start.
+
+    Args:
+        model: an ``nn.Module`` that maps features (B, ...) to scores (B, classes), or a ``FlatModel``, which has options
+            for its losses, its buffers (refused unless it says otherwise) and its initial weights.
+        dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a normalisation.
+        partition: which points each client has, or a scheme that says so.
+        batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
+        sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
+        augmentation: of images in training, see ``neural.augmentation``.
+        path: how gradients of several pairs are computed: "auto", or one of ``neural.gradients.PATHS``.
+        precision: "float32", or "bfloat16" for the layers that autocast takes.
+        server_points: how many points the server holds for gradients of its own (SAFARI): drawn once, uniformly and
+            without replacement, from all clients' points, of which it has copies. ``None``: the server has no data.
+        server_batch_size: the points of its minibatches; by default ``batch_size``.
+        server_seed: of the draw of the server's points.
+        accuracy_points: the training accuracy is that of at most so many points of each client (the first of them);
+            ``None``: of all.
+        workers: processes of one thread each among which a CPU's pairs are shared out, in place of threads; 0: none.
+            They start with a run and end with it. A program that uses them has to be a file whose own work is under
+            ``if __name__ == "__main__"``, since they import it.
+
+    Raises:
+        ValueError: an argument outside its range, data that the model does not fit, a partition of other data.
+
+    Source: McMahan et al. (2017) for the problem; SAFARI, section 4, for the server's points.
+
+    >>> from fedtheory import data
+    >>> net = Network(torch.nn.Linear(64, 10), data.load("digits"), data.Dirichlet(clients=50, alpha=0.3), batch_size=16)
+    >>> net.clients, net.dimension
+    (50, 650)
+    """
+
+    dtype = torch.float32
+
+    def __init__(
+        self,
+        model: nn.Module | FlatModel,
+        dataset: Dataset,
+        partition: Partition | Scheme,
+        batch_size: int | None = 32,
+        *,
+        sampling: str = "independent",
+        augmentation: Augmentation | None = None,
+        path: str = "auto",
+        precision: str = "float32",
+        server_points: int | None = None,
+        server_batch_size: int | None = None,
+        server_seed: int = 0,
+        accuracy_points: int | None = None,
+        workers: int = 0,
+    ) -> None:
+        for name, value, allowed in (("path", path, ("auto", *PATHS)), ("precision", precision, PRECISIONS)):
+            if value not in allowed:
+                raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+        if augmentation is not None and dataset.kind != "images":
+            raise ValueError(f"augmentation of {dataset.kind}: allowed is that of images")
+        if workers < 0 or workers != int(workers):
+            raise ValueError(f"workers = {workers}: allowed is an integer >= 0")
+        self.model = model if isinstance(model, FlatModel) else FlatModel(model)
+        if path == "grouped" and (why := refusal(self.model)) is not None:
+            raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
+        self.workers, self._working = workers, None
+        self.dimension = self.model.dimension
+        self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
+        self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
+        check_partition(self.partition, dataset)
+        self.clients = self.partition.clients
+        self.batch_size = batch_size
+        for name, count in (("server_points", server_points), ("server_batch_size", server_batch_size),
+                            ("accuracy_points", accuracy_points), ("batch_size", batch_size)):  # fmt: skip
+            if count is not None and (count < 1 or count != int(count)):
+                raise ValueError(f"{name} = {count}: allowed is an integer >= 1, or None")
+        self.accuracy_points, self.server_points = accuracy_points, server_points
+        rows = [torch.from_numpy(np.asarray(part)) for part in self.partition.train]
+        if server_points is not None:
+            rows.append(server_rows(torch.cat(rows), server_points, server_seed))
+        self._rows = torch.cat(rows)
+        self._starts = [0, *np.cumsum([len(part) for part in rows]).tolist()]
+        self._batches = Minibatches(torch.tensor([len(part) for part in rows]), batch_size or 1, sampling)
+        self._servers_batches = Minibatches(self._batches.sizes, server_batch_size or batch_size or 1)
+        self._server_has_all = server_batch_size is None and batch_size is None
+        self.classes = self._check_model()
+        self._device, self._precision, self._original = torch.device("cpu"), self.dtype, self
+        self._moved: Network | None = None
+
+    def _check_model(self) -> int:
+        """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
+        few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
+        classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
+        if classes < self.dataset.classes:
+            raise ValueError(f"the model has scores of {classes} classes: allowed is at least {self.dataset.classes}, "
+                             f"the classes of {self.dataset.name!r}")  # fmt: skip
+        return classes
+
+    # Where, and in which precision.
+
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Self:
+        device, source = torch.device(device), self._original
+        if (last := source._moved) is not None and (last._device, last._precision) == (device, dtype):
+            return last  # its points are there already
+        moved = copy.copy(source)
+        moved._device, moved._precision = device, dtype
+        for name in ("samples", "_test_samples", "_test_sizes", "_weights"):
+            moved.__dict__.pop(name, None)
+        moved.model = copy.deepcopy(self.model)
+        moved.model.module.to(device)
+        moved._batches, moved._servers_batches = (
+            Minibatches(each.sizes.to(device), each.batch_size, each.sampling)
+            for each in (self._batches, self._servers_batches)
+        )
+        source._moved = moved
+        return moved
+
+    @cached_property
+    def samples(self) -> Samples:
+        """All holders' points, one holder after the other."""
+        found = samples_of(self.dataset, self._rows, self._precision, self.augmentation is not None)
+        return found.to(self._device)
+
+    @cached_property
+    def _test_samples(self) -> Samples:
+        """The points that clients are tested on, one client after the other; or the whole test set."""
+        part, rows = test_rows(self.dataset, self.partition)
+        return samples_of(part, rows, self._precision, False).to(self._device)
+
+    # Training.
+
+    @property
+    def deterministic(self) -> bool:
+        return self.batch_size is None and self.unbiased and (self.server_points is None or self._server_has_all)
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether stochastic gradients are unbiased given all that was before: neither dropout nor augmentation, and
+        minibatches that are drawn independently."""
+        plain = not self.model.has_dropout and self.augmentation is None
+        return plain and (self.batch_size is None or self._batches.sampling == "independent")
+
+    @property
+    def starts(self) -> bool:
+        return True
+
+    def initial(self, seed: int, replica_ids: Tensor) -> Tensor:
+        """The model's initial weights of each replica, (replicas, D), on the CPU: a function of (seed, replica)."""
+        own = words(seed, Axis.INITIAL, replica_ids) & (2**63 - 1)  # what torch's generator takes as a seed
+        return torch.stack([self.model.initial(int(each)) for each in own])
+
+    def gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        self._check(x, pairs)
+        if self.batch_size is None and self.unbiased:
+            return self.exact_gradient(x, pairs)
+        visits = self.visits(pairs, pairs.step, 1)
+        found = gradients(self.model, x, visits.batches(self.samples, 0, self.augmentation), self.path, self.precision)
+        if visits.weights is None:
+            return found[1]
+        return torch.where((visits.weights[:, 0] > 0).any(1)[:, None], found[1], 0.0)
+
+    def local_update(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        self._check(start, pairs)
+        if self.batch_size is None and self.unbiased:
+            return super().local_update(start, pairs, training, state)
+        visits = self.visits(pairs, 0, training.steps)
+        trained = self.model.trained
+        own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
+               for name, value in state.items()}  # fmt: skip
+        options = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
+                   "precision": self.precision}  # fmt: skip
+        if self._working is not None:
+            done = self._working.local_update(start, visits, training.sizes, training.solver, state=own, **options)
+        else:
+            done = local_update(self.model, start, self.samples, visits, training.sizes, training.solver, state=own,
+                                **options)  # fmt: skip
+        return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
+
+    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+        """With the path that is fastest for batches of this size, by a trial on a few clients."""
+        if self.path != "auto" or (self.batch_size is None and self.unbiased):
+            return self
+        who = self.of_holder(int(self.sizes.argmax()), torch.zeros(8, dtype=torch.int64, device=x.device), 0, 0)
+        batches = self.visits(who, 0, 1).batches(self.samples, 0, self.augmentation)
+        return self.with_choices({"path": fastest(self.model, x.expand(8, -1), batches, self.precision)})
+
+    @property
+    def choices(self) -> dict[str, str]:
+        return {"path": self.path}
+
+    def with_choices(self, choices: Mapping[str, str]) -> Self:
+        chosen = copy.copy(self)
+        found = choices.get("path", self.path)
+        chosen.path = found if found in PATHS else self.path
+        return chosen
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """With the worker processes, if there are to be any."""
+        if self.workers == 0 or self._device.type != "cpu":
+            yield
+            return
+        with Workers(self.model, self.samples, self.workers) as self._working:
+            try:
+                yield
+            finally:
+                self._working = None
+
+    def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
+        """Measured on two steps of one client and of two; draws and evaluation are counted."""
+        return measured_footprint(self, training, x, limit)
+
+    def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
+        """The gradient of the mean loss over a minibatch of the server's own points, (replicas, D): unbiased for the
+        loss on those points. The server draws as one more client, with the number after the last one's.
+
+        Raises:
+            ValueError: the server holds no points.
+        """
+        if self.server_points is None:
+            raise ValueError("server_points = None: allowed is how many points the server holds, for steps of its own")
+        pairs = self.of_holder(self.clients, replica_ids, seed, round)
+        if self._server_has_all:
+            return self.exact_gradient(x, pairs)
+        visits = self._drawn(pairs, self._servers_batches, 0, 1)
+        batches = visits.batches(self.samples, 0, self.augmentation)
+        return gradients(self.model, x, batches, self.path, self.precision)[1]
+
+    @property
+    def sizes(self) -> Tensor:
+        """The points of each client, (clients,) int64."""
+        return self._batches.sizes[: self.clients]
+
+    def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
+        """Pairs of one client, or of the server, whose number is the one after the last client's."""
+        count, holders = len(replica_ids), len(self._starts) - 1
+        client = torch.full_like(replica_ids, holder)
+        replica = torch.arange(count, device=replica_ids.device)
+        offsets = torch.tensor([0] * (holder + 1) + [count] * (holders - holder), device=replica_ids.device)
+        return Pairs(client, replica, replica_ids, offsets, seed, round)
+
+    def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
+        """Which of ``samples`` each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of what is
+        drawn besides."""
+        return self._drawn(pairs, self._batches, first, steps)
+
+    def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
+        return batches.of(pairs, first, steps, self.model.has_dropout, self.augmentation is not None)
+
+    # Evaluation: exact losses and gradients.
+
+    @property
+    def at_once(self) -> int:
+        """Points that are evaluated at once."""
+        return BATCH.get(self._device.type, BATCH["cpu"])
+
+    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        self._check(x, pairs)
+        found = x.new_zeros(len(x))
+        for span, points in self._present(pairs):
+            losses, _ = per_sample(self.model, x[span], points, self.at_once)
+            found[span] = losses.mean(1).to(x)
+        return found
+
+    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        found = torch.zeros_like(x)
+        for span, points in self._present(pairs):
+            weights = torch.full((len(points),), 1 / len(points), dtype=torch.float64, device=x.device)
+            found[span] = weighted_gradient(self.model, x[span], points, weights, self.at_once)
+        return found
+
+    def global_loss(self, x: Tensor) -> Tensor:
+        return self.client_losses(x)[0].mean(1).to(x)
+
+    def global_gradient(self, x: Tensor) -> Tensor:
+        return weighted_gradient(self.model, x, self._clients_samples, self._weights, self.at_once)
+
+    def client_losses(self, x: Tensor, of: str = "train") -> tuple[Tensor, Tensor]:
+        """Mean loss and accuracy over each client's points, both (replicas, clients) float64. A point whose scores are
+        not finite is classified wrong.
+
+        Args:
+            of: "train", or "test" for the points that each client is tested on (where all share the test set, those);
+                NaN for a client that has none.
+
+        Raises:
+            ValueError: there is no test set.
+        """
+        if of == "train":
+            points, sizes = self._clients_samples, self.sizes
+        else:
+            points, sizes = self._test_samples, self._test_sizes
+        losses, right = per_sample(self.model, x, points, self.at_once)
+        right &= losses.isfinite()
+        holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes)
+        loss, accuracy = (holders_means(each, holder, sizes) for each in (losses, right))
+        if len(sizes) < self.clients:
+            loss, accuracy = loss.expand(-1, self.clients), accuracy.expand(-1, self.clients)
+        return loss, accuracy
+
+    def check_test(self) -> None:
+        """Raise ``ValueError`` if there are no points to test on."""
+        test_rows(self.dataset, self.partition)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are points to test on."""
+        return self.partition.held_out or self.dataset.test is not None
+
+    @cached_property
+    def _test_sizes(self) -> Tensor:
+        parts = self.partition.test
+        sizes = [len(self._test_samples)] if parts is None else [len(part) for part in parts]
+        return torch.tensor(sizes, device=self._device)
+
+    @property
+    def _clients_samples(self) -> Samples:
+        return some(self.samples, slice(0, self._starts[self.clients]))
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        """Of each point in F."""
+        sizes = self.sizes
+        return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
+
+    def training_accuracy(self, x: Tensor) -> Tensor:
+        """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
+        (replicas,) float64."""
+        if self.accuracy_points is None:
+            return self.client_losses(x)[1].mean(1)
+        sizes = self.sizes.clamp(max=self.accuracy_points)
+        starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
+        holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
+        index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
+        points = Samples(
+            self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std
+        )
+        losses, right = per_sample(self.model, x, points, self.at_once)
+        return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
+
+    def identity(self, server: bool = False) -> bytes:
+        """A hash of the model, of the data and of how they are used."""
+        return self._original._identity
+
+    @cached_property
+    def _identity(self) -> bytes:
+        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision, self.accuracy_points,
+                   self.server_points, self._servers_batches.batch_size, self._server_has_all)  # fmt: skip
+        content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
+        content.update(self.model.initial(0).numpy().tobytes())
+        content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())
+        for array in (self.dataset.features, targets(self.dataset)):
+            content.update(np.ascontiguousarray(array).tobytes())
+        return content.digest()
+
+    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
+        """For each holder that takes part: its span of pairs and its points."""
+        for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
+            if stop > start:
+                yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
+
+    def _check(self, x: Tensor, pairs: Pairs) -> None:
+        if x.shape != (len(pairs), self.dimension):
+            raise ValueError(f"x has shape {tuple(x.shape)}: allowed is ({len(pairs)}, {self.dimension})")
+        if len(pairs.offsets) != self.clients + 1:
+            raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
+        if x.dtype != self._precision or x.device.type != self._device.type:
+            raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
+
+
+def _widened(value: Tensor, like: Tensor) -> Tensor:
+    """``value`` in the first coordinates of ``like``."""
+    if value.shape == like.shape:
+        return value
+    wide = like.clone()
+    wide[:, : value.shape[1]] = value
+    return wide

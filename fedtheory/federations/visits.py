@@ -1,0 +1,107 @@
+"""Which of its points a client uses in each step of a visit; drawn by (seed, replica, client, round, step)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..neural.augmentation import augmentation_keys
+from ..neural.dropout import dropout_keys
+from ..neural.samples import Visits
+from ..randomness import Axis, refined, uniforms, words
+from .base import Pairs
+
+SAMPLINGS = ("independent", "shuffled", "one pass")
+
+
+@dataclass(frozen=True, eq=False)
+class Minibatches:
+    """How clients take batches of B points from the ones they hold.
+
+    - "independent": each point of each batch is drawn uniformly from the client's n points, independently of all
+      others. A batch's gradient is then unbiased given all that was before, as theorems assume.
+    - "shuffled": a visit goes through the client's points in random order, and through them again in another random
+      order when it has used them all; a batch takes the next B.
+    - "one pass": as "shuffled", but the visit ends when every point was used once: after ceil(n / B) steps, the last
+      one on what is left, or after the steps that the algorithm asks for if these are fewer. So a pass over PyTorch's
+      ``DataLoader(shuffle=True)`` goes.
+
+    Attributes:
+        sizes: (holders,) int64, the points of each holder, >= 1; the clients, and perhaps the server after them.
+        batch_size: B >= 1.
+        sampling: one of the three.
+    """
+
+    sizes: Tensor
+    batch_size: int
+    sampling: str = "independent"
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1 or self.batch_size != int(self.batch_size):
+            raise ValueError(f"batch_size = {self.batch_size}: allowed is an integer >= 1, or None for all points")
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"sampling = {self.sampling!r}: allowed is one of {', '.join(SAMPLINGS)}")
+
+    def of(self, pairs: Pairs, first: int, steps: int, dropout: bool, augmented: bool) -> Visits:
+        """What every pair uses in the steps ``first`` to ``first + steps - 1``: numbers of points among all holders',
+        and the keys of what is drawn besides.
+
+        >>> pairs = Pairs.of(torch.ones(1, 2, dtype=torch.bool), torch.zeros(1).long(), seed=0, round=0)
+        >>> visits = Minibatches(torch.tensor([3, 2]), 2, "one pass").of(pairs, 0, 2, dropout=False, augmented=False)
+        >>> sorted(visits.index[1, 0].tolist()), visits.weights[:, 1].tolist()
+        ([3, 4], [[1.0, 0.0], [0.0, 0.0]])
+        """
+        step = torch.arange(first, first + steps, device=pairs.client.device)
+        if self.sampling == "independent":
+            own, weights = self._independent(pairs, step), None
+        else:
+            own, weights = self._in_order(pairs, first, steps)
+        starts = self.sizes.cumsum(0) - self.sizes
+        index = starts[pairs.client][:, None, None] + own
+        coordinates = pairs.seed, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step
+        return Visits(
+            index,
+            weights,
+            dropout_keys(*coordinates) if dropout else None,
+            augmentation_keys(*coordinates) if augmented else None,
+        )
+
+    def _independent(self, pairs: Pairs, step: Tensor) -> Tensor:
+        """Points of each pair, counted from 0 for each holder, (P, K, B)."""
+        bits = words(
+            pairs.seed, Axis.BATCH, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step
+        )  # fmt: skip
+        slots = torch.arange(self.batch_size, device=bits.device)
+        sizes = self.sizes[pairs.client][:, None, None]
+        return torch.minimum((uniforms(refined(bits[..., None], slots)) * sizes).long(), sizes - 1)
+
+    def _in_order(self, pairs: Pairs, first: int, steps: int) -> tuple[Tensor, Tensor | None]:
+        """Likewise of orders, and the weights of the points where visits end."""
+        B, sizes = self.batch_size, self.sizes[pairs.client]
+        position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
+        lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
+        if self.sampling == "one pass":
+            used, lap = lap == 0, torch.zeros_like(lap)
+        begin, laps = lap[:, 0, 0], lap[:, -1, -1] - lap[:, 0, 0] + 1
+        pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps)
+        before = laps.cumsum(0) - laps
+        number = begin[pair] + torch.arange(len(pair), device=sizes.device) - before[pair]
+        bits = words(
+            pairs.seed, Axis.BATCH, pairs.replica_id[pair], pairs.client[pair], pairs.round, number
+        )  # fmt: skip
+        shuffled, offsets = _orders(bits, sizes[pair])
+        segment = before[:, None, None] + lap - begin[:, None, None]
+        own = shuffled[offsets[segment] + place]
+        return own, used.to(torch.float32) if self.sampling == "one pass" else None
+
+
+def _orders(bits: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """A random order of 0 to sizes[s] - 1 for every s, one after the other, and where each begins."""
+    offsets = sizes.cumsum(0) - sizes
+    of = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes)
+    place = torch.arange(len(of), device=sizes.device) - offsets[of]
+    by_draw = torch.argsort(refined(bits[of], place), stable=True)
+    order = by_draw[torch.argsort(of[by_draw], stable=True)]
+    return place[order], offsets

@@ -1,0 +1,42 @@
+"""Networks with flat parameters: the papers' models, gradients of many pairs at once, local training."""
+
+from .evaluation import evaluate
+from .flat import FlatModel
+from .gradients import gradients
+from .local_solver import SGD, Adam
+from .local_update import Trained, local_update
+from .models import (
+    fast_char_lstm,
+    fast_cifar_cnn,
+    fast_fashion_cnn,
+    fedau_cnn,
+    flics_emnist_cnn,
+    multinomial_logistic,
+    resnet18_group_norm,
+    safari_cifar_cnn,
+    small_cnn,
+)
+from .packed import Batches
+from .samples import Samples, Visits
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "Batches",
+    "FlatModel",
+    "Samples",
+    "Trained",
+    "Visits",
+    "evaluate",
+    "fast_char_lstm",
+    "fast_cifar_cnn",
+    "fast_fashion_cnn",
+    "fedau_cnn",
+    "flics_emnist_cnn",
+    "gradients",
+    "local_update",
+    "multinomial_logistic",
+    "resnet18_group_norm",
+    "safari_cifar_cnn",
+    "small_cnn",
+]

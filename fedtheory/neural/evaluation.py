@@ -1,0 +1,49 @@
+"""Loss and accuracy of whole models on many samples."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .flat import FlatModel
+from .packed import laid_out, reduced
+from .samples import Samples
+
+
+def evaluate(
+    model: FlatModel, x: Tensor, samples: Samples, batch: int = 100, precision: str = "float32"
+) -> tuple[Tensor, Tensor]:
+    """Mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
+
+    ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
+    answer depends on ``batch`` only by rounding.
+
+    Raises:
+        ValueError: without samples, or for a batch below 1.
+
+    >>> model = FlatModel(torch.nn.Linear(3, 2))
+    >>> loss, accuracy = evaluate(model, model.initial(0)[None], Samples(torch.ones(4, 3), torch.zeros(4).long()))
+    >>> float(accuracy) in (0.0, 1.0)
+    True
+    """
+    if len(samples) == 0 or batch < 1:
+        raise ValueError(f"{len(samples)} samples, batch = {batch}: allowed are at least one of each")
+    losses, correct = per_sample(model, x, samples, batch, precision)
+    return losses.mean(1), correct.double().mean(1)
+
+
+def per_sample(
+    model: FlatModel, x: Tensor, samples: Samples, batch: int = 100, precision: str = "float32"
+) -> tuple[Tensor, Tensor]:
+    """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
+    correct = torch.empty(len(x), len(samples), dtype=torch.bool, device=x.device)
+    with torch.no_grad(), model.training(False), reduced(x.device, precision):
+        for row, tensors in enumerate(map(model.unflattened, x.detach())):
+            for begin in range(0, len(samples), batch):
+                index = torch.arange(begin, min(begin + batch, len(samples)), device=samples.labels.device)
+                labels = samples.labels[index]
+                scores = model.scores(tensors, laid_out(samples.of(index[None])[0])).to(x.dtype)
+                losses[row, index] = model.losses(scores, labels).double()
+                correct[row, index] = scores.argmax(1) == labels
+    return losses, correct

@@ -1,0 +1,141 @@
+"""Losses and gradients of packed pairs: every pair its own parameters and its own batch.
+
+Three paths compute the same numbers: "loop" takes one pair after the other, "vmap" all pairs at once by ``torch.func``,
+"grouped" all pairs at once by layers written for many sets of weights. Which one is fastest depends on the network, on
+the shapes and on the device, so "auto" times them once and remembers.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.func import grad_and_value, vmap
+
+from .flat import FlatModel, mean_loss
+from .grouped import grouped_gradients, refusal
+from .packed import Batches, one_loss, reduced
+
+TRIAL_PAIRS = 8
+TRIALS = 2
+_FASTEST: WeakKeyDictionary[FlatModel, dict[tuple[object, ...], str]] = WeakKeyDictionary()
+
+
+def gradients(
+    model: FlatModel, x: Tensor, batches: Batches, path: str = "auto", precision: str = "float32"
+) -> tuple[Tensor, Tensor]:
+    """Losses (P,) and their gradients (P, D) at x (P, D), in training.
+
+    At the coordinates of running statistics, from ``model.trained`` on, the "gradient" is what the forward pass takes
+    off them: x - gradient is their next value, whatever the step size.
+
+    Raises:
+        ValueError: for a path or a precision that does not exist, or that this network does not have.
+
+    >>> model = FlatModel(torch.nn.Linear(3, 2))
+    >>> x = model.initial(0).expand(4, -1)
+    >>> losses, found = gradients(model, x, Batches(torch.ones(4, 5, 3), torch.zeros(4, 5).long()), path="loop")
+    >>> losses.shape, found.shape
+    (torch.Size([4]), torch.Size([4, 8]))
+    """
+    if path not in ("auto", *PATHS):
+        raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
+    name = fastest(model, x, batches, precision) if path == "auto" else path
+    return PATHS[name](model, x, batches, precision)
+
+
+def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
+    """The path "loop"."""
+    factors = model.factors(batches.keys, batches.features)
+    losses, found = x.new_empty(len(x)), torch.empty_like(x)
+    with model.training():
+        for p in range(len(x)):
+            tensors = model.unflattened(x[p].detach())
+            leaves = [tensors[name].requires_grad_() for name in model.trainable]
+            moved = {name: tensors[name].clone() for name in model.statistics}
+            mine = tuple(each[p] for each in factors)
+            weights = None if batches.weights is None else batches.weights[p]
+            loss = one_loss(model, tensors | moved, batches.features[p], batches.labels[p], weights, mine, precision)
+            slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
+            taken = [tensors[name] - moved[name] for name in moved]
+            torch.cat([each.flatten() for each in (*slopes, *taken)], out=found[p])
+            losses[p] = loss.detach()
+    return losses, found
+
+
+def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
+    """The path "vmap"."""
+    factors = model.factors(batches.keys, batches.features)
+
+    def loss(
+        trained: Tensor, statistics: Tensor, features: Tensor, labels: Tensor, weights: Tensor | None, *factors: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        moved = statistics.clone()
+        with reduced(features.device, precision):
+            scores = model.scores(model.unflattened(torch.cat([trained, moved])), features, factors)
+        return mean_loss(model.losses(scores.to(trained.dtype), labels), weights), moved
+
+    with model.training(), _quiet():
+        each = vmap(
+            grad_and_value(loss, has_aux=True),
+            in_dims=(0, 0, 0, 0, None if batches.weights is None else 0, *(0,) * len(factors)),
+        )
+        trained, statistics = x.detach().split([model.trained, model.dimension - model.trained], dim=1)
+        slopes, (losses, moved) = each(trained, statistics, batches.features, batches.labels, batches.weights, *factors)
+    return losses.detach(), torch.cat([slopes, statistics - moved], dim=1)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings that some layers are taken one pair after the other."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop", category=UserWarning)
+        yield
+
+
+def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> str:
+    """The path that takes the least time for batches of this shape on this device, by a trial on at most
+    ``TRIAL_PAIRS`` pairs; the answer is remembered for as long as the process lives."""
+    shapes = (
+        tuple(batches.features.shape[1:]),
+        batches.features.dtype,
+        min(len(x), TRIAL_PAIRS),
+        batches.weights is None,
+    )
+    key = (x.device.type, x.dtype, torch.get_num_threads(), precision, *shapes)
+    known = _FASTEST.setdefault(model, {})
+    if key not in known:
+        x, batches = x[:TRIAL_PAIRS], batches[:TRIAL_PAIRS]
+        names = [name for name in PATHS if _worth_trying(name, model, x)]
+        known[key] = min(names, key=lambda name: _seconds(name, model, x, batches, precision))
+    return known[key]
+
+
+def _worth_trying(path: str, model: FlatModel, x: Tensor) -> bool:
+    """Whether a path exists for this network, and does not lose on this device whatever the shape: on a CPU
+    torch.func's convolutions and recurrent layers do, at .7 to .8 of a loop's speed."""
+    if path == "grouped":
+        return refusal(model) is None
+    heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
+    return path != "vmap" or x.is_cuda or not any(isinstance(each, heavy) for each in model.module.modules())
+
+
+def _seconds(path: str, model: FlatModel, x: Tensor, batches: Batches, precision: str) -> float:
+    """The shortest of ``TRIALS`` after one to warm up."""
+    times = []
+    for _ in range(1 + TRIALS):
+        start = time.perf_counter()
+        PATHS[path](model, x, batches, precision)
+        if x.is_cuda:
+            torch.cuda.synchronize(x.device)
+        times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+Path = Callable[[FlatModel, Tensor, Batches, str], tuple[Tensor, Tensor]]
+PATHS: dict[str, Path] = {"loop": one_by_one, "vmap": all_at_once, "grouped": grouped_gradients}

@@ -1,0 +1,194 @@
+"""Local training: several steps of every pair from where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .augmentation import Augmentation
+from .flat import FlatModel
+from .gradients import fastest, gradients
+from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
+from .local_solver import SGD, Solver, State
+from .packed import Batches, one_loss
+from .samples import Samples, Visits
+
+
+class Trained(NamedTuple):
+    """Models (P, D) after local training, what the solver remembers, and the loss of each batch before its step,
+    (P, K), 0 where a pair made no step."""
+
+    models: Tensor
+    state: State
+    losses: Tensor
+
+
+class Task(NamedTuple):
+    """What local training is, but for where it starts and what it sees."""
+
+    model: FlatModel
+    sizes: list[float]
+    solver: Solver
+    proximal: float = 0.0
+    augmentation: Augmentation | None = None
+    precision: str = "float32"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a step is x - lr * gradient."""
+        return self.solver == SGD() and self.proximal == 0
+
+    def step(self, x: Tensor, start: Tensor, gradient: Tensor, size: float, state: State) -> tuple[Tensor, State]:
+        """The next x (P, D) and what the solver remembers."""
+        trained = self.model.trained
+        slopes = gradient[:, :trained]
+        if self.proximal > 0:
+            slopes = slopes + self.proximal * (x[:, :trained] - start[:, :trained])
+        moved, state = self.solver.step(x[:, :trained], slopes, size, state)
+        if self.model.statistics:
+            moved = torch.cat([moved, x[:, trained:] - gradient[:, trained:]], dim=1)
+        return moved, state
+
+
+def local_update(
+    model: FlatModel,
+    start: Tensor,
+    samples: Samples,
+    visits: Visits,
+    lr: float | Sequence[float],
+    solver: Solver | None = None,
+    *,
+    state: State | None = None,
+    proximal: float = 0.0,
+    augmentation: Augmentation | None = None,
+    path: str = "auto",
+    precision: str = "float32",
+) -> Trained:
+    """Local training of P pairs from ``start`` (P, D), with steps of size ``lr`` (or one size for each step).
+
+    ``proximal`` mu adds mu (x - start) to the gradient, before the solver sees it. ``state`` is what the solver
+    remembers of each pair from earlier rounds; None starts anew. ``path`` and ``precision`` are those of ``gradients``.
+
+    Raises:
+        ValueError: sizes that are not as many as the steps, or shapes that do not match.
+
+    >>> model = FlatModel(torch.nn.Linear(3, 2))
+    >>> samples = Samples(torch.randn(10, 3), torch.zeros(10).long())
+    >>> visits = Visits(torch.randint(10, (4, 5, 2)))
+    >>> local_update(model, model.initial(0).expand(4, -1), samples, visits, lr=0.1).losses.shape
+    torch.Size([4, 5])
+    """
+    sizes = _sizes(lr, visits.steps)
+    if start.shape != (len(visits), model.dimension):
+        raise ValueError(f"start has shape {tuple(start.shape)}: allowed is {(len(visits), model.dimension)}")
+    task = Task(model, sizes, SGD() if solver is None else solver, proximal, augmentation, precision)
+    start = start.detach()
+    if len(visits) == 0 or not sizes:
+        losses = start.new_zeros(len(visits), len(sizes))
+        return Trained(start, task.solver.start(start[:, : model.trained]) if state is None else state, losses)
+    if path == "auto":
+        few = slice(0, 8)
+        path = fastest(model, start[few], visits[few].batches(samples, 0, augmentation), precision)
+    if path == "loop":
+        return _pair_after_pair(task, start, samples, visits, state)
+    if path == "grouped" and task.is_plain and visits.weights is None and not model.statistics:
+        return _by_leaves(task, start, samples, visits)
+    return _step_after_step(task, start, samples, visits, state, path)
+
+
+def _step_after_step(
+    task: Task, start: Tensor, samples: Samples, visits: Visits, state: State | None, path: str
+) -> Trained:
+    """All pairs make their first step, then all their second one, ..."""
+    x, state = start, task.solver.start(start[:, : task.model.trained]) if state is None else state
+    losses = x.new_zeros(len(visits), visits.steps)
+    for step, size in enumerate(task.sizes):
+        batches = visits.batches(samples, step, task.augmentation)
+        found, gradient = gradients(task.model, x, batches, path, task.precision)
+        moved, remembered = task.step(x, start, gradient, size, state)
+        x, state, losses[:, step] = _where_active(batches.weights, (moved, remembered, found), (x, state))
+    return Trained(x, state, losses)
+
+
+def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> Trained:
+    """All pairs at once, with plain steps: parameters stay apart, and move where they are."""
+    leaves = {name: value.clone() for name, value in leaves_of(task.model, start).items()}
+    losses = start.new_zeros(len(visits), visits.steps)
+    prefix = logistic(task.model) if task.precision == "float32" else None
+    for step, size in enumerate(task.sizes):
+        batches = visits.batches(samples, step, task.augmentation)
+        if prefix is not None:
+            losses[:, step], errors, features = logistic_errors(prefix, leaves, batches)
+            leaves[f"{prefix}weight"].baddbmm_(errors, features, alpha=-size)
+            leaves[f"{prefix}bias"].sub_(errors.sum(2), alpha=size)
+            continue
+        losses[:, step], slopes, _ = leaf_gradients(task.model, leaves, batches, task.precision)
+        torch._foreach_add_(list(leaves.values()), slopes, alpha=-size)
+    return Trained(torch.cat([each.flatten(1) for each in leaves.values()], dim=1), {}, losses)
+
+
+def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits, state: State | None) -> Trained:
+    """The first pair makes all its steps, then the second one, ...: its model stays in the cache."""
+    model = task.model
+    x, losses = start.clone(), start.new_zeros(len(visits), visits.steps)
+    state = task.solver.start(start[:, : model.trained]) if state is None else state
+    state = {name: value.clone() for name, value in state.items()}
+    with model.training():
+        for p in range(len(visits)):
+            mine = visits[p : p + 1]
+            own = {name: value[p : p + 1] for name, value in state.items()}
+            for step, size in enumerate(task.sizes):
+                if mine.weights is not None and not (mine.weights[0, step] > 0).any():
+                    continue
+                batches = mine.batches(samples, step, task.augmentation)
+                losses[p, step], remembered = _own_step(task, x[p], start[p], batches, size, own)
+                for name, value in remembered.items():
+                    own[name].copy_(value)
+    return Trained(x, state, losses)
+
+
+def _own_step(
+    task: Task, x: Tensor, start: Tensor, batches: Batches, size: float, state: State
+) -> tuple[Tensor, State]:
+    """One step of one pair's x (D,), in place; the loss and what the solver remembers."""
+    model = task.model
+    tensors = model.unflattened(x.detach())
+    leaves = [tensors[name].requires_grad_() for name in model.trainable]
+    moved = {name: tensors[name].clone() for name in model.statistics}
+    factors = tuple(each[0] for each in model.factors(batches.keys, batches.features))
+    weights = None if batches.weights is None else batches.weights[0]
+    loss = one_loss(model, tensors | moved, batches.features[0], batches.labels[0], weights, factors, task.precision)
+    slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
+    with torch.no_grad():
+        if task.is_plain:
+            torch._foreach_add_(leaves, slopes, alpha=-size)
+            for name, value in moved.items():
+                tensors[name].copy_(value)
+        else:
+            taken = [tensors[name] - moved[name] for name in moved]
+            gradient = torch.cat([each.flatten() for each in (*slopes, *taken)])
+            new, state = task.step(x[None], start[None], gradient[None], size, state)
+            x.copy_(new[0])
+    return loss.detach(), state
+
+
+def _where_active(
+    weights: Tensor | None, new: tuple[Tensor, State, Tensor], old: tuple[Tensor, State]
+) -> tuple[Tensor, State, Tensor]:
+    """``new`` for the pairs that make this step, ``old`` and loss 0 for the others."""
+    active = None if weights is None else (weights > 0).any(1)
+    if active is None or active.all():
+        return new
+    column = active[:, None]
+    state = {name: torch.where(column, value, old[1][name]) for name, value in new[1].items()}
+    return torch.where(column, new[0], old[0]), state, torch.where(active, new[2], 0.0)
+
+
+def _sizes(lr: float | Sequence[float], steps: int) -> list[float]:
+    sizes = [float(each) for each in lr] if isinstance(lr, Sequence) else [float(lr)] * steps
+    if len(sizes) != steps:
+        raise ValueError(f"lr has {len(sizes)} sizes for {steps} steps: allowed is one number, or one for each step")
+    return sizes

@@ -1,0 +1,69 @@
+"""Batches of many pairs, and the loss of one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from .flat import FlatModel, mean_loss
+
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A batch for each of P pairs.
+
+    Attributes:
+        features: (P, B, ...).
+        labels: (P, B) int64.
+        keys: (P,) int64, of the dropout masks; None for a network without dropout.
+        weights: (P, B) >= 0, not all 0 for any pair, of the samples in the mean; None where all count alike. A weight
+            of 0 marks what only fills up a batch.
+    """
+
+    features: Tensor
+    labels: Tensor
+    keys: Tensor | None = None
+    weights: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, chosen: slice) -> Batches:
+        keys = None if self.keys is None else self.keys[chosen]
+        weights = None if self.weights is None else self.weights[chosen]
+        return replace(self, features=self.features[chosen], labels=self.labels[chosen], keys=keys, weights=weights)
+
+
+def one_loss(
+    model: FlatModel,
+    tensors: dict[str, Tensor],
+    features: Tensor,
+    labels: Tensor,
+    weights: Tensor | None,
+    factors: tuple[Tensor, ...],
+    precision: str,
+) -> Tensor:
+    """The loss of one pair's batch, a scalar that gradients can be taken of."""
+    with reduced(features.device, precision):
+        scores = model.scores(tensors, laid_out(features), factors)
+    return mean_loss(model.losses(scores.to(next(iter(tensors.values())).dtype), labels), weights)
+
+
+def laid_out(features: Tensor) -> Tensor:
+    """The same features; images (B, channels, height, width) in the order of memory in which convolutions are fastest:
+    on a CPU that is channels last."""
+    if features.dim() == 4 and not features.is_cuda:
+        return features.contiguous(memory_format=torch.channels_last)
+    return features
+
+
+def reduced(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """Within, products of matrices and convolutions are computed in ``precision``."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision = {precision!r}: allowed is one of {', '.join(PRECISIONS)}")
+    return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()

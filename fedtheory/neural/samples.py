@@ -1,0 +1,114 @@
+"""Samples, and which of them each pair trains on in a round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from .augmentation import Augmentation
+from .packed import Batches
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """All clients' samples, in two tensors.
+
+    Attributes:
+        features: (N, ...): floats, or int64 (characters), or uint8 images (N, channels, height, width), of which x/255
+            is meant.
+        labels: (N,) int64.
+        mean, std: of each channel; images become (x - mean) / std after the augmentation. () leaves them as they are.
+
+    Raises:
+        ValueError: for features and labels that do not match, a standard deviation that is not positive, or as many
+            means or deviations as there are no channels.
+    """
+
+    features: Tensor
+    labels: Tensor
+    mean: Sequence[float] = ()
+    std: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        if self.labels.shape != self.features.shape[:1] or self.labels.dtype != torch.int64:
+            raise ValueError(
+                f"labels have shape {tuple(self.labels.shape)} and type {self.labels.dtype}: allowed is "
+                f"({len(self.features)},), int64, a label for each row of features"
+            )
+        channels = self.features.shape[1] if self.features.dim() == 4 else 0
+        for name, values in {"mean": self.mean, "std": self.std}.items():
+            if len(values) not in (0, channels) or len(self.mean) != len(self.std):
+                raise ValueError(f"{name} = {list(values)}: allowed is one number a channel ({channels}), for both")
+        if any(not value > 0 for value in self.std):
+            raise ValueError(f"std = {list(self.std)}: allowed are numbers > 0")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to(self, device: torch.device | str) -> Samples:
+        return replace(self, features=self.features.to(device), labels=self.labels.to(device))
+
+    def of(self, index: Tensor, augmentation: Augmentation | None = None, keys: Tensor | None = None) -> Tensor:
+        """Features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network; augmented by the
+        draws of ``keys`` (P,)."""
+        images = self.features.index_select(0, index.flatten()).view(*index.shape, *self.features.shape[1:])
+        images = images.float().div_(255.0) if images.dtype == torch.uint8 else images
+        if augmentation is not None:
+            if keys is None:
+                raise ValueError("keys is None: allowed are int64 keys of shape (P,), since images are augmented")
+            images = augmentation(images, keys)
+        if self.std:
+            shape = (-1, 1, 1)
+            images = images - torch.tensor(self.mean, device=images.device).view(shape)
+            images = images / torch.tensor(self.std, device=images.device).view(shape)
+        return images
+
+
+@dataclass(frozen=True, eq=False)
+class Visits:
+    """What P pairs train on in one round, for K steps with batches of B samples.
+
+    Attributes:
+        index: (P, K, B) int64, numbers of samples.
+        weights: (P, K, B) >= 0, of the samples in a batch's mean loss; None where all count alike. A pair makes no step
+            where all its weights are 0, so visits may differ in length and last batches in size.
+        dropout_keys, augmentation_keys: (P, K) int64; None where nothing is drawn.
+    """
+
+    index: Tensor
+    weights: Tensor | None = None
+    dropout_keys: Tensor | None = None
+    augmentation_keys: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.index.dim() != 3 or self.index.dtype != torch.int64:
+            raise ValueError(
+                f"index has shape {tuple(self.index.shape)} and type {self.index.dtype}: allowed is (P, K, B), int64"
+            )
+        for name in ("weights", "dropout_keys", "augmentation_keys"):
+            value = getattr(self, name)
+            shape = self.index.shape if name == "weights" else self.index.shape[:2]
+            if value is not None and value.shape != shape:
+                raise ValueError(f"{name} has shape {tuple(value.shape)}: allowed is {tuple(shape)}")
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def steps(self) -> int:
+        return self.index.shape[1]
+
+    def __getitem__(self, chosen: slice) -> Visits:
+        """Those of some of the pairs."""
+        optional = (self.weights, self.dropout_keys, self.augmentation_keys)
+        return Visits(self.index[chosen], *(None if each is None else each[chosen] for each in optional))
+
+    def batches(self, samples: Samples, step: int, augmentation: Augmentation | None = None) -> Batches:
+        """Every pair's batch of one step."""
+        at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]
+        weights = None if self.weights is None else self.weights[:, step]
+        index = self.index[:, step]
+        return Batches(samples.of(index, augmentation, at[0]), samples.labels[index], at[1], weights)

@@ -1,0 +1,52 @@
+"""Where a simulation computes, and in which precision."""
+
+from __future__ import annotations
+
+import torch
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def find_device(device: str | torch.device = "auto") -> torch.device:
+    """The device called so: "auto" is CUDA where there is one, else the CPU.
+
+    Raises:
+        ValueError: there is no such device here; what there is is named.
+
+    >>> find_device("cpu")
+    device(type='cpu')
+    """
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    there = ["cpu", *(["cuda"] if count else []), *(f"cuda:{i}" for i in range(count))]
+    if device == "auto":
+        return torch.device(there[min(1, count)])
+    if str(device) not in there:
+        lacks = " (torch finds no CUDA device)" if str(device).startswith("cuda") and not count else ""
+        raise ValueError(f"device = {str(device)!r}{lacks}: allowed here is one of auto, {', '.join(there)}")
+    return torch.device(device)
+
+
+def device_name(device: torch.device) -> str:
+    """What a run's record calls the device.
+
+    >>> device_name(torch.device("cpu"))
+    'cpu'
+    """
+    return "cpu" if device.type == "cpu" else f"{device.type}: {torch.cuda.get_device_name(device)}"
+
+
+def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.dtype:
+    """The floating-point type called so, by its name or as torch has it; ``None`` is the default.
+
+    Raises:
+        ValueError: it is another one than float32 and float64.
+
+    >>> find_dtype("float32", torch.float64)
+    torch.float32
+    """
+    if dtype is None:
+        return default
+    found = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
+    if found not in DTYPES.values():
+        raise ValueError(f"dtype = {dtype!r}: allowed is 'float32', 'float64', torch.float32 or torch.float64")
+    return found

@@ -1,0 +1,92 @@
+"""A run as one file, and as a table."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..files import check_target, write_beside
+
+if TYPE_CHECKING:
+    from .run import Run
+
+FORMAT = "fedtheory run, version 1"
+
+
+def save_run(run: Run, path: str | Path) -> None:
+    """Write a run as an ``.npz`` file of plain arrays and a line of JSON; it is there whole or not at all.
+
+    Raises:
+        ValueError: another suffix, or a place that cannot be written to.
+    """
+    target = check_target(path, ".npz")
+    about = {"format": FORMAT, "every": run.every, "where": run.where}
+    arrays = {f"rows.{name}": values for name, values in run.rows.items()}
+    arrays |= {f"peaks.{name}": values for name, values in run.peaks.items()}
+    buffer = io.BytesIO()
+    about_line = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(buffer, allow_pickle=False, about=about_line, rounds=run.rounds, diverged_at=run.diverged_at, **arrays)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_beside(target, buffer.getvalue())
+
+
+def load_run(path: str | Path) -> dict[str, Any]:
+    """What ``save_run`` has written, as the fields of a ``Run``; nothing in the file is executed.
+
+    Raises:
+        ValueError: there is no file, it is damaged, or holds something else.
+    """
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = dict(file)
+        about = json.loads(arrays.pop("about").tobytes())
+        fields = {"rounds": arrays.pop("rounds"), "diverged_at": arrays.pop("diverged_at")}
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']!r}, allowed is {FORMAT!r}")
+        every, where = dict(about["every"]), dict(about["where"])
+    except (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path}: no run can be read from it ({type(error).__name__}: {error})") from None
+    rows = {name.removeprefix("rows."): value for name, value in arrays.items() if name.startswith("rows.")}
+    peaks = {name.removeprefix("peaks."): value for name, value in arrays.items() if name.startswith("peaks.")}
+    _check_shapes(path, fields, rows, peaks)
+    return {**fields, "rows": rows, "peaks": peaks, "every": every, "where": where}
+
+
+def _check_shapes(path: str | Path, fields: dict[str, np.ndarray], rows: dict[str, Any], peaks: dict[str, Any]) -> None:
+    if fields["rounds"].ndim != 1 or fields["diverged_at"].ndim != 1:
+        raise ValueError(f"{path}: no run can be read from it (rounds or diverged_at are no lists)")
+    replicas, recorded = len(fields["diverged_at"]), len(fields["rounds"])
+    for name, values in rows.items():
+        if values.shape[:2] != (replicas, recorded):
+            raise ValueError(f"{path}: row {name} has shape {values.shape}, allowed is ({replicas}, {recorded}, ...)")
+    for name, values in peaks.items():
+        if values.shape != (replicas,):
+            raise ValueError(f"{path}: peak {name} has shape {values.shape}, allowed is ({replicas},)")
+
+
+def to_pandas(run: Run, by_client: bool = False) -> Any:
+    """A run as a pandas table with one line for each (replica, round), or each (replica, round, client).
+
+    Raises:
+        ValueError: pandas is not installed, or no row is of each client.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise ValueError("to_pandas needs pandas: pip install pandas, or fedtheory[pandas]") from None
+    chosen = {name: values for name, values in run.rows.items() if values.ndim == (3 if by_client else 2)}
+    if by_client and not chosen:
+        raise ValueError("by_client: no row of this run is of each client; allowed with Evaluation(by_client=True)")
+    levels = [range(run.replicas), run.rounds]
+    names = ["replica", "round"]
+    if by_client:
+        levels.append(range(next(iter(chosen.values())).shape[2]))
+        names.append("client")
+    index = pandas.MultiIndex.from_product(levels, names=names)
+    return pandas.DataFrame({name: values.ravel() for name, values in chosen.items()}, index=index)

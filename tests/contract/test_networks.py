@@ -1,0 +1,107 @@
+"""Networks under every algorithm and every process: they run, and a stop, other replicas or other pairs change nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedtheory import Setting
+from fedtheory.neural import SGD, Adam
+from fedtheory.simulation import Run, simulate
+
+from .table import ALGORITHMS, OBSERVED, PROCESSES, STARTS, allowed, network, setting
+
+ROUNDS, REPLICAS = 3, 2
+OPTIONS = {"rounds": ROUNDS, "replicas": REPLICAS, "seed": 11, "record_every": 1, "observers": OBSERVED["network"]}
+COMBINATIONS = allowed("network")
+
+
+def everything(run: Run) -> dict[str, np.ndarray]:
+    return run.rows | run.peaks | {"diverged_at": run.diverged_at}
+
+
+class Stop(Exception):
+    pass
+
+
+def stops_and_goes_on(this: Setting, folder: Path) -> tuple[Run, Run]:
+    """A run that was stopped in its last round and taken up again, and one that was not."""
+
+    def stop(done: int, total: int) -> None:
+        if done >= (ROUNDS - 1) * REPLICAS:
+            raise Stop
+
+    options = OPTIONS | {"checkpoint_every": 1}
+    with pytest.raises(Stop):
+        simulate(this, **options, directory=folder, progress=stop)
+    assert list(folder.rglob("segment-*"))
+    return simulate(this, **options, directory=folder), simulate(this, **options)
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_every_algorithm_runs_and_goes_on_with_the_same_bits(process: str, tmp_path: Path) -> None:
+    """Under this process; all of the table's algorithms but those that it refuses."""
+    rows = [algorithm for algorithm, brought in COMBINATIONS if brought == process]
+    assert len(rows) >= len(ALGORITHMS) - 1
+    for algorithm in rows:
+        resumed, through = stops_and_goes_on(setting(algorithm, process, "network"), tmp_path / algorithm)
+        assert (through.diverged_at == -1).all()
+        for name, values in everything(through).items():
+            assert np.isfinite(values).all(), f"{algorithm}, {name}"
+            assert (everything(resumed)[name] == values).all(), f"{algorithm}, {name}"
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_neither_other_replicas_nor_other_pairs_change_a_replica(algorithm: str) -> None:
+    this = setting(algorithm, "with replacement", "network")
+    options = OPTIONS | {"dtype": "float64", "rounds": 5, "replicas": 3}
+    together = simulate(this, **options)
+    for changed in ({"chunk": 2}, {"pairs_at_once": 1}):
+        apart = simulate(this, **options, **changed)
+        for name, values in everything(together).items():
+            np.testing.assert_allclose(everything(apart)[name], values, rtol=1e-12, atol=1e-12, err_msg=name)
+    single = simulate(this, **options | {"dtype": "float32"}).rows["loss"]
+    np.testing.assert_allclose(single, together.rows["loss"], rtol=1e-4)
+    assert len(set(together.rows["loss"][:, -1].tolist())) == 3
+
+
+SOLVERS = {
+    "momentum": SGD(momentum=0.5, weight_decay=0.01, clip_norm=0.2),
+    "momentum, kept": SGD(momentum=0.5, keep=True),
+    "Adam": Adam(),
+    "Adam, kept": Adam(keep=True),
+}
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "fast, probability", "safari"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_local_solvers_go_on_with_the_same_bits(solver: str, algorithm: str, tmp_path: Path) -> None:
+    plain = setting(algorithm, "with replacement", "network")
+    this = Setting(plain.federation, plain.algorithm.trained_by(SOLVERS[solver]), plain.participation)
+    resumed, through = stops_and_goes_on(this, tmp_path)
+    for name, values in everything(through).items():
+        assert (everything(resumed)[name] == values).all(), name
+    assert (through.rows["loss"][:, -1] != simulate(plain, **OPTIONS).rows["loss"][:, -1]).all()
+
+
+@pytest.mark.parametrize("options", [{"sampling": "shuffled"}, {"sampling": "one pass"}, {"batch_size": None}], ids=str)
+def test_every_way_to_take_batches_is_its_own(options: dict) -> None:
+    plain = setting("fedavg", "bernoulli", "network")
+    other = Setting(network(**options), plain.algorithm, plain.participation, STARTS["network"])
+    one, two = (simulate(each, **OPTIONS | {"rounds": 6}) for each in (plain, other))
+    assert (one.rows["loss"][:, 0] == two.rows["loss"][:, 0]).all()
+    assert (one.rows["loss"][:, -1] != two.rows["loss"][:, -1]).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_gpu_computes_the_same(algorithm: str) -> None:
+    this = setting(algorithm, "bernoulli", "network")
+    options = OPTIONS | {"dtype": "float64", "rounds": 5}
+    here, there = (simulate(this, **options, device=device) for device in ("cpu", "cuda"))
+    for name, values in everything(here).items():
+        np.testing.assert_allclose(everything(there)[name], values, rtol=1e-9, atol=1e-12, err_msg=name)

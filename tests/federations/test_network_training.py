@@ -1,0 +1,80 @@
+"""FedAvg through the engine against a plain PyTorch loop on the same batches, for every paper's network."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fedtheory import Setting, algorithms
+from fedtheory.data import Dataset, Partition
+from fedtheory.federations import Network, Pairs
+from fedtheory.neural.gradients import PATHS
+from fedtheory.participation import Participation, Uniform, history
+from fedtheory.simulation import iterates
+
+from ..neural.common import COLOUR, PAPERS, TEXT
+
+ROUNDS, CLIENTS, STEPS, BATCH, SEED = 5, 4, 2, 3, 2
+LR = {"resnet18_group_norm": 0.0002, "safari_cifar_cnn": 0.01}
+"""Of networks whose first steps would otherwise be so large that roundings grow."""
+TOLERANCE = 1e-5
+
+
+def dataset(shape: tuple[int, ...], points: int = 24) -> Dataset:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, points)
+    if shape == TEXT:
+        vocabulary = "".join(chr(33 + i) for i in range(80))
+        return Dataset("text", rng.integers(0, 80, (points, *shape), dtype=np.uint8), labels, 80, vocabulary=vocabulary)
+    return Dataset("images", rng.integers(0, 256, (points, *shape), dtype=np.uint8), labels, 10)
+
+
+def partition(points: int = 24) -> Partition:
+    """Clients of different sizes."""
+    return Partition(tuple(np.split(np.arange(points), [3, 10, 14])))
+
+
+def plain_loop(net: Network, module: nn.Module, start: Tensor, process: Participation, lr: float) -> Tensor:
+    """FedAvg as one writes it with PyTorch: ``optim.SGD``, one client after the other, ``state_dict`` copies."""
+    server = copy.deepcopy(module)
+    nn.utils.vector_to_parameters(start.clone(), server.parameters())
+    drawn = history(process, CLIENTS, ROUNDS, 1, SEED)[:, 0]
+    for r in range(ROUNDS):
+        states = []
+        for i in drawn[r].nonzero().flatten().tolist():
+            mask = torch.zeros(1, CLIENTS, dtype=torch.bool)
+            mask[0, i] = True
+            used = net.visits(Pairs.of(mask, torch.zeros(1).long(), SEED, r), 0, STEPS).index[0]
+            client = copy.deepcopy(server).train()
+            optimiser = torch.optim.SGD(client.parameters(), lr=lr)
+            for batch in used:
+                optimiser.zero_grad()
+                features, labels = net.samples.of(batch[None])[0], net.samples.labels[batch]
+                nn.functional.cross_entropy(client(features), labels).backward()
+                optimiser.step()
+            states.append(client.state_dict())
+        server.load_state_dict({name: torch.stack([s[name] for s in states]).mean(0) for name in states[0]})
+    return nn.utils.parameters_to_vector(server.parameters()).detach()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", PAPERS)
+def test_fedavg_is_a_plain_loop(name: str, path: str) -> None:
+    build, shape = PAPERS[name]
+    module, process, lr = build(), Uniform(2), LR.get(name, 0.1)
+    net = Network(module, dataset(shape), partition(), BATCH, path=path)
+    start = net.initial(SEED, torch.arange(1))[0]
+    setting = Setting(net, algorithms.fedavg(local_lr=lr, local_steps=STEPS), process)
+    found = iterates(setting, rounds=ROUNDS, seed=SEED, every=ROUNDS, device="cpu")[:, 0]
+    assert torch.equal(found[0], start)
+    expected = plain_loop(net.to("cpu", torch.float32), module, start, process, lr)
+    assert float((expected - start).norm()) > 1e-2  # something was trained
+    torch.testing.assert_close(found[1], expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_shapes_are_those_of_the_papers() -> None:
+    assert {shape for _, shape in PAPERS.values()} >= {COLOUR, TEXT}

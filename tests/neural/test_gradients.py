@@ -1,0 +1,54 @@
+"""Every path computes PyTorch's own gradients, and local training is a plain loop of PyTorch's optimisers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from fedtheory.neural import Batches, FlatModel, gradients, local_update
+from fedtheory.neural.gradients import PATHS
+from tests.neural.common import PAPERS, federated_average, samples_for, seeded, visits_for
+
+HEAVY = {"resnet18_group_norm", "safari_cifar_cnn"}
+
+
+def starts(model: FlatModel, pairs: int) -> torch.Tensor:
+    return torch.stack([model.initial(seed) for seed in range(pairs)])
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", PAPERS)
+def test_gradients_are_pytorchs(name: str, path: str) -> None:
+    make, shape = PAPERS[name]
+    module = seeded(make)
+    model, samples = FlatModel(module), samples_for(shape)
+    x = starts(model, 2)
+    index = torch.tensor([[0, 1, 2], [3, 4, 5]])
+    losses, found = gradients(model, x, Batches(samples.of(index), samples.labels[index]), path)
+    for p in range(2):
+        module.load_state_dict(model.state_dict(x[p]))
+        module.zero_grad()
+        loss = nn.functional.cross_entropy(module(samples.features[index[p]]), samples.labels[index[p]])
+        loss.backward()
+        expected = torch.cat([each.grad.flatten() for each in module.parameters()])
+        assert float((losses[p] - loss.detach()).abs()) < 1e-5
+        assert float((found[p] - expected).abs().max()) < 1e-5 * max(1.0, float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("dtype, error", [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", PAPERS)
+def test_five_rounds_of_fedavg_are_a_plain_loops(name: str, path: str, dtype: torch.dtype, error: float) -> None:
+    make, shape = PAPERS[name]
+    module, samples = seeded(make).to(dtype), samples_for(shape, dtype=dtype)
+    pairs, steps, lr = (2, 1, 0.003) if name in HEAVY else (3, 3, 0.01)
+    rounds = [visits_for(samples, pairs, steps, batch=4, seed=r) for r in range(5)]
+    model = FlatModel(module, initial="module")
+    x = model.initial(0)
+    for visits in rounds:
+        x = local_update(model, x.expand(pairs, -1), samples, visits, lr=lr, path=path).models.mean(0)
+    expected = federated_average(module, samples, rounds, lr=lr)
+    assert x.dtype == dtype
+    for key, value in model.state_dict(x).items():
+        assert float((value - expected[key]).abs().max()) < error, key
