@@ -1,7 +1,8 @@
 """Parts of a setting in a file: a table whose ``kind`` names what is called in Python, its other keys the arguments.
 
-What a kind takes is read off its signature, so that an algorithm or a process that is added to its package can stand in
-a file at once.
+What a kind takes is read off its signature, so that an algorithm or a process that is added to its package can stand
+in a file at once. Where an argument is a part itself (a process inside a process, a network's model), a table stands
+there.
 """
 
 from __future__ import annotations
@@ -21,40 +22,115 @@ from .reading import Strict, explained
 Kinds = Mapping[str, Callable[..., Any]]
 
 NO_ALGORITHMS = ("check_theorem_4_tie", "check_theorem_5_tie", "theorem_4_server_lr", "theorem_5_server_lr")
+MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
+"""What each model of a part is the arguments of."""
 
 
-@functools.cache
-def algorithms() -> Kinds:
-    """The algorithms, by the names of the functions that make them."""
+def _algorithms() -> Kinds:
     from .. import algorithms as package
 
     made = {name: getattr(package, name) for name in package.__all__}
     return {name: each for name, each in made.items() if inspect.isfunction(each) and name not in NO_ALGORITHMS}
 
 
-@functools.cache
-def processes() -> Kinds:
-    """The participation processes, by the names of their classes."""
+def _processes() -> Kinds:
     from .. import participation as package
+    from .by_class import ByClass
 
-    base = package.Participation
-    made = {name: getattr(package, name) for name in dir(package)}
+    return {**_classes(package, package.Participation), "ByClass": ByClass}
+
+
+def _partitions() -> Kinds:
+    from ..data import partition as package
+
+    return _classes(package, package.Scheme)
+
+
+def _classes(package: Any, base: type) -> Kinds:
+    made = {name: getattr(package, name) for name in dir(package) if not name.startswith("_")}
     return {
         name: each for name, each in made.items()
         if inspect.isclass(each) and issubclass(each, base) and not inspect.isabstract(each)
     }  # fmt: skip
 
 
-@functools.cache
-def federations() -> Kinds:
-    """The federations, by the names of what makes them."""
-    from ..federations import Quadratic, random_quadratic
+def _federations() -> Kinds:
+    from ..federations import Network, Quadratic, random_quadratic
 
     return {
+        "Network": Network,
         "common_hessian": Quadratic.common_hessian,
-        "random_quadratic": random_quadratic,
         "logistic": logistic,
+        "random_quadratic": random_quadratic,
     }
+
+
+def _models() -> Kinds:
+    from ..neural import models as package
+
+    made = {name: getattr(package, name) for name in dir(package) if not name.startswith("_")}
+    return {
+        name: each for name, each in made.items()
+        if inspect.isfunction(each) and each.__module__ == package.__name__ and name != "parameters"
+    }  # fmt: skip
+
+
+def _datasets() -> Kinds:
+    from .. import data
+    from ..data.catalogue import ENTRIES
+
+    def loader(name: str) -> Callable[..., Any]:
+        @functools.wraps(functools.partial(data.load, name))
+        def load(**options: Any) -> Any:
+            return data.load(name, **options)
+
+        load.__signature__ = inspect.signature(_function(ENTRIES[name].loader))  # type: ignore[attr-defined]
+        return load
+
+    return {name: loader(name) for name in data.NAMES}
+
+
+def _function(spec: str) -> Callable[..., Any]:
+    from importlib import import_module
+
+    module, name = spec.split(":")
+    return getattr(import_module(f"fedtheory.data.loaders.{module}"), name)  # type: ignore[no-any-return]
+
+
+def _augmentations() -> Kinds:
+    from ..neural import augmentation
+
+    return {"fedau": augmentation.fedau}
+
+
+def _solvers() -> Kinds:
+    from ..neural import SGD, Adam
+
+    return {"SGD": SGD, "Adam": Adam}
+
+
+def _observers() -> Kinds:
+    from ..simulation import OBSERVERS
+
+    return OBSERVERS
+
+
+FAMILIES: dict[str, Callable[[], Kinds]] = {
+    "algorithm": _algorithms, "process": _processes, "partition": _partitions, "federation": _federations,
+    "model": _models, "dataset": _datasets, "augmentation": _augmentations, "solver": _solvers,
+    "observer": _observers,
+}  # fmt: skip
+NESTED = {
+    "Participation": "process", "Module": "model", "FlatModel": "model", "Partition": "partition",
+    "Scheme": "partition", "Dataset": "dataset", "Augmentation": "augmentation",
+}  # fmt: skip
+"""By the class that an argument is annotated with, the family that stands there in a file."""
+
+
+@functools.cache
+def kinds(family: str) -> Kinds:
+    """Everything of a family, by the name that it has in Python."""
+    return FAMILIES[family]()
 
 
 def logistic(
@@ -78,34 +154,56 @@ def logistic(
     from .. import data
     from ..federations import Logistic
 
-    rows = data.load(dataset).normalised(bias)
-    return Logistic.split(rows, clients, alpha, l2, seed, gradient_noise, noise, server_noise)
+    loaded = data.load(dataset)
+    rows = loaded.vectors() if loaded.kind == "images" else loaded
+    return Logistic.split(rows.normalised(bias), clients, alpha, l2, seed, gradient_noise, noise, server_noise)
 
 
-def built(part: BaseModel, kinds: Kinds) -> Any:
-    """What a checked part stands for: its kind called with its arguments; nested processes are built first."""
+def built(part: BaseModel) -> Any:
+    """What a checked part stands for: its kind called with its arguments, of which the parts are built first."""
     given = {name: getattr(part, name) for name in part.model_fields_set if name != "kind"}
-    return kinds[str(getattr(part, "kind", ""))](**{name: _plain(value) for name, value in given.items()})
+    return MAKERS[type(part)](**{name: _plain(value) for name, value in given.items()})
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return built(value, processes())
+        return built(value)
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 @functools.cache
 def union(family: str) -> Any:
-    """The models of all kinds of a family (algorithms, processes or federations), told apart by ``kind``."""
-    kinds: Kinds = {"algorithms": algorithms, "processes": processes, "federations": federations}[family]()
-    models = [model_of(name, make) for name, make in kinds.items()]
+    """The models of all kinds of a family, told apart by ``kind``."""
+    models = [model_of(name, make) for name, make in kinds(family).items()]
+    if len(models) == 1:
+        return models[0]
     return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007 (made at run time)
+
+
+def part(family: str) -> Any:
+    """The type of a field that holds a part of this family."""
+    return Annotated[Any, BeforeValidator(functools.partial(checked, family))]
+
+
+def checked(family: str, value: Any) -> Any:
+    """A table as a part of a family; a name alone stands for a kind without arguments.
+
+    Raises:
+        ValueError: it is none.
+    """
+    value = {"kind": value} if isinstance(value, str) else value
+    try:
+        return TypeAdapter(union(family)).validate_python(value)
+    except ValidationError as error:
+        given = value.get("kind") if isinstance(value, Mapping) else None
+        known = model_of(given, kinds(family)[given]) if isinstance(given, str) and given in kinds(family) else Strict
+        raise ValueError(explained(error, f"{'an' if family[0] in 'aeiou' else 'a'} {family}", known)) from None
 
 
 def model_of(kind: str, make: Callable[..., Any]) -> type[Strict]:
     """A model of the arguments that a function or class takes.
 
-    >>> sorted(model_of("Uniform", processes()["Uniform"]).model_fields)
+    >>> sorted(model_of("Uniform", kinds("process")["Uniform"]).model_fields)
     ['cohort', 'kind', 'replacement']
     """
     function = make.__init__ if inspect.isclass(make) else make
@@ -114,7 +212,9 @@ def model_of(kind: str, make: Callable[..., Any]) -> type[Strict]:
     for name, parameter in inspect.signature(make).parameters.items():
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[name] = (in_file(hints.get(name, Any)), default)
-    return create_model(kind, __base__=Strict, **fields)
+    made = create_model(kind, __base__=Strict, **fields)
+    MAKERS[made] = make
+    return made
 
 
 class _Names(dict[str, Any]):
@@ -130,28 +230,25 @@ class _Names(dict[str, Any]):
 
 def in_file(annotation: Any) -> Any:
     """The type that a value of this annotation has in a file: sequences are lists, exact numbers texts or numbers."""
-    from ..participation import Participation
-
-    if annotation in (int, float, bool, str, type(None)):
+    if annotation is float:
+        return int | float  # a whole number stays one
+    if annotation in (int, bool, str, type(None)):
         return annotation
     if annotation is Fraction:
         return float | str
-    if annotation is Participation:
-        return Annotated[Any, BeforeValidator(_process)]
+    if family := NESTED.get(getattr(annotation, "__name__", "")):
+        return part(family)
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
-        return Union[tuple(in_file(each) for each in get_args(annotation))]  # noqa: UP007 (made at run time)
+        members = get_args(annotation)
+        nested = [family for each in members if (family := NESTED.get(getattr(each, "__name__", "")))]
+        if nested:
+            return Annotated[Any, BeforeValidator(functools.partial(_or_nothing, nested[0]))]
+        return Union[tuple(in_file(each) for each in members)]  # noqa: UP007 (made at run time)
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Sequence):
         return list[in_file(get_args(annotation)[0])]  # type: ignore[misc]
     return bool | int | float | str | list[Any]
 
 
-def _process(value: Any) -> Any:
-    """A process inside a process."""
-    try:
-        return TypeAdapter(union("processes")).validate_python(value)
-    except ValidationError as error:
-        kinds = processes()
-        given = value.get("kind") if isinstance(value, Mapping) else None
-        known = model_of(given, kinds[given]) if isinstance(given, str) and given in kinds else Strict
-        raise ValueError(explained(error, "a process", known)) from None
+def _or_nothing(family: str, value: Any) -> Any:
+    return None if value is None else checked(family, value)

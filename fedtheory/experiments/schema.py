@@ -23,34 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, create_model, field_validator, model_validator
+from pydantic import Field, ValidationError, create_model, model_validator
 
-from .parts import algorithms, built, federations, processes, union
+from .parts import built, part, union
 from .reading import Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
-
-
-class Watched(Strict):
-    """An observer.
-
-    Attributes:
-        name: of ``simulation.OBSERVERS``.
-        every: rounds between two looks.
-    """
-
-    name: str
-    every: int = Field(default=1, ge=1)
-
-    @field_validator("name")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        from ..quantities import nearest
-        from ..simulation import OBSERVERS
-
-        if name not in OBSERVERS:
-            raise ValueError(f"allowed is an observer; {nearest(name, OBSERVERS)}")
-        return name
 
 
 class RunPlan(Strict):
@@ -72,7 +50,7 @@ class RunPlan(Strict):
     seeds: Listed[int] = (0,)
     replicas: int = Field(default=1, ge=1)
     record_every: int | None = Field(default=None, ge=1)
-    observers: Listed[Watched]
+    observers: Listed[part("observer")]  # type: ignore[valid-type]
     dtype: Literal["float32", "float64"] | None = None
     checkpoint_every: int | None = Field(default=None, ge=1)
     device: str = "cpu"
@@ -180,8 +158,9 @@ class ExperimentBase(Strict):
 @functools.cache
 def model() -> Any:
     """The model of an experiment file, of the parts that there are."""
-    parts = {"federation": "federations", "algorithm": "algorithms", "participation": "processes"}
+    parts = {"federation": "federation", "algorithm": "algorithm", "participation": "process"}
     fields: dict[str, Any] = {name: (union(family), ...) for name, family in parts.items()}
+    fields["local_solver"] = (part("solver"), None)
     return create_model("Experiment", __base__=ExperimentBase, **fields)
 
 
@@ -297,28 +276,12 @@ def setting(content: Mapping[str, Any]) -> Any:
     from ..setting import Setting
 
     checked = model().model_validate(dict(content))
-    federation = built(checked.federation, federations())
-    algorithm = built(checked.algorithm, algorithms())
-    participation = built(checked.participation, processes())
+    federation, algorithm, participation = map(built, (checked.federation, checked.algorithm, checked.participation))
+    participation = participation.on(federation) if hasattr(participation, "on") else participation
+    if checked.local_solver is not None:
+        algorithm = algorithm.trained_by(built(checked.local_solver))
     start = {} if checked.start is None else {"start": checked.start}
     return Setting(federation, algorithm, participation, **start)
-
-
-def observers(plan: RunPlan) -> list[Any]:
-    """The observers of a plan, each with its spacing.
-
-    Raises:
-        ValueError: one looks in every round only.
-    """
-    from ..simulation import OBSERVERS
-
-    found: list[Any] = []
-    for each in plan.observers:
-        try:
-            found.append(OBSERVERS[each.name](every=each.every) if each.every > 1 else each.name)  # type: ignore[call-arg]
-        except TypeError:
-            raise ValueError(f"observer {each.name}: every = {each.every}: allowed is 1") from None
-    return found
 
 
 def statistics(experiment: Any, rounds: Any, rows: Mapping[str, Any]) -> Iterator[tuple[str, list[float], list[float]]]:

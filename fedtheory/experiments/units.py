@@ -24,6 +24,7 @@ import numpy as np
 
 from ..files import json_text, read_json, write_beside
 from . import schema
+from .parts import built
 
 CHECKPOINTS = 20
 """So many in a run, unless the file says how often."""
@@ -130,9 +131,12 @@ def finished(unit: Unit) -> dict[str, Any] | None:
     if not unit.result_path.exists():
         return None
     result = read_json(unit.result_path)
-    asked = asked_for(unit.content)
-    if result.get("asked") != asked or result.get("seed") != unit.seed:
-        other = _difference(result.get("asked"), asked)
+    asked, there = asked_for(unit.content), dict(result.get("asked", {}))
+    statistics = there.pop("statistics", None)
+    if statistics != asked.pop("statistics") and there == asked:
+        return None  # other statistics of the same run, which its checkpoints hold
+    if there != asked or result.get("seed") != unit.seed:
+        other = _difference(there, asked)
         raise ValueError(
             f"{unit.name}: {unit.folder} holds the result of another experiment ({other}); allowed is the same one, or "
             "another --store"
@@ -167,7 +171,7 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
     dtype = {} if plan.dtype is None else {"dtype": getattr(torch, plan.dtype)}
     run = setting.simulate(
         replicas=plan.replicas, rounds=plan.rounds, seed=unit.seed, record_every=plan.record_every,
-        observers=schema.observers(plan), directory=folder, progress=clock, device=plan.device,
+        observers=[built(each) for each in plan.observers], directory=folder, progress=clock, device=plan.device,
         checkpoint_every=plan.checkpoint_every or max(1, plan.rounds // CHECKPOINTS), **dtype,
     )  # fmt: skip
     taken = {name: {"values": values, "deviations": spreads}

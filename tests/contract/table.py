@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from fedtheory import Setting, algorithms
-from fedtheory.data import Dataset, Partition
 from fedtheory.algorithms import Algorithm
+from fedtheory.data import Dataset, Partition
 from fedtheory.federations import Federation, Logistic, Network, Quadratic
 from fedtheory.participation import (
     Bernoulli,

@@ -42,7 +42,7 @@ cohort = 2
 [run]
 rounds = 440
 seeds = [3]
-observers = [{ name = "squared_distance" }]
+observers = [{ kind = "squared_distance" }]
 record_every = 10
 checkpoint_every = 20
 
@@ -269,3 +269,10 @@ def test_the_command_publishes_what_it_ran(tmp_path: Path) -> None:
 def test_wrong_options_are_named(arguments: list[str], message: str) -> None:
     run = CliRunner().invoke(app, ["run", *arguments])
     assert run.exit_code != 0 and message in str(run.exception)
+
+
+def test_other_statistics_of_a_finished_run_are_taken_from_it(tmp_path: Path) -> None:
+    results(written(tmp_path), tmp_path / "store")
+    (again,) = results(written(tmp_path, EXPERIMENT.replace("last = 5", "last = 3")), tmp_path / "store")
+    row = again["rows"]["squared_distance"][0]
+    assert again["statistics"]["distance"]["values"][0] == pytest.approx(sum(row[-3:]) / 3)

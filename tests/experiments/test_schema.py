@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.experiments.parts import algorithms, federations, model_of, processes
+from fedtheory.experiments.parts import FAMILIES, kinds, model_of
 from fedtheory.experiments.reading import line_numbers
 from fedtheory.experiments.schema import read_experiment, setting
 from fedtheory.participation import Incomplete, Uniform
@@ -27,7 +27,7 @@ process = { kind = "Uniform", cohort = 1 }
 absent = [0]
 [run]
 rounds = 4
-observers = [{ name = "gap" }]
+observers = [{ kind = "gap" }]
 [[statistics]]
 name = "gap"
 of = "gap"
@@ -46,7 +46,7 @@ def read(tmp_path: Path, text: str) -> object:
     ("snapshot_period = 2", 'snapshot_period = "2"', "algorithm.snapshot_period = '2': input should be a valid int"),
     ("rounds = 4", "rounds = 4.5", "line 15: run.rounds = 4.5: input should be a valid integer"),
     ("rounds = 4", "rounds = 0", "line 15: run.rounds = 0: input should be greater than or equal to 1"),
-    ('"gap" }', '"gpa" }', r"line 16: run.observers\[0\].name = 'gpa': allowed is an observer; did you mean 'gap'"),
+    ('"gap" }', '"gpa" }', r"line 16: run.observers\[0\]: an observer: kind = 'gpa' is unknown; did you mean 'gap'"),
     ('"Uniform"', '"Unifrom"', "line 12: participation.process: a process: kind = 'Unifrom' is unknown"),
     ('of = "gap"', 'off = "gap"', r"line 19: statistics\[0\].off is unknown; did you mean 'of'"),
     ('title = "t"', "title = ", "not a TOML file"),
@@ -90,9 +90,9 @@ set = { "algorithm.snapshot_period" = 4 }
 
 
 def test_every_kind_has_a_model_of_its_arguments() -> None:
-    for kinds in (algorithms(), processes(), federations()):
-        assert kinds
-        for name, make in kinds.items():
+    for family in FAMILIES:
+        assert kinds(family)
+        for name, make in kinds(family).items():
             assert set(model_of(name, make).model_fields) == {"kind", *inspect.signature(make).parameters}
 
 
