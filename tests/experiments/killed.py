@@ -68,4 +68,5 @@ def main() -> None:
     print(json.dumps({"inside": killed[True], "outside": killed[False]}))
 
 
-main()
+if __name__ == "__main__":
+    main()

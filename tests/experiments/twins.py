@@ -23,4 +23,5 @@ def main() -> None:
     sys.exit(any(os.waitpid(pid, 0)[1] for pid in children))
 
 
-main()
+if __name__ == "__main__":
+    main()
