@@ -309,11 +309,12 @@ def _choices(kept: Mapping[str, Any]) -> Iterator[Finding]:
         highest = sum(_printed(each) >= max(c["mean"] for c in each["curves"]) - 0.006 for each in several)
         lowest = sum(_printed(each) <= min(c["mean"] for c in each["curves"]) + 0.006 for each in several)
         shown = "; ".join(f"{_where(each)}: {each['printed']} printed, {_runs(each)}" for each in several)
+        last = sum(any(_is_last(each, curve) for curve in each["curves"]) for each in several)
         chance = at_least(highest, [1 / len(each["curves"]) for each in several])
         what = (
             f"for {len(several)} printed numbers several different runs of the setting are published; printed is the "
             f"highest in {highest} (so many or more by a random choice: p = {chance:.2g}) and the lowest in {lowest}; "
-            f"how one was chosen is not said: {shown}"
+            f"it is the last run of its file in {last}, and how one was chosen is not said: {shown}"
         )
         yield Finding("all", "published curves", what, "several runs")
 
@@ -332,6 +333,12 @@ def at_least(count: int, chances: Sequence[float]) -> float:
 
 def _printed(each: Mapping[str, Any]) -> float:
     return float(each["printed"].partition("±")[0])
+
+
+def _is_last(each: Mapping[str, Any], curve: Mapping[str, Any]) -> bool:
+    """Whether the curve is the last of its file and gives the printed number."""
+    number, _, runs = curve["run"].partition(" of ")
+    return bool(number == runs and abs(curve["mean"] - _printed(each)) < 0.006)
 
 
 def _distance(each: Mapping[str, Any]) -> float:

@@ -213,6 +213,121 @@ def tables(paper: str, root: Path | None = None) -> tuple[Table, ...]:
     return tuple(sorted(found, key=lambda table: (table.edition != "main", _order(table.number))))
 
 
+def _order(number: str) -> tuple[bool, int, str]:
+    return (not number.isdecimal(), int(number) if number.isdecimal() else 0, number)
+
+
+def cells(self) -> tuple[Cell, ...]:
+        """All cells, row after row."""
+        return tuple(
+            self._cell({**self.labels, **dict(zip(self.keys, row, strict=False)), **column}, text)
+            for row in self.rows
+            for column, text in zip(self.columns, row[len(self.keys) :], strict=True)
+        )
+
+    def _cell(self, labels: dict[str, str], text: str) -> Cell:
+        measure = labels.get("measure")
+        if measure not in self.measures:
+            raise ValueError(f"measure = {measure!r}: allowed is {' or '.join(self.measures)}")
+        described = self.measures[measure]
+        labels = {name: value for name, value in labels.items() if value != ""}
+        if described.kind == "text" or text == "":
+            return Cell(self, labels, text)
+        if text == DASH:
+            if described.dash is None:
+                raise ValueError(f"a dash in {measure}: allowed only where `dash` says what it means")
+            return Cell(self, labels, text)
+        found = NUMBER.fullmatch(text)
+        if not found:
+            raise ValueError(f"cell {text!r}: allowed is a number as in 71.40, 84.10±2.4 or **67.6** (+0.9), a dash, "
+                             "or nothing")  # fmt: skip
+        for part in ("spread", "change"):
+            if found[part] and getattr(described, part) is None:
+                raise ValueError(f"cell {text!r}: {part} of {measure} is not described")
+        return Cell(
+            self, labels, text, Decimal(found["value"]), _decimal(found["spread"]), _decimal(found["change"]),
+            bold=bool(found["bold"]),
+        )  # fmt: skip
+
+
+def _decimal(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One printed entry.
+
+    Attributes:
+        table: where it stands.
+        labels: what it is of, by name.
+        text: as printed.
+        value, spread, change: its numbers, with the digits that are printed; ``None`` where there are none.
+        bold: whether it is set in bold.
+    """
+
+    table: Table
+    labels: Mapping[str, str]
+    text: str
+    value: Decimal | None = None
+    spread: Decimal | None = None
+    change: Decimal | None = None
+    bold: bool = False
+
+    @property
+    def measure(self) -> Measure:
+        return self.table.measures[self.labels["measure"]]
+
+    def matches(self, wanted: Mapping[str, str | Sequence[str]]) -> bool:
+        """Whether each label is the wanted one, or one of several."""
+        return all(
+            self.labels.get(name) == value if isinstance(value, str) else self.labels.get(name) in value
+            for name, value in wanted.items()
+        )
+
+    @property
+    def where(self) -> str:
+        """Its labels in words, without those that the whole table has."""
+        return ", ".join(f"{k} {v}" for k, v in self.labels.items() if k not in self.table.labels and k != "measure")
+
+
+def half_unit(number: Decimal) -> Decimal:
+    """Half a unit in the last printed place: how far the number that was rounded may be from the printed one.
+
+    >>> half_unit(Decimal("71.40")), half_unit(Decimal("80"))
+    (Decimal('0.005'), Decimal('0.5'))
+    """
+    return Decimal(1).scaleb(int(number.as_tuple().exponent)) / 2
+
+
+def folder() -> Path:
+    """Where experiment files and tables lie: ``experiments`` beside the package.
+
+    Raises:
+        FileNotFoundError: the package was installed without them.
+    """
+    found = Path(__file__).resolve().parents[2] / "experiments"
+    if not found.is_dir():
+        raise FileNotFoundError(f"{found}: the experiments folder of the project is needed; it is part of its sources")
+    return found
+
+
+def tables(paper: str, root: Path | None = None) -> tuple[Table, ...]:
+    """The tables that a paper prints, main edition first, by number.
+
+    Raises:
+        ValueError: a file is not in order; the place is named.
+
+    >>> tables("nobody")
+    ()
+    """
+    found = [read_toml(path, Table) for path in sorted(((root or folder()) / paper / "tables").glob("*.toml"))]
+    for table in found:
+        if table.paper != paper:
+            raise ValueError(f"{table.name}: paper = {table.paper!r} in the folder of {paper!r}")
+    return tuple(sorted(found, key=lambda table: (table.edition != "main", _order(table.number))))
+
+
 def _order(number: str) -> tuple[int, str]:
     return (int(number), "") if number.isdecimal() else (0, number)
 

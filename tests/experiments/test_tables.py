@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 import pytest
+from typer.testing import CliRunner
 
+from fedtheory.cli import app
 from fedtheory.experiments.reading import parse_toml
 from fedtheory.experiments.tables import Table, cells, tables
 
@@ -95,3 +98,15 @@ def test_a_table_in_another_papers_folder_is_refused(tmp_path) -> None:
     (tmp_path / "q" / "tables" / "t.toml").write_text(SMALL)
     with pytest.raises(ValueError, match="paper = 'p' in the folder of 'q'"):
         tables("q", tmp_path)
+
+
+def test_the_commands_print_tables() -> None:
+    runner = CliRunner()
+    shown = runner.invoke(app, ["tables", "--paper", "flics"])
+    assert shown.exit_code == 0 and "**67.6** (0.9)" in shown.output and "flics Table I (section IV-D)" in shown.output
+    data = json.loads(runner.invoke(app, ["tables", "--paper", "safari", "--number", "7", "--json"]).output)
+    assert data[0]["rows"][0] == ["fedavg", "", "80±0.38"]
+    wrong = runner.invoke(app, ["tables", "--paper", "fedau", "--number", "2"])
+    assert "allowed is 1, C.4.1, D.1.1, D.3.1, D.6.1" in str(wrong.exception)
+    none = runner.invoke(app, ["curves", "--paper", "flics"])
+    assert "its authors published no curves" in str(none.exception)
