@@ -90,7 +90,7 @@ def folder_name(name: str) -> str:
     """A name that a file system takes; different names stay different.
 
     >>> folder_name("q=1|2, local_lr=0.1")
-    'q=1_2,local_lr=0.1-a0a0f7c1'
+    'q=1_2,local_lr=0.1-6dc10ce1'
     """
     plain = re.sub(r"[^A-Za-z0-9=.,_+-]", "", name.replace("|", "_"))
     if plain == name and len(name) <= 100:
