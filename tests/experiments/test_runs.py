@@ -239,6 +239,7 @@ over = "algorithm.snapshot_probability"
 values = [0.25, 0.75]
 """
     )
+    text = text.replace('title = "a test"', 'title = "a test"\nstart = 10.0')
     experiment = read_experiment(written(tmp_path, text))
     chosen, seen, outcome = search(experiment, tmp_path / "store")
     assert chosen["algorithm.local_lr"] == "1/20"
