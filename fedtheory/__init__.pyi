@@ -4,6 +4,7 @@ from . import data as data
 from . import evidence as evidence
 from . import federations as federations
 from . import moments as moments
+from . import neural as neural
 from . import papers as papers
 from . import participation as participation
 from . import proof as proof

@@ -100,7 +100,7 @@ class Setting:
         return torch.from_numpy(self.exact_start.astype(float))
 
     def starts(self, seed: int, replica_ids: torch.Tensor) -> torch.Tensor:
-        """x_0 of each replica, (replicas, D), on the CPU; that of a replica depends on its number and the seed alone."""
+        """x_0 of each replica, (replicas, D), on the CPU; a replica's depends on its number and the seed alone."""
         if self.starts_at_random:
             return self.federation.initial(seed, replica_ids.cpu())
         return self.start_vector.expand(len(replica_ids), -1)

@@ -25,12 +25,20 @@ def printed(example: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_examples_of_weights_and_selection(tmp_path):
-    weights, selection = examples()[2:]
+    weights, selection = examples()[2:4]
     exact, sampled = printed(weights, tmp_path)
     assert all(0 < float(number) < 0.01 for number in exact.split())
     assert all(5 < float(number) < 20 for number in sampled.strip("[]").split())
     totals, objective = printed(selection, tmp_path)[0].split("] ")
     assert totals == "[5. 5." and float(objective.split()[0]) == pytest.approx(0.3, rel=1e-15)
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_example_of_partitions(tmp_path):
+    (example,) = (each for each in examples() if "LabelGroups" in each)
+    lines = " ".join(printed(example, tmp_path)).replace("[ ", "[").split("] ")
+    assert lines[0].startswith("Dirichlet(") and lines[0].split("[")[1].split() == ["89"] * 20  # 1797 // 20
+    assert any(line.startswith("LabelsPerClient(") and line.split("[")[1].split() == ["179"] * 10 for line in lines)
 
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
@@ -41,6 +49,28 @@ def test_example_of_algorithms(tmp_path):
     assert {line.split()[0]: float(line.split()[1]) < 0.3 for line in others} == {
         "Known": True, "MIFA": True, "FedAUWeights": True,
     }  # fmt: skip
+
+
+TOY = """
+import matplotlib
+matplotlib.use("agg")
+import numpy as np
+from fedtheory.data import Dataset
+def toy(points):
+    rng = np.random.default_rng(points)
+    images = rng.integers(0, 256, (points, 1, 28, 28), dtype=np.uint8)
+    return Dataset("toy", images, np.arange(points) % 10, 10, test=toy(100) if points > 100 else None)
+"""
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_example_of_networks(tmp_path):
+    """With a few random images, and few rounds."""
+    (example,) = (each for each in examples() if "small_cnn" in each)
+    short = example.replace("ft.data.fashion_mnist()", "toy(600)").replace("rounds=200", "rounds=3")
+    assert short.count("toy(600)") == short.count("rounds=3") == 1
+    printed(TOY + short, tmp_path)
+    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")

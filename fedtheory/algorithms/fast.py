@@ -182,7 +182,9 @@ def fast(
         given["snapshot_probability"] = exact_number("snapshot_probability", snapshot_probability)
     step = step_size("local_lr", local_lr)
     check_values(given | numbers(local_lr=step))
-    counts = {name: int(given[name]) for name in ("cohort", "local_steps", "snapshot_period") if name in given}
+    counts: dict[str, Any] = {
+        name: int(given[name]) for name in ("cohort", "local_steps", "snapshot_period") if name in given
+    }
     return Fast(
         local_lr=step,
         fixed_probability=given.get("snapshot_probability"),

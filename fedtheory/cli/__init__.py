@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import data, lists, participation, statements, verdicts, experiments  # isort: skip # noqa: F401 (as listed)
+from . import data, experiments, lists, participation, statements, verdicts  # noqa: F401
 from .app import app
 
 __all__ = ["app", "main"]

@@ -51,6 +51,7 @@ class Entry:
         loader: ``module:function`` below ``fedtheory.data.loaders``.
         source: whose data these are.
         layouts: sets of files or folders, any of which makes the data set complete; () where no file is needed.
+        packed: whether a file may have ``.gz`` appended to its name.
         inner: the folders that official archives make.
         bare: whether files may lie in the folder FEDTHEORY_DATA itself, not only in one of the data set's own.
         downloads: what ``fetch`` gets.
@@ -65,6 +66,7 @@ class Entry:
     loader: str
     source: str
     layouts: tuple[tuple[str, ...], ...] = ()
+    packed: bool = False
     inner: tuple[str, ...] = ()
     bare: bool = True
     downloads: tuple[Download, ...] = ()
@@ -81,7 +83,7 @@ class Entry:
         that layout; None if there is none."""
         for folder in self.places():
             for layout in self.layouts if layouts is None else layouts:
-                if all(file(folder, name) or (folder / name).is_dir() for name in layout):
+                if all(file(folder, name, self.packed) or (folder / name).is_dir() for name in layout):
                     return folder, tuple(layout)
         return None
 
@@ -98,6 +100,6 @@ class Entry:
         places = "".join(f"\n  {place}" for place in self.places())
         raise FileNotFoundError(
             f"{self.name} is in none of the folders looked in:{places}\n"
-            f"Get it with `fedtheory data fetch {self.name}`, or set {FOLDER_VARIABLE} to a folder that holds {wanted} "
-            "(plain or .gz)."
+            f"Get it with `fedtheory data fetch {self.name}`, or set {FOLDER_VARIABLE} to a folder that holds {wanted}"
+            f"{' (plain or .gz)' if self.packed else ''}."
         )

@@ -40,6 +40,7 @@ def folders(name: str, inner: Iterable[str] = (), bare: bool = True) -> list[Pat
     return [place for place in places if bare or not named or place != Path(named)]
 
 
-def file(folder: Path, name: str) -> Path | None:
-    """The file of this name, plain or with ``.gz`` appended; None if neither is there."""
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+def file(folder: Path, name: str, packed: bool = True) -> Path | None:
+    """The file of this name, or if ``packed`` may be with ``.gz`` appended; None if it is not there."""
+    names = (name, f"{name}.gz") if packed else (name,)
+    return next((folder / each for each in names if (folder / each).is_file()), None)

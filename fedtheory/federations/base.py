@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -108,7 +108,7 @@ class Federation(ABC):
         every (replica, client, round, step)."""
 
     @abstractmethod
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Self:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Federation:
         """The same federation with its tensors on another device or in another precision."""
 
     @property
@@ -130,7 +130,7 @@ class Federation(ABC):
         of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
         return local_steps(self, start, pairs, training, state)
 
-    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+    def choose(self, training: LocalTraining, x: Tensor) -> Federation:
         """The same federation for runs of this kind of training, with all that is chosen by measured speed decided;
         ``x`` is a replica's, (1, D). Choices change results by rounding only."""
         return self
@@ -140,7 +140,7 @@ class Federation(ABC):
         """What ``choose`` has decided: a run that is taken up again goes on with the same."""
         return {}
 
-    def with_choices(self, choices: Mapping[str, str]) -> Self:
+    def with_choices(self, choices: Mapping[str, str]) -> Federation:
         """The same federation with these decisions."""
         return self
 
@@ -197,6 +197,14 @@ class Federation(ABC):
 
 class ExactFederation(Federation):
     """A federation whose losses and gradients can be computed without noise, such as a network's over all data."""
+
+    least_loss: float | None = None
+    """A number below which no F_i is, where one is known beforehand."""
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether the mean of ``gradient``, given all that was before, is ``exact_gradient``."""
+        return True
 
     @abstractmethod
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import acosh, sqrt, tanh
 
@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from torch import Tensor
 
 from ..randomness import Axis, normals, words
-from .base import ConvexFederation, Pairs
+from .base import ExactFederation, Pairs
 
 _BYTES = 2**27
 """Size that the basis of the pairs that are done together may reach."""
@@ -22,7 +22,8 @@ Product = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Curvatures:
-    """Extreme eigenvalues of the Hessians of all clients at one point, each (clients,) float64.
+    """Extreme eigenvalues of the Hessians of some clients at one point, each (clients,) float64, in increasing order of
+    their numbers.
 
     Attributes:
         least, most: Rayleigh quotients, so that they lie between the true extremes but for ``step_error``.
@@ -36,8 +37,9 @@ class Curvatures:
     step_error: np.ndarray
 
 
-def curvatures(fed: ConvexFederation, x: Tensor, *, length: float, steps: int, failure: float, seed: int) -> Curvatures:
-    r"""Lanczos iteration on products with the Hessians of F_i at x (D,), for every client at once.
+def curvatures(fed: ExactFederation, x: Tensor, *, length: float, steps: int, failure: float, seed: int,
+               clients: Sequence[int] | None = None) -> Curvatures:  # fmt: skip
+    r"""Lanczos iteration on products with the Hessians of F_i at x (D,), for all clients, or these, at once.
 
     A product is (grad F_i(x + h v) - grad F_i(x - h v)) / (2 h), of error O(h^2): exact for quadratic objectives but
     for rounding.
@@ -58,21 +60,21 @@ def curvatures(fed: ConvexFederation, x: Tensor, *, length: float, steps: int, f
     Source: J. Kuczynski and H. Wozniakowski, "Estimating the largest eigenvalue by the power and Lanczos algorithms
     with a random start", 1992, for bounds of this kind.
     """
-    steps = min(steps, fed.dimension)
+    steps, clients = min(steps, fed.dimension), range(fed.clients) if clients is None else sorted(clients)
     size = max(1, _BYTES // (steps * fed.dimension * x.element_size()))
     parts = []
-    for first in range(0, fed.clients, size):
+    for first in range(0, len(clients), size):
         chosen = torch.zeros(1, fed.clients, dtype=torch.bool, device=x.device)
-        chosen[:, first : first + size] = True
+        chosen[:, list(clients[first : first + size])] = True
         parts.append(_of_some(fed, x, Pairs.of(chosen, torch.zeros_like(chosen[:, 0]).long(), seed, 0), length, steps))
     least, most, step_error, complete = (np.concatenate(column) for column in zip(*parts, strict=True))
     share = _missed_share(fed.dimension, steps, failure)
     # The true spread is at most the one seen plus what either end may miss.
-    outside = share * (most - least) / (1 - 2 * share) if share < 0.5 else np.full(fed.clients, np.inf)
+    outside = share * (most - least) / (1 - 2 * share) if share < 0.5 else np.full(len(clients), np.inf)
     return Curvatures(least, most, np.where(complete, 0.0, outside), step_error)
 
 
-def _of_some(fed: ConvexFederation, x: Tensor, pairs: Pairs, length: float, steps: int) -> tuple[np.ndarray, ...]:
+def _of_some(fed: ExactFederation, x: Tensor, pairs: Pairs, length: float, steps: int) -> tuple[np.ndarray, ...]:
     """Least and most, the steps' error, and whether all directions were exhausted; each (pairs,)."""
     precision = torch.finfo(x.dtype).eps
     h = precision ** (1 / 3) * length

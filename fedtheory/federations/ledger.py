@@ -23,6 +23,11 @@ class Ledger(TorchDispatchMode):
         self.now = self.peak = 0
         self._known: dict[int, int] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: torch would import its compiler, which takes seconds, to keep it off from what is not compiled here."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for value in tree_leaves((args, kwargs)):
             self._enter(value, counted=False)

@@ -7,8 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import pairwise
-from typing import Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,8 +17,7 @@ from ..data import Dataset, Partition
 from ..data.partition import Scheme
 from ..data.partition.base import targets
 from ..neural.augmentation import Augmentation
-from ..neural.evaluation import per_sample
-from ..neural.flat import FlatModel
+from ..neural.flat import FlatModel, cross_entropy
 from ..neural.gradients import PATHS, fastest, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
@@ -28,18 +26,15 @@ from ..neural.packed import PRECISIONS
 from ..neural.samples import Samples, Visits
 from ..neural.workers import Workers
 from ..randomness import Axis, words
-from .base import ExactFederation, Footprint, Pairs
+from .base import Footprint, Pairs
 from .local import LocalTraining
-from .network_data import check_partition, samples_of, server_rows, test_rows
+from .network_data import check_partition, samples_of, server_rows
+from .network_evaluation import Evaluated
 from .network_footprint import measured_footprint
-from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches
 
-BATCH = {"cpu": 100, "cuda": 1000}
-"""Points that are evaluated at once."""
 
-
-class Network(ExactFederation):
+class Network(Evaluated):
     r"""A network f(x, .) with flat parameters x, whose data are split between clients.
 
     Client i holds points (a_s, y_s), s = 1..n_i, and F_i(x) = (1/n_i) sum_s loss(f(x, a_s), y_s), F = (1/M) sum_i F_i:
@@ -53,9 +48,10 @@ class Network(ExactFederation):
     Every replica starts from weights of its own, drawn by (seed, replica), unless the setting gives a start.
 
     Args:
-        model: an ``nn.Module`` that maps features (B, ...) to scores (B, classes), or a ``FlatModel``, which has options
-            for its losses, its buffers (refused unless it says otherwise) and its initial weights.
-        dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a normalisation.
+        model: an ``nn.Module`` that maps features (B, ...) to scores (B, classes), or a ``FlatModel``, which has
+            options for its losses, its buffers (refused unless it says otherwise) and its initial weights.
+        dataset: images, text or vectors; images are seen as (x / 255 - mean) / std, if the data set has a
+            normalisation.
         partition: which points each client has, or a scheme that says so.
         batch_size: B, the points of a minibatch; ``None``: all of the client's, and then there is no noise.
         sampling: "independent", "shuffled" or "one pass" (see ``Minibatches``).
@@ -78,7 +74,8 @@ class Network(ExactFederation):
     Source: McMahan et al. (2017) for the problem; SAFARI, section 4, for the server's points.
 
     >>> from fedtheory import data
-    >>> net = Network(torch.nn.Linear(64, 10), data.load("digits"), data.Dirichlet(clients=50, alpha=0.3), batch_size=16)
+    >>> scheme = data.Dirichlet(clients=50, alpha=0.3)
+    >>> net = Network(torch.nn.Linear(64, 10), data.load("digits"), scheme, batch_size=16)
     >>> net.clients, net.dimension
     (50, 650)
     """
@@ -112,8 +109,10 @@ class Network(ExactFederation):
         self.model = model if isinstance(model, FlatModel) else FlatModel(model)
         if path == "grouped" and (why := refusal(self.model)) is not None:
             raise ValueError(f"path = 'grouped': {why}; allowed is auto, loop or vmap")
-        self.workers, self._working = workers, None
+        self.workers = workers
+        self._working: Workers | None = None
         self.dimension = self.model.dimension
+        self.least_loss = 0.0 if self.model.losses is cross_entropy else None
         self.dataset, self.augmentation, self.path, self.precision = dataset, augmentation, path, precision
         self.partition = partition.split(dataset) if isinstance(partition, Scheme) else partition
         check_partition(self.partition, dataset)
@@ -147,7 +146,7 @@ class Network(ExactFederation):
 
     # Where, and in which precision.
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Self:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Network:
         device, source = torch.device(device), self._original
         if (last := source._moved) is not None and (last._device, last._precision) == (device, dtype):
             return last  # its points are there already
@@ -169,12 +168,6 @@ class Network(ExactFederation):
         """All holders' points, one holder after the other."""
         found = samples_of(self.dataset, self._rows, self._precision, self.augmentation is not None)
         return found.to(self._device)
-
-    @cached_property
-    def _test_samples(self) -> Samples:
-        """The points that clients are tested on, one client after the other; or the whole test set."""
-        part, rows = test_rows(self.dataset, self.partition)
-        return samples_of(part, rows, self._precision, False).to(self._device)
 
     # Training.
 
@@ -216,7 +209,7 @@ class Network(ExactFederation):
         trained = self.model.trained
         own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
                for name, value in state.items()}  # fmt: skip
-        options = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
+        options: dict[str, Any] = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
                    "precision": self.precision}  # fmt: skip
         if self._working is not None:
             done = self._working.local_update(start, visits, training.sizes, training.solver, state=own, **options)
@@ -225,10 +218,12 @@ class Network(ExactFederation):
                                 **options)  # fmt: skip
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
-    def choose(self, training: LocalTraining, x: Tensor) -> Self:
+    def choose(self, training: LocalTraining, x: Tensor) -> Network:
         """With the path that is fastest for batches of this size, by a trial on a few clients."""
         if self.path != "auto" or (self.batch_size is None and self.unbiased):
             return self
+        if self.model.statistics:  # what batches change is followed pair by pair
+            return self.with_choices({"path": "loop"})
         who = self.of_holder(int(self.sizes.argmax()), torch.zeros(8, dtype=torch.int64, device=x.device), 0, 0)
         batches = self.visits(who, 0, 1).batches(self.samples, 0, self.augmentation)
         return self.with_choices({"path": fastest(self.model, x.expand(8, -1), batches, self.precision)})
@@ -237,7 +232,7 @@ class Network(ExactFederation):
     def choices(self) -> dict[str, str]:
         return {"path": self.path}
 
-    def with_choices(self, choices: Mapping[str, str]) -> Self:
+    def with_choices(self, choices: Mapping[str, str]) -> Network:
         chosen = copy.copy(self)
         found = choices.get("path", self.path)
         chosen.path = found if found in PATHS else self.path
@@ -275,11 +270,6 @@ class Network(ExactFederation):
         batches = visits.batches(self.samples, 0, self.augmentation)
         return gradients(self.model, x, batches, self.path, self.precision)[1]
 
-    @property
-    def sizes(self) -> Tensor:
-        """The points of each client, (clients,) int64."""
-        return self._batches.sizes[: self.clients]
-
     def of_holder(self, holder: int, replica_ids: Tensor, seed: int, round: int) -> Pairs:
         """Pairs of one client, or of the server, whose number is the one after the last client's."""
         count, holders = len(replica_ids), len(self._starts) - 1
@@ -296,125 +286,21 @@ class Network(ExactFederation):
     def _drawn(self, pairs: Pairs, batches: Minibatches, first: int, steps: int) -> Visits:
         return batches.of(pairs, first, steps, self.model.has_dropout, self.augmentation is not None)
 
-    # Evaluation: exact losses and gradients.
-
-    @property
-    def at_once(self) -> int:
-        """Points that are evaluated at once."""
-        return BATCH.get(self._device.type, BATCH["cpu"])
-
-    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        self._check(x, pairs)
-        found = x.new_zeros(len(x))
-        for span, points in self._present(pairs):
-            losses, _ = per_sample(self.model, x[span], points, self.at_once)
-            found[span] = losses.mean(1).to(x)
-        return found
-
-    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        found = torch.zeros_like(x)
-        for span, points in self._present(pairs):
-            weights = torch.full((len(points),), 1 / len(points), dtype=torch.float64, device=x.device)
-            found[span] = weighted_gradient(self.model, x[span], points, weights, self.at_once)
-        return found
-
-    def global_loss(self, x: Tensor) -> Tensor:
-        return self.client_losses(x)[0].mean(1).to(x)
-
-    def global_gradient(self, x: Tensor) -> Tensor:
-        return weighted_gradient(self.model, x, self._clients_samples, self._weights, self.at_once)
-
-    def client_losses(self, x: Tensor, of: str = "train") -> tuple[Tensor, Tensor]:
-        """Mean loss and accuracy over each client's points, both (replicas, clients) float64. A point whose scores are
-        not finite is classified wrong.
-
-        Args:
-            of: "train", or "test" for the points that each client is tested on (where all share the test set, those);
-                NaN for a client that has none.
-
-        Raises:
-            ValueError: there is no test set.
-        """
-        if of == "train":
-            points, sizes = self._clients_samples, self.sizes
-        else:
-            points, sizes = self._test_samples, self._test_sizes
-        losses, right = per_sample(self.model, x, points, self.at_once)
-        right &= losses.isfinite()
-        holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes)
-        loss, accuracy = (holders_means(each, holder, sizes) for each in (losses, right))
-        if len(sizes) < self.clients:
-            loss, accuracy = loss.expand(-1, self.clients), accuracy.expand(-1, self.clients)
-        return loss, accuracy
-
-    def check_test(self) -> None:
-        """Raise ``ValueError`` if there are no points to test on."""
-        test_rows(self.dataset, self.partition)
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether there are points to test on."""
-        return self.partition.held_out or self.dataset.test is not None
-
-    @cached_property
-    def _test_sizes(self) -> Tensor:
-        parts = self.partition.test
-        sizes = [len(self._test_samples)] if parts is None else [len(part) for part in parts]
-        return torch.tensor(sizes, device=self._device)
-
-    @property
-    def _clients_samples(self) -> Samples:
-        return some(self.samples, slice(0, self._starts[self.clients]))
-
-    @cached_property
-    def _weights(self) -> Tensor:
-        """Of each point in F."""
-        sizes = self.sizes
-        return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
-
-    def training_accuracy(self, x: Tensor) -> Tensor:
-        """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
-        (replicas,) float64."""
-        if self.accuracy_points is None:
-            return self.client_losses(x)[1].mean(1)
-        sizes = self.sizes.clamp(max=self.accuracy_points)
-        starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
-        holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
-        index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
-        points = Samples(
-            self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std
-        )
-        losses, right = per_sample(self.model, x, points, self.at_once)
-        return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
-
     def identity(self, server: bool = False) -> bytes:
         """A hash of the model, of the data and of how they are used."""
         return self._original._identity
 
     @cached_property
     def _identity(self) -> bytes:
-        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision, self.accuracy_points,
-                   self.server_points, self._servers_batches.batch_size, self._server_has_all)  # fmt: skip
+        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision,
+                   self.accuracy_points, self.server_points, self._servers_batches.batch_size,
+                   self._server_has_all)  # fmt: skip
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())
         content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())
         for array in (self.dataset.features, targets(self.dataset)):
             content.update(np.ascontiguousarray(array).tobytes())
         return content.digest()
-
-    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
-        """For each holder that takes part: its span of pairs and its points."""
-        for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
-            if stop > start:
-                yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
-
-    def _check(self, x: Tensor, pairs: Pairs) -> None:
-        if x.shape != (len(pairs), self.dimension):
-            raise ValueError(f"x has shape {tuple(x.shape)}: allowed is ({len(pairs)}, {self.dimension})")
-        if len(pairs.offsets) != self.clients + 1:
-            raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
-        if x.dtype != self._precision or x.device.type != self._device.type:
-            raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
 
 
 def _widened(value: Tensor, like: Tensor) -> Tensor:

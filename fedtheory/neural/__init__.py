@@ -18,6 +18,7 @@ from .models import (
 )
 from .packed import Batches
 from .samples import Samples, Visits
+from .workers import WorkerError, Workers
 
 __all__ = [
     "SGD",
@@ -27,6 +28,8 @@ __all__ = [
     "Samples",
     "Trained",
     "Visits",
+    "WorkerError",
+    "Workers",
     "evaluate",
     "fast_char_lstm",
     "fast_cifar_cnn",

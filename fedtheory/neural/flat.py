@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -102,13 +102,12 @@ class FlatModel:
         values = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         return torch.cat([values[name].detach().flatten() for name in self.shapes])
 
-    def unflattened(self, x: Tensor) -> dict[str, Tensor]:
-        """The named tensors in x (..., D), as views of it of shape (..., *shape)."""
-        pieces = x.split([prod(shape) for shape in self.shapes.values()], dim=-1)
-        return {
-            name: piece.view(*x.shape[:-1], *shape)
-            for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
-        }
+    def unflattened(self, x: Tensor, names: Sequence[str] | None = None) -> dict[str, Tensor]:
+        """The named tensors in x (..., D), as views of it, (..., *shape): all, or those that x holds."""
+        shapes = self.shapes if names is None else {name: self.shapes[name] for name in names}
+        pieces = x.split([prod(shape) for shape in shapes.values()], dim=-1) if shapes else ()
+        named = zip(shapes.items(), pieces, strict=True)
+        return {name: piece.view(*x.shape[:-1], *shape) for (name, shape), piece in named}
 
     def state_dict(self, x: Tensor) -> dict[str, Tensor]:
         """The ``state_dict`` of the module for parameters x (D,), which ``module.load_state_dict`` takes."""

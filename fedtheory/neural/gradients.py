@@ -69,25 +69,25 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "
 
 
 def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
-    """The path "vmap"."""
+    """The path "vmap".
+
+    Raises:
+        ValueError: for a network with averaged running statistics, which torch.func does not move.
+    """
+    if model.statistics:
+        raise ValueError("path = 'vmap' does not exist with buffers='average': allowed is 'loop' or 'grouped'")
     factors = model.factors(batches.keys, batches.features)
 
-    def loss(
-        trained: Tensor, statistics: Tensor, features: Tensor, labels: Tensor, weights: Tensor | None, *factors: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        moved = statistics.clone()
+    def loss(x: Tensor, features: Tensor, labels: Tensor, weights: Tensor | None, *factors: Tensor) -> Tensor:
         with reduced(features.device, precision):
-            scores = model.scores(model.unflattened(torch.cat([trained, moved])), features, factors)
-        return mean_loss(model.losses(scores.to(trained.dtype), labels), weights), moved
+            scores = model.scores(model.unflattened(x), features, factors)
+        return mean_loss(model.losses(scores.to(x.dtype), labels), weights)
 
+    weighted = None if batches.weights is None else 0
     with model.training(), _quiet():
-        each = vmap(
-            grad_and_value(loss, has_aux=True),
-            in_dims=(0, 0, 0, 0, None if batches.weights is None else 0, *(0,) * len(factors)),
-        )
-        trained, statistics = x.detach().split([model.trained, model.dimension - model.trained], dim=1)
-        slopes, (losses, moved) = each(trained, statistics, batches.features, batches.labels, batches.weights, *factors)
-    return losses.detach(), torch.cat([slopes, statistics - moved], dim=1)
+        each = vmap(grad_and_value(loss), in_dims=(0, 0, 0, weighted, *(0,) * len(factors)))
+        slopes, losses = each(x.detach(), batches.features, batches.labels, batches.weights, *factors)
+    return losses.detach(), slopes
 
 
 @contextmanager
@@ -121,6 +121,8 @@ def _worth_trying(path: str, model: FlatModel, x: Tensor) -> bool:
     torch.func's convolutions and recurrent layers do, at .7 to .8 of a loop's speed."""
     if path == "grouped":
         return refusal(model) is None
+    if path == "vmap" and model.statistics:
+        return False
     heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
     return path != "vmap" or x.is_cuda or not any(isinstance(each, heavy) for each in model.module.modules())
 

@@ -8,6 +8,7 @@ minus one at the label, times the features.
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -22,8 +23,18 @@ ELEMENTWISE = (nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.ELU, nn.SiLU, nn.LeakyR
 POOLS = (nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d)
 
 
+_REFUSALS: WeakKeyDictionary[FlatModel, str | None] = WeakKeyDictionary()
+_LOGISTIC: WeakKeyDictionary[FlatModel, str | None] = WeakKeyDictionary()
+
+
 def refusal(model: FlatModel) -> str | None:
     """Why there is no grouped path for this network; None where there is one."""
+    if model not in _REFUSALS:
+        _REFUSALS[model] = _refusal(model)
+    return _REFUSALS[model]
+
+
+def _refusal(model: FlatModel) -> str | None:
     layers = list(_layers(model.module))
     for layer in layers:
         if type(layer) not in _FORWARD:
@@ -66,13 +77,16 @@ def leaf_gradients(
     """Losses (P,), the gradient of every parameter, and the next running statistics."""
     dense = logistic(model)
     if dense is not None and batches.weights is None and precision == "float32":
-        losses, errors, features = logistic_errors(dense, leaves, batches)
+        features, labels = batches.features.flatten(2), batches.labels[:, None]
+        weight, bias = leaves[f"{dense}weight"], leaves[f"{dense}bias"][..., None]
+        each, errors = logistic_errors(weight, bias, features, labels, features.new_ones(labels.shape))
+        errors /= features.shape[1]
         slopes = {f"{dense}weight": torch.bmm(errors, features), f"{dense}bias": errors.sum(2)}
-        return losses, [slopes[name] for name in model.trainable], {}
+        return each.mean((1, 2)), [slopes[name] for name in model.trainable], {}
     factors = model.factors(batches.keys, batches.features)
     trained = {name: leaves[name].detach().requires_grad_() for name in model.trainable}
     moved = {name: leaves[name].clone() for name in model.statistics}
-    with reduced(batches.features.device, precision):
+    with model.training(), reduced(batches.features.device, precision):
         scores = _Pass(model, trained | moved, factors)(batches.features)
     scores = scores.to(next(iter(trained.values())).dtype)
     losses = mean_loss(_losses(model, scores, batches.labels), batches.weights)
@@ -82,6 +96,12 @@ def leaf_gradients(
 
 def logistic(model: FlatModel) -> str | None:
     """The prefix of the names of weight and bias, where the network is logistic regression."""
+    if model not in _LOGISTIC:
+        _LOGISTIC[model] = _logistic(model)
+    return _LOGISTIC[model]
+
+
+def _logistic(model: FlatModel) -> str | None:
     if model.losses is not cross_entropy or refusal(model) is not None:
         return None
     named = [(name, layer) for name, layer in model.module.named_modules() if type(layer) not in (nn.Flatten,)]
@@ -92,19 +112,14 @@ def logistic(model: FlatModel) -> str | None:
     return f"{dense[0][0]}." if dense[0][0] else ""
 
 
-def logistic_errors(prefix: str, leaves: dict[str, Tensor], batches: Batches) -> tuple[Tensor, Tensor, Tensor]:
-    """Losses (P,), (softmax - one at the label) / B as (P, classes, B), and features (P, B, p)."""
-    features, labels = batches.features.flatten(2), batches.labels[:, None]
-    scores = torch.bmm(leaves[f"{prefix}weight"], features.transpose(1, 2)).add_(leaves[f"{prefix}bias"][..., None])
-    scores -= scores.amax(1, keepdim=True)
-    at_label = scores.gather(1, labels)
-    errors = scores.exp_()
-    sums = errors.sum(1, keepdim=True)
-    losses = (sums.log() - at_label).mean((1, 2))
-    samples = features.shape[1]
-    errors /= sums * samples
-    errors.scatter_add_(1, labels, torch.full_like(at_label, -1.0 / samples))
-    return losses, errors, features
+def logistic_errors(
+    weight: Tensor, bias: Tensor, features: Tensor, labels: Tensor, ones: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Each sample's loss, (P, 1, B), and softmax - one at the label, (P, classes, B): of weight (P, classes, p), bias
+    (P, classes, 1), features (P, B, p), labels (P, 1, B); ``ones`` are as many as the labels."""
+    logs = functional.log_softmax(torch.bmm(weight, features.transpose(1, 2)).add_(bias), 1)
+    losses = -logs.gather(1, labels)
+    return losses, logs.exp_().scatter_add_(1, labels, -ones)
 
 
 def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:

@@ -117,17 +117,32 @@ def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> T
     """All pairs at once, with plain steps: parameters stay apart, and move where they are."""
     leaves = {name: value.clone() for name, value in leaves_of(task.model, start).items()}
     losses = start.new_zeros(len(visits), visits.steps)
-    prefix = logistic(task.model) if task.precision == "float32" else None
-    for step, size in enumerate(task.sizes):
-        batches = visits.batches(samples, step, task.augmentation)
-        if prefix is not None:
-            losses[:, step], errors, features = logistic_errors(prefix, leaves, batches)
-            leaves[f"{prefix}weight"].baddbmm_(errors, features, alpha=-size)
-            leaves[f"{prefix}bias"].sub_(errors.sum(2), alpha=size)
-            continue
-        losses[:, step], slopes, _ = leaf_gradients(task.model, leaves, batches, task.precision)
-        torch._foreach_add_(list(leaves.values()), slopes, alpha=-size)
+    prefix = logistic(task.model)
+    if prefix is not None and task.precision == "float32":
+        weight, bias = leaves[f"{prefix}weight"], leaves[f"{prefix}bias"]
+        losses = _logistic_visits(task, weight, bias[..., None], samples, visits)
+    else:
+        place = visits.place(samples)
+        for step, size in enumerate(task.sizes):
+            batches = visits.batches(samples, step, task.augmentation, place)
+            losses[:, step], slopes, _ = leaf_gradients(task.model, leaves, batches, task.precision)
+            torch._foreach_add_(list(leaves.values()), slopes, alpha=-size)
     return Trained(torch.cat([each.flatten(1) for each in leaves.values()], dim=1), {}, losses)
+
+
+def _logistic_visits(task: Task, weight: Tensor, bias: Tensor, samples: Samples, visits: Visits) -> Tensor:
+    """Plain steps of logistic regression, on weight (P, classes, p) and bias (P, classes, 1) in place; the losses."""
+    labels, place, keys = samples.labels[visits.index], visits.place(samples), visits.augmentation_keys
+    batch = labels.shape[2]
+    ones, losses = weight.new_ones(len(visits), 1, batch), []
+    for step, size in enumerate(task.sizes):
+        mine = None if keys is None else keys[:, step]
+        features = samples.of(visits.index[:, step], task.augmentation, mine, place).flatten(2)
+        each, errors = logistic_errors(weight, bias, features, labels[:, step : step + 1], ones)
+        weight.baddbmm_(errors, features, alpha=-size / batch)
+        bias.sub_(errors.sum(2, keepdim=True), alpha=size / batch)
+        losses.append(each)
+    return torch.cat(losses, dim=1).mean(2)
 
 
 def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits, state: State | None) -> Trained:
@@ -136,14 +151,16 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
     x, losses = start.clone(), start.new_zeros(len(visits), visits.steps)
     state = task.solver.start(start[:, : model.trained]) if state is None else state
     state = {name: value.clone() for name, value in state.items()}
+    place: Tensor | None = None
     with model.training():
         for p in range(len(visits)):
             mine = visits[p : p + 1]
+            place = mine.place(samples) if place is None else place
             own = {name: value[p : p + 1] for name, value in state.items()}
             for step, size in enumerate(task.sizes):
                 if mine.weights is not None and not (mine.weights[0, step] > 0).any():
                     continue
-                batches = mine.batches(samples, step, task.augmentation)
+                batches = mine.batches(samples, step, task.augmentation, place)
                 losses[p, step], remembered = _own_step(task, x[p], start[p], batches, size, own)
                 for name, value in remembered.items():
                     own[name].copy_(value)

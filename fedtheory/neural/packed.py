@@ -58,7 +58,7 @@ def laid_out(features: Tensor) -> Tensor:
     """The same features; images (B, channels, height, width) in the order of memory in which convolutions are fastest:
     on a CPU that is channels last."""
     if features.dim() == 4 and not features.is_cuda:
-        return features.contiguous(memory_format=torch.channels_last)
+        return features.to(memory_format=torch.channels_last)
     return features
 
 

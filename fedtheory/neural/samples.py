@@ -51,20 +51,37 @@ class Samples:
     def to(self, device: torch.device | str) -> Samples:
         return replace(self, features=self.features.to(device), labels=self.labels.to(device))
 
-    def of(self, index: Tensor, augmentation: Augmentation | None = None, keys: Tensor | None = None) -> Tensor:
+    def of(
+        self,
+        index: Tensor,
+        augmentation: Augmentation | None = None,
+        keys: Tensor | None = None,
+        place: Tensor | None = None,
+    ) -> Tensor:
         """Features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network; augmented by the
-        draws of ``keys`` (P,)."""
-        images = self.features.index_select(0, index.flatten()).view(*index.shape, *self.features.shape[1:])
-        images = images.float().div_(255.0) if images.dtype == torch.uint8 else images
+        draws of ``keys`` (P,). They may be copied to ``place`` (P * B, ...), which saves fetching fresh memory."""
+        chosen = torch.index_select(self.features, 0, index.flatten(), **({} if place is None else {"out": place}))
+        images = _in_unit(chosen.view(*index.shape, *self.features.shape[1:]))
         if augmentation is not None:
             if keys is None:
                 raise ValueError("keys is None: allowed are int64 keys of shape (P,), since images are augmented")
             images = augmentation(images, keys)
-        if self.std:
-            shape = (-1, 1, 1)
-            images = images - torch.tensor(self.mean, device=images.device).view(shape)
-            images = images / torch.tensor(self.std, device=images.device).view(shape)
-        return images
+        return self._normalised(images)
+
+    def between(self, begin: int, end: int) -> Tensor:
+        """Features (end - begin, ...) of samples that lie in a row, ready for a network."""
+        return self._normalised(_in_unit(self.features[begin:end]))
+
+    def _normalised(self, images: Tensor) -> Tensor:
+        if not self.std:
+            return images
+        mean, std = (torch.tensor(each, device=images.device).view(-1, 1, 1) for each in (self.mean, self.std))
+        return (images - mean) / std
+
+
+def _in_unit(images: Tensor) -> Tensor:
+    """Bytes as numbers in [0, 1]; anything else as it is."""
+    return images.float().div_(255.0) if images.dtype == torch.uint8 else images
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +123,15 @@ class Visits:
         optional = (self.weights, self.dropout_keys, self.augmentation_keys)
         return Visits(self.index[chosen], *(None if each is None else each[chosen] for each in optional))
 
-    def batches(self, samples: Samples, step: int, augmentation: Augmentation | None = None) -> Batches:
-        """Every pair's batch of one step."""
+    def place(self, samples: Samples) -> Tensor:
+        """Memory for the features of one step."""
+        return samples.features.new_empty(len(self) * self.index.shape[2], *samples.features.shape[1:])
+
+    def batches(
+        self, samples: Samples, step: int, augmentation: Augmentation | None = None, place: Tensor | None = None
+    ) -> Batches:
+        """Every pair's batch of one step; ``place`` is what ``Samples.of`` takes."""
         at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]
         weights = None if self.weights is None else self.weights[:, step]
         index = self.index[:, step]
-        return Batches(samples.of(index, augmentation, at[0]), samples.labels[index], at[1], weights)
+        return Batches(samples.of(index, augmentation, at[0], place), samples.labels[index], at[1], weights)

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import torch
 import torch.multiprocessing as processes
 from torch import Tensor
@@ -97,12 +98,12 @@ class Workers:
         if len(visits) < 2:
             return local_update(self.model, start, self.samples, visits, lr, solver, state=state, **options)
         state = solver.start(start[:, : self.model.trained]) if state is None else state
-        self._put({"models": start} | state)
+        self._put({"models": start, "losses": start.new_zeros(len(visits), visits.steps)} | state)
         pieces = _pieces(len(visits), len(self._workers))
-        tasks = [(piece, visits[piece], lr, solver, tuple(state), options) for piece in pieces]
-        losses = self._done([pickle.dumps(("train", each)) for each in tasks])
-        moved = {name: self._shared[f"new {name}"][: len(visits)].clone() for name in ("models", *state)}
-        return Trained(moved.pop("models"), moved, torch.cat(losses))
+        tasks = [(piece, _as_arrays(visits[piece]), lr, solver, tuple(state), options) for piece in pieces]
+        self._done([pickle.dumps(("train", each)) for each in tasks])
+        moved = {name: self._shared[f"new {name}"][: len(visits)].clone() for name in ("models", "losses", *state)}
+        return Trained(moved.pop("models"), moved, moved.pop("losses"))
 
     def _put(self, values: dict[str, Tensor]) -> None:
         """Copy tensors into shared memory, which grows where it is too small. What comes of them has a place of its own
@@ -121,16 +122,16 @@ class Workers:
                 worker.shared = self._shared
                 worker.share()
 
-    def _done(self, messages: list[bytes]) -> list[Tensor]:
-        """The answers to messages, one for each of the first workers."""
+    def _done(self, messages: list[bytes]) -> None:
+        """Have messages done, one by each of the first workers."""
         busy = dict(zip(self._workers, messages, strict=False))
         left = {worker: RESTARTS for worker in busy}
-        answers: dict[_Worker, Tensor] = {}
+        ended: set[_Worker] = set()
         for worker, message in busy.items():
             worker.send(message)
         failed: str | None = None
-        while len(answers) < len(busy):
-            waiting = [worker for worker in busy if worker not in answers]
+        while len(ended) < len(busy):
+            waiting = [worker for worker in busy if worker not in ended]
             wait([handle for worker in waiting for handle in (worker.connection, worker.process.sentinel)])
             for worker in waiting:
                 kind, answer = worker.answer()
@@ -142,11 +143,10 @@ class Workers:
                     worker.start()
                     worker.send(busy[worker])
                 elif kind is not None:
-                    answers[worker] = answer if kind == "done" else torch.empty(0)
+                    ended.add(worker)
                     failed = answer if kind == "error" else failed
         if failed is not None:
             raise WorkerError(f"a worker failed:\n{failed}")
-        return [answers[worker] for worker in busy]
 
 
 class _Worker:
@@ -173,7 +173,7 @@ class _Worker:
         self._try_to_send(lambda: self.connection.send_bytes(message))
 
     def answer(self) -> tuple[str | None, Any]:
-        """("done", losses), ("error", text), ("died", how), or (None, None) while it is at work."""
+        """("done", None), ("error", text), ("died", how), or (None, None) while it is at work."""
         try:
             if self.connection.poll():
                 return self.connection.recv()
@@ -211,7 +211,8 @@ def _work(connection: Connection, model: FlatModel, samples: Samples) -> None:
             shared = given
             continue
         try:
-            connection.send(("done", _task(model, samples, shared, *given)))
+            _task(model, samples, shared, *given)
+            connection.send(("done", None))
         except BaseException:
             connection.send(("error", traceback.format_exc()))
 
@@ -221,18 +222,26 @@ def _task(
     samples: Samples,
     shared: dict[str, Tensor],
     piece: slice,
-    visits: Visits,
+    visits: list[np.ndarray | None],
     lr: float | Sequence[float],
     solver: Solver,
     remembered: Sequence[str],
     options: dict[str, Any],
-) -> Tensor:
-    """Train some of the pairs; their losses."""
+) -> None:
+    """Train some of the pairs."""
+    index, *others = (None if each is None else torch.from_numpy(each) for each in visits)
+    assert index is not None
     state = {name: shared[name][piece] for name in remembered}
-    found = local_update(model, shared["models"][piece], samples, visits, lr, solver, state=state, **options)
-    for name, value in {"models": found.models, **found.state}.items():
+    start = shared["models"][piece]
+    found = local_update(model, start, samples, Visits(index, *others), lr, solver, state=state, **options)
+    for name, value in {"models": found.models, "losses": found.losses, **found.state}.items():
         shared[f"new {name}"][piece] = value
-    return found.losses
+
+
+def _as_arrays(visits: Visits) -> list[np.ndarray | None]:
+    """Visits as numbers, which go through a pipe at less cost than tensors."""
+    parts = (visits.index, visits.weights, visits.dropout_keys, visits.augmentation_keys)
+    return [None if each is None else each.numpy() for each in parts]
 
 
 def _pieces(pairs: int, workers: int) -> list[slice]:

@@ -25,8 +25,8 @@ def train(
     at_once: int | None = None,
     summed: bool = False,
 ) -> tuple[Tensor, Memory, Tensor | None]:
-    """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver keeps
-    of every client then; and, if ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates
+    """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver
+    keeps of every client then; and, if ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates
     k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together, by default all."""
     delta = torch.empty(len(pairs), before.shape[1], dtype=before.dtype, device=before.device)
     total = torch.zeros_like(delta) if summed else None

@@ -27,7 +27,7 @@ _CLIENTS = 128  # bytes of a client's draws and weights
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
-    """The plan with all decided that is chosen by measured speed; as it is ``known`` of a run that is taken up again."""
+    """The plan with all decided that is chosen by measured speed; as is ``known`` of a run that is taken up again."""
     fed = plan.federation
     if known is not None:
         return replace(plan, federation=fed.with_choices(known))

@@ -13,6 +13,7 @@ from ..algorithms import Fast, Updates
 from ..algorithms.aggregation import WeightedSum
 from ..federations.base import ConvexFederation, ExactFederation, Federation, Pairs
 from ..federations.local import LocalTraining
+from ..federations.network_evaluation import Evaluated
 from ..quantities import RUN_QUANTITIES, nearest
 from .local import train
 from .observing import Observer, Training, convex, exact
@@ -177,7 +178,7 @@ def usual(federation: Federation, record_every: int) -> list[Observer | str]:
     networks on test points, or on training points where there are no others, in the recorded rounds."""
     if isinstance(federation, ConvexFederation):
         return [*OBSERVABLES]
-    if hasattr(federation, "client_losses"):
+    if isinstance(federation, Evaluated):
         return [Evaluation("test" if federation.is_tested else "train", record_every)]
     raise ValueError(f"observers: {type(federation).__name__} has none of its own, allowed is to give some")
 

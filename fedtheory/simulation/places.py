@@ -47,6 +47,6 @@ def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.d
     if dtype is None:
         return default
     found = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
-    if found not in DTYPES.values():
+    if found is None or found not in DTYPES.values():
         raise ValueError(f"dtype = {dtype!r}: allowed is 'float32', 'float64', torch.float32 or torch.float64")
     return found

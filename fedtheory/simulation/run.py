@@ -31,8 +31,9 @@ class Run:
 
     Attributes:
         rounds: (n,) int64, the recorded rounds, 0 first.
-        rows: by name, (replicas, n), or (replicas, n, clients) where something was observed of each client: ``squared_distance`` and ``squared_gradient`` before each recorded round r,
-            their ``_sum`` over the rounds before r, ``_min`` and ``_max`` up to r; or what else was observed.
+        rows: by name, (replicas, n), or (replicas, n, clients) where something was observed of each client:
+            ``squared_distance`` and ``squared_gradient`` before each recorded round r, their ``_sum`` over the rounds
+            before r, ``_min`` and ``_max`` up to r; or what else was observed.
             Runs with adaptive snapshots have ``training_accuracy`` acc_r, ``snapshot_probability`` q_r and
             ``snapshot`` (1 if round r is a snapshot, else 0; ``snapshot_sum`` counts those before r) besides.
         peaks: by name, (replicas,): what observers kept in the end, such as the run quantities: maxima over all rounds.

@@ -50,7 +50,16 @@ def load_run(path: str | Path) -> dict[str, Any]:
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']!r}, allowed is {FORMAT!r}")
         every, where = dict(about["every"]), dict(about["where"])
-    except (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        EOFError,
+        OSError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(f"{path}: no run can be read from it ({type(error).__name__}: {error})") from None
     rows = {name.removeprefix("rows."): value for name, value in arrays.items() if name.startswith("rows.")}
     peaks = {name.removeprefix("peaks."): value for name, value in arrays.items() if name.startswith("peaks.")}

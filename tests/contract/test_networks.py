@@ -1,4 +1,4 @@
-"""Networks under every algorithm and every process: they run, and a stop, other replicas or other pairs change nothing."""
+"""Networks under every algorithm and process: they run, and a stop, other replicas or other pairs change nothing."""
 
 from __future__ import annotations
 

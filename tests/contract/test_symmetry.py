@@ -124,7 +124,9 @@ def everybody(
 def test_with_everybody_there_it_is_fedavg(name: str, federation: str) -> None:
     """Noise included: a client's draws do not depend on the algorithm."""
     fed, start = FEDERATIONS[federation], STARTS[federation]
-    expected, found = (everybody(fed, a, start, OBSERVED[federation]) for a in (algorithms.fedavg(**LOCAL), EVERYBODY[name]))
+    expected, found = (
+        everybody(fed, a, start, OBSERVED[federation]) for a in (algorithms.fedavg(**LOCAL), EVERYBODY[name])
+    )
     for row, values in expected.rows.items():
         np.testing.assert_allclose(found.rows[row], values, rtol=1e-12, atol=1e-12, err_msg=row)
 

@@ -196,8 +196,9 @@ def test_cinic10_refuses_damaged_images(one_each: Path) -> None:
         write(one_each / "mine/cinic-10" / name, content)
     path = one_each / "mine/cinic-10/test/ship/test-ship.png"
     good = path.read_bytes()
-    flipped = good[:200] + bytes([good[200] ^ 0xFF]) + good[201:]
-    refuses(path, [*tenths(good), good[:-1], good + b"\0", flipped, b"GIF89a" + good[6:]], data.cinic10)
+    places = (0, 20, 30, 200, len(good) - 14, len(good) - 2)  # magic, width, three checksums, pixels
+    flipped = [good[:i] + bytes([good[i] ^ 0xFF]) + good[i + 1 :] for i in places]
+    refuses(path, [*tenths(good), good[:-1], good + b"\0", *flipped, b"GIF89a" + good[6:]], data.cinic10)
     refuses(path, [png(pixels(3, 32, 31))], data.cinic10, "31 x 32 pixels; allowed is 32 x 32")
 
 

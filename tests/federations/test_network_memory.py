@@ -44,7 +44,11 @@ def test_a_run_stays_below_its_limit(width: int, cohort: int, algorithm: str) ->
     """Tensors alone, counted; the limit is tight enough to chunk replicas or pairs."""
     this = setting(width, cohort, algorithm)
     plan = Plan.of(this, rounds=2)
-    limit = 120 * (plan.federation.dimension * 4) + 2 * MEBI + (160 * plan.federation.dimension * 4) * (algorithm != "fedavg")
+    limit = (
+        120 * (plan.federation.dimension * 4)
+        + 2 * MEBI
+        + (160 * plan.federation.dimension * 4) * (algorithm != "fedavg")
+    )
     replicas, pairs = chunks(plan, 8, limit)
     assert replicas < 8 or pairs is not None
     peak = peak_bytes(lambda: simulate(this, replicas=8, rounds=2, memory_limit=limit, observers=["loss", "traffic"]))
@@ -55,7 +59,9 @@ def test_a_run_stays_below_its_limit(width: int, cohort: int, algorithm: str) ->
 
 
 def test_what_does_not_fit_is_refused_before_the_run() -> None:
-    with pytest.raises(ValueError, match=r"memory_limit = \d+: one replica with one client training at a time needs \d+"):
+    with pytest.raises(
+        ValueError, match=r"memory_limit = \d+: one replica with one client training at a time needs \d+"
+    ):
         simulate(setting(512, 2, "mifa"), replicas=1, rounds=1, memory_limit=MEBI)
     with pytest.raises(ValueError, match="memory_limit = 0: allowed is an integer >= 1"):
         simulate(setting(64, 2, "fedavg"), replicas=1, rounds=1, memory_limit=0)
@@ -86,6 +92,7 @@ print(status("VmHWM") - before)
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel does not say a process's peak")
 def test_the_process_grows_by_no_more_than_the_limit() -> None:
     """Convolutions, whose kernels take memory that no tensor shows, seen from outside the process."""
+
     def growth(limit: int) -> int:
         done = subprocess.run([sys.executable, "-c", PROGRAM, str(limit)], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr

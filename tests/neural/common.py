@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from fedtheory.neural import Samples, Visits, models
 
-IMAGE, COLOUR, TEXT = (1, 28, 28), (3, 32, 32), (12,)
+IMAGE, COLOUR, SMALL, TEXT = (1, 28, 28), (3, 32, 32), (3, 8, 8), (12,)
 
 PAPERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "multinomial_logistic": (models.multinomial_logistic, IMAGE),
@@ -21,7 +21,7 @@ PAPERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "safari_cifar_cnn": (models.safari_cifar_cnn, COLOUR),
     "fedau_cnn": (lambda: models.fedau_cnn("cifar-10"), COLOUR),
     "flics_emnist_cnn": (lambda: models.flics_emnist_cnn(dropout=(0, 0)), IMAGE),
-    "resnet18_group_norm": (lambda: models.resnet18_group_norm(classes=10), COLOUR),
+    "resnet18_group_norm": (lambda: models.resnet18_group_norm(classes=10), SMALL),
 }
 """The papers' networks without their dropout, which a plain loop draws otherwise, and the shape of their input."""
 

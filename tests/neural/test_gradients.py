@@ -36,13 +36,16 @@ def test_gradients_are_pytorchs(name: str, path: str) -> None:
         assert float((found[p] - expected).abs().max()) < 1e-5 * max(1.0, float(expected.abs().max()))
 
 
-@pytest.mark.parametrize("dtype, error", [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("dtype, lr, error", [(torch.float32, 1e-3, 1e-5), (torch.float64, 1e-2, 1e-12)])
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", PAPERS)
-def test_five_rounds_of_fedavg_are_a_plain_loops(name: str, path: str, dtype: torch.dtype, error: float) -> None:
+def test_five_rounds_of_fedavg_are_a_plain_loops(
+    name: str, path: str, dtype: torch.dtype, lr: float, error: float
+) -> None:
+    """In float32 a rounding error may decide which side of a kink a ReLU is on, so steps are shorter there."""
     make, shape = PAPERS[name]
     module, samples = seeded(make).to(dtype), samples_for(shape, dtype=dtype)
-    pairs, steps, lr = (2, 1, 0.003) if name in HEAVY else (3, 3, 0.01)
+    pairs, steps = (2, 1) if name in HEAVY else (3, 3)
     rounds = [visits_for(samples, pairs, steps, batch=4, seed=r) for r in range(5)]
     model = FlatModel(module, initial="module")
     x = model.initial(0)

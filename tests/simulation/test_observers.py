@@ -146,9 +146,11 @@ def test_a_spaced_sum_is_no_average_over_rounds() -> None:
         alone.samples(FINAL_SQUARED_DISTANCE)
 
 
-@pytest.mark.parametrize("name", ["squared_distance", "squared_gradient"])
-def test_observers_say_that_they_need_a_convex_federation(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"^observer {name} needs a ConvexFederation, not TwoLayers$"):
+@pytest.mark.parametrize(
+    ("name", "kind"), [("squared_distance", "ConvexFederation"), ("squared_gradient", "ExactFederation")]
+)
+def test_observers_say_which_federation_they_need(name: str, kind: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"^observer {name} needs an? {kind}, not TwoLayers$"):
         simulate(SETTING, **OPTIONS, observers=[name], directory=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -157,7 +159,7 @@ FAST = algorithms.fast(local_lr="1/10", snapshot_period=2, cohort=2)
 
 
 def test_observers_say_what_else_they_need() -> None:
-    with pytest.raises(ValueError, match=r"^observer peaks needs a ConvexFederation"):
+    with pytest.raises(ValueError, match=r"^observer peaks needs an ExactFederation"):
         simulate(replace(SETTING, algorithm=FAST), rounds=2, observers=[Peaks()])
     with pytest.raises(ValueError, match=r"^observer snapshots: allowed with adaptive snapshots only"):
         simulate(SETTING, rounds=2, observers=["snapshots"])

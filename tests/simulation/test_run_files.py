@@ -102,7 +102,7 @@ def test_the_record_says_where_it_ran(run: Run, tmp_path: Path) -> None:
         assert by_name.where == as_torch.where == {"device": "cpu", "dtype": name, "torch": torch.__version__}
     kept = simulate(this, replicas=1, rounds=1, directory=tmp_path, device="cpu")
     assert kept.where["device"] == "cpu"
-    with pytest.raises(ValueError, match="holds another run: dtype = 'torch.float32' there, 'torch.float64' here"):
+    with pytest.raises(ValueError, match=r"holds another run: dtype = 'torch.float32' there, 'torch.float64' here"):
         simulate(this, replicas=1, rounds=1, directory=tmp_path, device="cpu", dtype="float64")
 
 
@@ -123,7 +123,9 @@ def test_cuda_without_cuda_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "double", "", torch.int64, torch.bfloat16, 64])
 def test_other_precisions_are_refused(dtype: object) -> None:
-    with pytest.raises(ValueError, match=r"dtype = .*: allowed is 'float32', 'float64', torch.float32 or torch.float64"):
+    with pytest.raises(
+        ValueError, match=r"dtype = .*: allowed is 'float32', 'float64', torch.float32 or torch.float64"
+    ):
         simulate(setting("fedavg", "bernoulli"), rounds=1, dtype=dtype)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
-from ..places import file
 from .common import check_labels, read_once
 
 PIXELS = 3 * 32 * 32
@@ -115,13 +114,13 @@ def read_records(path: Path, label_bytes: int, count: int) -> tuple[np.ndarray, 
 
 def _load(entry: Entry, train: Sequence[str], test: str, label_bytes: int, normalisation: Normalisation) -> Dataset:
     folder, _ = entry.located()
-    assert entry.samples is not None
-    files = {name: file(folder, name) or folder / name for name in (*train, test)}
+    samples = entry.samples or (0, 0)
+    files = {name: folder / name for name in (*train, test)}
 
     def parse() -> Arrays:
-        each = entry.samples[0] // len(train)
+        each = samples[0] // len(train)
         parts = [read_records(files[name], label_bytes, each) for name in train]
-        held = read_records(files[test], label_bytes, entry.samples[1])
+        held = read_records(files[test], label_bytes, samples[1])
         for name, (labels, _) in zip((*train, test), (*parts, held), strict=True):
             check_labels(files[name], labels[:, -1], entry.classes)
             if label_bytes == 2:

@@ -43,6 +43,7 @@ MNIST = Entry(
     loader="mnist:mnist",
     source='Y. LeCun, C. Cortes and C. Burges, "The MNIST database of handwritten digits", 1998',
     layouts=(FILES,),
+    packed=True,
     downloads=_downloads(
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
         "f68b3c2dcbeaaa9fbdd348bbdeb94873",
@@ -65,6 +66,7 @@ FASHION_MNIST = Entry(
     loader="mnist:fashion_mnist",
     source='H. Xiao, K. Rasul and R. Vollgraf, "Fashion-MNIST: a novel image dataset", 2017',
     layouts=(FILES,),
+    packed=True,
     downloads=_downloads(
         "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
         "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
@@ -117,6 +119,7 @@ EMNIST = Entry(
     loader="mnist:emnist",
     source='G. Cohen, S. Afshar, J. Tapson and A. van Schaik, "EMNIST: extending MNIST to handwritten letters", 2017',
     layouts=tuple(emnist_files(split) for split in EMNIST_SPLITS),
+    packed=True,
     inner=("gzip",),
     downloads=(
         Download(
@@ -212,7 +215,7 @@ def _load(
     files = [file(folder, each) or folder / each for each in names]
 
     def parse() -> Arrays:
-        pairs = [read_pair(*files[i : i + 2], split.classes, split.first) for i in (0, 2)]
+        pairs = [read_pair(files[i], files[i + 1], split.classes, split.first) for i in (0, 2)]
         counts = tuple(len(pixels) for pixels, _ in pairs)
         if counts not in split.samples:
             allowed = " or ".join(f"{train} and {test}" for train, test in split.samples)

@@ -2,7 +2,8 @@
 
 Sources: H. B. McMahan, E. Moore, D. Ramage, S. Hampson and B. Aguera y Arcas, "Communication-efficient learning of deep
 networks from decentralized data", 2017; S. Caldas and others, "LEAF: a benchmark for federated settings", 2018. Read is
-either LEAF's JSON or plain text in which a line "NAME:" begins a speech and an empty line ends it.
+either LEAF's JSON or plain text in which a line "NAME:" begins a speech and an empty line ends it. Plain text has no
+length of its own: one cut short at the end of a line is read as it is, and only ``copy`` tells.
 """
 
 from __future__ import annotations
@@ -203,9 +204,9 @@ def _check(window: int, stride: int, targets: str, test_share: float, vocabulary
     for name, value in (("window", window), ("stride", stride)):
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} = {value!r}: allowed is an integer >= 1")
-    for name, value, allowed in (("targets", targets, TARGETS), ("unknown", unknown, UNKNOWN)):
-        if value not in allowed:
-            raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+    for name, option, allowed in (("targets", targets, TARGETS), ("unknown", unknown, UNKNOWN)):
+        if option not in allowed:
+            raise ValueError(f"{name} = {option!r}: allowed is one of {', '.join(allowed)}")
     if not 0 < test_share < 1:
         raise ValueError(f"test_share = {test_share}: allowed is a number in (0, 1)")
     if not 2 <= len(vocabulary) <= 256 or len(set(vocabulary)) < len(vocabulary):

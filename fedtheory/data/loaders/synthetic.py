@@ -103,6 +103,6 @@ def _check(alpha: float, beta: float, groups: int, clients: int, samples: int, t
         least = 0 if name in ("test_samples", "seed") else 1
         if not isinstance(count, int | np.integer) or count < least:
             raise ValueError(f"{name} = {count}: allowed is an integer >= {least}")
-    for name, value, allowed in (("covariance", covariance, COVARIANCES), ("spread", spread, SPREADS)):
-        if value not in allowed:
-            raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+    for name, option, allowed in (("covariance", covariance, COVARIANCES), ("spread", spread, SPREADS)):
+        if option not in allowed:
+            raise ValueError(f"{name} = {option!r}: allowed is one of {', '.join(allowed)}")

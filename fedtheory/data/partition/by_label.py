@@ -73,8 +73,10 @@ class LabelDirichlet(Scheme):
         least: if some client gets fewer samples, everything is drawn again, at most 1000 times.
 
     Sources: "classes", rounded down: the public code of FAST; rounded to the nearest: that of FedAU, whose paper has
-    the pi_i (appendix C.6.2) and leaves sizes open. "clients": M. Yurochkin and others, "Bayesian nonparametric
-    federated learning of neural networks", 2019, with ``least`` = 10.
+    the pi_i (appendix C.6.2) and leaves sizes open; its class-dependent participation (C.6.1) is
+    ``participation.participation_probabilities(parts.distributions, q)``, where its public code has the shares that
+    came out, ``parts.label_shares(labels)``. "clients": M. Yurochkin and others, "Bayesian nonparametric federated
+    learning of neural networks", 2019, with ``least`` = 10.
 
     >>> from fedtheory.data import load
     >>> parts = LabelDirichlet(clients=10, alpha=0.5).split(load("digits"))
@@ -171,9 +173,10 @@ class LabelsPerClient(Scheme):
             raise ValueError(f"choice = {self.choice!r}: allowed is one of {', '.join(CHOICES)}")
 
     def draw(self, dataset: Dataset, rng: np.random.Generator) -> Drawn:
-        check_count("labels", self.labels, dataset.classes, "the number of classes")
         check_count("clients", self.clients, len(dataset), _SAMPLES)
-        chosen = self._chosen(dataset.classes, rng)
+        present = np.unique(targets(dataset))
+        check_count("labels", self.labels, len(present), "the number of classes that have samples")
+        chosen = present[self._chosen(len(present), rng)]
         parts = self._sampled(targets(dataset), dataset.classes, chosen, self.samples, rng)
         test = None
         if self.test == "proportions" and dataset.test is not None:
@@ -183,7 +186,7 @@ class LabelsPerClient(Scheme):
         return Drawn(parts, distributions=distributions, shared=self.shared, test=test)
 
     def _chosen(self, classes: int, rng: np.random.Generator) -> np.ndarray:
-        """The labels of each client, (clients, labels)."""
+        """The labels of each client, (clients, labels), as numbers below ``classes``."""
         if self.choice == "random":
             return np.array([rng.choice(classes, self.labels, replace=False) for _ in range(self.clients)])
         drawn = np.zeros(classes, dtype=np.int64)
@@ -201,6 +204,12 @@ class LabelsPerClient(Scheme):
         have = np.array([len(each) for each in stock])
         takers = 1 if self.shared else np.maximum(wanted, 1)
         most = int((have // takers)[wanted > 0].min())  # that each taker of a label can have
+        if most == 0:
+            label = int(np.flatnonzero((wanted > 0) & (have < takers))[0])
+            raise ValueError(
+                f"clients = {self.clients}: {wanted[label]} of them have label {label}, which has {have[label]} "
+                "samples; allowed are fewer clients, or shared=True"
+            )
         size = min(len(labels) // self.clients, most * self.labels) if samples is None else samples
         if size < self.labels or -(-size // self.labels) > most:
             raise ValueError(

@@ -1,0 +1,305 @@
+"""How long a round of FedAvg takes: local training of the packed pairs beside a plain PyTorch loop on the same batches.
+
+The plain loop has ``--threads`` threads, ``optim.SGD``, and copies a ``state_dict`` before and after every visit. Both
+train 10 of 100 clients (Dirichlet, alpha .1) for 5 steps from the same model, in turns; models are compared before they
+are timed. The best and the median of the repetitions are given, and the ratio of the medians of the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fedtheory import data
+from fedtheory.neural import FlatModel, Samples, Visits, evaluate, local_update, models
+from fedtheory.neural.gradients import PATHS
+from fedtheory.neural.grouped import refusal
+from fedtheory.neural.workers import Workers
+
+CLIENTS, COHORT, STEPS, LR = 100, 10, 5, 0.05
+VOCABULARY, WINDOW = 80, 80
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, samples, the clients' parts of them, and what is done in a round."""
+
+    name: str
+    module: nn.Module
+    samples: Samples
+    parts: list[np.ndarray]
+    batch: int
+    cohort: int = COHORT
+    steps: int = STEPS
+
+    def visits(self, seed: int) -> Visits:
+        """The batches of one round, without replacement where a client has enough samples."""
+        rng = np.random.default_rng(seed)
+        chosen = rng.choice(len(self.parts), self.cohort, replace=False)
+        need = self.steps * self.batch
+        drawn = [rng.choice(self.parts[i], need, replace=len(self.parts[i]) < need) for i in chosen]
+        return Visits(torch.from_numpy(np.stack(drawn)).view(self.cohort, self.steps, self.batch))
+
+
+def cases(names: list[str]) -> list[Case]:
+    """Those of the cases whose data are on this machine."""
+    found: list[Case] = []
+    if any(name.startswith(("logistic", "small", "fashion")) for name in names):
+        found += fashion_cases(names)
+    if "cifar-cnn-32" in names:
+        found += cifar_case()
+    if "lstm-32" in names:
+        found += shakespeare_case()
+    return found
+
+
+def fashion_cases(names: list[str]) -> list[Case]:
+    try:
+        loaded = data.load("fashion-mnist")
+    except FileNotFoundError as error:
+        print(f"without Fashion-MNIST: {str(error).splitlines()[0]}")
+        return []
+    images = torch.as_tensor(np.asarray(loaded.features), dtype=torch.float32).view(-1, 1, 28, 28)
+    labels = np.asarray(loaded.labels)
+    samples = Samples(images, torch.as_tensor(labels).long())
+    parts = data.dirichlet(labels, CLIENTS, 0.1, 0)
+    made: dict[str, Callable[[], nn.Module]] = {
+        "logistic": models.multinomial_logistic,
+        "small-cnn": models.small_cnn,
+        "fashion-cnn": lambda: models.fast_fashion_cnn(dropout=(0, 0)),
+    }
+    return [
+        Case(f"{name}-{batch}", seeded(make), samples, parts, batch)
+        for name, make in made.items()
+        for batch in (32, 120)
+        if f"{name}-{batch}" in names
+    ]
+
+
+def cifar_case() -> list[Case]:
+    folder = Path(os.environ.get("FEDTHEORY_DATA", "")) / "cifar-10-batches-bin"
+    paths = [folder / f"data_batch_{i}.bin" for i in range(1, 6)]
+    if not all(path.is_file() for path in paths):
+        print("without CIFAR-10: it is not below FEDTHEORY_DATA")
+        return []
+    rows = np.concatenate([np.fromfile(path, np.uint8).reshape(-1, 3073) for path in paths[:2]])
+    images = torch.from_numpy(rows[:, 1:].astype(np.float32) / 255).view(-1, 3, 32, 32)
+    labels = rows[:, 0].astype(np.int64)
+    parts = data.dirichlet(labels, CLIENTS, 0.1, 0)
+    samples = Samples(images, torch.from_numpy(labels))
+    return [Case("cifar-cnn-32", seeded(lambda: models.fast_cifar_cnn(dropout=0)), samples, parts, 32)]
+
+
+def shakespeare_case() -> list[Case]:
+    """Windows of the plays' text, 100 stretches of it as clients."""
+    path = Path(os.environ.get("FEDTHEORY_DATA", "")) / "shakespeare" / "input.txt"
+    if not path.is_file():
+        print("without Shakespeare: it is not below FEDTHEORY_DATA")
+        return []
+    text = path.read_text(encoding="utf-8")[:200_000]
+    symbols = {c: i for i, c in enumerate(sorted(set(text)))}
+    codes = torch.tensor([symbols[c] for c in text])
+    begins = torch.arange(0, len(codes) - WINDOW - 1, 20)
+    windows = codes[begins[:, None] + torch.arange(WINDOW)]
+    parts = np.array_split(np.arange(len(begins)), CLIENTS)
+    samples = Samples(windows, codes[begins + WINDOW])
+    module = seeded(lambda: models.fast_char_lstm(VOCABULARY, dropout=0))
+    return [Case("lstm-32", module, samples, parts, 32, cohort=4, steps=2)]
+
+
+def seeded(make: Callable[[], nn.Module]) -> nn.Module:
+    torch.manual_seed(0)
+    return make()
+
+
+def plain_round(case: Case, state: dict[str, Tensor], visits: Visits) -> dict[str, Tensor]:
+    """FedAvg as one would write it first."""
+    module, samples = case.module.train(), case.samples
+    after = []
+    for index in visits.index:
+        module.load_state_dict(state)
+        optimiser = torch.optim.SGD(module.parameters(), lr=LR)
+        for chosen in index:
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(module(samples.features[chosen]), samples.labels[chosen]).backward()
+            optimiser.step()
+        after.append(copy.deepcopy(module.state_dict()))
+    return {name: torch.stack([each[name] for each in after]).mean(0) for name in state}
+
+
+def plain_evaluation(case: Case, state: dict[str, Tensor], samples: Samples, batch: int = 1000) -> Tensor:
+    """The share of samples that are classified right, in large batches; the loss is computed too."""
+    module, right, loss = case.module.eval(), 0, 0.0
+    module.load_state_dict(state)
+    with torch.no_grad():
+        for begin in range(0, len(samples), batch):
+            scores, labels = module(samples.features[begin : begin + batch]), samples.labels[begin : begin + batch]
+            loss += float(nn.functional.cross_entropy(scores, labels, reduction="sum"))
+            right += int((scores.argmax(1) == labels).sum())
+    return torch.tensor(right / len(samples))
+
+
+def contenders(case: Case, stack: ExitStack, options: argparse.Namespace) -> dict[str, Callable[[Visits], Tensor]]:
+    """Ways to the model after a round, by name."""
+    flat = FlatModel(case.module, initial="module")
+    x = flat.initial(0)
+    state = {name: value.clone() for name, value in case.module.state_dict().items()}
+    workers = stack.enter_context(Workers(flat, case.samples, options.workers)) if options.workers else None
+
+    def plain(visits: Visits) -> Tensor:
+        torch.set_num_threads(options.threads)
+        return torch.cat([each.flatten() for each in plain_round(case, state, visits).values()])
+
+    def packed(path: str, precision: str) -> Callable[[Visits], Tensor]:
+        def run(visits: Visits) -> Tensor:
+            torch.set_num_threads(options.threads)
+            start = x.expand(len(visits), -1)
+            found = local_update(flat, start, case.samples, visits, LR, path=path, precision=precision)
+            return found.models.mean(0)
+
+        return run
+
+    def shared(path: str, precision: str) -> Callable[[Visits], Tensor]:
+        assert workers is not None
+
+        def run(visits: Visits) -> Tensor:
+            torch.set_num_threads(1)
+            start = x.expand(len(visits), -1)
+            return workers.local_update(start, visits, LR, path=path, precision=precision).models.mean(0)
+
+        return run
+
+    ways: dict[str, Callable[[Visits], Tensor]] = {"plain": plain}
+    for path in options.paths:
+        if path == "grouped" and refusal(flat) is not None:
+            continue
+        for precision in options.precisions:
+            ways[f"{path} {precision}"] = packed(path, precision)
+            if workers is not None:
+                ways[f"{path} {precision} workers"] = shared(path, precision)
+    return ways
+
+
+def measure(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Milliseconds a round of every contender."""
+    with ExitStack() as stack:
+        ways = contenders(case, stack, options)
+        differences = compare(case, ways)
+        times: dict[str, list[float]] = {name: [] for name in ways}
+        for repetition in range(options.repetitions):
+            visits = case.visits(repetition)
+            for name, way in ways.items():
+                start = time.perf_counter()
+                way(visits)
+                times[name].append(1e3 * (time.perf_counter() - start))
+    plain = statistics.median(times["plain"])
+    return [
+        {
+            "case": case.name, "way": name, "best_ms": min(each), "median_ms": statistics.median(each),
+            "ratio": plain / statistics.median(each), "best_ratio": min(times["plain"]) / min(each),
+            "largest_difference": differences[name],
+        }
+        for name, each in times.items()
+    ]  # fmt: skip
+
+
+def compare(case: Case, ways: dict[str, Callable[[Visits], Tensor]]) -> dict[str, float]:
+    """The largest difference of each model from the plain loop's; float32 may differ by rounding only."""
+    visits = case.visits(10**6)
+    expected = ways["plain"](visits)
+    differences = {name: float((way(visits) - expected).abs().max()) for name, way in ways.items()}
+    wrong = {name: each for name, each in differences.items() if each > 1e-4 and "bfloat16" not in name}
+    if wrong:
+        raise SystemExit(f"{case.name}: models differ from the plain loop's by {wrong}")
+    return differences
+
+
+def measure_evaluation(case: Case, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Milliseconds of an evaluation on up to 2,000 samples."""
+    flat, count = FlatModel(case.module, initial="module"), 2000
+    some = Samples(case.samples.features[:count].clone(), case.samples.labels[:count].clone())
+    state, x = copy.deepcopy(case.module.state_dict()), flat.initial(0)[None]
+    ways: dict[str, Callable[[], Tensor]] = {
+        "plain evaluation": lambda: plain_evaluation(case, state, some),
+        "evaluation": lambda: evaluate(flat, x, some)[1][0],
+    }
+    if abs(float(ways["plain evaluation"]()) - float(ways["evaluation"]())) > 1e-3:
+        raise SystemExit(f"{case.name}: accuracies differ")
+    torch.set_num_threads(options.threads)
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(options.repetitions):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            way()
+            times[name].append(1e3 * (time.perf_counter() - start))
+    plain = times["plain evaluation"]
+    return [
+        {
+            "case": case.name, "way": name, "best_ms": min(each), "median_ms": statistics.median(each),
+            "ratio": statistics.median(plain) / statistics.median(each), "best_ratio": min(plain) / min(each),
+            "largest_difference": 0.0,
+        }
+        for name, each in times.items()
+    ]  # fmt: skip
+
+
+def machine(options: argparse.Namespace) -> dict[str, Any]:
+    """What the timings were taken on."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    cpu = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return {"cpu": cpu[0] if cpu else platform.processor(), "cores": os.cpu_count(), "threads": options.threads,
+            "workers": options.workers, "torch": torch.__version__, "python": platform.python_version()}  # fmt: skip
+
+
+CASES = ["logistic-32", "logistic-120", "small-cnn-32", "small-cnn-120", "fashion-cnn-32", "cifar-cnn-32", "lstm-32"]
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("cases", nargs="*", choices=[[], *CASES], default=[])
+    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2, help="of the plain loop, and of ours without workers")
+    parser.add_argument("--workers", type=int, default=2, help="processes of one thread; 0 for none")
+    parser.add_argument("--paths", nargs="*", choices=list(PATHS), default=["loop", "grouped"])
+    parser.add_argument("--precisions", nargs="*", choices=["float32", "bfloat16"], default=["float32"])
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    results = []
+    for case in cases(options.cases or ["logistic-32", "logistic-120", "small-cnn-32", "cifar-cnn-32", "lstm-32"]):
+        results += [*measure(case, options), *measure_evaluation(case, options)]
+    if options.json:
+        print(json.dumps({"machine": machine(options), "results": results}, indent=2))
+        return
+    print(", ".join(f"{key} {value}" for key, value in machine(options).items()))
+    print(
+        "case".ljust(16)
+        + "way".ljust(28)
+        + "".join(h.rjust(12) for h in ("best ms", "median ms", "ratio", "best", "differs"))
+    )
+    for r in results:
+        cells = (f"{r['best_ms']:.2f}", f"{r['median_ms']:.2f}", f"{r['ratio']:.2f}", f"{r['best_ratio']:.2f}")
+        print(
+            r["case"].ljust(16)
+            + r["way"].ljust(28)
+            + "".join(c.rjust(12) for c in (*cells, f"{r['largest_difference']:.0e}"))
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

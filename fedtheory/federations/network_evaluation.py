@@ -1,0 +1,152 @@
+"""What a network says of its points in evaluation: exact losses and gradients, and accuracies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ..data import Dataset, Partition
+from ..neural.evaluation import per_sample
+from ..neural.flat import FlatModel
+from ..neural.samples import Samples
+from .base import ExactFederation, Pairs
+from .network_data import samples_of, test_rows
+from .network_losses import holders_means, some, weighted_gradient
+from .visits import Minibatches
+
+BATCH = {"cpu": 100, "cuda": 1000}
+"""Points that are evaluated at once."""
+
+
+class Evaluated(ExactFederation):
+    """A model, and points that clients hold, in the order of ``samples``: one client after the other."""
+
+    model: FlatModel
+    dataset: Dataset
+    partition: Partition
+    accuracy_points: int | None
+    _batches: Minibatches
+    _starts: list[int]
+    _device: torch.device
+    _precision: torch.dtype
+
+    @property
+    def samples(self) -> Samples:
+        """All holders' points."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> Tensor:
+        """The points of each client, (clients,) int64."""
+        return self._batches.sizes[: self.clients]
+
+    @cached_property
+    def _test_samples(self) -> Samples:
+        """The points that clients are tested on, one client after the other; or the whole test set."""
+        part, rows = test_rows(self.dataset, self.partition)
+        return samples_of(part, rows, self._precision, False).to(self._device)
+
+    @property
+    def at_once(self) -> int:
+        """Points that are evaluated at once."""
+        return BATCH.get(self._device.type, BATCH["cpu"])
+
+    def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
+        self._check(x, pairs)
+        found = x.new_zeros(len(x))
+        for span, points in self._present(pairs):
+            losses, _ = per_sample(self.model, x[span], points, self.at_once)
+            found[span] = losses.mean(1).to(x)
+        return found
+
+    def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
+        found = torch.zeros_like(x)
+        for span, points in self._present(pairs):
+            weights = torch.full((len(points),), 1 / len(points), dtype=torch.float64, device=x.device)
+            found[span] = weighted_gradient(self.model, x[span], points, weights, self.at_once)
+        return found
+
+    def global_loss(self, x: Tensor) -> Tensor:
+        return self.client_losses(x)[0].mean(1).to(x)
+
+    def global_gradient(self, x: Tensor) -> Tensor:
+        return weighted_gradient(self.model, x, self._clients_samples, self._weights, self.at_once)
+
+    def client_losses(self, x: Tensor, of: str = "train") -> tuple[Tensor, Tensor]:
+        """Mean loss and accuracy over each client's points, both (replicas, clients) float64. A point whose scores are
+        not finite is classified wrong.
+
+        Args:
+            of: "train", or "test" for the points that each client is tested on (where all share the test set, those);
+                NaN for a client that has none.
+
+        Raises:
+            ValueError: there is no test set.
+        """
+        if of == "train":
+            points, sizes = self._clients_samples, self.sizes
+        else:
+            points, sizes = self._test_samples, self._test_sizes
+        losses, right = per_sample(self.model, x, points, self.at_once)
+        right &= losses.isfinite()
+        holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes)
+        loss, accuracy = (holders_means(each, holder, sizes) for each in (losses, right))
+        if len(sizes) < self.clients:
+            loss, accuracy = loss.expand(-1, self.clients), accuracy.expand(-1, self.clients)
+        return loss, accuracy
+
+    def check_test(self) -> None:
+        """Raise ``ValueError`` if there are no points to test on."""
+        test_rows(self.dataset, self.partition)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are points to test on."""
+        return self.partition.held_out or self.dataset.test is not None
+
+    @cached_property
+    def _test_sizes(self) -> Tensor:
+        parts = self.partition.test
+        sizes = [len(self._test_samples)] if parts is None else [len(part) for part in parts]
+        return torch.tensor(sizes, device=self._device)
+
+    @property
+    def _clients_samples(self) -> Samples:
+        return some(self.samples, slice(0, self._starts[self.clients]))
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        """Of each point in F."""
+        sizes = self.sizes
+        return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
+
+    def training_accuracy(self, x: Tensor) -> Tensor:
+        """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
+        (replicas,) float64."""
+        if self.accuracy_points is None:
+            return self.client_losses(x)[1].mean(1)
+        sizes = self.sizes.clamp(max=self.accuracy_points)
+        starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
+        holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
+        index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
+        points = Samples(self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std)
+        losses, right = per_sample(self.model, x, points, self.at_once)
+        return holders_means(right & losses.isfinite(), holder, sizes).mean(1)
+
+    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, Samples]]:
+        """For each holder that takes part: its span of pairs and its points."""
+        for i, (start, stop) in enumerate(pairwise(pairs.offsets.tolist())):
+            if stop > start:
+                yield slice(start, stop), some(self.samples, slice(self._starts[i], self._starts[i + 1]))
+
+    def _check(self, x: Tensor, pairs: Pairs) -> None:
+        if x.shape != (len(pairs), self.dimension):
+            raise ValueError(f"x has shape {tuple(x.shape)}: allowed is ({len(pairs)}, {self.dimension})")
+        if len(pairs.offsets) != self.clients + 1:
+            raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
+        if x.dtype != self._precision or x.device.type != self._device.type:
+            raise ValueError(f"x is {x.dtype} on {x.device}: allowed is {self._precision} on {self._device}; see `to`")
