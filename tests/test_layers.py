@@ -21,6 +21,7 @@ LAYERS = (
     ("claims",),
     ("simulation",),
     ("moments",),
+    ("experiments",),
     ("subjects",),
     ("proof",),
     ("papers",),

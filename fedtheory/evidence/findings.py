@@ -27,7 +27,7 @@ class Row:
         where: a term, a hypothesis, an equation of the proof, or the whole statement.
         what: one sentence.
         check: what found it: ``units``, ``consistency``, ``proof``, ``instance``, ``rate``, ``edition``, ``reading``,
-            ``search``, ``repair``.
+            ``search``, ``repair``, ``tables``.
     """
 
     claim: str
@@ -45,7 +45,7 @@ PRINTED = ("main", "appendix", "submission")
 
 def errata(paper: str) -> tuple[Row, ...]:
     """Every finding about what a paper prints, without any search: units, contradictions, gaps of proofs, rates,
-    differences between editions, and the published instances, replayed.
+    differences between editions, the published instances, replayed, and its tables.
 
     Raises:
         ValueError: no claim of that paper is known.
@@ -54,7 +54,25 @@ def errata(paper: str) -> tuple[Row, ...]:
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
     printed = [claim for claim in all_claims() if claim.paper == paper and claim.edition in PRINTED]
-    return merged(row for claim in printed for row in findings(claim))
+    return (*merged(row for claim in printed for row in findings(claim)), *table_rows(paper))
+
+
+def table_rows(paper: str) -> Iterator[Row]:
+    """What the paper's printed tables do not bear out, and how many checks of them found nothing."""
+    from ..experiments.checks import check
+    from ..experiments.curves import findings as curve_findings
+
+    try:
+        found = [*check(paper), *curve_findings(paper)]
+    except FileNotFoundError as error:
+        yield Row("tables", "all", f"not checked: {error}", "tables")
+        return
+    for finding in found:
+        if finding.verdict != "agrees":
+            yield Row(finding.tables, finding.where, f"{finding.verdict}: {finding.what}", "tables")
+    right = sum(finding.verdict == "agrees" for finding in found)
+    if found:
+        yield Row("tables", "all", f"{len(found)} checks of the printed tables, {right} found nothing wrong", "tables")
 
 
 def merged(rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -1,0 +1,109 @@
+"""Commands of the experiments: the papers' tables, and what runs in their likeness."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..printing import print_json, print_table
+from .app import Json, app
+
+Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.")]
+
+
+@app.command()
+def tables(paper: Paper, number: str | None = None, json: Json = False) -> None:
+    """Print the tables of a paper, every number as it is printed there."""
+    from ..experiments.tables import tables as read
+
+    found = [table for table in read(paper) if number in (None, table.number)]
+    if not found:
+        known = ", ".join(table.number for table in read(paper)) or "another paper: this one has none"
+        raise ValueError(f"paper = {paper!r}, number = {number!r}: allowed is {known}")
+    if json:
+        print_json([table.model_dump(mode="json") for table in found])
+        return
+    for table in found:
+        print(f"{table.name} ({table.place}): {table.caption}")
+        shared = set(table.labels)
+        print_table([{k: v for k, v in cell.labels.items() if k not in shared} | {"printed": cell.text}
+                     for cell in table.cells])  # fmt: skip
+
+
+@app.command()
+def curves(
+    paper: Paper,
+    archive: Annotated[Path | None, typer.Option(help="The archive; by default in FEDTHEORY_DATA.")] = None,
+    into: Annotated[Path | None, typer.Option(help="Write what was computed here, as JSON.")] = None,
+) -> None:
+    """Compare a paper's tables with the curves that its authors published."""
+    from ..experiments.curves import archive_path, compare, read_rule, to_json
+    from ..files import check_target, json_text, write_beside
+
+    if into:
+        check_target(into, ".json")
+    rule = read_rule(paper)
+    if rule is None:
+        raise ValueError(f"paper = {paper!r}: its authors published no curves")
+    path = archive or archive_path(rule)
+    content = to_json(paper, compare(paper, path), path)
+    if into:
+        write_beside(into, (json_text(content, indent=1) + "\n").encode())
+    else:
+        print_json(content)
+
+
+@app.command()
+def experiments(
+    into: Annotated[Path | None, typer.Option(help="Write the list here, as Markdown.")] = None,
+) -> None:
+    """List what there is: printed tables, experiment files, what was run and what it cost."""
+    from ..experiments.overview import overview
+    from ..files import check_target, write_beside
+
+    if into:
+        check_target(into, ".md")
+    text = overview()
+    if into:
+        write_beside(into, text.encode())
+    else:
+        print(text)
+
+
+@app.command()
+def run(
+    files: Annotated[list[Path] | None, typer.Argument(help="Experiment files (TOML).")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Every file of the experiments folder.")] = False,
+    budget: Annotated[str | None, typer.Option(help="Time after which nothing new begins: 90s, 30m, 2h.")] = None,
+    store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
+    workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
+    scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
+    track: Annotated[str | None, typer.Option(help="tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT.")] = None,
+    publish: Annotated[bool, typer.Option("--publish", help="Keep the results in tables/ours.")] = False,
+    json: Json = False,
+) -> None:
+    """Run experiment files, or go on with them. Exit status 1 if something failed; the others are run all the same."""
+    from ..experiments.commands import RunOptions, run_files
+    from ..experiments.results import experiment_files, short
+
+    if bool(files) == all:
+        raise ValueError("files: allowed are experiment files, or --all")
+    options = RunOptions(store, budget, workers, scheduler, track, publish)
+    try:
+        report = run_files(experiment_files() if all else files or [], options)
+    except KeyboardInterrupt:
+        print(f"fedtheory: interrupted; the same command goes on from the checkpoints in {store}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if json:
+        print_json(report.contents)
+    else:
+        for content in report.contents:
+            print(content["file"])
+            print_table([short(row) for row in content["settings"]])
+    for line in report.lines:
+        print(f"fedtheory: {line}", file=sys.stderr)
+    if report.failed:
+        raise typer.Exit(1)

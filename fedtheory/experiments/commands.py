@@ -1,0 +1,150 @@
+"""Files run one after another, within a budget of time; one that fails stops no other."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..files import json_text, write_beside
+from . import schema
+from .results import gathered, published
+from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
+from .tracking import Tracker, tracker
+from .units import units_of
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How files are run.
+
+    Attributes:
+        store: where runs are kept.
+        budget: time after which nothing new begins, as ``seconds`` reads it.
+        workers: processes on this machine; 0: this one alone.
+        scheduler: of a Dask cluster, instead.
+        track: a tracker, as ``tracking.tracker`` reads it.
+        publish: whether results are kept beside the files.
+    """
+
+    store: Path
+    budget: str | None = None
+    workers: int = 0
+    scheduler: str | None = None
+    track: str | None = None
+    publish: bool = False
+
+    def executors(self) -> MakeExecutor | None:
+        """What runs the units; ``None`` for this process.
+
+        Raises:
+            ValueError: both workers and a scheduler, a number below 0, or a scheduler that does not answer.
+        """
+        if self.workers < 0 or (self.workers and self.scheduler):
+            raise ValueError(f"workers = {self.workers}: allowed is an integer >= 0, and 0 with a scheduler")
+        if self.scheduler:
+            return dask(self.scheduler)
+        return process_pool(self.workers) if self.workers else None
+
+
+@dataclass
+class Report:
+    """What became of files.
+
+    Attributes:
+        contents: the results of each file, those of all its units that are done.
+        lines: what failed, and what the budget left, in words.
+        failed: whether something failed.
+    """
+
+    contents: list[dict[str, Any]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    failed: bool = False
+
+
+def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
+    """Run files, or go on with them.
+
+    Raises:
+        ValueError: options out of range; what is wrong with a file is in the report.
+    """
+    deadline = math.inf if options.budget is None else time.time() + seconds(options.budget)
+    executors = options.executors()
+    watch = tracker(options.track) if options.track else None
+    report = Report()
+    left = list(paths)
+    if math.isfinite(deadline):  # first what will be done in time, then as much of the rest as time is left for
+        left = [path for path in paths if not _tried(path, options, deadline, executors, watch, report, True)]
+    for path in left:
+        _tried(path, options, deadline, executors, watch, report, False)
+    if watch:
+        watch.close()
+    return report
+
+
+def _tried(
+    path: Path, options: RunOptions, deadline: float, executors: MakeExecutor | None, watch: Tracker | None,
+    report: Report, fitting: bool,
+) -> bool:  # fmt: skip
+    """Run a file; whether nothing of it is left to do."""
+    try:
+        return _run_file(path, options, deadline, executors, watch, report, fitting)
+    except (ValueError, FileNotFoundError) as error:
+        report.failed = True
+        report.lines.append(str(error))
+        return True
+
+
+def _run_file(
+    path: Path, options: RunOptions, deadline: float, executors: MakeExecutor | None, watch: Tracker | None,
+    report: Report, fitting: bool,
+) -> bool:  # fmt: skip
+    experiment = schema.read_experiment(path)
+    searched = None
+    done = watch.record if watch else lambda unit, result: None
+    if experiment.checked.search:
+        _, searched, outcome = search(experiment, options.store, executors, deadline, done)
+    else:
+        units = units_of(experiment, experiment.points(), options.store)
+        outcome = perform_all(units, executors, deadline, done, fitting)
+    if fitting and outcome.waiting:
+        return False
+    _tell(path, outcome, report)
+    if outcome.results:
+        content = gathered(experiment, outcome.results.values(), searched)
+        report.contents.append(content)
+        if options.publish and not outcome.failed and not outcome.waiting:
+            published(path).parent.mkdir(parents=True, exist_ok=True)
+            write_beside(published(path), (json_text(content, indent=1) + "\n").encode())
+    return True
+
+
+def _tell(path: Path, outcome: Outcome, report: Report) -> None:
+    if outcome.failed:
+        report.failed = True
+        report.lines += unique(outcome.failed.values())
+    if outcome.waiting:
+        report.lines.append(f"{path}: {len(outcome.waiting)} runs wait; the same command goes on with them")
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))
+
+
+def seconds(text: str) -> float:
+    """A time such as 90s, 30m or 2h, in seconds.
+
+    Raises:
+        ValueError: another text.
+
+    >>> seconds("1.5m")
+    90.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match:
+        raise ValueError(f"budget = {text!r}: allowed is a number with a unit, as 90s, 30m or 2h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]

@@ -1,0 +1,222 @@
+"""Many units, over any executor: what fails is told and the others go on, a lost worker loses nothing."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import schema
+from .units import OutOfTime, Unit, estimate, perform, units_of
+
+RETRIES = 5
+"""So many times workers may be lost before a unit counts as failed."""
+LOST = ("BrokenProcessPool", "KilledWorker", "CancelledError", "FutureCancelledError", "FutureLostError")
+"""Names of the errors that say that a worker was lost, not that its work failed."""
+
+MakeExecutor = Callable[[], Executor]
+
+
+@dataclass
+class Outcome:
+    """What became of units.
+
+    Attributes:
+        results: by unit.
+        failed: what went wrong, by unit.
+        waiting: units that the budget left.
+    """
+
+    results: dict[Unit, dict[str, Any]] = field(default_factory=dict)
+    failed: dict[Unit, str] = field(default_factory=dict)
+    waiting: list[Unit] = field(default_factory=list)
+
+    def add(self, other: Outcome) -> None:
+        self.results |= other.results
+        self.failed |= other.failed
+        self.waiting += other.waiting
+
+
+def perform_all(
+    units: Sequence[Unit],
+    make_executor: MakeExecutor | None = None,
+    deadline: float = math.inf,
+    done: Callable[[Unit, dict[str, Any]], None] = lambda unit, result: None,
+    fitting: bool = False,
+) -> Outcome:
+    """Run units, in this process or over an executor; a unit that fails stops no other.
+
+    Args:
+        make_executor: gives a fresh executor; called again when workers were lost.
+        deadline: in seconds since the epoch; units that are not done then wait, with their checkpoints.
+        done: called for each result as it comes.
+        fitting: whether units that will not be done before the deadline, by the time that they took so far, wait.
+    """
+    outcome, losses = Outcome(), 0
+    left = [unit for unit in units if not fitting or (estimate(unit) or 0.0) <= deadline - time.time()]
+    outcome.waiting = [unit for unit in units if unit not in left]
+    if make_executor is None:
+        outcome.add(_here(left, deadline, done))
+        return outcome
+    while left:
+        lost = _over(left, make_executor, deadline, done, outcome)
+        losses = losses + 1 if lost else 0
+        if losses > RETRIES:
+            outcome.failed |= {unit: f"{unit.name}: its worker was lost {losses} times" for unit in lost}
+            break
+        left = lost
+    return outcome
+
+
+def _here(units: Sequence[Unit], deadline: float, done: Callable[[Unit, dict[str, Any]], None]) -> Outcome:
+    outcome = Outcome()
+    for unit in units:
+        try:
+            outcome.results[unit] = perform(unit, deadline)
+        except OutOfTime:
+            outcome.waiting.append(unit)
+        except (ValueError, FileNotFoundError) as error:
+            outcome.failed[unit] = str(error)
+        else:
+            done(unit, outcome.results[unit])
+    return outcome
+
+
+def _over(
+    units: Sequence[Unit], make_executor: MakeExecutor, deadline: float, done: Callable[[Unit, dict[str, Any]], None],
+    outcome: Outcome,
+) -> list[Unit]:  # fmt: skip
+    """One round over a fresh executor; the units whose worker was lost."""
+    lost: list[Unit] = []
+    waiting: dict[Future[dict[str, Any]], Unit] = {}
+    executor = make_executor()
+    try:
+        for each in units:
+            waiting[executor.submit(perform, each, deadline)] = each
+        for future in as_completed(waiting):
+            unit = waiting[future]
+            try:
+                outcome.results[unit] = future.result()
+            except OutOfTime:
+                outcome.waiting.append(unit)
+            except (ValueError, FileNotFoundError) as error:
+                outcome.failed[unit] = str(error)
+            except BaseException as error:
+                if type(error).__name__ not in LOST:
+                    raise
+                lost.append(unit)
+            else:
+                done(unit, outcome.results[unit])
+    except BaseException as error:
+        if type(error).__name__ not in LOST:
+            raise
+        seen = {*outcome.results, *outcome.failed, *outcome.waiting}
+        lost = [unit for unit in units if unit not in seen]
+    finally:
+        for future in waiting:
+            future.cancel()
+        executor.shutdown(wait=False)
+    return lost
+
+
+def search(
+    experiment: schema.Experiment,
+    store: Path,
+    make_executor: MakeExecutor | None = None,
+    deadline: float = math.inf,
+    done: Callable[[Unit, dict[str, Any]], None] = lambda unit, result: None,
+) -> tuple[dict[str, Any], list[dict[str, Any]], Outcome]:
+    """A file's search: stage after stage, the value whose statistic is best is kept.
+
+    Returns:
+        The values chosen by key, what every stage saw, and the outcome of the units.
+
+    Raises:
+        ValueError: the file has no search, or every value of a stage diverges.
+
+    Source: FedAU, appendix C.4.
+    """
+    plan = experiment.checked.search
+    if plan is None:
+        raise ValueError(f"{experiment.name}: search is missing")
+    chosen: dict[str, Any] = {}
+    seen: list[dict[str, Any]] = []
+    outcome = Outcome()
+    for stage in plan.stages:
+        points = [experiment.at(_spelled({**chosen, stage.over: value}), {}, {**chosen, stage.over: value})
+                  for value in stage.values]  # fmt: skip
+        got = perform_all(units_of(experiment, points, store), make_executor, deadline, done)
+        outcome.add(got)
+        if got.failed or got.waiting:
+            break
+        scores = {}
+        for value, point in zip(stage.values, points, strict=True):
+            values = [v for unit, result in got.results.items() if unit.point == point.name
+                      for v in result["statistics"][plan.statistic]["values"]]  # fmt: skip
+            scores[value] = sum(map(float, values)) / len(values)
+        seen.append({"over": stage.over, "scores": {str(value): score for value, score in scores.items()}})
+        chosen[stage.over] = best(scores, plan.largest, f"{experiment.name}: {stage.over}")
+    return chosen, seen, outcome
+
+
+def best(scores: Mapping[Any, float], largest: bool, name: str) -> Any:
+    """The value with the best finite score; of equal ones the first.
+
+    >>> best({0.1: 2.0, 0.3: float("nan"), 0.5: 1.0}, False, "local_lr")
+    0.5
+    """
+    finite = {value: score for value, score in scores.items() if math.isfinite(score)}
+    if not finite:
+        raise ValueError(f"{name}: every value diverges; allowed is a list with one that does not")
+    return (max if largest else min)(finite, key=lambda value: finite[value])
+
+
+def _spelled(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={str(value).replace('/', '|')}" for key, value in values.items())
+
+
+def process_pool(workers: int) -> MakeExecutor:
+    """Executors of so many processes on this machine.
+
+    Raises:
+        ValueError: a number below 1.
+    """
+    if workers < 1:
+        raise ValueError(f"workers = {workers}: allowed is an integer >= 1")
+
+    def make() -> Executor:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+
+    return make
+
+
+def dask(address: str, timeout: float = 30.0) -> MakeExecutor:
+    """Executors on a Dask cluster, whose workers see the same store (a shared file system).
+
+    Raises:
+        ValueError: ``distributed`` is not installed, or the scheduler does not answer.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError(
+            "scheduler: a Dask cluster needs the extra `cluster` (pip install 'fedtheory[cluster]')"
+        ) from None
+
+    def make() -> Executor:
+        try:
+            client = Client(address, timeout=timeout)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"scheduler {address!r} does not answer ({error}); allowed is the address of one that "
+                             "runs, as tcp://host:8786") from None  # fmt: skip
+        return client.get_executor(pure=False, retries=RETRIES)  # type: ignore[no-any-return, no-untyped-call]
+
+    make().shutdown(wait=False)
+    return make

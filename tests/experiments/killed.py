@@ -1,0 +1,72 @@
+"""Runs a unit in children that kill themselves, half of them inside a write, until one is done; prints what came out.
+
+Arguments: an experiment file, a store. The parent runs nothing itself, so that children may be forked from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from fedtheory.experiments import units
+from fedtheory.experiments.schema import read_experiment
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def child(unit: units.Unit, inside: bool) -> None:
+    left = 2 if inside else 30
+
+    if inside:
+        sync = os.fsync
+
+        def killing(descriptor: int) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.ftruncate(descriptor, 10)  # the file is not whole, and not renamed
+                die()
+            sync(descriptor)
+
+        os.fsync = killing
+    else:
+        call = units.Clock.__call__
+
+        def counting(self: units.Clock, done: int, total: int) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                die()
+            call(self, done, total)
+
+        units.Clock.__call__ = counting  # type: ignore[method-assign]
+    units.perform(unit)
+
+
+def main() -> None:
+    experiment = read_experiment(sys.argv[1])
+    (unit,) = units.units_of(experiment, experiment.points(), Path(sys.argv[2]))
+    killed = {True: 0, False: 0}
+    for attempt in range(100):
+        inside = attempt % 2 == 0
+        pid = os.fork()
+        if pid == 0:
+            child(unit, inside)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            killed[inside] += 1
+        elif os.WEXITSTATUS(status) == 0:
+            break
+        else:
+            sys.exit(1)
+    print(json.dumps({"inside": killed[True], "outside": killed[False]}))
+
+
+if __name__ == "__main__":
+    main()

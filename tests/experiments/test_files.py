@@ -1,0 +1,97 @@
+"""The project's experiment files: each is in order, its settings are made of parts, and the list is current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fedtheory import data
+from fedtheory.experiments.by_class import ByClass
+from fedtheory.experiments.overview import overview
+from fedtheory.experiments.parts import built, checked
+from fedtheory.experiments.results import experiment_files
+from fedtheory.experiments.schema import model, read_experiment, setting
+from fedtheory.experiments.sweeps import perform_all
+from fedtheory.experiments.tables import folder
+from fedtheory.experiments.units import units_of
+from fedtheory.participation import Bernoulli
+
+NETWORK = """
+title = "a network"
+[federation]
+kind = "Network"
+dataset = "digits"
+model = { kind = "multinomial_logistic", features = 64 }
+partition = { kind = "Dirichlet", clients = 5, alpha = 0.5, test = 0.2 }
+batch_size = 8
+[algorithm]
+kind = "fedavg"
+local_lr = 0.1
+local_steps = 2
+[local_solver]
+kind = "SGD"
+momentum = 0.5
+[participation]
+kind = "ByClass"
+pattern = "Bernoulli"
+mean = 0.5
+[run]
+rounds = 6
+seeds = [0, 1]
+seeded = ["federation.partition.seed", "participation.seed"]
+record_every = 2
+observers = [{ kind = "evaluation", of = "test", every = 2 }, { kind = "traffic" }]
+[[statistics]]
+name = "accuracy"
+of = "test_accuracy"
+take = "mean"
+last = 2
+scale = 100.0
+"""
+
+
+@pytest.mark.parametrize("path", experiment_files(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_file_is_in_order(path: Path) -> None:
+    experiment = read_experiment(path)
+    assert experiment.checked.chosen and experiment.checked.paper == path.parent.name
+    algorithms = set()
+    for point in experiment.points():
+        made = model().model_validate(point.content)
+        algorithms.add(repr(built(made.algorithm)))
+        built(made.participation)
+    assert len(algorithms) <= len(experiment.points())
+
+
+def test_the_list_is_what_is_there() -> None:
+    assert (folder() / "README.md").read_text() == overview(), "run: fedtheory experiments --into experiments/README.md"
+
+
+def test_a_network_runs_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "net.toml"
+    path.write_text(NETWORK)
+    experiment = read_experiment(path)
+    units = units_of(experiment, experiment.points(), tmp_path / "store")
+    first, second = (setting(unit.content) for unit in units)
+    assert isinstance(first.participation, Bernoulli) and first.participation != second.participation
+    assert first.federation.partition.train[0].tolist() != second.federation.partition.train[0].tolist()
+    assert first.algorithm.round.local_solver.momentum == 0.5
+    outcome = perform_all(units)
+    assert not outcome.failed
+    for result in outcome.results.values():
+        assert result["data"].startswith("digits: ")
+        row = result["rows"]["test_accuracy"][0]
+        assert result["statistics"]["accuracy"]["values"][0] == pytest.approx(50 * (row[-2] + row[-1]))
+
+
+def test_participation_by_class_needs_labels() -> None:
+    with pytest.raises(ValueError, match="ByClass needs clients' labels"):
+        ByClass("Bernoulli").on(object())
+    with pytest.raises(ValueError, match="pattern = 'Poisson': allowed is Bernoulli or Markov or Cyclic"):
+        ByClass("Poisson")
+
+
+def test_parts_are_built_of_parts() -> None:
+    assert built(checked("dataset", "digits")).name == data.load("digits").name
+    with pytest.raises(ValueError, match="a model: kind = 'smal_cnn' is unknown; did you mean 'small_cnn'"):
+        checked("model", "smal_cnn")

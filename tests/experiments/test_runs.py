@@ -1,0 +1,279 @@
+"""Experiment files run: the same numbers after any number of kills, from any executor; what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fedtheory.cli import app
+from fedtheory.experiments.commands import RunOptions, run_files
+from fedtheory.experiments.schema import read_experiment
+from fedtheory.experiments.sweeps import dask, perform_all, search
+from fedtheory.experiments.units import OutOfTime, perform, units_of
+
+HERE = Path(__file__).parent
+EXPERIMENT = """
+title = "a test"
+
+[federation]
+kind = "random_quadratic"
+clients = 6
+dimension = 3
+gradient_noise = 0.5
+
+[algorithm]
+kind = "fast"
+cohort = 2
+local_lr = "1/50"
+snapshot_probability = "1/2"
+
+[participation]
+kind = "Uniform"
+cohort = 2
+
+[run]
+rounds = 440
+seeds = [3]
+observers = [{ kind = "squared_distance" }]
+record_every = 10
+checkpoint_every = 20
+
+[[statistics]]
+name = "distance"
+of = "squared_distance"
+take = "mean"
+last = 5
+"""
+GRID = """
+[grid]
+"algorithm.local_lr" = ["1/50", "1/20"]
+"""
+
+
+def written(folder: Path, text: str = EXPERIMENT, name: str = "test.toml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def results(path: Path, store: Path) -> list[dict[str, Any]]:
+    experiment = read_experiment(path)
+    outcome = perform_all(units_of(experiment, experiment.points(), store))
+    assert not outcome.failed and not outcome.waiting
+    return list(outcome.results.values())
+
+
+def numbers(result: dict[str, Any]) -> Any:
+    return result["statistics"], result["rows"], result["rounds"]
+
+
+def script(name: str, *arguments: object) -> str:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE.parents[1])}
+    run = subprocess.run(
+        [sys.executable, str(HERE / name), *map(str, arguments)],
+        capture_output=True, text=True, timeout=300, env=environment, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_a_run_killed_twenty_times_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    killed = json.loads(script("killed.py", path, tmp_path / "killed"))
+    assert killed["inside"] >= 10 and killed["outside"] >= 10
+    (after,), (plain,) = results(path, tmp_path / "killed"), results(path, tmp_path / "plain")
+    assert numbers(after) == numbers(plain)
+
+
+def test_one_seed_gives_one_result_and_another_a_different_one(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (first,), (again,) = results(path, tmp_path / "a"), results(path, tmp_path / "b")
+    (other,) = results(written(tmp_path, EXPERIMENT.replace("seeds = [3]", "seeds = [4]")), tmp_path / "c")
+    assert numbers(first) == numbers(again)
+    assert first["statistics"] != other["statistics"]
+
+
+def test_two_processes_leave_one_store_whatever_their_checkpoints(tmp_path: Path) -> None:
+    path = written(tmp_path / "one")
+    other = written(tmp_path / "two", EXPERIMENT.replace("checkpoint_every = 20", "checkpoint_every = 33"))
+    script("twins.py", path, other, tmp_path / "store")
+    (both,), (plain,) = results(path, tmp_path / "store"), results(path, tmp_path / "plain")
+    assert numbers(both) == numbers(plain)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["pool", "dask"])
+def test_a_killed_worker_loses_nothing(tmp_path: Path, executor: str) -> None:
+    if executor == "dask":
+        pytest.importorskip("distributed")
+    text = EXPERIMENT.replace("seeds = [3]", "seeds = [3, 4, 5]") + GRID
+    path = written(tmp_path, text)
+    got = json.loads(script("workers.py", path, tmp_path / "store", executor).strip().splitlines()[-1])
+    assert got["killed"] == 1 and not got["failed"]
+    plain = {f"{each['point']} {each['seed']}": each["statistics"] for each in results(path, tmp_path / "plain")}
+    assert got["found"] == plain and len(plain) == 6
+
+
+def test_a_scheduler_that_does_not_answer_is_named() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' does not answer"):
+        dask("tcp://127.0.0.1:9", timeout=1)
+
+
+def test_a_store_of_another_experiment_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    results(path, tmp_path / "store")
+    path = written(tmp_path, EXPERIMENT.replace("cohort = 2", "cohort = 3"))
+    report = run_files([path], RunOptions(tmp_path / "store"))
+    assert report.failed and "holds the result of another experiment (algorithm = " in report.lines[0]
+    (unit,) = units_of(read_experiment(path), read_experiment(path).points(), tmp_path / "store")
+    unit.result_path.unlink()  # now only the checkpoints are another's
+    report = run_files([path], RunOptions(tmp_path / "store"))
+    assert report.failed and "holds another run" in report.lines[0]
+
+
+def test_what_does_not_change_numbers_may_change(tmp_path: Path) -> None:
+    (before,) = results(written(tmp_path), tmp_path / "store")
+    changed = EXPERIMENT.replace('"a test"', '"another title"').replace("seeds = [3]", "seeds = [3, 9]")
+    after = results(written(tmp_path, changed), tmp_path / "store")
+    assert after[0] == before and after[1]["seed"] == 9
+
+
+def test_one_file_that_fails_stops_no_other(tmp_path: Path) -> None:
+    good = written(tmp_path / "p", EXPERIMENT, "good.toml")
+    bad = written(tmp_path / "p", EXPERIMENT.replace("rounds = 440", "rouns = 440"), "bad.toml")
+    data = EXPERIMENT.replace('kind = "random_quadratic"\nclients = 6\ndimension = 3\ngradient_noise = 0.5',
+                              'kind = "logistic"\ndataset = "digitz"\nclients = 6\nalpha = 1.0\nl2 = 0.1')  # fmt: skip
+    missing = written(tmp_path / "p", data, "missing.toml")
+    report = run_files([bad, missing, good], RunOptions(tmp_path / "store"))
+    assert [content["file"] for content in report.contents] == ["p/good.toml"]
+    assert report.failed
+    assert "bad.toml, line 21: run.rouns is unknown; did you mean 'rounds'?" in report.lines[0]
+    assert "digitz" in report.lines[1]
+
+
+def test_a_budget_leaves_checkpoints_and_says_what_waits(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    report = run_files([path], RunOptions(tmp_path / "store", budget="0s"))
+    assert not report.failed and not report.contents
+    assert report.lines == [f"{path}: 1 runs wait; the same command goes on with them"]
+    experiment = read_experiment(path)
+    (unit,) = units_of(experiment, experiment.points(), tmp_path / "store")
+    with pytest.raises(OutOfTime):
+        perform(unit, deadline=time.time() + 0.05)
+    assert perform(unit)["statistics"] == results(path, tmp_path / "plain")[0]["statistics"]
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path)
+    sync, left = os.fsync, [5]
+
+    def full(descriptor: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    report = run_files([path], RunOptions(tmp_path / "store"))
+    assert report.failed and "No space left on device" in report.lines[0] and "cannot be written" in report.lines[0]
+    monkeypatch.undo()
+    assert results(path, tmp_path / "store")[0]["statistics"] == results(path, tmp_path / "plain")[0]["statistics"]
+
+
+def test_statistics_are_those_of_the_rows(tmp_path: Path) -> None:
+    more = """
+[[statistics]]
+name = "late"
+of = "squared_distance"
+take = "mean"
+last_rounds = 40
+scale = 100.0
+
+[[statistics]]
+name = "least"
+of = "squared_distance"
+take = "least"
+
+[[statistics]]
+name = "end"
+of = "squared_distance"
+"""
+    (result,) = results(written(tmp_path, EXPERIMENT + more), tmp_path / "store")
+    row = result["rows"]["squared_distance"][0]
+    taken = {name: each["values"][0] for name, each in result["statistics"].items()}
+    assert result["rounds"][-5:] == [400, 410, 420, 430, 440]
+    assert taken["distance"] == pytest.approx(sum(row[-5:]) / 5)
+    assert taken["late"] == pytest.approx(100 * sum(row[-4:]) / 4)  # rounds 410 to 440
+    assert taken["least"] == min(row) and taken["end"] == row[-1]
+
+
+def test_a_statistic_of_what_was_not_observed_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, EXPERIMENT.replace('of = "squared_distance"', 'of = "squared_distanse"'))
+    report = run_files([path], RunOptions(tmp_path / "store"))
+    assert "of = 'squared_distanse' was not observed; did you mean 'squared_distance'" in report.lines[0]
+
+
+def test_a_search_takes_one_key_after_another(tmp_path: Path) -> None:
+    text = (
+        EXPERIMENT
+        + """
+[search]
+statistic = "distance"
+
+[[search.stages]]
+over = "algorithm.local_lr"
+values = ["1/1000", "1/20", 10]
+
+[[search.stages]]
+over = "algorithm.snapshot_probability"
+values = [0.25, 0.75]
+"""
+    )
+    text = text.replace('title = "a test"', 'title = "a test"\nstart = 10.0')
+    experiment = read_experiment(written(tmp_path, text))
+    chosen, seen, outcome = search(experiment, tmp_path / "store")
+    assert chosen["algorithm.local_lr"] == "1/20"
+    assert [len(stage["scores"]) for stage in seen] == [3, 2] and len(outcome.results) == 5
+    scores = seen[1]["scores"]
+    assert chosen["algorithm.snapshot_probability"] == min((0.25, 0.75), key=lambda value: scores[str(value)])
+
+
+def test_the_command_publishes_what_it_ran(tmp_path: Path) -> None:
+    path = written(tmp_path / "paper", EXPERIMENT + GRID)
+    runner = CliRunner()
+    run = runner.invoke(app, ["run", str(path), "--store", str(tmp_path / "store"), "--publish"])
+    assert run.exit_code == 0, run.output
+    kept = json.loads((tmp_path / "paper" / "tables" / "ours" / "test.json").read_text())
+    assert kept["file"] == "paper/test.toml" and len(kept["commits"]) == 1 and kept["seconds"] > 0
+    assert [row["labels"] for row in kept["settings"]] == [{"local_lr": "1|50"}, {"local_lr": "1|20"}]
+    values = kept["settings"][0]["statistics"]["distance"]["values"]
+    assert values == results(written(tmp_path / "plain"), tmp_path / "p")[0]["statistics"]["distance"]["values"]
+    assert kept["settings"][0]["seeds"] == [3]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "allowed are experiment files, or --all"),
+    (["x.toml", "--budget", "soon"], "budget = 'soon': allowed is a number with a unit"),
+    (["x.toml", "--workers", "-1"], "workers = -1: allowed is an integer >= 0"),
+    (["x.toml", "--track", "tensorbord:x"], "did you mean 'tensorboard'"),
+])  # fmt: skip
+def test_wrong_options_are_named(arguments: list[str], message: str) -> None:
+    run = CliRunner().invoke(app, ["run", *arguments])
+    assert run.exit_code != 0 and message in str(run.exception)
+
+
+def test_other_statistics_of_a_finished_run_are_taken_from_it(tmp_path: Path) -> None:
+    results(written(tmp_path), tmp_path / "store")
+    (again,) = results(written(tmp_path, EXPERIMENT.replace("last = 5", "last = 3")), tmp_path / "store")
+    row = again["rows"]["squared_distance"][0]
+    assert again["statistics"]["distance"]["values"][0] == pytest.approx(sum(row[-3:]) / 3)
