@@ -16,6 +16,7 @@ LAYERS = (
     ("data", "neural"),
     ("federations", "selection", "weights"),
     ("participation",),
+    ("learning",),
     ("algorithms",),
     ("setting",),
     ("claims",),
