@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -49,8 +49,12 @@ class ExcessLaw:
         >>> ExcessLaw((Fraction(0), Fraction(1)), (Fraction(9, 10), Fraction(1, 10))).quantile("1/10")
         Fraction(0, 1)
         """
-        delta = check_probability("confidence", confidence)
-        return next(v for v in self.values if self.above(v) <= delta)
+        above, delta, found = 0, check_probability("confidence", confidence), self.values[-1]
+        for value, probability in zip(reversed(self.values), reversed(self.probabilities), strict=True):
+            if above > delta:
+                break
+            above, found = above + probability, value
+        return found
 
     def interval(self, level: float = 0.99) -> tuple[float, float]:
         """An interval for the mean of a sampled law, by Hoeffding's inequality for excess risks in [0, 1]."""
@@ -85,21 +89,42 @@ def excess_law(
     [('0', '3/4'), ('1/2', '1/4')]
     """
     check_ties(ties)
-    excess, tables = target.excesses(hypotheses), [_atoms(law, hypotheses) for law, _ in _checked(sources)]
-    size = math.prod(math.comb(n + len(t[0]) - 1, n) for t, (_, n) in zip(tables, sources, strict=True))
-    if size > LARGEST_ENUMERATED:
-        raise ValueError(f"{size} tables of counts: allowed is at most {LARGEST_ENUMERATED}; sampled_law draws samples")
+    excess = target.excesses(hypotheses)
     reference = pooled(sources).best(hypotheses) if server is not None else None
-    found: dict[Fraction, Fraction] = {}
-    for errors, weight in _joint([list(_counted(t, n)) for t, (_, n) in zip(tables, sources, strict=True)]):
+    found: dict[Fraction, int] = {}
+    scale, tables = counted_tables(hypotheses, sources)
+    for errors, weight in tables:
         total = sum(errors)
         chosen = chosen_minimiser(total, excess, ties)
         value = excess[chosen]
         if server is not None and errors[server][chosen] > errors[server][reference]:
             value = Fraction(0)
-        found[value] = found.get(value, Fraction(0)) + weight
-    values = sorted(found)
-    return ExcessLaw(tuple(values), tuple(found[v] for v in values))
+        found[value] = found.get(value, 0) + weight
+    return law_of(found, scale)
+
+
+def law_of(weights: Mapping[Fraction, int], scale: int) -> ExcessLaw:
+    """The law of which each value has the probability weight/scale."""
+    values = tuple(sorted(weights))
+    return ExcessLaw(values, tuple(Fraction(weights[v], scale) for v in values))
+
+
+def counted_tables(
+    hypotheses: FiniteClass, sources: Sequence[Source]
+) -> tuple[int, Iterator[tuple[list[np.ndarray], int]]]:
+    """For every table of counts: the errors of each hypothesis on each source's samples, and the probability, a whole
+    number over a scale, which comes first.
+
+    Raises:
+        ValueError: no source, another domain, more tables than ``LARGEST_ENUMERATED``.
+    """
+    tables = [_atoms(law, hypotheses) for law, _ in _checked(sources)]
+    size = math.prod(math.comb(n + len(t[0]) - 1, n) for t, (_, n) in zip(tables, sources, strict=True))
+    if size > LARGEST_ENUMERATED:
+        raise ValueError(f"{size} tables of counts: allowed is at most {LARGEST_ENUMERATED}; sampled_law draws samples")
+    scales = [math.lcm(*(p.denominator for p in probabilities)) for probabilities, _ in tables]
+    scale = math.prod(c**n for c, (_, n) in zip(scales, sources, strict=True))
+    return scale, _joint([list(_counted(t, n, c)) for t, (_, n), c in zip(tables, sources, scales, strict=True)])
 
 
 def check_ties(ties: str) -> None:
@@ -141,25 +166,26 @@ def _atoms(law: Law, hypotheses: FiniteClass) -> tuple[list[Fraction], np.ndarra
     return [law.joint[a] for a in atoms], np.array([hypotheses.labels[:, x] != y for x, y in atoms], dtype=int)
 
 
-def _counted(table: tuple[list[Fraction], np.ndarray], n: int) -> Iterator[tuple[np.ndarray, Fraction]]:
-    """(errors of each hypothesis, probability) of every table of counts of n samples."""
-    probabilities, errs = table
+def _counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Iterator[tuple[np.ndarray, int]]:
+    """(errors of each hypothesis, probability times scale^n) of every table of counts of n samples."""
+    weights, errs = [int(p * scale) for p in table[0]], table[1]
 
-    def go(atom: int, left: int) -> Iterator[tuple[np.ndarray, Fraction]]:
-        if atom == len(probabilities) - 1:
-            yield left * errs[atom], probabilities[atom] ** left
+    def go(atom: int, left: int) -> Iterator[tuple[np.ndarray, int]]:
+        if atom == len(weights) - 1:
+            yield left * errs[atom], weights[atom] ** left
             return
+        factor = 1  # comb(left, k) weight^k
         for k in range(left + 1):
-            factor = math.comb(left, k) * probabilities[atom] ** k
             for errors, weight in go(atom + 1, left - k):
                 yield errors + k * errs[atom], factor * weight
+            factor = factor * weights[atom] * (left - k) // (k + 1)
 
     return go(0, n)
 
 
-def _joint(parts: list[list[tuple[np.ndarray, Fraction]]]) -> Iterator[tuple[list[np.ndarray], Fraction]]:
+def _joint(parts: list[list[tuple[np.ndarray, int]]]) -> Iterator[tuple[list[np.ndarray], int]]:
     if not parts:
-        yield [], Fraction(1)
+        yield [], 1
         return
     for errors, weight in parts[0]:
         for rest, other in _joint(parts[1:]):
