@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...claims.balls import working_precision
+from ...claims.readings import ANYWHERE, IN_THE_SUPPORT
 from ...claims.statement import Claim, slack_of
 from ...functionals import NEGATED_FAILURE, NEGATED_FAILURE_OF_FUNCTIONS, RARE_TAIL
 from ...learning.finite import FiniteClass
@@ -136,6 +137,14 @@ class LearningProblems(Space):
                 number = float(-needed.subs({s: float(values[s.name]) for s in needed.free_symbols}))
                 return Fraction(number) * (1 + ROOM)
         return None
+
+    def readings(self, found: Found) -> tuple[str, ...]:
+        """On the line, whether a threshold in Q's support is asked for; else all alike."""
+        if not self.on_line:
+            return ("",)
+        problem = found.candidate.problem
+        inside = problem.source[0] <= problem.threshold <= problem.source[1]
+        return (ANYWHERE, IN_THE_SUPPORT) if inside else (ANYWHERE,)
 
     def _sample_complexity(self, values: dict[str, Any]) -> Fraction:
         """The least number that is at least A under every reading, rounded up."""
