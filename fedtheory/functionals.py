@@ -312,8 +312,8 @@ CHECKED_EXCESS = _learning(
 )  # fmt: skip
 CHECKED_EMPIRICAL_GAP = _learning(
     "checked_empirical_gap",
-    "quantile of the errors of h^ less those of the best hypothesis under P, as shares of the server's samples, counted "
-    "as 0 where h^ has more errors there than the best hypothesis under Q",
+    "quantile of the errors of h^ less those of the best hypothesis under P, as shares of the server's samples, "
+    "counted as 0 where h^ has more errors there than the best hypothesis under Q",
     latex=r"\hat{\mathcal{R}}_P(\hat{h}_Q^*)-\hat{\mathcal{R}}_P(h_P^*)",
 )  # fmt: skip
 DISAGREEMENT_EXCESS = _learning(

@@ -12,7 +12,7 @@ import fedtheory
 ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
-    ("quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
+    ("units", "quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
     ("data", "neural"),
     ("federations", "selection", "weights"),
     ("participation",),

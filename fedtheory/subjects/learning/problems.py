@@ -246,7 +246,8 @@ class Pooled:
         for errors, weight in tables:
             total, server = sum(errors), errors[0]
             least = [h for h in np.flatnonzero(total == total.min()) if server[h] <= server[best_q]]
-            gap = max((Fraction(int(server[h] - server[best_p]), self.server_samples) for h in least), default=Fraction(0))
+            most = max((int(server[h] - server[best_p]) for h in least), default=0)
+            gap = Fraction(most, self.server_samples)
             found[gap] = found.get(gap, 0) + weight
         return law_of(found, scale)
 

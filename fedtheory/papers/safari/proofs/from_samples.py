@@ -28,7 +28,6 @@ _noise_1 = ("noise_exponent_1", b - 1)
 _factor = 2 * nu + sympy.Rational(2, 3)
 
 
-
 def _with_exponents() -> tuple[sympy.Expr, ...]:
     """The right sides of Theorem 2, Lemma 2 and Theorem 3 with every constant, for any exponents; with the
     vocabulary's symbols, as roots are drawn with their signs."""
@@ -48,7 +47,7 @@ _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
 LEARNABILITY = (
     Derivation("(2) to (11)", functional="negated_failure", steps=("learn.11",), right_side=-sympy.Rational(1, 20),
                needs=(_away, *_mass, ("level_reached", _half / 4 - level)), proves=("safari.thm1@main",)),
-    Derivation("Theorem 1, sharp", functional="negated_failure", steps=("learn.sharp.any",),
+    Derivation("Theorem 1 of SAFARI, sharp", functional="negated_failure", steps=("learn.sharp.any",),
                right_side=-sympy.Rational(2, 5), needs=(_away, *_mass, _reached), proves=("safari.thm1@sharp",)),
     Derivation("Theorem 1, for functions", functional="negated_failure_of_functions", steps=("learn.sharp.functions",),
                right_side=-sympy.Rational(4, 5), needs=(_away, *_mass, _reached), proves=("safari.thm1@functions",)),

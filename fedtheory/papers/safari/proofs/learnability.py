@@ -49,7 +49,8 @@ IMPOSSIBILITY = (
     Step("learn.half", "after (4)", "so under one of the targets the mean error where x_2 is hidden is at least 2 "
          "epsilon", "probabilistic", (Identity(4 * epsilon / 2, 2 * epsilon),), rests_on=("learn.3",)),
     same("learn.8", "(5) to (8)", "2 epsilon <= 4 epsilon pi + epsilon (1 - pi) says pi >= 1/3",
-         [(4 * epsilon * pi + epsilon * (1 - pi) - 2 * epsilon, 3 * epsilon * (pi - third_of))], rests_on=("learn.half",)),
+         [(4 * epsilon * pi + epsilon * (1 - pi) - 2 * epsilon, 3 * epsilon * (pi - third_of))],
+         rests_on=("learn.half",)),
     same("learn.11", "(9) to (11)", "the probability is at least 1/3 (1 - 17/20) = 1/20",
          [(third_of * (1 - sympy.Rational(17, 20)), sympy.Rational(1, 20))], rests_on=("learn.8", "learn.tail")),
     # What holds
@@ -72,8 +73,8 @@ IMPOSSIBILITY = (
 )  # fmt: skip
 
 EXAMPLE = (
-    given("learn.uniform", "after Assumption 2", "the excess risk of a threshold is the probability of what lies between "
-          "it and t*; for t in [a', b'] that is |t - t*| over the width, under P and under Q"),
+    given("learn.uniform", "after Assumption 2", "the excess risk of a threshold is the probability of what lies "
+          "between it and t*; for t in [a', b'] that is |t - t*| over the width, under P and under Q"),
     same("learn.uniform_p", "after Assumption 2", "for t in [a', b']: e_P = e_Q (b'-a')/(b-a)",
          [(distance / width_P, distance / width_Q * width_Q / width_P)], rests_on=("learn.uniform",)),
     nonnegative_step("learn.example", "after Assumption 2", "so e_Q - e_P = (1 - (b'-a')/(b-a)) e_Q >= 0",
@@ -93,7 +94,7 @@ EXAMPLE = (
                      rests_on=("learn.mixture",)),
 )  # fmt: skip
 
-_bernstein = "log E e^(s(X - E X)) <= E X^2 (e^s - s - 1) for X <= 1; so a mean of n independent such numbers exceeds its "
+_bernstein = "log E e^(s(X - E X)) <= E X^2 (e^s - s - 1) for X <= 1; so a mean of n independent such numbers exceeds "
 TRANSFER = (
     given("learn.related", "Assumption 2", "|e_P(h) - e_Q(h)| <= alpha e_Q(h)^beta, called gap here",
           assumes=(POSITIVELY_RELATED,)),
@@ -102,8 +103,8 @@ TRANSFER = (
     nonnegative_step("learn.15", "(14), (15)", "e_P <= |e_P - e_Q| + e_Q <= gap + e_Q", gap + e_Q - e_P,
                      region(capped("e_P", e_Q + gap), nonnegative("gap"), positive("e_Q")),
                      rests_on=("learn.13", "learn.related")),
-    given("learn.bernstein", "Lemma 1", f"{_bernstein}mean by sqrt(2 v a) + a/3 with probability at most e^(-n a), v >= "
-          "the mean of the E X^2", printed=False),
+    given("learn.bernstein", "Lemma 1", f"{_bernstein}its mean by sqrt(2 v a) + a/3 with probability at most e^(-n a), "
+          "v >= the mean of the E X^2", printed=False),
     given("learn.noise_q", "Assumption 1", "E X^2 = Q(h != h_Q*) <= alpha_Q e_Q(h), beta_Q = 1", printed=False,
           assumes=(SOURCE_NOISE,)),
     given("learn.noise_p", "Assumption 1", "E X^2 = P(h != h_P*) <= alpha_P e_P(h), beta_P = 1", printed=False,
@@ -118,8 +119,8 @@ TRANSFER = (
          [((1 + alpha) * (2 * nu * a + 2 * a / 3), (1 + alpha) * (2 * nu + sympy.Rational(2, 3)) * a)], printed=False,
          rests_on=("learn.massart.excess", "learn.15")),
     # P^ <= P + sqrt(2 P a_2) + a_2/3, with P = x^2, a_2/2 = y^2
-    Step("learn.frequency", "(17), with constants", "sqrt(2 P a) <= P + a/2, as (x - y)^2 >= 0 with P = x^2, a/2 = y^2; "
-         "so for all pairs P^ <= 2 P + 5a/6 with probability 1 - delta", "probabilistic",
+    Step("learn.frequency", "(17), with constants", "sqrt(2 P a) <= P + a/2, as (x - y)^2 >= 0, P = x^2, a/2 = y^2: "
+         "for all pairs P^ <= 2 P + 5a/6 with probability 1 - delta", "probabilistic",
          (Identity(x**2 + y**2 - 2 * x * y, (x - y) ** 2), Identity(a_2 / 2 + a_2 / 3, 5 * a_2 / 6)), printed=False,
          rests_on=("learn.bernstein",)),
     # (24) turns sqrt(P(h_Q* != h_P*) A) into O(A): at P = 1 it is sqrt(A)
@@ -150,8 +151,8 @@ GENERAL = (
                      "and so e <= 2S, that is e^(1-b/2) <= 2s", 2 * S - e,
                      region(at_least("S", e - t), capped("t", e / 2), positive("e")), printed=False,
                      rests_on=("learn.power",)),
-    same("learn.general.excess", "with constants", "a minimiser has e_Q <= s e_Q^(beta_Q/2) + a/3, s^2 = 2 alpha_Q a: so "
-         "e_Q <= (8 alpha_Q a)^(1/(2-beta_Q)) + 2a/3 with probability 1 - delta",
+    same("learn.general.excess", "with constants", "a minimiser has e_Q <= s e_Q^(beta_Q/2) + a/3, s^2 = 2 alpha_Q a, "
+         "so e_Q <= (8 alpha_Q a)^(1/(2-beta_Q)) + 2a/3 with probability 1 - delta",
          [(4 * (2 * nu * a), 8 * nu * a), (2 * (a / 3), 2 * a / 3)], printed=False, kind="probabilistic",
          rests_on=("learn.bernstein", "learn.general.noise_q", "learn.general.solved")),
     Step("learn.general.2", "Theorem 2, with constants", "e_Q + alpha e_Q^beta increases in e_Q", "lemma",
@@ -160,8 +161,8 @@ GENERAL = (
          "h_P* has E X^2 <= alpha_P e_0^beta_P", "lemma", printed=False,
          rests_on=("learn.bernstein", "learn.general.noise_p")),
     # for e >= e_0, as e <= e_0 is less than 2 e_0
-    same("learn.general.3", "Theorem 3, with constants", "P(h^ != h_Q*) <= alpha_P (e^beta_P + e_0^beta_P) <= 2 alpha_P "
-         "e^beta_P for e >= e_0: e <= s e^(beta_P/2) + e_0 + a/3 with s^2 = 4 alpha_P a",
+    same("learn.general.3", "Theorem 3, with constants", "P(h^ != h_Q*) <= alpha_P (e^beta_P + e_0^beta_P) <= 2 "
+         "alpha_P e^beta_P for e >= e_0: e <= s e^(beta_P/2) + e_0 + a/3 with s^2 = 4 alpha_P a",
          [(4 * (4 * nu * a), 16 * nu * a), (2 * (e_0 + a / 3), 2 * e_0 + 2 * a / 3)], printed=False,
          kind="probabilistic", rests_on=("learn.bernstein", "learn.general.noise_p", "learn.general.solved")),
 )  # fmt: skip

@@ -22,7 +22,8 @@ M, m, rare, level = symbols("clients", "arbitrary_cohort", "rare_mass", "error_l
 N, n_T, n_S, d, size, delta = symbols(
     "samples", "server_samples", "client_samples", "vc_dimension", "class_size", "confidence"
 )  # fmt: skip
-a, a_T, a_2, A, c = symbols("complexity", "server_complexity", "pair_complexity", "sample_complexity", "hidden_constant")
+a, a_T, a_2, A = symbols("complexity", "server_complexity", "pair_complexity", "sample_complexity")
+(c,) = symbols("hidden_constant")
 alpha, beta, nu, b = symbols("relatedness", "relatedness_exponent", "noise_constant", "noise_exponent")
 e_Q, gap, e_0, share = symbols("source_excess", "related_gap", "best_excess", "client_share")
 width_P, width_Q, distance, outside = symbols(
@@ -157,7 +158,10 @@ THEOREM_2_CORRECTED = THEOREM_2.edited(
     terms=(Term("source", _excess_of_q), Term("difference", alpha * Pow(_excess_of_q, beta))),
     hypotheses=(), ambiguities=(),
 )  # fmt: skip
-_BETA_1 = (Hypothesis("relatedness_exponent_is_1", Ge(beta, 1), "beta = 1"), Hypothesis("beta_at_most_1", Le(beta, 1), "beta = 1"))
+_BETA_1 = (
+    Hypothesis("relatedness_exponent_is_1", Ge(beta, 1), "beta = 1"),
+    Hypothesis("beta_at_most_1", Le(beta, 1), "beta = 1"),
+)
 _NOISE_1 = (Hypothesis("noise_exponent_is_1", Ge(b, 1), "noise exponent 1"),)
 THEOREM_2_MASSART = THEOREM_2_CORRECTED.edited(
     "massart", "SAFARI, Theorem 2, with every constant, at beta = beta_Q = 1",
@@ -187,7 +191,7 @@ DOMINATES = Claim(
     terms=(Term("first_rate", Pow(d / (n_T + n_S), _rate)),),
     hypotheses=(
         Hypothesis("from_1_on", Ge(beta, 1), "'when beta >= 1'"),
-        Hypothesis("enough_samples", Le(d, n_T + n_S), "where d > n_T + n_S a bound above 1 says nothing", implicit=True),
+        Hypothesis("enough_samples", Le(d, n_T + n_S), "else a bound above 1 says nothing", implicit=True),
     ),
 )  # fmt: skip
 
