@@ -29,6 +29,9 @@ LARGEST_POINTS, LARGEST_SAMPLES, LARGEST_CLIENTS = 3, 5, 30
 ROOM = Fraction(1, 10**9)
 """By how much a constant that is a power is rounded up, relatively."""
 
+LEAST_NOISE = Fraction(1, 1000)
+"""Drawn where every constant is enough."""
+
 
 class LearningProblems(Space):
     """Learning problems drawn at random, with the smallest constants that their assumptions and hypotheses allow."""
@@ -204,7 +207,8 @@ def _smallest(problem: Pooled, known: dict[str, Fraction], kinds: set[str]) -> d
     for kind, law, excess in (("source_noise", problem.q, of_q), ("target_noise", problem.p, of_p)):
         if kind in kinds:
             differ = law.disagreements(problem.hypotheses, law.best(problem.hypotheses))
-            found["noise_constant"] = _constant(smallest_noise_constant(excess, differ, known["noise_exponent"]).value)
+            least = _constant(smallest_noise_constant(excess, differ, known["noise_exponent"]).value)
+            found["noise_constant"] = max(least, LEAST_NOISE) if least >= 0 else least
     return found
 
 

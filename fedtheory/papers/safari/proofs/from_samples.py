@@ -42,6 +42,17 @@ def _with_exponents() -> tuple[sympy.Expr, ...]:
     return tuple(map(bare, found))
 
 
+def _rates() -> tuple[sympy.Expr, ...]:
+    """(d/(n_T + n_S))^(beta r) and ^r, (1/(n_T + n_S))^(beta r) and (1/n_T)^r, r = 1/(2 - beta_Q)."""
+    beta, b, d, n_T, n_S = symbols(
+        "relatedness_exponent", "noise_exponent", "vc_dimension", "server_samples", "client_samples"
+    )
+    r, n = 1 / (2 - b), n_T + n_S
+    return tuple(map(bare, ((d / n) ** (beta * r), (d / n) ** r, (1 / n) ** (beta * r), (1 / n_T) ** r)))
+
+
+_SECOND, _FIRST, _POOLED, _ALONE = _rates()
+
 _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
 
 LEARNABILITY = (
@@ -69,6 +80,13 @@ LEARNABILITY = (
                needs=(("beta_from", beta - 1), ("beta_to", 1 - beta), _noise_1), proves=("safari.thm2@massart",)),
     Derivation("Theorem 2, with constants and exponents", functional="pooled_excess", steps=("learn.general.2",),
                right_side=_THEOREM_2, proves=("safari.thm2@corrected", "safari.thm2@main")),
+    Derivation("rates for few samples", functional="pooled_rate", steps=("learn.improvement",), left_side=_POOLED,
+               right_side=_ALONE, proves=("safari.thm2.improvement@main",)),
+    Derivation("the first rate dominates", functional="second_rate", steps=("learn.first",), left_side=_SECOND,
+               right_side=_FIRST, proves=("safari.thm2.first@main",),
+               needs=(("from_1_on", beta - 1),
+                      ("enough_samples", sympy.Symbol("server_samples") + sympy.Symbol("client_samples")
+                       - sympy.Symbol("vc_dimension")))),
     Derivation("(17), with constants", functional="disagreement_excess", steps=("learn.frequency",),
                right_side=5 * a_2 / 6, proves=("safari.lemma1.frequency@corrected",)),
     Derivation("Lemma 2, with the root", functional="checked_empirical_gap", steps=("learn.general.lemma_2",),

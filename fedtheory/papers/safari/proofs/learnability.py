@@ -17,7 +17,7 @@ M, m, n, epsilon, share, pi, k, u = sympy.symbols("M m n epsilon share pi k u")
 first, second, third = sympy.symbols("first second third")
 alpha, nu, a, a_2, e_0, e_P, e_Q, e_D, gap = sympy.symbols("alpha nu a a_2 e_0 e_P e_Q e_D gap")
 width_P, width_Q, distance = sympy.symbols("width_P width_Q distance")
-x, y, S, e, t = sympy.symbols("x y S e t")
+x, y, S, e, t, beta = sympy.symbols("x y S e t beta")
 
 one, half = sympy.Integer(1), sympy.Rational(1, 2)
 third_of, three_20 = sympy.Rational(1, 3), sympy.Rational(3, 20)
@@ -139,6 +139,18 @@ TRANSFER = (
          rests_on=("learn.24", "learn.21_exponent")),
 )  # fmt: skip
 
+# Rates over the number of samples n_T + n_S; exponents are those of Theorem 2
+RATES = (
+    given("learn.first_power", "after Theorem 2", "x^r decreases in r for 0 < x <= 1"),
+    nonnegative_step("learn.first", "after Theorem 2", "beta/(2 - beta_Q) >= 1/(2 - beta_Q) for beta >= 1",
+                     beta / (2 - u) - 1 / (2 - u), region(at_least("beta", one), interval("u")),
+                     rests_on=("learn.first_power",)),
+    # at beta = 1/2, beta_Q = 1, squared
+    nonnegative_step("learn.improvement", "after Theorem 2", "(n_T + n_S)^beta >= n_T for 0 < beta < 1 and n_S >> n_T; "
+                     "for beta = 1/2 and n_S = 1000 n_T: 1001 n_T >= n_T^2", 1001 * n - n**2, region(count("n")),
+                     expected="gap", why="it holds if n_T + n_S >= n_T^(1/beta)"),
+)  # fmt: skip
+
 # Any exponents: S plays s e^(b/2), s^2 = 2 nu a (or 4 nu a), t = a/3 (or e_0 + a/3)
 GENERAL = (
     given("learn.power", "with constants", "x^r increases in x for r > 0, so that e^(1-b/2) <= 2s says "
@@ -167,4 +179,4 @@ GENERAL = (
          kind="probabilistic", rests_on=("learn.bernstein", "learn.general.noise_p", "learn.general.solved")),
 )  # fmt: skip
 
-ALL = (*IMPOSSIBILITY, *EXAMPLE, *TRANSFER, *GENERAL)
+ALL = (*IMPOSSIBILITY, *EXAMPLE, *TRANSFER, *RATES, *GENERAL)
