@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +105,7 @@ class FewestRare(Participation):
         first = np.full(clients, Fraction(0), dtype=object)
         second = np.full((clients, clients), Fraction(0), dtype=object)
         for rare in np.ndindex(*(len(law),) * clients):
-            weight = np.prod([law[r] for r in rare])
+            weight = prod((law[r] for r in rare), start=Fraction(1))
             present = sorted(range(clients), key=lambda i: (rare[i], i))[: self.cohort]
             first[present] += weight
             second[np.ix_(present, present)] += weight

@@ -10,7 +10,7 @@ from .relatedness import check_exponent
 from .tails import check_probability
 
 
-def complexity(dimension: int, samples: int, confidence: float, printed: bool = False) -> float:
+def complexity(dimension: int, samples: int, confidence: Any, printed: bool = False) -> float:
     """A(n, delta) = d/n log(max(n, d)/d) + 1/n log(1/delta), as the sources that SAFARI cites have it; as SAFARI prints
     it, d/n log(n/d + 1/n log(1/delta)), which is below 0 where n is small against d, and hardly grows as delta -> 0.
 
@@ -28,14 +28,14 @@ def complexity(dimension: int, samples: int, confidence: float, printed: bool = 
     return d / n * math.log(max(n, d) / d) + log_delta / n
 
 
-def _log_inverse(confidence: float) -> float:
+def _log_inverse(confidence: Any) -> float:
     delta = check_probability("confidence", confidence)
     if not 0 < delta < 1:
         raise ValueError(f"confidence = {confidence}: allowed is a number in (0, 1)")
     return math.log(delta.denominator) - math.log(delta.numerator)
 
 
-def finite_complexity(classes: int, samples: int, confidence: float) -> float:
+def finite_complexity(classes: int, samples: int, confidence: Any) -> float:
     """a = log(|H|/delta)/n.
 
     >>> round(finite_complexity(10, 100, 0.1), 4)
@@ -94,7 +94,7 @@ def transferred_excess(alpha: float, beta: float, of_q: float) -> float:
 
 
 def theorem_2(
-    alpha: float, beta: float, noise: float, exponent: float, classes: int, samples: int, confidence: float
+    alpha: float, beta: float, noise: float, exponent: float, classes: int, samples: int, confidence: Any
 ) -> float:
     """Theorem 2 of SAFARI with every constant, for a finite class: what e_P of the minimiser of the pooled empirical
     risk stays below with probability 1 - confidence.

@@ -157,9 +157,9 @@ def smallest_alpha_for_intervals(p: OnLine, q: OnLine, beta: float) -> float:
              ((i - 1, j), (i, j), i >= 1), ((j, j), (j - 1, j - 1), j >= 1)]  # fmt: skip
     worst = 0.0
     for one, other, there in pairs:
-        ends = [np.stack([e[one][there], e[other][there]], -1) for e in (of_p, of_q)]
+        end_p, end_q = (np.stack([e[one][there], e[other][there]], -1) for e in (of_p, of_q))
         if there.any():
-            worst = max(worst, float(np.max(smallest_alpha_on_path(*ends, beta))))
+            worst = max(worst, float(np.max(smallest_alpha_on_path(end_p, end_q, beta))))
     return worst
 
 

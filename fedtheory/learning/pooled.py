@@ -94,7 +94,7 @@ def excess_law(
     found: dict[Fraction, int] = {}
     scale, tables = counted_tables(hypotheses, sources)
     for errors, weight in tables:
-        total = sum(errors)
+        total = np.sum(errors, axis=0)
         chosen = chosen_minimiser(total, excess, ties)
         value = excess[chosen]
         if server is not None and errors[server][chosen] > errors[server][reference]:
@@ -202,7 +202,8 @@ def sampled_law(
     >>> low < 1/8 < high
     True
     """
-    check_ties(ties), check_count("runs", runs)
+    check_ties(ties)
+    check_count("runs", runs)
     rng, excess = np.random.default_rng(seed), target.excesses(hypotheses)
     errors = np.zeros((runs, len(hypotheses)), dtype=int)
     for law, n in _checked(sources):

@@ -96,7 +96,8 @@ def plot_conditions(
     best = [[float(of_p[D.mixed(P, Fraction(m, n + m)).best(H)]) for n in grid] for m in grid]
     allowed = np.array([finite_complexity(len(H), n, confidence) for n in grid])
     left.pcolormesh(grid, grid, np.array(best) <= allowed, cmap="Greys", vmin=0, vmax=2, shading="nearest")
-    left.set_xscale("log"), left.set_yscale("log")
+    left.set_xscale("log")
+    left.set_yscale("log")
     P, D, H = problem
     of_p, counts = P.excesses(H), range(1, most + 1)
     used: dict[str, list[float]] = {"Theorem 2": [], "Theorem 3": []}

@@ -29,7 +29,7 @@ def test_everyone_alike_is_hardly_apart(data: Dataset) -> None:
     for found in (alike, apart):
         assert found.alpha.low <= found.alpha.value <= found.alpha.high
         assert 0 < found.client_share < 1 and found.client_samples > 0
-        assert found.always == max(1.0, found.client_samples / found.server_samples)
+        assert found.always == pytest.approx(max(1.0, found.client_samples / found.server_samples))
         assert all(0 <= risk <= 1 for risk in found.risk.values())
 
 

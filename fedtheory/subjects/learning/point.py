@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -77,7 +77,11 @@ def parse(data: Mapping[str, Any], claim: Claim) -> LearningPoint:
         ValueError: an entry is missing or of the wrong kind; it is named.
     """
     inner = entry(data, "problem", dict)
-    kinds = {"two points": _hiding, "thresholds": _thresholds, "finite": _pooled}
+    kinds: dict[str, Callable[[Mapping[str, Any]], Problem]] = {
+        "two points": _hiding,
+        "thresholds": _thresholds,
+        "finite": _pooled,
+    }
     kind = inner.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         raise ValueError(f"kind = {shown(kind)}: allowed is {', '.join(map(repr, kinds))}")
@@ -85,8 +89,8 @@ def parse(data: Mapping[str, Any], claim: Claim) -> LearningPoint:
 
 
 def _hiding(data: Mapping[str, Any]) -> Hiding:
-    counts = (entry(data, name, int) for name in ("clients", "participants", "samples_per_client"))
-    return Hiding(*counts, rational_entry(data, "rare_mass"))
+    clients, participants, samples = (entry(data, n, int) for n in ("clients", "participants", "samples_per_client"))
+    return Hiding(clients, participants, samples, rational_entry(data, "rare_mass"))
 
 
 def _thresholds(data: Mapping[str, Any]) -> Thresholds:
@@ -102,5 +106,6 @@ def _pooled(data: Mapping[str, Any]) -> Pooled:
     rows = entry(data, "labels", list)
     if not all(isinstance(row, list) and all(type(v) is int for v in row) for row in rows):
         raise ValueError("labels: allowed is a list of lists of 0 and 1")
-    counts = (entry(data, name, int) for name in ("server_samples", "client_samples", "hypothesis"))
-    return Pooled(tuple(map(tuple, rows)), matrix(data, "target"), matrix(data, "clients"), *counts)
+    server, clients, hypothesis = (entry(data, n, int) for n in ("server_samples", "client_samples", "hypothesis"))
+    labels = tuple(map(tuple, rows))
+    return Pooled(labels, matrix(data, "target"), matrix(data, "clients"), server, clients, hypothesis)

@@ -38,8 +38,13 @@ Constants = Mapping[str, Fraction]
 class Problem(Protocol):
     """A learning problem with exact numbers."""
 
-    kind: str
-    functionals: tuple[Functional, ...]
+    @property
+    def kind(self) -> str:
+        """What a file calls it."""
+
+    @property
+    def functionals(self) -> tuple[Functional, ...]:
+        """What claims may say of it."""
 
     def check(self) -> None:
         """Raise ``ValueError`` unless its numbers are in bounds."""
@@ -244,7 +249,7 @@ class Pooled:
         found: dict[Fraction, int] = {}
         scale, tables = counted_tables(self.hypotheses, self.sources)
         for errors, weight in tables:
-            total, server = sum(errors), errors[0]
+            total, server = np.sum(errors, axis=0), errors[0]
             least = [h for h in np.flatnonzero(total == total.min()) if server[h] <= server[best_q]]
             most = max((int(server[h] - server[best_p]) for h in least), default=0)
             gap = Fraction(most, self.server_samples)
@@ -263,7 +268,7 @@ class Pooled:
         found: dict[Fraction, int] = {}
         scale, tables = counted_tables(table, point_laws)
         for counts, weight in tables:
-            total = sum(counts)
+            total = np.sum(counts, axis=0)
             values = [Fraction(int(total[row].sum()), n) - 2 * e for row, e in zip(differ, expected, strict=True)]
             value = max([Fraction(0), *values])  # a hypothesis does not differ from itself
             found[value] = found.get(value, 0) + weight
