@@ -241,8 +241,9 @@ def compare(
 
 
 def _real_powers(expression: sympy.Expr) -> list[sympy.Expr]:
-    """The powers B^E in it whose exponent is neither a number nor a duration."""
-    return [p for p in expression.atoms(sympy.Pow) if not p.exp.is_number and p.exp not in DURATIONS]
+    """The powers B^E in it whose exponent depends on a quantity that need not be whole."""
+    real = {sympy.Symbol(name) for name, known in QUANTITIES.items() if not known.integer}
+    return [power for power in expression.atoms(sympy.Pow) if power.exp.free_symbols & real]
 
 
 def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
