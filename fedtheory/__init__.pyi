@@ -3,6 +3,7 @@ from . import claims as claims
 from . import data as data
 from . import evidence as evidence
 from . import federations as federations
+from . import learning as learning
 from . import moments as moments
 from . import neural as neural
 from . import papers as papers

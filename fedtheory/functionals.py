@@ -1,5 +1,5 @@
 """What claims bound: functionals of a run x_0, x_1, ..., x_R, of one round, of a function at points, of estimated
-weights, of a server's selection, of quantities."""
+weights, of a server's selection, of a learning problem, of quantities."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from .moments.evaluators import Question
 
-SCOPES = ("run", "round", "function", "weights", "selection", "values")
+SCOPES = ("run", "round", "function", "weights", "selection", "learning", "values")
 """What a functional is evaluated on: the runs of a setting, one round from x_0, a smooth function at some points, the
-weights that clients estimate from when they took part, whom a server asks and what it makes of the answers, or the
-values of quantities alone."""
+weights that clients estimate from when they took part, whom a server asks and what it makes of the answers, a
+learning problem, or the values of quantities alone."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ class Functional:
 _fedau_round = partial(Functional, scope="round", algorithm="fedau")
 _weights = partial(Functional, scope="weights", algorithm="fedau")
 _selection = partial(Functional, scope="selection", algorithm="flics")
+_learning = partial(Functional, scope="learning", units=DIMENSIONLESS)
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")
 """The iterates that an average over R rounds may run over."""
@@ -273,6 +274,53 @@ POLICY_LIMIT = _selection(
 POLICY_GAP = _selection(
     "policy_gap", "sum over groups of p_j^2/s^_j(T) - the same of the best participation in hindsight", DIMENSIONLESS,
     r"\sum_j\frac{p_j^2}{\hat s_j(T)}-\sigma_T^{\mathrm{Off}}(\mathbf{r}^*(1:T))",
+)  # fmt: skip
+
+# Of learning problems. With probability at least 1 - confidence a random number is at most a bound: that is, its
+# quantile, the least number that it exceeds with no more than this probability, is at most the bound.
+NEGATED_FAILURE = _learning(
+    "negated_failure", "-(least over learners of the largest over two targets of P[error >= error_level])",
+    latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\tfrac{1-\omega}{8}\big]",
+)  # fmt: skip
+NEGATED_FAILURE_OF_FUNCTIONS = _learning(
+    "negated_failure_of_functions",
+    "-(least over learners that draw no lots of the largest over two targets of P[error >= error_level])",
+    latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\tfrac{1-\omega}{8}\big]",
+)  # fmt: skip
+RARE_TAIL = _learning(
+    "rare_tail", "P[the second point comes up at least (clients - arbitrary_cohort) samples_per_client times]",
+    latex=r"\mathbb{P}[\hat{s}\geq(1-\omega)Mn]",
+)  # fmt: skip
+RELATEDNESS_GAP = _learning(
+    "relatedness_gap", "|e_P(h) - e_Q(h)| of a hypothesis h, e the excess risks",
+    latex=r"|\varepsilon_P(h)-\varepsilon_Q(h)|",
+)  # fmt: skip
+NEGATED_SOURCE_EXCESS = _learning(
+    "negated_source_excess", "-e_Q(h) of a hypothesis h", latex=r"-\varepsilon_Q(h_t)"
+)  # fmt: skip
+TARGET_EXCESS = _learning("target_excess", "e_P(h) of a hypothesis h", latex=r"\varepsilon_P(\hat{h}_Q^*)")
+POOLED_EXCESS = _learning(
+    "pooled_excess",
+    "quantile of e_P(h^), h^ the worst of those with the fewest errors on the samples of server and clients",
+    latex=r"\varepsilon_P(\hat{h}_Q^*)",
+)  # fmt: skip
+CHECKED_EXCESS = _learning(
+    "checked_excess",
+    "quantile of e_P(h^), counted as 0 where h^ has more errors on the server's samples than the best hypothesis "
+    "under Q",
+    latex=r"\varepsilon_P(\hat{h}_Q^*)",
+)  # fmt: skip
+CHECKED_EMPIRICAL_GAP = _learning(
+    "checked_empirical_gap",
+    "quantile of the errors of h^ less those of the best hypothesis under P, as shares of the server's samples, "
+    "counted as 0 where h^ has more errors there than the best hypothesis under Q",
+    latex=r"\hat{\mathcal{R}}_P(\hat{h}_Q^*)-\hat{\mathcal{R}}_P(h_P^*)",
+)  # fmt: skip
+DISAGREEMENT_EXCESS = _learning(
+    "disagreement_excess",
+    "quantile of the largest over pairs of hypotheses of the share of samples on which they differ less twice the "
+    "probability that they do",
+    latex=r"\hat{\mathbb{P}}_S(h\neq\hat{h})-2\mathbb{P}_S(h\neq\hat{h})",
 )  # fmt: skip
 
 

@@ -14,44 +14,10 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from .units import CURVATURE, DIMENSIONLESS, LENGTH, OBJECTIVE, SLOPE, SQUARED_LENGTH, SQUARED_SLOPE, STEP, Units
+
 if TYPE_CHECKING:
     import sympy
-
-
-@dataclass(frozen=True)
-class Units:
-    """F^objective x^parameter.
-
-    >>> print(Units(1, -2), Units(1, -2) * Units(-1, 2), Units(1, -1) ** 2)
-    F/x^2 1 F^2/x^2
-    """
-
-    objective: float = 0
-    parameter: float = 0
-
-    def __mul__(self, other: Units) -> Units:
-        return Units(self.objective + other.objective, self.parameter + other.parameter)
-
-    def __truediv__(self, other: Units) -> Units:
-        return self * other**-1
-
-    def __pow__(self, exponent: float) -> Units:
-        return Units(self.objective * exponent, self.parameter * exponent)
-
-    def __str__(self) -> str:
-        powers = [("F", self.objective), ("x", self.parameter)]
-        above = [_power(letter, p) for letter, p in powers if p > 0]
-        below = [_power(letter, -p) for letter, p in powers if p < 0]
-        return "".join(above or ["1"]) + "".join("/" + factor for factor in below)
-
-
-def _power(letter: str, exponent: float) -> str:
-    return letter if exponent == 1 else f"{letter}^{exponent:g}"
-
-
-DIMENSIONLESS, CURVATURE, STEP = Units(), Units(1, -2), Units(-1, 2)
-SLOPE, SQUARED_SLOPE = Units(1, -1), Units(2, -2)
-OBJECTIVE, LENGTH, SQUARED_LENGTH = Units(1, 0), Units(0, 1), Units(0, 2)
 
 
 SCOPES = ("run", "server run", "round", "client round", "point", "schedule")
@@ -284,10 +250,39 @@ _ALL = (
              algorithms=_FLICS),
     Quantity("failure_probability", "how often an estimate may be off", DIMENSIONLESS, positive=True,
              algorithms=_FLICS),
-    Quantity("hidden_constant", "the constant that an O(.) hides", DIMENSIONLESS, positive=True, algorithms=_FLICS),
+    Quantity("hidden_constant", "the constant that an O(.) hides", DIMENSIONLESS, positive=True),
     Quantity("price_drift",
              "mean over rounds of the clients asked * the spread over groups of (p_j/s^_j(T))^2 - (p_j/s^_j(t))^2",
              DIMENSIONLESS, algorithms=_FLICS),
+    Quantity("samples_per_client", "samples that each client has", DIMENSIONLESS, lower=1, integer=True),
+    Quantity("samples", "samples in all", DIMENSIONLESS, lower=1, integer=True),
+    Quantity("server_samples", "samples that the server has", DIMENSIONLESS, lower=1, integer=True),
+    Quantity("client_samples", "samples of the clients that take part", DIMENSIONLESS, lower=1, integer=True),
+    Quantity("client_share", "client_samples / (server_samples + client_samples)", DIMENSIONLESS, upper=1.0),
+    Quantity("class_size", "how many hypotheses there are", DIMENSIONLESS, lower=1, integer=True),
+    Quantity("vc_dimension", "the Vapnik-Chervonenkis dimension of the hypotheses", DIMENSIONLESS, lower=1,
+             integer=True),
+    Quantity("confidence", "how often a statement about samples may fail", DIMENSIONLESS, upper=1.0),
+    Quantity("complexity", "log(class_size / confidence) / samples", DIMENSIONLESS),
+    Quantity("server_complexity", "log(class_size / confidence) / server_samples", DIMENSIONLESS),
+    Quantity("pair_complexity", "log(class_size^2 / confidence) / samples", DIMENSIONLESS),
+    Quantity("sample_complexity", "A(samples, confidence) as a paper has it", DIMENSIONLESS, lower=-math.inf,
+             data=True),
+    Quantity("rare_mass", "the probability of the second of two points", DIMENSIONLESS, upper=1.0),
+    Quantity("error_level", "the error of which it is said how often it is reached", DIMENSIONLESS, upper=1.0),
+    Quantity("relatedness", "alpha in |e_P(h) - e_Q(h)| <= alpha e_Q(h)^beta for all h, e the excess risks",
+             DIMENSIONLESS),
+    Quantity("relatedness_exponent", "beta in |e_P(h) - e_Q(h)| <= alpha e_Q(h)^beta for all h", DIMENSIONLESS),
+    Quantity("noise_constant", "a in P(h != h*) <= a e(h)^b for all h, e the excess risk", DIMENSIONLESS),
+    Quantity("noise_exponent", "b in P(h != h*) <= a e(h)^b for all h", DIMENSIONLESS, upper=1.0),
+    Quantity("source_excess", "the excess risk of a hypothesis under the distribution of the samples", DIMENSIONLESS,
+             upper=1.0, data=True),
+    Quantity("related_gap", "relatedness * source_excess^relatedness_exponent", DIMENSIONLESS, data=True),
+    Quantity("best_excess", "the excess risk under P of the best hypothesis under Q", DIMENSIONLESS, upper=1.0),
+    Quantity("target_width", "the length of the support of P, a uniform distribution", DIMENSIONLESS, positive=True),
+    Quantity("source_width", "the length of the support of Q, a uniform distribution", DIMENSIONLESS, positive=True),
+    Quantity("threshold_distance", "how far a threshold is from the best one", DIMENSIONLESS, data=True),
+    Quantity("outside_support", "how far a threshold is from the support of Q", DIMENSIONLESS),
 )  # fmt: skip
 QUANTITIES: Mapping[str, Quantity] = {known.name: known for known in _ALL}
 

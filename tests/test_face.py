@@ -10,8 +10,8 @@ import pytest
 
 import fedtheory as ft
 
-PACKAGES = ("algorithms", "claims", "data", "federations", "participation", "report", "selection", "simulation",
-            "testing", "weights")  # fmt: skip
+PACKAGES = ("algorithms", "claims", "data", "federations", "learning", "participation", "report", "selection",
+            "simulation", "testing", "weights")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["", *PACKAGES])

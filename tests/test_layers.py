@@ -12,10 +12,11 @@ import fedtheory
 ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
-    ("quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
+    ("units", "quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
     ("data", "neural"),
     ("federations", "selection", "weights"),
     ("participation",),
+    ("learning",),
     ("algorithms",),
     ("setting",),
     ("claims",),

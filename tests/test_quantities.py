@@ -38,18 +38,20 @@ from fedtheory.quantities import (
 
 EVERY = sorted(QUANTITIES)
 COUNTS = ["clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period", "cutoff", "history",
-          "guaranteed_intervals", "groups", "group_clients"]  # fmt: skip
+          "guaranteed_intervals", "groups", "group_clients", "samples_per_client", "samples", "server_samples",
+          "client_samples", "class_size", "vc_dimension"]  # fmt: skip
 INDICES = ["round_index", "step_index"]
 POSITIVE = ["step_shift", "smoothness", "strong_convexity", "local_lr", "server_lr", "young_parameter", "step_constant",
             "global_lr", "weight_scale", "expected_weight_scale", "update_weight",
             "least_participation", "descent_constant", "participation_estimate", "failure_probability",
-            "hidden_constant"]  # fmt: skip
+            "hidden_constant", "target_width", "source_width"]  # fmt: skip
 SIGNED = [
     "vector_covariance",
     "objective_decrease",
     "least_client_progress",
     "peak_client_progress",
     "arbitrary_excess",
+    "sample_complexity",
 ]
 FROM_ONE = ["dissimilarity_factor"]
 FROM_ZERO = sorted(set(EVERY) - {*COUNTS, *INDICES, *POSITIVE, *SIGNED, *FROM_ONE})
@@ -276,6 +278,10 @@ EXPECTED_UNITS = {
         "mean_mismatch",
         *["descent_constant", "group_weight", "group_participation", "participation_estimate"],
         *["response_probability", "relative_error", "failure_probability", "hidden_constant", "price_drift"],
+        *["client_share", "confidence", "complexity", "server_complexity", "pair_complexity", "sample_complexity"],
+        *["rare_mass", "error_level", "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent"],
+        *["source_excess", "related_gap", "best_excess", "target_width", "source_width", "threshold_distance"],
+        "outside_support",
     ],
 }
 

@@ -139,8 +139,8 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
     methods ``exp``, ``log``, ``ceil``, ``min``, ``max`` and ``**``; ``number`` converts the rational constants.
 
     Raises:
-        ValueError: no exact arithmetic for a function in it, or a power with a symbolic exponent whose base is not
-            seen to be in [-1, 1], where powers enclose well and do not grow.
+        ValueError: no exact arithmetic for a function in it, or a power with a whole symbolic exponent whose base is
+            not seen to be in [-1, 1], where powers enclose well and do not grow.
 
     >>> x = sympy.Symbol("x")
     >>> fold(1 / (3 * x**2), {"x": Fraction(1, 2)}, lambda c: Fraction(int(c.p), int(c.q)))
@@ -164,6 +164,8 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
         return parts[0].to_power(parts[1])
     if expression.is_Pow and expression.exp.is_integer:
         return _whole_power(expression, *parts)
+    if expression.is_Pow and expression.base.is_nonnegative and hasattr(parts[0], "exp"):
+        return _real_power(*parts)
     if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
         return getattr(parts[0], expression.func.__name__)()
     if isinstance(expression, sympy.Min):
@@ -200,6 +202,13 @@ def is_rational(expression: sympy.Expr) -> bool:
         isinstance(node, (sympy.exp, sympy.log)) or (node.is_Pow and not node.exp.is_Integer)
         for node in sympy.preorder_traversal(expression)
     )
+
+
+def _real_power(base: Any, exponent: Any) -> Any:
+    """base^exponent for a base >= 0, in balls; 0^0 = 1."""
+    if base == 0:
+        return base if exponent > 0 else base + 1 if exponent == 0 else 1 / base
+    return base**exponent
 
 
 def exact_slack(expression: sympy.Expr, values: Mapping[str, Fraction]) -> Fraction | float:

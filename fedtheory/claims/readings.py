@@ -50,6 +50,10 @@ COVARIANCE, CORRELATION = "covariance", "correlation"
 CONSTANTS = "constants of the O(.)"
 UNIFORM, OF_THE_PROBLEM = "uniform", "may depend on the problem"
 SIGMA_T = "sigma_T"
+THRESHOLDS = "thresholds"
+ANYWHERE, IN_THE_SUPPORT = "anywhere on the line", "in the support of Q"
+CONFIDENCE_TERM = "confidence term"
+IN_THE_LOGARITHM, BESIDE_IT_ADDED = "inside the logarithm", "added to the logarithm's term"
 OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY = "of Corollary 1.1", "of the proof", "the policy's objective"
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -73,6 +77,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     FACTOR: (ONE_PLUS_EPSILON, EPSILON),
     SIGMA: (COVARIANCE, CORRELATION),
     CONSTANTS: (UNIFORM, OF_THE_PROBLEM),
+    THRESHOLDS: (ANYWHERE, IN_THE_SUPPORT),
+    CONFIDENCE_TERM: (IN_THE_LOGARITHM, BESIDE_IT_ADDED),
     SIGMA_T: (OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY),
 }
 """All options of an ambiguity, by its name; a claim has some of them. Another paper may have ambiguities of its own."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from . import data, experiments, lists, participation, statements, verdicts  # noqa: F401
+# Their commands are the application's.
+from . import data, experiments, learnability, lists, participation, statements, verdicts  # noqa: F401
 from .app import app
 
 __all__ = ["app", "main"]

@@ -66,6 +66,7 @@ class Derivation:
         if functional.name != self.functional:
             return False
         if self.left_side is not None:
-            return functional.expression is not None and is_identity(bare(functional.expression), self.left_side)
+            own = None if functional.expression is None else bare(functional.expression)
+            return own is not None and (own == self.left_side or is_identity(own, self.left_side))
         known = [f for f in vars(functionals).values() if isinstance(f, Functional) and f.name == functional.name]
         return functional in known if self.right_side is not None else functional.expression is not None

@@ -130,6 +130,12 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
         yield _step(f"claim.choice.{i}{suffix}", claim, says, condition, domain)
     yield from _needs(claim, derivation, domain, put_in, suffix)
     right, derived = bare(claim.right_side).xreplace(put_in), bound.xreplace(put_in)
+    if powers := _real_powers(right) + _real_powers(derived):
+        if right != derived:
+            raise Unsupported(f"powers with exponents that are not whole, in unlike sums: {powers[0]}")
+        says = "the claim's right side is the derived one"
+        yield Step(f"claim.same{suffix}", claim.source, says, "identity", (Identity(sympy.S.Zero),))
+        return
     if has_atoms(right) or has_atoms(derived):
         atoms = Atoms(domain)
         right, derived = atoms.put(right), atoms.put(derived)
@@ -232,6 +238,12 @@ def compare(
         else:
             raise Unsupported(f"the coefficient of {data} is not rational: {difference}")
         yield Step(name, claim.source, says, "polynomial", tuple(checks))
+
+
+def _real_powers(expression: sympy.Expr) -> list[sympy.Expr]:
+    """The powers B^E in it whose exponent depends on a quantity that need not be whole."""
+    real = {sympy.Symbol(name) for name, known in QUANTITIES.items() if not known.integer}
+    return [power for power in expression.atoms(sympy.Pow) if power.exp.free_symbols & real]
 
 
 def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:

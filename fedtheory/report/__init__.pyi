@@ -1,5 +1,8 @@
 from .bounds import plot as plot
 from .bounds import plot_editions as plot_editions
+from .learnability import plot_capacity as plot_capacity
+from .learnability import plot_conditions as plot_conditions
+from .learnability import plot_server_data as plot_server_data
 from .participation import plot_gap as plot_gap
 from .participation import plot_long_term as plot_long_term
 from .participation import plot_participation as plot_participation

@@ -17,6 +17,7 @@ from ..claims.statement import Claim
 from ..evidence.consistency import q_map
 from ..evidence.measured import bound_on_run
 from ..federations import Quadratic, random_quadratic
+from ..learning import FiniteClass, Law
 from ..moments.errors import exact_errors
 from ..papers import claim
 from ..participation import Bernoulli, Fixed, IndexBeta, Participation
@@ -24,6 +25,7 @@ from ..selection import CyclicAvailability, PoissonAvailability, UniformAvailabi
 from ..setting import Setting
 from ..simulation import simulate
 from .bounds import Editions, plot, plot_editions
+from .learnability import plot_capacity, plot_conditions, plot_server_data
 from .participation import plot_gap, plot_long_term
 from .regions import Allowed, largest_q, largest_q_by_product, plot_allowed, plot_maps
 from .settling import plot_algorithms, plot_floors, plot_inconsistency
@@ -222,6 +224,19 @@ def plot_compared(process: Participation | None = None, local_lr: Number = "1/50
     return plot_algorithms(settings, local_lr, **options)
 
 
+def server_problems() -> dict[str, tuple[Law, Law, FiniteClass]]:
+    """Three thresholds on two points; clients with P's own law, with the common point alone, and with labels that are
+    turned on one point for a part."""
+    P = Law([["1/2", "1/10"], ["1/10", "3/10"]])
+    H = FiniteClass.thresholds(2)
+    return {
+        "alike": (P, P, H),
+        "the first point alone": (P, Law([["5/6", "1/6"], [0, 0]]), H),
+        "some labels turned": (P, Law([["1/2", "1/10"], ["1/5", "1/5"]]), H),
+        "labels turned": (P, Law([["1/2", "1/10"], ["3/10", "1/10"]]), H),
+    }
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "fast.thm1.png": lambda: plot_measured("fast.thm1", theorem_1()),
     "fast.thm2.png": lambda: plot_measured("fast.thm2", theorem_2()),
@@ -229,6 +244,11 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "safari.floors.png": plot_pair_floors,
     "safari.bounds.png": plot_pair_bounds,
     "safari.q_conditions.png": plot_pair_conditions,
+    "safari.capacity.png": plot_capacity,
+    "safari.server_data.png": lambda: plot_server_data(server_problems()),
+    "safari.theorem_3.png": lambda: plot_conditions(
+        server_problems()["labels turned"], server_problems()["some labels turned"]
+    ),
     "fedau.cutoffs.png": plot_cutoffs,
     "fedau.inconsistency.png": plot_inconsistency,
     "flics.participation.png": plot_example_participation,

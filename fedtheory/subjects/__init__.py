@@ -1,4 +1,5 @@
-"""What functionals are of: values, functions, weights, selections, rounds, runs; ``base`` says what each knows."""
+"""What functionals are of: values, functions, weights, selections, learning problems, rounds, runs; ``base`` says what
+each knows."""
 
 from __future__ import annotations
 
@@ -41,6 +42,7 @@ _SUBJECTS: dict[str, Subject] = {
         _BuiltIn("function", "functions", "functions:Functions"),
         _BuiltIn("weights", "weights.point", "weights.samples:EstimatedWeights"),
         _BuiltIn("selection", "selection.point", "selection.samples:Selections"),
+        _BuiltIn("learning", "learning.point", "learning.samples:LearningProblems"),
     )
 }
 """By name, of those that are no algorithm's; a paper names those of its algorithm's runs. A subject may also have

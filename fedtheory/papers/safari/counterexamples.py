@@ -1,4 +1,4 @@
-"""The instances by which SAFARI's statements fall: two clients, of which one takes part, with short numbers."""
+"""The instances by which SAFARI's statements fall: two clients, of which one takes part; small learning problems."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from ...claims.statement import Claim
 from ...participation import Fixed
 from ...subjects.base import Point
 from ...subjects.entries import stated_constants
+from ...subjects.learning.point import LearningPoint
+from ...subjects.learning.problems import Pooled, Thresholds
 from ...subjects.run import RunPoint, run_point
 from ...subjects.run_parts import CLIENT, SERVER, with_steps
+from ...subjects.values import ValuesPoint
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
 
@@ -92,7 +95,77 @@ def _theorem_5(claim: Claim) -> RunPoint:
     return steep_pair(claim, 1000, 3 * 10**5, local_lr=Fraction(2, 10**8))
 
 
+# Section 3 -----------------------------------------------------------------------------------------------------------
+
+
+def threshold_outside(claim: Claim) -> LearningPoint:
+    """P = U[0, 1], Q = U[0, 1/2], the target at the end 1/2 of Q's support, and h_1: it errs on half of P and nowhere
+    on Q. So no alpha is enough, and e_Q = 0 is not |1 - 1/2|/(1/2)."""
+    return LearningPoint(Thresholds((Fraction(0), ONE), (Fraction(0), HALF), HALF, ONE), {})
+
+
+def a_thousand_times_more(claim: Claim) -> ValuesPoint:
+    """n_T = 10^4 and a thousand times as many client samples, beta = 1/2, beta_Q = 1: 10010000^(-1/2) is three times
+    1/n_T. An improvement takes (n_T + n_S)^beta > n_T."""
+    values = {"server_samples": Fraction(10**4), "client_samples": Fraction(10**7), "relatedness_exponent": HALF,
+              "noise_exponent": ONE}  # fmt: skip
+    return ValuesPoint(values)
+
+
+def fewer_samples_than_dimensions(claim: Claim) -> LearningPoint:
+    """All labellings of 4 points and 2 samples, delta = 1/2: A is -0.33, or -1.04 with the confidence beside the
+    logarithm, so that no constant c > 0 makes c A >= 0. A hypothesis does not differ from itself, so the left side is
+    at least 0."""
+    labels = tuple(tuple(h >> x & 1 for x in range(4)) for h in range(16))
+    law = ((Fraction(1, 4), Fraction(0)),) * 4
+    constants = {"confidence": HALF, "hidden_constant": ONE, "sample_complexity": Fraction(-1, 10)}
+    return LearningPoint(Pooled(labels, law, law, 1, 1), constants)
+
+
+def fair_coin(claim: Claim) -> LearningPoint:
+    """One point, whose label under P is a fair coin, and the clients always see the label 1. With more client samples
+    than the server's 1000 the minimiser is h_Q* = 1, so the condition holds for certain; both hypotheses are best under
+    P. Their empirical risks differ by about 1/sqrt(n_T), not by log(n_T)/n_T: for a larger constant take more
+    samples."""
+    constants = {"confidence": Fraction(1, 4), "hidden_constant": Fraction(2), "sample_complexity": Fraction(1, 120)}
+    none = Fraction(0)
+    return LearningPoint(Pooled(((0,), (1,)), ((HALF, HALF),), ((none, ONE),), 1000, 1001), constants)
+
+
+def nothing_but_the_common_point(claim: Claim) -> LearningPoint:
+    """Two points, labelled 0 and 1, and the hypotheses 00 and 01. The clients' 999 samples are all of the first point;
+    the server has one, of either with probability 1/2. If it is of the first, both hypotheses fit everything: the
+    excess risk is 1/2 with probability 1/2, as if there were no clients. P and Q are (999, 1)-positively related: with
+    a constant that does not depend on alpha the bound falls, whatever the constant is, for enough client samples."""
+    none = Fraction(0)
+    target, clients = ((HALF, none), (none, HALF)), ((ONE, none), (none, none))
+    constants = {
+        "confidence": Fraction(1, 3), "hidden_constant": Fraction(10), "relatedness": Fraction(999),
+        "relatedness_exponent": ONE, "noise_constant": ONE, "noise_exponent": ONE,
+    }  # fmt: skip
+    return LearningPoint(Pooled(((0, 0), (0, 1)), target, clients, 1, 999), constants)
+
+
+def nearly_fair_coin(claim: Claim) -> LearningPoint:
+    """One point with the label 1 with probability 127/250: the wrong hypothesis has the excess risk 2/125 and the noise
+    constant 125/2. From 1000 samples it is chosen with probability above 1/4; a constant that does not depend on
+    alpha_P gives 5 log(8)/1000. For a larger constant take more samples and a fairer coin."""
+    law = ((Fraction(123, 250), Fraction(127, 250)),)
+    constants = {
+        "confidence": Fraction(1, 4), "hidden_constant": Fraction(5), "noise_constant": Fraction(125, 2),
+        "noise_exponent": ONE,
+    }  # fmt: skip
+    return LearningPoint(Pooled(((0,), (1,)), law, law, 1000, 1), constants)
+
+
 COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
+    "safari.ex1@main": threshold_outside,
+    "safari.ex1.q@main": threshold_outside,
+    "safari.thm2@main": nothing_but_the_common_point,
+    "safari.thm2.improvement@main": a_thousand_times_more,
+    "safari.lemma1.frequency@main": fewer_samples_than_dimensions,
+    "safari.lemma2@main": fair_coin,
+    "safari.thm3@main": nearly_fair_coin,
     "safari.thm4@main": _theorem_4,
     "safari.thm4@appendix": _theorem_4,
     "safari.thm5@main": _theorem_5,
@@ -105,4 +178,4 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.rem5.b@main": diverging_server,
     "safari.thm4@submission": diverging_server,
 }
-"""By ref. The last three refute some of the readings."""
+"""By ref. The last three, those of the example and of Theorems 2 and 3 refute some of the readings."""

@@ -6,6 +6,7 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
+from .from_samples import LEARNABILITY
 from .repaired5 import FLOOR, PROGRESS
 from .tables import (
     G1, G2, K, L, R, bias, client_cost, d, decrease, drift, eta, eta_s, excess, gradient, least_G1, least_G2,
@@ -154,4 +155,4 @@ CONVEX = (
                readings=_RANDOM, proves=("safari.thm5@sharp",)),
 )  # fmt: skip
 
-DERIVATIONS = (*NONCONVEX, *CONVEX)
+DERIVATIONS = (*LEARNABILITY, *NONCONVEX, *CONVEX)

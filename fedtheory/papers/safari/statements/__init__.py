@@ -1,8 +1,9 @@
 """What SAFARI states."""
 
-from . import corollaries, rem5, rounds, thm4, thm5
+from . import corollaries, learnability, rem5, rounds, thm4, thm5
 
 CLAIMS = (
+    *learnability.EDITIONS,
     *rounds.NONCONVEX,
     *thm4.EDITIONS,
     *corollaries.COROLLARY_1,

@@ -1,0 +1,274 @@
+"""SAFARI, section 3 and its proofs in appendix A: what no learner can do, and what a server's data buy.
+
+"With probability at least 1 - delta" is written as a bound on a quantile. Excess risks are those of finite classes; a
+pooled sample has n_T samples of P and n_S of D, and Q is their mixture.
+"""
+
+from __future__ import annotations
+
+from sympy import Ge, Le, Pow, Rational, log, sqrt
+
+from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SOURCE_NOISE, TARGET_NOISE
+from ....claims import readings
+from ....claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
+from ....functionals import (
+    CHECKED_EMPIRICAL_GAP, CHECKED_EXCESS, DISAGREEMENT_EXCESS, NEGATED_FAILURE, NEGATED_FAILURE_OF_FUNCTIONS,
+    NEGATED_SOURCE_EXCESS, POOLED_EXCESS, RARE_TAIL, RELATEDNESS_GAP, TARGET_EXCESS, of_values,
+)  # fmt: skip
+from ....quantities import symbols
+
+M, m, rare, level = symbols("clients", "arbitrary_cohort", "rare_mass", "error_level")
+(n,) = symbols("samples_per_client")
+N, n_T, n_S, d, size, delta = symbols(
+    "samples", "server_samples", "client_samples", "vc_dimension", "class_size", "confidence"
+)  # fmt: skip
+a, a_T, a_2, A = symbols("complexity", "server_complexity", "pair_complexity", "sample_complexity")
+(c,) = symbols("hidden_constant")
+alpha, beta, nu, b = symbols("relatedness", "relatedness_exponent", "noise_constant", "noise_exponent")
+e_Q, gap, e_0, share = symbols("source_excess", "related_gap", "best_excess", "client_share")
+width_P, width_Q, distance, outside = symbols(
+    "target_width", "source_width", "threshold_distance", "outside_support"
+)  # fmt: skip
+
+SECTION = "SAFARI, section 3"
+_missing = 1 - m / M
+"""1 - omega."""
+
+RELATED = Assumption("assumption_2", kind=POSITIVELY_RELATED, source="Assumption 2")
+NOISE_OF_Q = Assumption("assumption_1_q", kind=SOURCE_NOISE, source="Assumption 1")
+NOISE_OF_P = Assumption("assumption_1_p", kind=TARGET_NOISE, source="Assumption 1")
+
+# Theorem 1 -----------------------------------------------------------------------------------------------------------
+# The statement is that a process, a distribution and a target exist; the functional is of the proof's. Errors there are
+# 0 or P(x_2), so that > (1 - omega)/8 and >= (1 - omega)/8 are the same.
+
+_AWAY = Hypothesis("some_stay_away", Le(m, M - 1), "section 3.1: m in [0, M)")
+THEOREM_1 = Claim(
+    id="safari.thm1",
+    title="No learner succeeds where clients stay away",
+    source="SAFARI, section 3.1, Theorem 1; appendix A, (2) to (11)",
+    functional=NEGATED_FAILURE,
+    terms=(Term("probability", -Rational(1, 20)),),
+    hypotheses=(_AWAY,),
+    bound={"rare_mass": _missing / 2, "error_level": _missing / 8},
+)
+THEOREM_1_SHARP = THEOREM_1.edited(
+    "sharp", "SAFARI, Theorem 1, sharpened", title="The error (1 - omega)/2, with probability 2/5",
+    terms={"probability": -Rational(2, 5)}, bound={"rare_mass": _missing / 2, "error_level": _missing / 2},
+)  # fmt: skip
+THEOREM_1_FUNCTIONS = THEOREM_1_SHARP.edited(
+    "functions", "SAFARI, Theorem 1, sharpened for learners that draw no lots",
+    title="The error (1 - omega)/2, with probability 4/5, for learners that are functions of the data",
+    functional=NEGATED_FAILURE_OF_FUNCTIONS, terms={"probability": -Rational(4, 5)},
+)  # fmt: skip
+TAIL = Claim(
+    id="safari.app1.tail",
+    title="The rare point does not come up too often",
+    source="SAFARI, appendix A, proof of Theorem 1, the display before (2)",
+    functional=RARE_TAIL,
+    terms=(Term("probability", Rational(17, 20)),),
+    hypotheses=(_AWAY,),
+    bound={"rare_mass": _missing / 2},
+)
+
+# The one-dimensional example, and mixtures ----------------------------------------------------------------------------
+
+_NESTED = Hypothesis("nested", Le(width_Q, width_P), "a <= a' <= b' <= b")
+_WHERE = Ambiguity(
+    readings.THRESHOLDS,
+    (readings.ANYWHERE, readings.IN_THE_SUPPORT),
+    "the class is {h_t: t in R}, and 'for any hypothesis h_t with threshold t' the excess risks are printed as lengths "
+    "over widths, which they are within [a', b'] alone",
+)
+_WITHIN = Hypothesis(
+    "threshold", Le(width_Q, width_P), "t in R", alternatives={readings.IN_THE_SUPPORT: Le(outside, 0)}
+)
+EXAMPLE = Claim(
+    id="safari.ex1",
+    title="Uniform distributions are (1 - (b'-a')/(b-a), 1)-positively related",
+    source="SAFARI, section 3.2, after Assumption 2",
+    functional=RELATEDNESS_GAP,
+    terms=(Term("related", (1 - width_Q / width_P) * e_Q),),
+    hypotheses=(_NESTED, _WITHIN),
+    ambiguities=(_WHERE,),
+)
+SOURCE_EXCESS = Claim(
+    id="safari.ex1.q",
+    title="The excess risk under Q is a length over a width: from below",
+    source="SAFARI, section 3.2, after Assumption 2",
+    functional=NEGATED_SOURCE_EXCESS,
+    terms=(Term("length", -distance / width_Q),),
+    hypotheses=(_NESTED, _WITHIN),
+    ambiguities=(_WHERE,),
+)
+MIXTURE = Claim(
+    id="safari.ex1",
+    edition="corrected",
+    title="A mixture with P is (alpha, 1)-positively related to P for alpha >= max(1, lambda_1/lambda_2)",
+    source="SAFARI, section 3.2, for Q = lambda_1 D + lambda_2 P and one target",
+    functional=RELATEDNESS_GAP,
+    terms=(Term("related", alpha * e_Q),),
+    hypotheses=(
+        Hypothesis("at_least_1", Ge(alpha, 1), "e_Q - e_P <= e_Q"),
+        Hypothesis("at_least_the_shares", Ge(alpha * (1 - share), share), "e_P <= e_Q/lambda_2"),
+    ),
+    assumptions=(Assumption("one_target", kind=ONE_TARGET, source="'Denote the target hypothesis t*'"),),
+)
+
+# Theorem 2 -----------------------------------------------------------------------------------------------------------
+
+TRANSFER = Claim(
+    id="safari.eq15",
+    title="From Q to P",
+    source="SAFARI, appendix A, (12) to (15)",
+    functional=TARGET_EXCESS,
+    terms=(Term("difference", gap), Term("source", e_Q)),
+    assumptions=(RELATED,),
+)
+_rate = 1 / (2 - b)
+_constant = 1 + alpha
+_CONSTANTS = Ambiguity(
+    readings.CONSTANTS,
+    (readings.UNIFORM, readings.OF_THE_PROBLEM),
+    "O~ does not say whether its constant is one for all distributions or may depend on alpha, alpha_P and alpha_Q; in "
+    "the second case it is read as any from an explicit one on",
+    beyond=(readings.OF_THE_PROBLEM,),
+)
+
+
+def _hidden(needed: object) -> Hypothesis:
+    return Hypothesis("constant", Ge(c, 1), "O~", alternatives={readings.OF_THE_PROBLEM: Ge(c, needed)})
+
+
+_FEW_FAIL = Hypothesis("enough_samples", Le(a, 1), "where A > 1 the rate says nothing")
+THEOREM_2 = Claim(
+    id="safari.thm2",
+    title="Excess risk with a server's data",
+    source="SAFARI, section 3.2, Theorem 2, (1); appendix A",
+    functional=POOLED_EXCESS,
+    terms=(Term("first", c * Pow(a, _rate)), Term("second", c * Pow(a, beta * _rate))),
+    hypotheses=(_hidden(_constant * (8 * nu + 2) ** (1 + beta)), _FEW_FAIL),
+    assumptions=(NOISE_OF_Q, RELATED),
+    ambiguities=(_CONSTANTS,),
+)
+_excess_of_q = Pow(8 * nu * a, _rate) + 2 * a / 3
+THEOREM_2_CORRECTED = THEOREM_2.edited(
+    "corrected", "SAFARI, Theorem 2, with every constant, for finite classes",
+    title="Excess risk with a server's data, with every constant",
+    terms=(Term("source", _excess_of_q), Term("difference", alpha * Pow(_excess_of_q, beta))),
+    hypotheses=(), ambiguities=(),
+)  # fmt: skip
+_BETA_1 = (
+    Hypothesis("relatedness_exponent_is_1", Ge(beta, 1), "beta = 1"),
+    Hypothesis("beta_at_most_1", Le(beta, 1), "beta = 1"),
+)
+_NOISE_1 = (Hypothesis("noise_exponent_is_1", Ge(b, 1), "noise exponent 1"),)
+THEOREM_2_MASSART = THEOREM_2_CORRECTED.edited(
+    "massart", "SAFARI, Theorem 2, with every constant, at beta = beta_Q = 1",
+    title="Excess risk with a server's data, at beta = beta_Q = 1",
+    terms=(Term("source", (1 + alpha) * (2 * nu + Rational(2, 3)) * a),), hypotheses=(*_BETA_1, *_NOISE_1),
+)  # fmt: skip
+
+# "for 0 < beta < 1 ... an improvement from (1/n_T)^(1/(2 - beta_Q)) to (1/(n_T + n_S))^(beta/(2 - beta_Q))"
+IMPROVEMENT = Claim(
+    id="safari.thm2.improvement",
+    title="What the clients' data improve for beta < 1",
+    source="SAFARI, section 3.2, after Theorem 2",
+    functional=of_values("pooled_rate", "(1/(n_T + n_S))^(beta/(2 - beta_Q))", Pow(1 / (n_T + n_S), beta * _rate),
+                         r"\Big(\frac{1}{n_T+n_S}\Big)^{\frac{\beta}{2-\beta_Q}}"),
+    terms=(Term("server_alone", Pow(1 / n_T, _rate)),),
+    hypotheses=(
+        Hypothesis("below_1", Le(beta, 1), "0 < beta < 1"),
+        Hypothesis("many_clients", Ge(n_S, 1000 * n_T), "n_S >> n_T"),
+    ),
+)  # fmt: skip
+DOMINATES = Claim(
+    id="safari.thm2.first",
+    title="The first term dominates from beta = 1 on",
+    source="SAFARI, section 3.2, after Theorem 2",
+    functional=of_values("second_rate", "(d/(n_T + n_S))^(beta/(2 - beta_Q))", Pow(d / (n_T + n_S), beta * _rate),
+                         r"\Big(\frac{d_{\mathcal{H}}}{n_T+n_S}\Big)^{\frac{\beta}{2-\beta_Q}}"),
+    terms=(Term("first_rate", Pow(d / (n_T + n_S), _rate)),),
+    hypotheses=(
+        Hypothesis("from_1_on", Ge(beta, 1), "'when beta >= 1'"),
+        Hypothesis("enough_samples", Le(d, n_T + n_S), "else a bound above 1 says nothing", implicit=True),
+    ),
+)  # fmt: skip
+
+# Lemma 1 -------------------------------------------------------------------------------------------------------------
+
+_log_delta = log(1 / delta)
+LEMMA_1 = Claim(
+    id="safari.lemma1.frequency",
+    title="How often two hypotheses differ on samples",
+    source="SAFARI, appendix A, Lemma 1, (17)",
+    functional=DISAGREEMENT_EXCESS,
+    terms=(Term("complexity", c * A),),
+    hypotheses=(
+        Hypothesis("complexity", Ge(A, d / N * log(N / d + _log_delta / N)), "Lemma 1: A(m, delta)",
+                   alternatives={readings.BESIDE_IT_ADDED: Ge(A, d / N * log(N / d) + _log_delta / N)}),
+    ),
+    ambiguities=(
+        Ambiguity(readings.CONFIDENCE_TERM, (readings.IN_THE_LOGARITHM, readings.BESIDE_IT_ADDED),
+                  "printed d/m log(m/d + 1/m log(1/delta)) in both versions; the works that are cited have the term "
+                  "beside the logarithm, and max(m, d) in it"),
+    ),
+)  # fmt: skip
+LEMMA_1_CORRECTED = LEMMA_1.edited(
+    "corrected", "SAFARI, Lemma 1, (17), with every constant, for finite classes",
+    title="How often two hypotheses of a finite class differ on samples",
+    terms={"complexity": 5 * a_2 / 6}, hypotheses=(), ambiguities=(),
+)  # fmt: skip
+
+# Lemma 2 and Theorem 3 -----------------------------------------------------------------------------------------------
+
+_A_T = Hypothesis(
+    "complexity", Ge(A, d / n_T * log(n_T / d + _log_delta / n_T)), "Theorem 3: A(n_T, delta)",
+    alternatives={readings.BESIDE_IT_ADDED: Ge(A, d / n_T * log(n_T / d) + _log_delta / n_T)},
+)  # fmt: skip
+LEMMA_2 = Claim(
+    id="safari.lemma2",
+    title="Empirical risks under P",
+    source="SAFARI, appendix A, Lemma 2, (22) to (24)",
+    functional=CHECKED_EMPIRICAL_GAP,
+    terms=(Term("best", e_0), Term("complexity", c * A)),
+    hypotheses=(_A_T, Hypothesis("samples", Ge(n_T, d), "A(n_T, delta) > 0", implicit=True)),
+    ambiguities=LEMMA_1.ambiguities,
+)
+LEMMA_2_CORRECTED = LEMMA_2.edited(
+    "corrected", "SAFARI, Lemma 2, with the root that (24) leaves out, under Assumption 1",
+    title="Empirical risks under P, with the root of the noise",
+    terms=(Term("best", e_0), Term("root", sqrt(2 * nu * Pow(e_0, b) * a_T)), Term("complexity", a_T / 3)),
+    hypotheses=(), ambiguities=(), assumptions=(NOISE_OF_P,),
+)  # fmt: skip
+THEOREM_3 = Claim(
+    id="safari.thm3",
+    title="No worse than the server alone",
+    source="SAFARI, section 3.2, Theorem 3; appendix A, (19) to (21)",
+    functional=CHECKED_EXCESS,
+    terms=(Term("rate", c * Pow(a_T, _rate)),),
+    hypotheses=(
+        _hidden(16 * nu + 5),
+        Hypothesis("best_of_q", Le(e_0, a_T), "e_P(h_Q*) = O(A(n_T, delta))"),
+        Hypothesis("enough_samples", Le(a_T, 1), "where A > 1 the rate says nothing"),
+    ),
+    assumptions=(NOISE_OF_P,),
+    ambiguities=(_CONSTANTS,),
+)
+THEOREM_3_CORRECTED = THEOREM_3.edited(
+    "corrected", "SAFARI, Theorem 3, with every constant, for finite classes",
+    title="No worse than the server alone, with every constant",
+    terms=(Term("rate", Pow(16 * nu * a_T, _rate)), Term("best", 2 * e_0), Term("complexity", 2 * a_T / 3)),
+    hypotheses=(), ambiguities=(),
+)  # fmt: skip
+THEOREM_3_MASSART = THEOREM_3_CORRECTED.edited(
+    "massart", "SAFARI, Theorem 3, with every constant, at beta_P = 1",
+    title="No worse than the server alone, at beta_P = 1",
+    terms=(Term("best", 3 * e_0), Term("rate", (2 * nu + Rational(2, 3)) * a_T)), hypotheses=_NOISE_1,
+)  # fmt: skip
+
+EDITIONS = (
+    THEOREM_1, THEOREM_1_SHARP, THEOREM_1_FUNCTIONS, TAIL, EXAMPLE, MIXTURE, SOURCE_EXCESS, TRANSFER, THEOREM_2,
+    THEOREM_2_CORRECTED, THEOREM_2_MASSART, IMPROVEMENT, DOMINATES, LEMMA_1, LEMMA_1_CORRECTED, LEMMA_2,
+    LEMMA_2_CORRECTED, THEOREM_3, THEOREM_3_CORRECTED, THEOREM_3_MASSART,
+)  # fmt: skip
