@@ -230,8 +230,11 @@ class Proof:
         return self.charts[region]
 
     def _chart(self, conditions: list) -> tuple:
-        labels, positive, made, pairs = [*self.names], set(), [], []
-        seen: set = set()
+        labels = [*self.names]
+        seen: set[str] = set()
+        positive: set[int] = set()
+        made: list[tuple] = []
+        pairs: list[tuple] = []
 
         def new(label: str) -> int:
             labels.append(label)

@@ -12,7 +12,7 @@ from ....proof.kernel.rounds import (
 )  # fmt: skip
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import atom_of, coefficient
-from ....proof.kernel.theorems import Theorem, combine, instantiate, over_clients
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import LocalSGD
 
 RING = Ring("a q share eta L mu K k m n sigma sigma_G size")
@@ -80,7 +80,7 @@ class Kinds:
     def _snapshot(self, whole: Theorem) -> Theorem:
         """Under a uniform cohort the squares of its clients' gradients are at most |grad F|^2 + sigma_G^2."""
         drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
-        premises = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
+        premises: Multiples = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
         return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
 
     def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
