@@ -280,12 +280,12 @@ POLICY_GAP = _selection(
 # quantile, the least number that it exceeds with no more than this probability, is at most the bound.
 NEGATED_FAILURE = _learning(
     "negated_failure", "-(least over learners of the largest over two targets of P[error >= error_level])",
-    latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\tfrac{1-\omega}{8}\big]",
+    latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\frac{1-\omega}{8}\big]",
 )  # fmt: skip
 NEGATED_FAILURE_OF_FUNCTIONS = _learning(
     "negated_failure_of_functions",
     "-(least over learners that draw no lots of the largest over two targets of P[error >= error_level])",
-    latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\tfrac{1-\omega}{8}\big]",
+    latex=r"-\mathbb{P}_{S\sim P}\big[\mathcal{R}_P(\mathcal{L}(\mathcal{F}(S)),f)>\frac{1-\omega}{8}\big]",
 )  # fmt: skip
 RARE_TAIL = _learning(
     "rare_tail", "P[the second point comes up at least (clients - arbitrary_cohort) samples_per_client times]",

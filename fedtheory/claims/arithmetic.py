@@ -164,7 +164,7 @@ def fold(expression: sympy.Expr, values: Mapping[str, Any], number: Callable[[sy
         return parts[0].to_power(parts[1])
     if expression.is_Pow and expression.exp.is_integer:
         return _whole_power(expression, *parts)
-    if expression.is_Pow and expression.base.is_nonnegative and hasattr(parts[0], "exp"):
+    if expression.is_Pow and hasattr(parts[0], "exp") and (expression.base.is_nonnegative or parts[0] >= 0):
         return _real_power(*parts)
     if isinstance(expression, (sympy.exp, sympy.log)) and hasattr(parts[0], "exp"):
         return getattr(parts[0], expression.func.__name__)()

@@ -17,6 +17,7 @@ from ..claims import readings
 from ..quantities import QUANTITIES
 from . import checker
 from .derivations import Derivation
+from .kernel.regions import Condition
 from .kernel.rounds import average, contraction
 from .kernel.saved import saved
 from .kernel.scalars import Scalar
@@ -104,12 +105,17 @@ class OfRounds(ABC):
         """What the region asks of quantities, beyond what the vocabulary says of each; and P >= 0, P < 1."""
         found = []
         for condition in self.theorem.where.conditions:
-            if condition.bound is None or condition.name not in self.letters:
+            if condition.bound is None or condition.name not in self.letters or self._in_vocabulary(condition):
                 continue
             for i, (expression, strict) in enumerate(condition.polynomials(self.theorem.where.ring)):
                 if not strict:
                     found.append((f"{self.letters[condition.name]}_{i}", self.read(expression)))
         return tuple(found)
+
+    def _in_vocabulary(self, condition: Condition) -> bool:
+        """Whether the vocabulary says as much of the quantity."""
+        known = QUANTITIES[self.letters[condition.name]]
+        return condition.kind == "interval" and condition.bound == 1 and known.lower >= 0 and known.upper <= 1
 
     def read(self, scalar: Scalar) -> sympy.Expr:
         """A scalar in the vocabulary's names."""

@@ -172,6 +172,7 @@ def is_rational(expression: sympy.Expr) -> bool:
 
 RELATIONS = [(c, h) for c in all_claims() if not c.choices for h in c.hypotheses if is_rational(h.slack)]
 RELATIONS += [(c, h.under({"": option})) for c, h in RELATIONS for option in h.alternatives]
+RELATIONS = [(c, h) for c, h in RELATIONS if is_rational(h.slack)]
 RELATIONS = list({h.relation: (c, h) for c, h in reversed(RELATIONS)}.values())  # the appendix repeats Theorem 1
 
 

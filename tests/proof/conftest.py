@@ -22,9 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def lowered(expression: sympy.Expr, share: Rational) -> sympy.Expr:
-    """A term times ``share``, or times 2 - ``share`` where it is negative for small values of all quantities."""
+    """A term times ``share``, or times 2 - ``share`` where it is negative for small values of all quantities but counts."""
     names = sorted(expression.free_symbols, key=str)
-    small = expression.subs({s: Rational(100 + i, 10_000) for i, s in enumerate(names)})
+    small = expression.subs({s: 3 + i if s.is_integer else Rational(100 + i, 10_000) for i, s in enumerate(names)})
     return expression * (2 - share if small < 0 else share)
 
 

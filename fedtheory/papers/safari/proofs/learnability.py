@@ -60,9 +60,9 @@ IMPOSSIBILITY = (
     given("learn.cantelli", "sharpened", "Cantelli: a random number exceeds its mean by t or more with probability at "
           "most v/(v + t^2), for any v that is at least its variance"),
     # s >= k + 1 exceeds k/2 by u + 1, u = k/2, which bounds the variance too
-    nonnegative_step("learn.sharp.tail", "sharpened", "with u = k/2: u/(u + (u + 1)^2) <= 1/5, as (u - 1)^2 >= 0",
-                     one / 5 - u / (u + (u + 1) ** 2), region(nonnegative("u")), printed=False,
-                     rests_on=("learn.mean", "learn.cantelli")),
+    same("learn.sharp.tail", "sharpened", "with u = k/2: 1/5 - u/(u + (u + 1)^2) is a square over a number > 0",
+         [(one / 5 - u / (u + (u + 1) ** 2), (u - 1) ** 2 / (5 * (u + (u + 1) ** 2)))], printed=False,
+         rests_on=("learn.mean", "learn.cantelli")),
     same("learn.sharp.any", "sharpened", "so the error is 4 epsilon with probability at least 1/2 (1 - 1/5) = 2/5",
          [(half * (1 - one / 5), sympy.Rational(2, 5))], printed=False,
          rests_on=("learn.sharp.values", "learn.sharp.tail")),
