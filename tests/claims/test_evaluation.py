@@ -39,7 +39,7 @@ TYPICAL = {
     "least_gradient": 5.0, "arbitrary_excess": 2.0, "arbitrary_drift": 0.1,
 }  # fmt: skip
 TYPICAL |= {
-    name: 3 if known.integer else 0.25 if known.upper == 1 else 0.75 + known.lower * (known.lower > 0)
+    name: 3 if known.integer else 0.25 if known.upper == 1 else 0.75 + max(known.lower, 0)
     for name, known in QUANTITIES.items() if name not in TYPICAL
 }  # fmt: skip
 
