@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def lowered(expression: sympy.Expr, share: Rational) -> sympy.Expr:
-    """A term times ``share``, or times 2 - ``share`` where it is negative for small values of all quantities but counts."""
+    """A term times ``share``, or times 2 - ``share`` where it is negative for small quantities (counts aside)."""
     names = sorted(expression.free_symbols, key=str)
     small = expression.subs({s: 3 + i if s.is_integer else Rational(100 + i, 10_000) for i, s in enumerate(names)})
     return expression * (2 - share if small < 0 else share)
