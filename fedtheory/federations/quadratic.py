@@ -13,6 +13,7 @@ from torch import Tensor
 from ..exact import exact_array, exact_number
 from .base import ConvexFederation, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
+from .hessians import products
 
 Array = Sequence | np.ndarray
 
@@ -172,7 +173,7 @@ class Quadratic(ConvexFederation):
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self._hessians = torch.as_tensor(self.hessians, device=device, dtype=dtype)
+        self._products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
         self._hessian = torch.as_tensor(self._mean_hessian, device=device, dtype=dtype)
         if self._tilted:
             self._slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
@@ -189,7 +190,7 @@ class Quadratic(ConvexFederation):
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
         shifted = x if self._tilted else x - self._centres[pairs.client]
-        gradient = (self._hessians[pairs.client] @ shifted[:, :, None])[:, :, 0]
+        gradient = self._products.times(shifted, pairs)
         return gradient + self._slopes[pairs.client] if self._tilted else gradient
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
