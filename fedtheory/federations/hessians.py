@@ -69,13 +69,12 @@ class Dense(Products):
         tiles = pairs.once("tiles", lambda: Tiles.of(pairs))
         padded = v.new_zeros(tiles.count * TILE, v.shape[1])
         padded[tiles.slot] = v
-        rows, found, first = padded.view(tiles.count, TILE, v.shape[1]), torch.empty_like(padded), 0
+        rows, found, first = padded.view(tiles.count, TILE, v.shape[1]), [], 0
         for clients in tiles.layers:
             matrices = self.matrices if clients is None else self.matrices[clients]
-            last = first + len(matrices)
-            torch.bmm(rows[first:last], matrices, out=found.view_as(rows)[first:last])
-            first = last
-        return found[tiles.slot]
+            found.append(torch.bmm(rows[first : first + len(matrices)], matrices))
+            first += len(matrices)
+        return torch.cat(found).flatten(0, 1)[tiles.slot] if found else v
 
 
 class Tiles(NamedTuple):
