@@ -67,9 +67,9 @@ class Dense(Products):
 
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
         tiles = pairs.once("tiles", lambda: Tiles.of(pairs))
-        padded = v.new_zeros(tiles.count * TILE, v.shape[1])
+        padded = v.new_zeros(tiles.number * TILE, v.shape[1])
         padded[tiles.slot] = v
-        rows, found, first = padded.view(tiles.count, TILE, v.shape[1]), [], 0
+        rows, found, first = padded.view(tiles.number, TILE, v.shape[1]), [], 0
         for clients in tiles.layers:
             matrices = self.matrices if clients is None else self.matrices[clients]
             found.append(torch.bmm(rows[first : first + len(matrices)], matrices))
@@ -80,12 +80,13 @@ class Dense(Products):
 class Tiles(NamedTuple):
     """Where pairs go: layer l has a tile of every client with more than l * ``TILE`` pairs.
 
-    ``slot`` (P,) is each pair's row; ``layers`` has the clients of each layer's tiles, ``None``: all of them, in order.
+    ``slot`` (P,) is each pair's row; ``layers`` has the clients of each layer's tiles, ``None``: all of them, in order;
+    ``number`` counts tiles.
     """
 
     slot: Tensor
     layers: tuple[Tensor | None, ...]
-    count: int
+    number: int
 
     @classmethod
     def of(cls, pairs: Pairs) -> Tiles:
