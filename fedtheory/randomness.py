@@ -9,6 +9,8 @@ pseudorandom number generators", 2014).
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -36,13 +38,30 @@ class Axis(IntEnum):
 
 def _shift_right(x: Tensor, bits: int) -> Tensor:
     """Logical right shift of int64 (torch's ``>>`` keeps the sign)."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
+    return (x >> bits).bitwise_and_((1 << (64 - bits)) - 1)
 
 
 def _mix(x: Tensor) -> Tensor:
-    x = (x ^ _shift_right(x, 30)) * _MULTIPLIER_1
-    x = (x ^ _shift_right(x, 27)) * _MULTIPLIER_2
-    return x ^ _shift_right(x, 31)
+    x = _shift_right(x, 30).bitwise_xor_(x).mul_(_MULTIPLIER_1)
+    x = _shift_right(x, 27).bitwise_xor_(x).mul_(_MULTIPLIER_2)
+    return _shift_right(x, 31).bitwise_xor_(x)
+
+
+def _mixed(number: int) -> int:
+    """``_mix`` of a number, from -2^63 to 2^63 - 1 or modulo 2^64."""
+    x = number % 2**64
+    x = (x ^ (x >> 30)) * (_MULTIPLIER_1 % 2**64) % 2**64
+    x = (x ^ (x >> 27)) * (_MULTIPLIER_2 % 2**64) % 2**64
+    x ^= x >> 31
+    return x - 2**64 if x >= 2**63 else x
+
+
+def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
+    """The state of the hash after one more coordinate."""
+    if isinstance(coordinate, Tensor):
+        return _mix((_mix(coordinate.to(torch.int64) + _GOLDEN) ^ state).add_(_GOLDEN))
+    mixed = _mixed(int(coordinate) + _GOLDEN)
+    return _mixed((state ^ mixed) + _GOLDEN) if isinstance(state, int) else _mix((state ^ mixed).add_(_GOLDEN))
 
 
 def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
@@ -56,11 +75,10 @@ def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
     True
     """
     device = next((c.device for c in coordinates if isinstance(c, Tensor)), torch.device("cpu"))
-    state = torch.zeros((), dtype=torch.int64, device=device)
+    state: Tensor | int = 0
     for coordinate in (checked_seed(seed, -(2**63)), int(axis), *coordinates):
-        coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=device)
-        state = _mix((state ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
-    return state
+        state = _absorbed(state, coordinate.to(device) if isinstance(coordinate, Tensor) else coordinate)
+    return state if isinstance(state, Tensor) else torch.tensor(state, device=device)
 
 
 def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
@@ -71,8 +89,7 @@ def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
     (True, False)
     """
     for coordinate in coordinates:
-        coordinate = torch.as_tensor(coordinate, dtype=torch.int64, device=words.device)
-        words = _mix((words ^ _mix(coordinate + _GOLDEN)) + _GOLDEN)
+        words = cast(Tensor, _absorbed(words, coordinate))
     return words
 
 
@@ -107,6 +124,25 @@ def signs(words: Tensor, dimension: int) -> Tensor:
     derived = _mix(words[..., None] + (blocks + 1) * _GOLDEN)
     bits = (derived[..., None] >> torch.arange(64, device=words.device)) & 1
     return (2 * bits - 1).to(torch.int8).flatten(-2)[..., :dimension]
+
+
+def scaled_signs(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
+    """``scale`` times ``signs``, in one of torch's floating types, bits taken eight at a time from a table.
+
+    >>> scaled_signs(torch.tensor([3]), 4, 0.5, torch.float32).tolist() == (signs(torch.tensor([3]), 4) / 2).tolist()
+    True
+    """
+    blocks = torch.arange(-(-dimension // 64), device=words.device)
+    derived = _mix(words[..., None] + (blocks + 1) * _GOLDEN)
+    places = derived.view(torch.uint8)[..., : -(-dimension // 8)].int()
+    return _signs_of_bytes(scale, dtype, words.device)[places].flatten(-2)[..., :dimension]
+
+
+@lru_cache(maxsize=16)
+def _signs_of_bytes(scale: float, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """``scale`` with the signs that the bits of 0, ..., 255 give, lowest first, (256, 8)."""
+    bits = torch.arange(256, device=device)[:, None] >> torch.arange(8, device=device) & 1
+    return ((2 * bits - 1).to(torch.float64) * scale).to(dtype)
 
 
 def normals(words: Tensor, dimension: int) -> Tensor:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from torch import Tensor
 
-from ..randomness import Axis, normals, signs, words
+from ..randomness import Axis, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
 from .local import LocalTraining, State, local_steps
+
+T = TypeVar("T")
 
 COMMON = "common two-point"
 ONE_SIDED = "one-sided two-point"
@@ -41,6 +43,7 @@ class Pairs:
     seed: int
     round: int
     step: int = 0
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, mask: Tensor, replica_ids: Tensor, seed: int, round: int) -> Pairs:
@@ -59,6 +62,12 @@ class Pairs:
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)
 
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What ``make`` returns, made once for all steps of these pairs."""
+        if name not in self._known:
+            self._known[name] = make()
+        return cast(T, self._known[name])
+
     def part(self, start: int, stop: int) -> Pairs:
         """Those numbered ``start`` to ``stop - 1``.
 
@@ -69,7 +78,7 @@ class Pairs:
         chosen = slice(start, stop)
         offsets = (self.offsets - start).clamp(0, stop - start)
         return replace(self, client=self.client[chosen], replica=self.replica[chosen],
-                       replica_id=self.replica_id[chosen], offsets=offsets)  # fmt: skip
+                       replica_id=self.replica_id[chosen], offsets=offsets, _known={})  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.client)
@@ -271,17 +280,23 @@ class ConvexFederation(ExactFederation):
 
     def with_noise(self, gradient: Tensor, pairs: Pairs, x: Tensor) -> Tensor:
         """A stochastic gradient at x from the exact one, (P, D)."""
-        return gradient if self.gradient_noise == 0 else gradient + self._felt(self.draw_noise(pairs), x).to(gradient)
+        if self.gradient_noise == 0:
+            return gradient
+        return gradient + self._felt(self.draw_noise(pairs, gradient.dtype), x)
 
     def _felt(self, noise: Tensor, x: Tensor) -> Tensor:
         """What of the noise there is at x."""
         return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
-    def draw_noise(self, pairs: Pairs) -> Tensor:
-        """The additive noise of ``gradient``, shape (P, D), float64; where it depends on x, where there is most."""
-        client = torch.zeros_like(pairs.client) if self.noise == COMMON else pairs.client
-        key = words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, client, pairs.round, pairs.step)
-        return self._noise(key, self.gradient_noise)
+    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> Tensor:
+        """The additive noise of ``gradient``, shape (P, D); where it depends on x, where there is most."""
+
+        def of_round() -> Tensor:
+            client = torch.zeros_like(pairs.client) if self.noise == COMMON else pairs.client
+            return words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, client, pairs.round)
+
+        key = refined(pairs.once("noise", of_round), pairs.step)
+        return self._noise(key, self.gradient_noise, dtype)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
         gradient = self.global_gradient(x)
@@ -289,7 +304,7 @@ class ConvexFederation(ExactFederation):
             return gradient
         # The server draws as one more client, with the number after the last one's.
         key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, 0)
-        return gradient + self._felt(self._noise(key, self.server_noise), x).to(gradient)
+        return gradient + self._felt(self._noise(key, self.server_noise, gradient.dtype), x)
 
     def identity(self, server: bool = False) -> bytes:
         noise = [self.gradient_noise, self.noise] + ([self.server_noise] if server else [])
@@ -299,9 +314,11 @@ class ConvexFederation(ExactFederation):
         """``server_noise`` as an entry of ``constants``, where there is any."""
         return {"server_noise": Constant(self.server_noise, EXACT, "as constructed")} if self.server_noise else {}
 
-    def _noise(self, key: Tensor, level: float) -> Tensor:
-        draw = normals if self.noise == "gaussian" else signs
-        return draw(key, self.dimension).to(torch.float64) * (level / self.dimension**0.5)
+    def _noise(self, key: Tensor, level: float, dtype: torch.dtype) -> Tensor:
+        scale = level / self.dimension**0.5
+        if self.noise == "gaussian":
+            return (normals(key, self.dimension) * scale).to(dtype)
+        return scaled_signs(key, self.dimension, scale, dtype)
 
 
 def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:

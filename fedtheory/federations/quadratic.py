@@ -11,8 +11,12 @@ import torch
 from torch import Tensor
 
 from ..exact import exact_array, exact_number
-from .base import ConvexFederation, Pairs, check_noise
+from .base import ConvexFederation, Footprint, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
+from .dyadic import nearest_minimiser
+from .elimination import positive_definite, solve_exactly
+from .hessians import TILE, Dense, products
+from .local import LocalTraining
 
 Array = Sequence | np.ndarray
 
@@ -63,12 +67,12 @@ class Quadratic(ConvexFederation):
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         self.exact_server_noise = exact_number("server_noise", server_noise)
         check_noise(float(self.exact_gradient_noise), noise, float(self.exact_server_noise))
-        hessians = exact_array("hessians", given)
+        hessians = _numbers("hessians", given)
         if rows.ndim != 2 or hessians.shape not in (rows.shape, (*rows.shape, *rows.shape[1:])):
             shapes = f"{hessians.shape} and {rows.shape}"
             raise ValueError(f"hessians and {name} have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
-        self.exact_hessians = _full_matrices(hessians)
-        self.hessians = self.exact_hessians.astype(float)
+        self._given = hessians
+        self.hessians = _full_matrices(hessians).astype(float)
         if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
             raise ValueError("hessians: allowed are symmetric matrices")
         self.clients, self.dimension = rows.shape
@@ -93,9 +97,9 @@ class Quadratic(ConvexFederation):
         """
         centres = exact_array("offsets", offsets)
         centres = centres[:, None] if centres.ndim == 1 else centres
-        hessian = exact_array("hessian", hessian)
+        hessian = _numbers("hessian", hessian)
         if hessian.ndim == 0:
-            hessian = np.full(centres.shape[1], hessian[()], dtype=object)
+            hessian = np.full(centres.shape[1], hessian[()])
         hessians = np.stack([hessian] * len(centres))
         return cls(hessians, centres, gradient_noise, noise, server_noise, objective_weight)
 
@@ -126,6 +130,11 @@ class Quadratic(ConvexFederation):
         self._tilted = True
         self._place("cpu", torch.float64)
         return self
+
+    @cached_property
+    def exact_hessians(self) -> np.ndarray:
+        """H_i in Fractions, (clients, D, D)."""
+        return _full_matrices(exact_array("hessians", self._given))
 
     _tilted = False
     """Whether the clients are kept by their slopes, not by their minimisers."""
@@ -158,7 +167,7 @@ class Quadratic(ConvexFederation):
     @cached_property
     def has_optimum(self) -> bool:
         """Whether F has a unique minimiser."""
-        return not self._tilted or _positive_definite(self.exact_hessian)
+        return not self._tilted or positive_definite(self.exact_hessian)
 
     def _check_convex(self) -> None:
         spectra = np.linalg.eigvalsh(self.hessians)
@@ -172,14 +181,14 @@ class Quadratic(ConvexFederation):
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self._hessians = torch.as_tensor(self.hessians, device=device, dtype=dtype)
+        self._products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
         self._hessian = torch.as_tensor(self._mean_hessian, device=device, dtype=dtype)
         if self._tilted:
             self._slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
         else:
             self._centres = torch.as_tensor(self.centres, device=device, dtype=dtype)
         if self.has_optimum:
-            self._optimum = torch.as_tensor(self.exact_optimum.astype(float), device=device, dtype=dtype)
+            self._optimum = torch.as_tensor(self._rounded_optimum, device=device, dtype=dtype)
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Quadratic:
         moved = object.__new__(type(self))
@@ -189,8 +198,13 @@ class Quadratic(ConvexFederation):
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
         shifted = x if self._tilted else x - self._centres[pairs.client]
-        gradient = (self._hessians[pairs.client] @ shifted[:, :, None])[:, :, 0]
+        gradient = self._products.times(shifted, pairs)
         return gradient + self._slopes[pairs.client] if self._tilted else gradient
+
+    def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
+        """With tiles: what goes in, a product, and picking it out."""
+        tiles = 3 * TILE * self.clients * x.nbytes if isinstance(self._products, Dense) else 0
+        return Footprint(tiles, 8 * x.nbytes, 0)
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
         if self._tilted:
@@ -238,9 +252,19 @@ class Quadratic(ConvexFederation):
             raise ValueError("hessians: their mean is not positive definite, so there is no unique global minimiser")
         return solve_exactly(self.exact_hessian, -self.exact_weight @ self.exact_slopes)
 
+    @cached_property
+    def _rounded_optimum(self) -> np.ndarray:
+        """The floats nearest to x*."""
+        found = None
+        if self._given.dtype == float and not self._tilted and self.objective_weight is None and self.dimension > 1:
+            centres = self.exact_centres.astype(float)
+            if (centres == self.exact_centres).all():
+                found = nearest_minimiser(self.hessians, centres)
+        return self.exact_optimum.astype(float) if found is None else found
+
     @property
     def optimum(self) -> Tensor:
-        return torch.as_tensor(self.exact_optimum.astype(float))
+        return torch.as_tensor(self._rounded_optimum)
 
     @cached_property
     def exact_optimal_value(self) -> Fraction:
@@ -257,7 +281,7 @@ class Quadratic(ConvexFederation):
 
     @property
     def has_common_hessian(self) -> bool:
-        return bool((self.exact_hessians == self.exact_hessians[0]).all())
+        return bool((self._given == self._given[0]).all())
 
     @cached_property
     def exact_squared_dissimilarity(self) -> Fraction:
@@ -313,8 +337,8 @@ class Quadratic(ConvexFederation):
 
     def _gradients_at_optimum(self) -> np.ndarray:
         if self._tilted:
-            return self.exact_slopes.astype(float) + self.hessians @ self.exact_optimum.astype(float)
-        shifted = self.exact_optimum.astype(float) - self.centres
+            return self.exact_slopes.astype(float) + self.hessians @ self._rounded_optimum
+        shifted = self._rounded_optimum - self.centres
         return np.einsum("ijk,ik->ij", self.hessians, shifted)
 
     def _dissimilarity(self, residuals: np.ndarray, region: Region | None) -> Constant:
@@ -327,31 +351,32 @@ class Quadratic(ConvexFederation):
         deviations = self.hessians - self._mean_hessian
         if np.shape(region.centre) != (self.dimension,):
             raise ValueError(f"region's centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
-        shift = np.asarray(region.centre) - self.exact_optimum.astype(float)
+        shift = np.asarray(region.centre) - self._rounded_optimum
         at_centre = np.linalg.norm(residuals + deviations @ shift, axis=1)
         value = (at_centre + region.radius * np.linalg.norm(deviations, ord=2, axis=(1, 2))).max()
         return Constant(float(value), BOUND, "value at the ball's centre plus radius times spectral norm")
+
+
+def _numbers(name: str, values: object) -> np.ndarray:
+    """Floats where all values are, or are integers that floats are; else Fractions.
+
+    Raises:
+        ValueError: there are none, or one is no finite number.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype not in (np.float32, np.float64) or values.size == 0:
+        return exact_array(name, values)
+    return values.astype(float) if np.isfinite(values).all() else exact_array(name, values)
 
 
 def _full_matrices(hessians: np.ndarray) -> np.ndarray:
     """(M, D, D) from (M, D) diagonals; anything else unchanged."""
     if hessians.ndim != 2:
         return hessians
-    full = np.full((*hessians.shape, hessians.shape[1]), Fraction(0), dtype=object)
+    zero = np.array([Fraction(0)]) if hessians.dtype == object else np.zeros(1)
+    full = np.broadcast_to(zero, (*hessians.shape, hessians.shape[1])).copy()
     for i in range(hessians.shape[1]):
         full[:, i, i] = hessians[:, i]
     return full
-
-
-def _positive_definite(matrix: np.ndarray) -> bool:
-    """Whether elimination in Fractions meets pivots > 0 only; the matrix is symmetric."""
-    rows = matrix.copy()
-    for i in range(len(rows)):
-        if not rows[i, i] > 0:
-            return False
-        for j in range(i + 1, len(rows)):
-            rows[j] = rows[j] - rows[i] * (rows[j, i] / rows[i, i])
-    return True
 
 
 def _checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
@@ -360,17 +385,3 @@ def _checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
         raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
                          f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
     return weights
-
-
-def solve_exactly(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of a regular linear system in Fractions, by elimination (simulations must not need python-flint)."""
-    rows = np.column_stack([matrix, right])
-    size = len(right)
-    for i in range(size):
-        pivot = next(j for j in range(i, size) if rows[j, i] != 0)
-        rows[[i, pivot]] = rows[[pivot, i]]
-        rows[i] = rows[i] / rows[i, i]
-        for j in range(size):
-            if j != i and rows[j, i] != 0:
-                rows[j] = rows[j] - rows[j, i] * rows[i]
-    return rows[:, -1]

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..federations.quadratic import solve_exactly
+from ..federations.elimination import solve_exactly
 from .errors import exact_errors
 from .joint_law import Chain, chain_of, check_size
 from .linear_rounds import LinearRound

@@ -209,7 +209,7 @@ def test_smoothness_and_strong_convexity_against_sampling(dimension: int) -> Non
     assert float(growth.max()) > 0.9 * L
     assert float(curvature.min()) < mu + 0.1 * (L - mu) + 1e-13
     # ... and the extreme ones attain them.
-    values, directions = torch.linalg.eigh(fed._hessians)
+    values, directions = torch.linalg.eigh(torch.as_tensor(fed.hessians))
     assert float(values.max()) == pytest.approx(L, rel=1e-13)
     assert float(values.min()) == pytest.approx(mu, rel=1e-11)
     assert directions.shape == fed.hessians.shape

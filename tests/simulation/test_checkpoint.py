@@ -41,11 +41,11 @@ class Counting(Quadratic):
         super().__init__(*args, **kwargs)
         self.trained: dict[tuple[int, int], int] = {}
 
-    def draw_noise(self, pairs: Pairs) -> torch.Tensor:
+    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> torch.Tensor:
         for replica in set(pairs.replica_id.tolist()):
             key = replica, pairs.round
             self.trained[key] = self.trained.get(key, 0) + 1
-        return super().draw_noise(pairs)
+        return super().draw_noise(pairs, dtype)
 
 
 def make_setting(start: float = 2.0, participation: object = None, noise: float = 0.5, lr: object = "1/10") -> Setting:

@@ -240,8 +240,8 @@ class Recorder(Quadratic):
         super().__init__(*args, **kwargs)
         self.record: dict[tuple[int, int, int, int], list[float]] = {}
 
-    def draw_noise(self, pairs: Pairs) -> torch.Tensor:
-        noise = super().draw_noise(pairs)
+    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        noise = super().draw_noise(pairs, dtype)
         for replica, client, drawn in zip(
             pairs.replica_id.tolist(), pairs.client.tolist(), noise.tolist(), strict=True
         ):
@@ -261,7 +261,9 @@ def test_draws_are_the_same_bits_on_every_chunk_plan(noise, replacement):
         finals.append(setting.simulate(replicas=7, rounds=12, seed=5, chunk=chunk, dtype=device_dtype))
         records.append(fed.record)
     assert len({round for _, _, round, _ in records[0]}) == 12
-    assert all(record == records[0] for record in records)
+    assert all(record == records[0] for record in records[:3])
+    rounded = {key: np.float32(drawn).tolist() for key, drawn in records[0].items()}
+    assert records[3] == rounded  # the same draws, in the precision of the run
     # and the iterates agree to the rounding of the precision
     for final, tolerance in zip(finals, (0, ROUNDING, ROUNDING, 1e-4), strict=True):
         for name in OBSERVABLES:

@@ -32,8 +32,8 @@ class Recorder(Quadratic):
         super().__init__(*args, **kwargs)
         self.record: dict[tuple[int, int, int, int], list[float]] = {}
 
-    def draw_noise(self, pairs: Pairs) -> torch.Tensor:
-        noise = super().draw_noise(pairs)
+    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        noise = super().draw_noise(pairs, dtype)
         for replica, client, drawn in zip(
             pairs.replica_id.tolist(), pairs.client.tolist(), noise.tolist(), strict=True
         ):
