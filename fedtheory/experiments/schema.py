@@ -10,6 +10,7 @@ title = "..."
 [called]                # what a grid's values are called, where that is not the key's last word and the value
 [[variants]]            # or: settings by name, each changing some keys
 [[statistics]]          # numbers of a run, and how they are put together over seeds
+[[likeness]]            # printed tables that these numbers stand beside
 """
 
 from __future__ import annotations
@@ -117,6 +118,37 @@ class Called(Strict):
     values: Listed[str] = ()
 
 
+class Likeness(Strict):
+    """A printed table that settings of the file stand beside, cell by cell.
+
+    Attributes:
+        table: its number.
+        edition: of the paper.
+        cells: which of its cells, by their labels.
+        by: labels in which a cell and its setting agree.
+        ours: what the setting's other labels have to be.
+        minus: where the printed number is a difference, those of the setting that is subtracted.
+        statistic: which of the file's numbers stands there.
+        orders: each a list of labels of ``by``: cells that differ in no other are compared with each other.
+    """
+
+    table: str
+    edition: str = "main"
+    cells: dict[str, str] = Field(default_factory=dict)
+    by: Listed[str] = Field(min_length=1)
+    ours: dict[str, str] = Field(default_factory=dict)
+    minus: dict[str, str] | None = None
+    statistic: str
+    orders: Listed[Listed[str]] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Likeness:
+        for label in itertools.chain(*self.orders):
+            if label not in self.by:
+                raise ValueError(f"orders: {label!r}: allowed are {' and '.join(self.by)}")
+        return self
+
+
 class Stage(Strict):
     """One step of a search: the value of a key that makes a statistic least (or largest), kept from then on."""
 
@@ -146,6 +178,7 @@ class ExperimentBase(Strict):
     paper: str = ""
     title: str
     reproduces: Listed[str] = ()
+    likeness: Listed[Likeness] = ()
     chosen: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
     start: float | str | None = None
@@ -161,6 +194,9 @@ class ExperimentBase(Strict):
         names = [each.name for each in self.statistics]
         if len(set(names)) < len(names):
             raise ValueError(f"statistics {', '.join(names)}: allowed is each name once")
+        for each in self.likeness:
+            if each.statistic not in names:
+                raise ValueError(f"likeness.statistic = {each.statistic!r}: allowed is {' or '.join(names)}")
         if self.search and self.search.statistic not in names:
             raise ValueError(f"search.statistic = {self.search.statistic!r}: allowed is {' or '.join(names)}")
         for key, values in self.grid.items():
@@ -170,8 +206,9 @@ class ExperimentBase(Strict):
             if key not in self.grid:
                 raise ValueError(f"called.{key}: {nearest(key, self.grid)}: allowed are keys of the grid")
             if called.values and len(set(called.values)) != len(self.grid[key]):
-                raise ValueError(f"called.{key}.values = {list(called.values)}: allowed is a different text for each of "
-                                 f"{len(self.grid[key])} values")  # fmt: skip
+                many = len(self.grid[key])
+                raise ValueError(f"called.{key}.values = {list(called.values)}: allowed is a different text for each "
+                                 f"of {many} values")  # fmt: skip
         variants = [each.name for each in self.variants]
         if len(set(variants)) < len(variants):
             raise ValueError(f"variants {', '.join(variants)}: allowed is each name once")
@@ -237,6 +274,11 @@ class Experiment:
             found.append(self.at(", ".join(short) or "only", labels, {**variant.set, **values}))
         return found
 
+    @property
+    def grid_labels(self) -> list[str]:
+        """The labels that its grid gives."""
+        return [self._called(key)[0][0] for key in self.checked.grid]
+
     def _called(self, key: str) -> list[tuple[str, str, Any]]:
         """Of each value of a key of the grid the label, its text and the value."""
         values, called = self.checked.grid[key], self.checked.called.get(key)
@@ -253,7 +295,7 @@ class Experiment:
         content = copy.deepcopy(dict(self.content))
         for key, value in values.items():
             _put(content, key, value, self.name)
-        content = {k: v for k, v in content.items() if k not in ("grid", "called", "variants", "search")}
+        content = {k: v for k, v in content.items() if k not in ("grid", "called", "variants", "search", "likeness")}
         try:
             model().model_validate(content)
         except ValidationError as error:
