@@ -54,8 +54,10 @@ def gathered(
         "data": sorted({result["data"] for result in every if result["data"]}),
         "seconds": round(sum(float(result["seconds"]) for result in every), 1),
         "units": {each.name: each.unit for each in experiment.checked.statistics},
-        "settings": [setting_rows(name, group) | ({"labels": called[name]} if name in called else {})
-                     for name, group in by_point.items()],
+        "settings": [
+            setting_rows(name, group) | ({"labels": called[name]} if name in called else {})
+            for name, group in by_point.items()
+        ],
     }
     return content | ({"search": searched} if searched is not None else {})
 
