@@ -125,3 +125,11 @@ def test_lines_of_nested_tables() -> None:
     assert lines[("b", "c", "d")] == 3
     assert lines[("b", "e", 0, "f")] == 5
     assert lines[("b", "e", 1, "x.y")] == 7
+
+
+def test_long_lists_of_integers_have_short_spellings(tmp_path: Path) -> None:
+    (point,) = read(tmp_path, TEXT.replace("absent = [0]", "absent = { first = 1 }")).points()
+    assert setting(point.content).participation == Incomplete(Uniform(1), (0,))
+    for wrong in ("{ first = 0 }", "{ first = true }", "{ last = 2 }", "{ groups = 2 }"):
+        with pytest.raises(ValueError, match=r"participation.absent: .*allowed is a list of integers"):
+            read(tmp_path, TEXT.replace("absent = [0]", f"absent = {wrong}"))
