@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -59,11 +60,17 @@ def curves(
 @app.command()
 def experiments(
     into: Annotated[Path | None, typer.Option(help="Write the list here, as Markdown.")] = None,
+    pages: Annotated[bool, typer.Option("--pages", help="Write the pages of tables beside the results.")] = False,
 ) -> None:
     """List what there is: printed tables, experiment files, what was run and what it cost."""
     from ..experiments.overview import overview
     from ..files import check_target, write_beside
 
+    if pages:
+        for path in _write_pages():
+            print(path)
+        if not into:
+            return
     if into:
         check_target(into, ".md")
     text = overview()
@@ -73,11 +80,32 @@ def experiments(
         print(text)
 
 
+def _write_pages() -> Iterator[Path]:
+    """Write the page of every table that results stand beside, and the curves of every file with results."""
+    from ..experiments.pages import figure_name
+    from ..experiments.pages import pages as all_pages
+    from ..experiments.results import experiment_files, published
+    from ..experiments.schema import read_experiment
+    from ..files import read_json, write_beside
+    from ..report.style import save
+    from ..report.training import plot_curves
+
+    for path, text in all_pages().items():
+        write_beside(path, text.encode())
+        yield path
+    for path in experiment_files():
+        if published(path).exists():
+            target = published(path).parent / figure_name(path)
+            save(plot_curves(read_json(published(path)), read_experiment(path).grid_labels), target)
+            yield target
+
+
 @app.command()
 def run(
     files: Annotated[list[Path] | None, typer.Argument(help="Experiment files (TOML).")] = None,
     all: Annotated[bool, typer.Option("--all", help="Every file of the experiments folder.")] = False,
     budget: Annotated[str | None, typer.Option(help="Time after which nothing new begins: 90s, 30m, 2h.")] = None,
+    only: Annotated[str, typer.Option(help="Settings by name, with * and ?: 'FedAvg*'.")] = "*",
     store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
@@ -91,7 +119,7 @@ def run(
 
     if bool(files) == all:
         raise ValueError("files: allowed are experiment files, or --all")
-    options = RunOptions(store, budget, workers, scheduler, track, publish)
+    options = RunOptions(store, budget, workers, scheduler, track, publish, only)
     try:
         report = run_files(experiment_files() if all else files or [], options)
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 import re
 import time
@@ -10,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..files import json_text, write_beside
+from ..files import json_text, read_json, write_beside
+from ..quantities import nearest
 from . import schema
-from .results import gathered, published
+from .results import gathered, holds_more, published
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
-from .units import units_of
+from .units import finished, units_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class RunOptions:
         workers: processes on this machine; 0: this one alone.
         scheduler: of a Dask cluster, instead.
         track: a tracker, as ``tracking.tracker`` reads it.
-        publish: whether results are kept beside the files.
+        publish: whether results are kept beside the files: those of all units of the file that the store has.
+        only: a pattern that settings' names have to match, as ``FedAvg*``.
     """
 
     store: Path
@@ -37,6 +40,7 @@ class RunOptions:
     scheduler: str | None = None
     track: str | None = None
     publish: bool = False
+    only: str = "*"
 
     def executors(self) -> MakeExecutor | None:
         """What runs the units; ``None`` for this process.
@@ -109,18 +113,42 @@ def _run_file(
     if experiment.checked.search:
         _, searched, outcome = search(experiment, options.store, executors, deadline, done)
     else:
-        units = units_of(experiment, experiment.points(), options.store)
+        units = units_of(experiment, _chosen(experiment, options.only), options.store)
         outcome = perform_all(units, executors, deadline, done, fitting)
     if fitting and outcome.waiting:
         return False
     _tell(path, outcome, report)
     if outcome.results:
-        content = gathered(experiment, outcome.results.values(), searched)
-        report.contents.append(content)
-        if options.publish and not outcome.failed and not outcome.waiting:
-            published(path).parent.mkdir(parents=True, exist_ok=True)
-            write_beside(published(path), (json_text(content, indent=1) + "\n").encode())
+        report.contents.append(gathered(experiment, outcome.results.values(), searched))
+        if options.publish and not outcome.failed:
+            _publish(path, experiment, outcome, searched, options.store, report)
     return True
+
+
+def _chosen(experiment: schema.Experiment, only: str) -> list[schema.Point]:
+    points = experiment.points()
+    chosen = [point for point in points if fnmatch.fnmatchcase(point.name, only)]
+    if not chosen:
+        raise ValueError(f"{experiment.name}: only = {only!r} is no setting; "
+                         + nearest(only, [point.name for point in points]))  # fmt: skip
+    return chosen
+
+
+def _publish(
+    path: Path, experiment: schema.Experiment, outcome: Outcome, searched: list[dict[str, Any]] | None, store: Path,
+    report: Report,
+) -> None:  # fmt: skip
+    """Keep the results of all units that the store has, unless what is kept already has more."""
+    results = list(outcome.results.values())
+    if searched is None:
+        results = [found for unit in units_of(experiment, experiment.points(), store) if (found := finished(unit))]
+    content = gathered(experiment, results, searched)
+    target = published(path)
+    if target.exists() and holds_more(read_json(target), content):
+        report.lines.append(f"{target} stays as it is: it has runs that {store} has not")
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_beside(target, (json_text(content) + "\n").encode())
 
 
 def _tell(path: Path, outcome: Outcome, report: Report) -> None:

@@ -2,7 +2,7 @@
 
 What a kind takes is read off its signature, so that an algorithm or a process that is added to its package can stand
 in a file at once. Where an argument is a part itself (a process inside a process, a network's model), a table stands
-there.
+there. Long lists of integers have short spellings: see ``numbers``.
 """
 
 from __future__ import annotations
@@ -246,8 +246,30 @@ def in_file(annotation: Any) -> Any:
             return Annotated[Any, BeforeValidator(functools.partial(_or_nothing, nested[0]))]
         return Union[tuple(in_file(each) for each in members)]  # noqa: UP007 (made at run time)
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Sequence):
-        return list[in_file(get_args(annotation)[0])]  # type: ignore[misc]
+        inner = list[in_file(get_args(annotation)[0])]  # type: ignore[misc]
+        return Annotated[inner, BeforeValidator(numbers)] if get_args(annotation)[0] is int else inner
     return bool | int | float | str | list[Any]
+
+
+def numbers(value: Any) -> Any:
+    """A list of integers; in a file a table may stand for a long one.
+
+    Raises:
+        ValueError: a table with other keys, or counts below 1.
+
+    >>> numbers({"first": 3}), numbers({"groups": 2, "clients": 3})
+    ([0, 1, 2], [0, 0, 0, 1, 1, 1])
+    """
+    if not isinstance(value, Mapping):
+        return value
+    if set(value) not in ({"first"}, {"groups", "clients"}) or not all(
+        isinstance(each, int) and not isinstance(each, bool) and each >= 1 for each in value.values()
+    ):
+        raise ValueError(f"{dict(value)}: allowed is a list of integers, {{ first = n }} for 0 to n - 1, or "
+                         "{ groups = g, clients = c } for each of 0 to g - 1 c times, of integers >= 1")  # fmt: skip
+    if "first" in value:
+        return list(range(value["first"]))
+    return [group for group in range(value["groups"]) for _ in range(value["clients"])]
 
 
 def _or_nothing(family: str, value: Any) -> Any:

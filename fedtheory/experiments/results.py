@@ -14,6 +14,8 @@ from .tables import folder
 
 CONFIGURATION = ("checks.toml", "curves.toml")
 """Files beside experiments that are none."""
+SHOWN = 60
+"""So many points of a curve are kept."""
 
 
 def experiment_files(root: Path | None = None) -> list[Path]:
@@ -43,6 +45,7 @@ def gathered(
     for result in results:
         by_point.setdefault(result["point"], []).append(result)
     every = [result for group in by_point.values() for result in group]
+    called = {} if searched is not None else {point.name: dict(point.labels) for point in experiment.points()}
     path = Path(experiment.name)
     content: dict[str, Any] = {
         "file": f"{path.parent.name}/{path.name}",
@@ -51,7 +54,10 @@ def gathered(
         "data": sorted({result["data"] for result in every if result["data"]}),
         "seconds": round(sum(float(result["seconds"]) for result in every), 1),
         "units": {each.name: each.unit for each in experiment.checked.statistics},
-        "settings": [setting_rows(name, group) for name, group in by_point.items()],
+        "settings": [
+            setting_rows(name, group) | ({"labels": called[name]} if name in called else {})
+            for name, group in by_point.items()
+        ],
     }
     return content | ({"search": searched} if searched is not None else {})
 
@@ -66,8 +72,32 @@ def setting_rows(name: str, results: list[Mapping[str, Any]]) -> dict[str, Any]:
         "labels": results[0]["labels"],
         "seeds": [result["seed"] for result in results],
         "seconds": round(sum(float(result["seconds"]) for result in results), 1),
+        "commits": sorted({result["commit"] for result in results}),
         "statistics": {each: summary(each, results) for each in names},
+        "curves": thinned(results),
     } | ({"diverged": diverged} if diverged else {})
+
+
+def thinned(results: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """At most ``SHOWN`` of the recorded rounds, and of each watched row a list for each seed, means over replicas."""
+    rounds = results[0]["rounds"]
+    kept = sorted({round(k * (len(rounds) - 1) / (SHOWN - 1)) for k in range(SHOWN)}) if len(rounds) > SHOWN else None
+    chosen = range(len(rounds)) if kept is None else kept
+    rows = {
+        name: [[float(f"{fmean(float(row[k]) for row in result['rows'][name]):.5g}") for k in chosen]
+               for result in results]
+        for name in results[0]["rows"]
+    }  # fmt: skip
+    return {"rounds": [rounds[k] for k in chosen], **rows}
+
+
+def holds_more(kept: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
+    """Whether results that are kept have runs that others lack, of settings that the others know."""
+
+    def runs(of: Mapping[str, Any]) -> set[tuple[str, int]]:
+        return {(row["name"], seed) for row in of["settings"] for seed in row["seeds"]}
+
+    return kept.get("sha256") == content["sha256"] and not runs(kept) <= runs(content)
 
 
 def summary(name: str, results: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -7,8 +7,10 @@ title = "..."
 [participation]
 [run]                   # rounds, seeds, replicas, what is watched
 [grid]                  # "algorithm.local_lr" = [...]: every combination is a setting
+[called]                # what a grid's values are called, where that is not the key's last word and the value
 [[variants]]            # or: settings by name, each changing some keys
 [[statistics]]          # numbers of a run, and how they are put together over seeds
+[[likeness]]            # printed tables that these numbers stand beside
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
+from ..quantities import nearest
 from .parts import built, part, union
 from .reading import Listed, Strict, explained, parse_toml
 
@@ -74,6 +77,7 @@ class Statistic(Strict):
         last: so many evaluations, the last ones; for ``mean``.
         last_rounds: instead, all evaluations in so many rounds, the last ones.
         scale: what it is multiplied by: 100 for per cent.
+        plus: what is added then.
         unit: what it is then in.
     """
 
@@ -83,6 +87,7 @@ class Statistic(Strict):
     last: int | None = Field(default=None, ge=1)
     last_rounds: int | None = Field(default=None, ge=1)
     scale: float = 1.0
+    plus: float = 0.0
     unit: str = "1"
 
     @model_validator(mode="after")
@@ -99,6 +104,49 @@ class Variant(Strict):
     name: str
     set: dict[str, Any]
     labels: dict[str, str] = Field(default_factory=dict)
+
+
+class Called(Strict):
+    """What a key of the grid, and its values, are called in settings' names and labels.
+
+    Attributes:
+        label: instead of the key's last word.
+        values: instead of the values, in their order.
+    """
+
+    label: str = Field(min_length=1)
+    values: Listed[str] = ()
+
+
+class Likeness(Strict):
+    """A printed table that settings of the file stand beside, cell by cell.
+
+    Attributes:
+        table: its number.
+        edition: of the paper.
+        cells: which of its cells, by their labels.
+        by: labels in which a cell and its setting agree.
+        ours: what the setting's other labels have to be.
+        minus: where the printed number is a difference, those of the setting that is subtracted.
+        statistic: which of the file's numbers stands there.
+        orders: each a list of labels of ``by``: cells that differ in no other are compared with each other.
+    """
+
+    table: str
+    edition: str = "main"
+    cells: dict[str, str] = Field(default_factory=dict)
+    by: Listed[str] = Field(min_length=1)
+    ours: dict[str, str] = Field(default_factory=dict)
+    minus: dict[str, str] | None = None
+    statistic: str
+    orders: Listed[Listed[str]] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Likeness:
+        for label in itertools.chain(*self.orders):
+            if label not in self.by:
+                raise ValueError(f"orders: {label!r}: allowed are {' and '.join(self.by)}")
+        return self
 
 
 class Stage(Strict):
@@ -130,12 +178,14 @@ class ExperimentBase(Strict):
     paper: str = ""
     title: str
     reproduces: Listed[str] = ()
+    likeness: Listed[Likeness] = ()
     chosen: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
     start: float | str | None = None
     run: RunPlan
     statistics: Listed[Statistic] = Field(min_length=1)
     grid: dict[str, Listed[Any]] = Field(default_factory=dict)
+    called: dict[str, Called] = Field(default_factory=dict)
     variants: Listed[Variant] = ()
     search: Search | None = None
 
@@ -144,11 +194,21 @@ class ExperimentBase(Strict):
         names = [each.name for each in self.statistics]
         if len(set(names)) < len(names):
             raise ValueError(f"statistics {', '.join(names)}: allowed is each name once")
+        for each in self.likeness:
+            if each.statistic not in names:
+                raise ValueError(f"likeness.statistic = {each.statistic!r}: allowed is {' or '.join(names)}")
         if self.search and self.search.statistic not in names:
             raise ValueError(f"search.statistic = {self.search.statistic!r}: allowed is {' or '.join(names)}")
         for key, values in self.grid.items():
             if not values:
                 raise ValueError(f"grid.{key} is empty: allowed is at least one value")
+        for key, called in self.called.items():
+            if key not in self.grid:
+                raise ValueError(f"called.{key}: {nearest(key, self.grid)}: allowed are keys of the grid")
+            if called.values and len(set(called.values)) != len(self.grid[key]):
+                many = len(self.grid[key])
+                raise ValueError(f"called.{key}.values = {list(called.values)}: allowed is a different text for each "
+                                 f"of {many} values")  # fmt: skip
         variants = [each.name for each in self.variants]
         if len(set(variants)) < len(variants):
             raise ValueError(f"variants {', '.join(variants)}: allowed is each name once")
@@ -204,15 +264,27 @@ class Experiment:
             ValueError: a value that the file's model refuses; the setting is named.
         """
         variants = list(self.checked.variants) or [Variant(name="", set={})]
-        grid = [[(key, value) for value in values] for key, values in self.checked.grid.items()]
+        grid = [self._called(key) for key in self.checked.grid]
         found = []
-        for variant, *values in itertools.product(variants, *grid):
-            labels = {**self.checked.labels, **variant.labels}
-            labels |= {key.rpartition(".")[2]: _text(value) for key, value in values}
+        for variant, *chosen in itertools.product(variants, *grid):
+            labels = {**self.checked.labels, **variant.labels} | {label: text for label, text, _ in chosen}
             short = [variant.name] if variant.name else []
-            short += [f"{key.rpartition('.')[2]}={_text(value)}" for key, value in values]
-            found.append(self.at(", ".join(short) or "only", labels, {**variant.set, **dict(values)}))
+            short += [f"{label}={text}" for label, text, _ in chosen]
+            values = dict(zip(self.checked.grid, (value for *_, value in chosen), strict=True))
+            found.append(self.at(", ".join(short) or "only", labels, {**variant.set, **values}))
         return found
+
+    @property
+    def grid_labels(self) -> list[str]:
+        """The labels that its grid gives."""
+        return [self._called(key)[0][0] for key in self.checked.grid]
+
+    def _called(self, key: str) -> list[tuple[str, str, Any]]:
+        """Of each value of a key of the grid the label, its text and the value."""
+        values, called = self.checked.grid[key], self.checked.called.get(key)
+        label = called.label if called else key.rpartition(".")[2]
+        texts = called.values if called and called.values else map(_text, values)
+        return [(label, text, value) for text, value in zip(texts, values, strict=True)]
 
     def at(self, name: str, labels: Mapping[str, str], values: Mapping[str, Any]) -> Point:
         """The setting with these values at these dotted keys.
@@ -223,7 +295,7 @@ class Experiment:
         content = copy.deepcopy(dict(self.content))
         for key, value in values.items():
             _put(content, key, value, self.name)
-        content = {k: v for k, v in content.items() if k not in ("grid", "variants", "search")}
+        content = {k: v for k, v in content.items() if k not in ("grid", "called", "variants", "search", "likeness")}
         try:
             model().model_validate(content)
         except ValidationError as error:
@@ -293,12 +365,10 @@ def statistics(experiment: Any, rounds: Any, rows: Mapping[str, Any]) -> Iterato
     """
     import numpy as np
 
-    from ..quantities import nearest
-
     for each in experiment.statistics:
         if each.of not in rows:
             raise ValueError(f"statistic {each.name}: of = {each.of!r} was not observed; {nearest(each.of, rows)}")
-        values = each.scale * np.asarray(rows[each.of], dtype=float)
+        values = each.plus + each.scale * np.asarray(rows[each.of], dtype=float)
         if each.take == "mean":
             chosen = np.asarray(rounds) > rounds[-1] - each.last_rounds if each.last_rounds else slice(-each.last, None)
             values = values[:, chosen]

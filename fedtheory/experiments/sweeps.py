@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,7 @@ def _over(
                 done(unit, outcome.results[unit])
     except BaseException as error:
         if type(error).__name__ not in LOST:
+            stop(executor)
             raise
         seen = {*outcome.results, *outcome.failed, *outcome.waiting}
         lost = [unit for unit in units if unit not in seen]
@@ -121,6 +124,13 @@ def _over(
             future.cancel()
         executor.shutdown(wait=False)
     return lost
+
+
+def stop(executor: Executor) -> None:
+    """End what an executor runs, if it is of this module: after an interruption nothing is waited for."""
+    if isinstance(executor, _Pool):
+        executor.shutdown(wait=False, cancel_futures=True)
+        executor.terminate()
 
 
 def search(
@@ -188,13 +198,29 @@ def process_pool(workers: int) -> MakeExecutor:
     if workers < 1:
         raise ValueError(f"workers = {workers}: allowed is an integer >= 1")
 
-    def make() -> Executor:
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
+    return lambda: _Pool(workers)
 
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
 
-    return make
+class _Pool(ProcessPoolExecutor):
+    """Processes that leave Ctrl-C to the one that made them."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers, mp_context=get_context("spawn"), initializer=_deaf)
+        self.own: dict[int, Any] = self._processes or {}
+
+    def submit(self, *arguments: Any, **named: Any) -> Future[Any]:
+        future = super().submit(*arguments, **named)
+        self.own |= self._processes or {}
+        return future
+
+    def terminate(self) -> None:
+        """End the processes at once; what they wrote is whole."""
+        for process in self.own.values():
+            process.terminate()
+
+
+def _deaf() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def dask(address: str, timeout: float = 30.0) -> MakeExecutor:

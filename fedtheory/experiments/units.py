@@ -146,7 +146,7 @@ def finished(unit: Unit) -> dict[str, Any] | None:
 
 def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
     """What decides a unit's numbers: the content without titles, reasons, seeds of others, and what costs time only."""
-    words = ("title", "paper", "reproduces", "chosen", "labels")
+    words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
     asked = {key: value for key, value in content.items() if key not in words}
     aside = ("seeds", "checkpoint_every", "device")
     asked["run"] = {key: value for key, value in asked["run"].items() if key not in aside}

@@ -1,6 +1,7 @@
-"""Runs a unit in children that kill themselves, half of them inside a write, until one is done; prints what came out.
+"""`fedtheory run` in children that kill themselves, half of them inside a write, until one is done.
 
-Arguments: an experiment file, a store. The parent runs nothing itself, so that children may be forked from it.
+Arguments: an experiment file of one setting and seed, a store. Prints how many were killed. The parent runs nothing
+itself, so that children may be forked from it.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ import json
 import os
 import signal
 import sys
-from pathlib import Path
 
+from twins import warm
+
+from fedtheory.cli import app
 from fedtheory.experiments import units
-from fedtheory.experiments.schema import read_experiment
 
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def child(unit: units.Unit, inside: bool) -> None:
+def child(file: str, store: str, inside: bool) -> None:
     left = 2 if inside else 30
 
     if inside:
@@ -45,18 +47,18 @@ def child(unit: units.Unit, inside: bool) -> None:
             call(self, done, total)
 
         units.Clock.__call__ = counting  # type: ignore[method-assign]
-    units.perform(unit)
+    app(["run", file, "--store", store, "--json"], standalone_mode=False)
 
 
 def main() -> None:
-    experiment = read_experiment(sys.argv[1])
-    (unit,) = units.units_of(experiment, experiment.points(), Path(sys.argv[2]))
+    warm(sys.argv[1])
     killed = {True: 0, False: 0}
     for attempt in range(100):
         inside = attempt % 2 == 0
         pid = os.fork()
         if pid == 0:
-            child(unit, inside)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            child(sys.argv[1], sys.argv[2], inside)
             os._exit(0)
         _, status = os.waitpid(pid, 0)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:

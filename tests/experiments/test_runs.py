@@ -102,12 +102,16 @@ def test_one_seed_gives_one_result_and_another_a_different_one(tmp_path: Path) -
     assert first["statistics"] != other["statistics"]
 
 
-def test_two_processes_leave_one_store_whatever_their_checkpoints(tmp_path: Path) -> None:
-    path = written(tmp_path / "one")
-    other = written(tmp_path / "two", EXPERIMENT.replace("checkpoint_every = 20", "checkpoint_every = 33"))
-    script("twins.py", path, other, tmp_path / "store")
-    (both,), (plain,) = results(path, tmp_path / "store"), results(path, tmp_path / "plain")
+@pytest.mark.parametrize(("one", "two"), [(20, 33), (1, 1000)])
+def test_two_processes_leave_one_store_whatever_their_checkpoints(tmp_path: Path, one: int, two: int) -> None:
+    paths = [written(tmp_path / str(n), EXPERIMENT.replace("checkpoint_every = 20", f"checkpoint_every = {every}"))
+             for n, every in enumerate((one, two))]  # fmt: skip
+    script("twins.py", *paths, tmp_path / "store")
+    (both,), (plain,) = results(paths[0], tmp_path / "store"), results(paths[1], tmp_path / "plain")
     assert numbers(both) == numbers(plain)
+    (tmp_path / "store" / "own" / "test" / "only" / "seed-3" / "result.json").unlink()
+    (again,) = results(paths[1], tmp_path / "store")  # from the checkpoints that the two left
+    assert numbers(again) == numbers(plain) and again["seconds"] >= both["seconds"]
 
 
 @pytest.mark.slow

@@ -53,6 +53,14 @@ def read(tmp_path: Path, text: str) -> object:
     ('title = "t"', 'titel = "t"', "line 1: titel is unknown; did you mean 'title'"),
     ("rounds = 4", "rounds = 4\nseeds = [1, 1]", "seeds = .1, 1.: allowed are different integers >= 0"),
     ("[run]", '[grid]\n"algorithm.cohorts" = [1]\n[run]', "setting 'cohorts=1': algorithm.fast.cohorts is unknown"),
+    ("[run]", '[grid]\n"run.rounds" = [1, 2]\n[called]\n"run.rounds" = { label = "R", values = ["1"] }\n[run]',
+     "called.run.rounds.values = .'1'.: allowed is a different text for each of 2 values"),
+    ("[run]", '[[likeness]]\ntable = "1"\nby = ["s"]\nstatistic = "gup"\n[run]',
+     "likeness.statistic = 'gup': allowed is gap"),
+    ("[run]", '[[likeness]]\ntable = "1"\nby = ["s"]\nstatistic = "gap"\norders = [["p"]]\n[run]',
+     "likeness.0.*orders: 'p': allowed are s"),
+    ("[run]", '[grid]\n"algorithm.cohort" = [1]\n[called]\n"algorithm.cohorts" = { label = "m" }\n[run]',
+     "called.algorithm.cohorts: did you mean 'algorithm.cohort'"),
     ("[run]", '[grid]\n"algoritm.cohort" = [1]\n[run]', "algoritm.cohort: allowed is a key of a table"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -89,6 +97,21 @@ set = { "algorithm.snapshot_period" = 4 }
     assert setting(points[3].content).algorithm.snapshot_period == 4
 
 
+def test_values_of_a_grid_may_be_called_otherwise(tmp_path: Path) -> None:
+    more = """
+[grid]
+"participation.absent" = [[], [0]]
+"algorithm.local_lr" = [0.5]
+[called]
+"participation.absent" = { label = "s", values = ["0", "1"] }
+"algorithm.local_lr" = { label = "step" }
+"""
+    points = read(tmp_path, TEXT + more).points()
+    assert [point.name for point in points] == ["s=0, step=0.5", "s=1, step=0.5"]
+    assert points[1].labels == {"s": "1", "step": "0.5"}
+    assert setting(points[1].content).participation == Incomplete(Uniform(1), (0,))
+
+
 def test_every_kind_has_a_model_of_its_arguments() -> None:
     for family in FAMILIES:
         assert kinds(family)
@@ -102,3 +125,11 @@ def test_lines_of_nested_tables() -> None:
     assert lines[("b", "c", "d")] == 3
     assert lines[("b", "e", 0, "f")] == 5
     assert lines[("b", "e", 1, "x.y")] == 7
+
+
+def test_long_lists_of_integers_have_short_spellings(tmp_path: Path) -> None:
+    (point,) = read(tmp_path, TEXT.replace("absent = [0]", "absent = { first = 1 }")).points()
+    assert setting(point.content).participation == Incomplete(Uniform(1), (0,))
+    for wrong in ("{ first = 0 }", "{ first = true }", "{ last = 2 }", "{ groups = 2 }"):
+        with pytest.raises(ValueError, match=r"participation.absent: .*allowed is a list of integers"):
+            read(tmp_path, TEXT.replace("absent = [0]", f"absent = {wrong}"))

@@ -1,23 +1,27 @@
-"""Two processes run the units of two files in one store at the same time. Arguments: two files, a store."""
+"""`fedtheory run` of two files in one store at the same time. Arguments: two files, a store."""
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
-from fedtheory.experiments.schema import read_experiment
-from fedtheory.experiments.units import perform, units_of
+from fedtheory.cli import app
+from fedtheory.experiments.schema import read_experiment, setting
+
+
+def warm(file: str) -> None:
+    """Import here what a run imports, so that children do not; nothing runs yet."""
+    setting(read_experiment(file).points()[0].content)
 
 
 def main() -> None:
+    warm(sys.argv[1])
     children = []
     for file in sys.argv[1:3]:
         pid = os.fork()
         if pid == 0:
-            experiment = read_experiment(file)
-            for unit in units_of(experiment, experiment.points(), Path(sys.argv[3])):
-                perform(unit)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            app(["run", file, "--store", sys.argv[3]], standalone_mode=False)
             os._exit(0)
         children.append(pid)
     sys.exit(any(os.waitpid(pid, 0)[1] for pid in children))

@@ -1,0 +1,175 @@
+"""Printed tables beside our numbers: cells by labels, paired differences, pages, curves, what is published."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import ttest_rel
+
+from fedtheory.experiments.likeness import beside, paired, ranked
+from fedtheory.experiments.pages import pages
+from fedtheory.experiments.results import experiment_files, published, thinned
+from fedtheory.experiments.schema import read_experiment
+from fedtheory.experiments.tables import folder, tables
+from fedtheory.files import read_json
+from fedtheory.report.training import plot_curves
+
+TABLE = """
+paper = "p"
+number = "1"
+place = "here"
+caption = "a table"
+keys = ["method"]
+columns = [{ s = "0", measure = "accuracy" }, { s = "1", measure = "accuracy" }]
+rows = [["a", "80.0", "70.0"], ["b", "82.0", "-"]]
+[measures.accuracy]
+unit = "%"
+statistic = "one run"
+dash = "no difference"
+"""
+FILE = """
+paper = "p"
+title = "a twin"
+[federation]
+kind = "common_hessian"
+offsets = [[1.0], [-1.0]]
+[algorithm]
+kind = "fedavg"
+local_lr = 0.1
+[participation]
+kind = "Incomplete"
+process = { kind = "Uniform", cohort = 1 }
+absent = []
+[run]
+rounds = 4
+seeds = [0, 1, 2]
+observers = [{ kind = "squared_distance" }]
+[grid]
+"participation.absent" = [[], [0]]
+[called]
+"participation.absent" = { label = "s", values = ["0", "1"] }
+[[variants]]
+name = "A"
+set = {}
+labels = { method = "a" }
+[[variants]]
+name = "B"
+set = { "algorithm.local_lr" = 0.2 }
+labels = { method = "b" }
+[[statistics]]
+name = "x"
+of = "squared_distance"
+[[likeness]]
+table = "1"
+by = ["method", "s"]
+statistic = "x"
+orders = [["method"], ["s"]]
+[[likeness]]
+table = "1"
+cells = { method = "b", s = "0" }
+by = ["s"]
+ours = { method = "b" }
+minus = { method = "a" }
+statistic = "x"
+"""
+VALUES = {"A, s=0": [1.0, 2.0, 4.0], "A, s=1": [0.5, 1.0, 5.0], "B, s=0": [2.0, 4.0, 5.0]}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An experiments folder with one paper, whose last setting was not run."""
+    (tmp_path / "p" / "tables" / "ours").mkdir(parents=True)
+    (tmp_path / "p" / "tables" / "table1.toml").write_text(TABLE)
+    path = tmp_path / "p" / "twin.toml"
+    path.write_text(FILE)
+    points = {point.name: dict(point.labels) for point in read_experiment(path).points()}
+    curves = {"rounds": [0, 4], "squared_distance": [[1.0, 0.5]] * 3}
+    rows = [{"name": name, "labels": points[name], "seeds": [0, 1, 2], "seconds": 1.0, "commits": ["c0ffee"],
+             "statistics": {"x": {"values": values}}, "curves": curves} for name, values in VALUES.items()]  # fmt: skip
+    content = {"file": "p/twin.toml", "sha256": "0" * 64, "commits": ["c0ffee"], "data": [], "seconds": 3.0,
+               "settings": rows}  # fmt: skip
+    published(path).write_text(json.dumps(content))
+    return tmp_path
+
+
+def read(root: Path) -> tuple[Any, Any, Any]:
+    (path,) = experiment_files(root)
+    return read_experiment(path), read_json(published(path)), tables("p", root)[0]
+
+
+def test_cells_and_settings_meet_by_labels(root: Path) -> None:
+    experiment, content, table = read(root)
+    whole, difference = experiment.checked.likeness
+    rows = beside(experiment, content, whole, table)
+    assert [(row.cell.text, list(row.values.values())) for row in rows] == [
+        ("80.0", VALUES["A, s=0"]), ("70.0", VALUES["A, s=1"]), ("82.0", VALUES["B, s=0"]), ("-", []),
+    ]  # fmt: skip
+    (row,) = beside(experiment, content, difference, table)
+    assert list(row.values.values()) == [1.0, 2.0, 1.0] and row.seconds == 2.0
+
+
+def test_pairs_are_compared_seed_by_seed(root: Path) -> None:
+    experiment, content, table = read(root)
+    whole = experiment.checked.likeness[0]
+    by_method, by_s = ranked(beside(experiment, content, whole, table), whole.orders)
+    assert (by_method.one.cell.text, by_method.other.cell.text) == ("80.0", "82.0")
+    assert (by_s.one.cell.text, by_s.other.cell.text) == ("80.0", "70.0")
+    assert float(by_method.printed) == -2 and by_method.ours == pytest.approx(-4 / 3) and by_method.seeds == 3
+    test = ttest_rel(VALUES["A, s=0"], VALUES["B, s=0"], alternative="less")
+    assert by_method.confidence == pytest.approx(1 - test.pvalue) and by_method.verdict == "as printed"
+    low, high = ttest_rel(VALUES["A, s=0"], VALUES["B, s=0"]).confidence_interval(0.95)
+    assert by_method.interval == pytest.approx((high - low) / 2)
+    assert by_s.verdict == "open"
+
+
+def test_one_seed_ranks_nothing() -> None:
+    mean, interval, confidence = paired([2.0], 1)
+    assert mean == 2.0 and math.isnan(interval) and math.isnan(confidence)
+    assert paired([2.0, 2.0], 1)[2] == 1.0 and paired([2.0, 2.0], -1)[2] == 0.0
+    assert paired([1.0, 2.0, 4.0], -1)[2] == pytest.approx(1 - paired([1.0, 2.0, 4.0], 1)[2])
+
+
+def test_two_settings_of_one_cell_are_refused(root: Path) -> None:
+    experiment, content, table = read(root)
+    del content["settings"][0]["labels"]["method"]
+    with pytest.raises(ValueError, match="settings 'A, s=0' and 'B, s=0' both have the labels"):
+        beside(experiment, content, experiment.checked.likeness[0], table)
+
+
+def test_a_page_says_what_was_run(root: Path) -> None:
+    ((path, text),) = pages(root).items()
+    assert path == root / "p" / "tables" / "ours" / "table1.md"
+    assert "| a | 0 | 80.0 | 2.33 ± 1.53 | -77.67 | 0, 1, 2 | 1 | c0ffee |" in text
+    assert "| b | 1 | - | not run |" in text and "- runs: 9 of the file's 12" in text
+    assert "2 pairs: 1 as printed, 0 reversed, 1 open." in text
+
+
+def test_curves_have_a_panel_for_each_setting_of_the_grid(root: Path) -> None:
+    experiment, content, _ = read(root)
+    figure = plot_curves(content, experiment.grid_labels, "squared_distance")
+    assert [axes.get_title("left") for axes in figure.axes] == ["s=0", "s=1"]
+    assert [[line.get_label() for line in axes.lines] for axes in figure.axes] == [["A", "B"], ["A"]]
+    with pytest.raises(ValueError, match="no setting has curves of 'test_accuracy'"):
+        plot_curves(content, experiment.grid_labels)
+
+
+def test_long_curves_are_thinned_to_their_ends() -> None:
+    rounds = list(range(0, 1001, 10))
+    results = [{"rounds": rounds, "rows": {"x": [[float(r) for r in rounds], [3.0 * r for r in rounds]]}}]
+    kept = thinned(results)
+    assert len(kept["rounds"]) == 60 and kept["rounds"][0] == 0 and kept["rounds"][-1] == 1000
+    assert kept["x"] == [[2.0 * r for r in kept["rounds"]]]
+
+
+def test_the_pages_are_what_was_run() -> None:
+    made = pages()
+    for path, text in made.items():
+        assert path.read_text() == text, "run: fedtheory experiments --pages"
+    assert {path for path in folder().glob("*/tables/ours/*.md")} == set(made)
+    for path in experiment_files():
+        if published(path).exists():
+            assert published(path).with_suffix(".png").is_file()
