@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..workers import end_with_parent
 from . import schema
 from .units import OutOfTime, Unit, estimate, perform, units_of
 
@@ -192,7 +193,7 @@ def process_pool(workers: int) -> MakeExecutor:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent)
 
     return make
 
