@@ -13,6 +13,7 @@ ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
     ("units", "quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
+    ("workers",),
     ("data", "neural"),
     ("federations", "selection", "weights"),
     ("participation",),

@@ -43,10 +43,10 @@ class Cache:
         self.folder = folder
 
     def get(self, key: str) -> Any | None:
-        """What was stored under the key by this code; ``None`` if nothing was, or if the file is damaged."""
+        """What was stored under the key by this code; ``None`` if nothing was, or if the file cannot be read."""
         try:
             stored = json.loads(self._path(key).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return stored["result"] if isinstance(stored, dict) and stored.get("key") == key else None
 

@@ -8,6 +8,8 @@ from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
+from ..workers import end_with_parent
+
 
 def run_all(
     tasks: Mapping[str, Callable[[], Any]],
@@ -51,7 +53,7 @@ def run_all(
         for name, task in tasks.items():
             finish(name, task())
     else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_single_thread) as pool:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare) as pool:
             _drain(pool, tasks, finish)
     return {name: results[name] for name in tasks}
 
@@ -67,7 +69,9 @@ def _drain(executor: Executor, tasks: Mapping[str, Callable[[], Any]], finish: C
         raise
 
 
-def _single_thread() -> None:
+def _prepare() -> None:
+    """What a worker does first."""
+    end_with_parent()
     import torch
 
     torch.set_num_threads(1)

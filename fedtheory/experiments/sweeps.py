@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from ..workers import end_with_parent
 from . import schema
 from .units import OutOfTime, Unit, estimate, perform, units_of
 
@@ -205,7 +206,7 @@ class _Pool(ProcessPoolExecutor):
     """Processes that leave Ctrl-C to the one that made them."""
 
     def __init__(self, workers: int) -> None:
-        super().__init__(workers, mp_context=get_context("spawn"), initializer=_deaf)
+        super().__init__(workers, mp_context=get_context("spawn"), initializer=_ready)
         self.own: dict[int, Any] = self._processes or {}
 
     def submit(self, *arguments: Any, **named: Any) -> Future[Any]:
@@ -219,8 +220,10 @@ class _Pool(ProcessPoolExecutor):
             process.terminate()
 
 
-def _deaf() -> None:
+def _ready() -> None:
+    """Leave Ctrl-C to the process that made this one, and end when that one does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
 
 
 def dask(address: str, timeout: float = 30.0) -> MakeExecutor:

@@ -1,29 +1,27 @@
 """Checkpoints: one immutable file a segment of rounds, written beside and renamed, never overwritten.
 
 A segment holds the rows recorded since the previous one and all the state that the next round needs. Loading a run
-is concatenating its segments; resuming it is restoring the last one.
+is concatenating its segments; resuming it is restoring the last one. Segments are sealed and checked (segment.py), and
+a store is used by one process or thread at a time: who comes second waits, and then finds what the first one has done.
 """
 
 from __future__ import annotations
 
-import io
+import contextlib
 import json
-import zipfile
-import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from ..files import write_beside
+from ..files import locked, read_json, remove_leftovers, write_beside
 from .run import STATISTICS, Run, row_names
+from .segment import STATE_DICTS, STATE_TENSORS, check_segment, read_segment, write_segment
 
 if TYPE_CHECKING:
     from .state import Plan, State
-
-_STATE_DICTS = ("sums", "least", "most", "current")
-_STATE_TENSORS = ("x", "diverged_at", "probability", "accuracy")
 
 
 class Checkpoints:
@@ -36,42 +34,43 @@ class Checkpoints:
         self.final: dict[str, np.ndarray] = {}
 
     @classmethod
-    def open(cls, directory: str | Path | None, label: dict[str, Any], every: int) -> Checkpoints:
-        """The store in ``directory``/replica-<first>; an existing one must carry the same label.
+    @contextlib.contextmanager
+    def open(cls, directory: str | Path | None, label: dict[str, Any], every: int) -> Iterator[Checkpoints]:
+        """The store in ``directory``/replica-<first>, locked; an existing one must carry the same label.
 
         Raises:
-            ValueError: the directory holds another run; the differing entries are named.
+            ValueError: the directory holds another run, of which the differing entries are named; or it is damaged.
         """
         if directory is None:
-            return cls(None, every)
+            yield cls(None, every)
+            return
         folder = Path(directory) / f"replica-{label['first_replica']:06d}"
         folder.mkdir(parents=True, exist_ok=True)
-        tag = folder / "run.json"
-        if not tag.exists():
-            write_beside(tag, json.dumps(label, indent=1).encode())
-        found = _read_label(tag)
-        differing = [f"{k} = {found.get(k)!r} there, {v!r} here" for k, v in label.items() if found.get(k) != v]
-        if differing:
-            raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")
-        store = cls(folder, every)
-        for path in sorted(folder.glob("segment-*.npz")):
-            segment = _read_arrays(path)
-            expected = int(store.segments[-1]["next_round"]) if store.segments else 0
-            if int(segment["first_round"]) != expected:
-                raise ValueError(f"{path}: starts at round {segment['first_round']}, allowed is {expected}: "
-                                 "a segment is missing")  # fmt: skip
-            store.segments.append(segment)
-        return store
+        with locked(folder):
+            remove_leftovers(folder)
+            tag = folder / "run.json"
+            if not tag.exists():
+                write_beside(tag, json.dumps(label, indent=1).encode())
+            _check_label(_read_label(tag), label, directory)
+            store = cls(folder, every)
+            store.segments = _chain(folder)
+            yield store
 
-    def restore(self, state: State) -> int:
-        """Put the last segment's state back; the round to go on with (0 for a new run)."""
+    def restore(self, plan: Plan, state: State) -> int:
+        """Put the last segment's state back; the round to go on with (0 for a new run).
+
+        Raises:
+            ValueError: a segment is none of this run.
+        """
         if not self.segments:
             return 0
+        for segment in self.segments:
+            check_segment(self._path(int(segment["next_round"])), segment, plan, state)
         last = self.segments[-1]
         device = state.x.device
-        for name in _STATE_TENSORS:
+        for name in STATE_TENSORS:
             setattr(state, name, torch.as_tensor(last[name], device=device, dtype=getattr(state, name).dtype))
-        for kind in _STATE_DICTS:
+        for kind in STATE_DICTS:
             for name in state.sums:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
         for kind in ("memory", "kept"):
@@ -102,20 +101,24 @@ class Checkpoints:
             "next_round": np.array(next_round),
             "rounds": np.array([round for round, _ in self.pending], dtype=np.int64),
         }
-        arrays |= {name: getattr(state, name).cpu().numpy() for name in _STATE_TENSORS}
+        arrays |= {name: getattr(state, name).cpu().numpy() for name in STATE_TENSORS}
         arrays |= {f"memory.{name}": value.cpu().numpy() for name, value in state.memory.items()}
         arrays |= {f"kept.{name}": value.cpu().numpy() for name, value in state.kept.items()}
         for name in row_names(state.sums):
             columns = [row[name] for _, row in self.pending]
             empty = np.zeros((len(state.ids), 0, *_shape_of(state, name)))
             arrays[name] = np.stack(columns, axis=1) if columns else empty
-        for kind in _STATE_DICTS:
+        for kind in STATE_DICTS:
             for name in state.sums:
                 arrays[f"{kind}.{name}"] = getattr(state, kind)[name].cpu().numpy()
         if self.directory is not None:
-            _save_arrays(self.directory / f"segment-{next_round:012d}.npz", arrays)
+            write_segment(self._path(next_round), arrays)
         self.segments.append(arrays)
         self.pending = []
+
+    def _path(self, next_round: int) -> Path:
+        assert self.directory is not None
+        return self.directory / f"segment-{next_round:012d}.npz"
 
     def load(self, plan: Plan, state: State) -> Run:
         """All segments as one run."""
@@ -141,29 +144,36 @@ def known_choices(directory: str | Path | None) -> dict[str, str] | None:
     return found if isinstance(found, dict) else None
 
 
+def _check_label(found: dict[str, Any], label: dict[str, Any], directory: str | Path) -> None:
+    differing = [f"{k} = {found.get(k)!r} there, {v!r} here" for k, v in label.items() if found.get(k) != v]
+    if differing:
+        raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")
+
+
+def _chain(folder: Path) -> list[dict[str, np.ndarray]]:
+    """The segments of a store from round 0 to the last round that was reached.
+
+    Where a file system has no locks, processes with different distances between their checkpoints leave segments of
+    several ways to the same rounds; one of these ways is taken.
+    """
+    segments: dict[int, dict[str, np.ndarray]] = {}
+    for path in sorted(folder.glob("segment-*.npz")):
+        segment = read_segment(path)
+        first = int(segment["first_round"])
+        if first and first not in segments:
+            known = " or ".join(map(str, (0, *segments)))
+            raise ValueError(f"{path}: starts at round {first}, allowed is {known}: a segment is missing")
+        segments[int(segment["next_round"])] = segment
+    chain: list[dict[str, np.ndarray]] = []
+    at = max(segments, default=0)
+    while at:
+        chain.append(segments[at])
+        at = int(segments[at]["first_round"])
+    return chain[::-1]
+
+
 def _read_label(path: Path) -> dict[str, Any]:
     try:
-        label = json.loads(path.read_bytes())
-    except ValueError as error:
+        return read_json(path)
+    except (FileNotFoundError, ValueError) as error:
         raise ValueError(f"{path}: damaged ({error})") from None
-    if not isinstance(label, dict):
-        raise ValueError(f"{path}: damaged (holds a {type(label).__name__}, allowed is an object)")
-    return label
-
-
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a segment; every way in which the file can be damaged is a ``ValueError`` that names it."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            segment = dict(arrays)
-        int(segment["first_round"]), int(segment["next_round"])
-    except (ValueError, TypeError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path}: damaged segment ({type(error).__name__}: {error}); remove it to go on from the "
-                         "one before") from None  # fmt: skip
-    return segment
-
-
-def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    write_beside(path, buffer.getvalue())

@@ -57,7 +57,8 @@ def simulate(
         pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows).
         memory_limit: bytes that the simulation may hold besides the federation's data; predicted before the run, which
             is chunked accordingly. Of networks a trial step is measured.
-        directory: where to keep checkpoints; an interrupted run continues from the last one.
+        directory: where to keep checkpoints; an interrupted run continues from the last one. A second process waits
+            for the first, and then reads.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
 
@@ -81,8 +82,8 @@ def simulate(
     with plan.federation.working():
         for start in range(0, replicas, size):
             ids = torch.arange(start, min(start + size, replicas), device=plan.device)
-            store = Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10))
-            parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
+            with Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10)) as store:
+                parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
     return Run.join(parts)
 
 
@@ -92,7 +93,7 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 
 def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
     state = State.initial(plan, ids)
-    first = store.restore(state)
+    first = store.restore(plan, state)
     participation = plan.setting.participation.init(plan.keys(Axis.ARBITRARY, ids))
     for round in range(first, plan.rounds + 1):
         state.observe(plan, round)

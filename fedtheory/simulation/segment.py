@@ -1,0 +1,149 @@
+"""One segment of a run as a file: sealed when it is written, and checked against its run when it is read.
+
+The seal is a SHA-256 hash of all names, types, shapes and numbers. It finds accidents and edits; that every number has
+the place, type and range which it can have in this run is checked besides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..files import write_beside
+from .run import row_names
+
+if TYPE_CHECKING:
+    from .state import Plan, State
+
+Segment = dict[str, np.ndarray]
+
+STATE_DICTS = ("sums", "least", "most", "current")
+STATE_TENSORS = ("x", "diverged_at", "probability", "accuracy")
+_ADVICE = "remove it to go on from the one before"
+
+
+def seal(arrays: Segment) -> np.ndarray:
+    """The SHA-256 hash of a segment, (32,) uint8.
+
+    >>> bool((seal({"x": np.zeros(2)}) == seal({"x": np.zeros((2, 1))})).all())
+    False
+    """
+    content = hashlib.sha256()
+    for name in sorted(arrays):
+        values = np.asarray(arrays[name])
+        content.update(f"{name!r} {values.dtype.str} {values.shape}\n".encode())
+        content.update(np.ascontiguousarray(values).tobytes())
+    return np.frombuffer(content.digest(), dtype=np.uint8)
+
+
+def write_segment(path: Path, arrays: Segment) -> None:
+    """Write a segment with its seal."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, seal=seal(arrays), **arrays)
+    write_beside(path, buffer.getvalue())
+
+
+def read_segment(path: Path) -> Segment:
+    """The arrays of a segment, whose seal fits and whose name says where it ends.
+
+    Raises:
+        ValueError: the file is damaged in whatever way, was changed, or has another one's name; it is named.
+    """
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            segment = dict(arrays)
+        found = segment.pop("seal", None)
+        first, after = int(segment["first_round"]), int(segment["next_round"])
+    except (
+        ValueError, TypeError, KeyError, AttributeError, NotImplementedError, ArithmeticError, EOFError, OSError,
+        zipfile.BadZipFile, zlib.error,
+    ) as error:  # fmt: skip
+        raise ValueError(f"{path}: damaged segment ({type(error).__name__}: {error}); {_ADVICE}") from None
+    if found is None or not np.array_equal(found, seal(segment)):
+        wrong = "has no seal" if found is None else "was changed after it was sealed"
+        raise ValueError(f"{path}: damaged segment (it {wrong}); {_ADVICE}")
+    if not 0 <= first < after or path.stem != f"segment-{after:012d}":
+        raise ValueError(f"{path}: damaged segment (it says that it goes from round {first} to {after}); {_ADVICE}")
+    return segment
+
+
+def check_segment(path: Path, segment: Segment, plan: Plan, state: State) -> None:
+    """Refuse a segment that cannot be one of this run.
+
+    Args:
+        state: the run's state before round 0, which has the shapes and types of all later ones.
+
+    Raises:
+        ValueError: there is an array too many or too few, of another type or shape; other rounds than those that are
+            recorded; or a number that is not finite in a replica that has not diverged by then.
+    """
+
+    def refuse(what: str) -> None:
+        raise ValueError(f"{path}: damaged segment ({what}); {_ADVICE}")
+
+    rounds = _recorded(segment, plan)
+    expected = _expected(state, len(rounds))
+    if wrong := sorted(segment.keys() ^ expected.keys()):
+        refuse(f"{wrong[0]} is {'missing' if wrong[0] in expected else 'none of this run'}")
+    for name, (kind, shape) in expected.items():
+        values = segment[name]
+        if values.shape != shape or (values.dtype != kind if kind else values.dtype.kind not in "fiub"):
+            known = f", allowed is {kind or 'a number type'} {shape}"
+            refuse(f"{name} is {values.dtype} {values.shape}{known}")
+    if segment["rounds"].tolist() != rounds:
+        refuse(f"its rounds are not those from {segment['first_round']} to {segment['next_round']} that are recorded")
+    after, diverged_at = int(segment["next_round"]), segment["diverged_at"]
+    if after > plan.rounds + 1 or ((diverged_at < -1) | (diverged_at >= after)).any():
+        refuse(f"it speaks of rounds after {min(after - 1, plan.rounds)}")
+    if name := _not_finite(segment, state, np.array(rounds)):
+        refuse(f"{name} is not finite in a replica that has not diverged")
+
+
+def _recorded(segment: Segment, plan: Plan) -> list[int]:
+    """The rounds between the segment's first and last that the run records."""
+    between = range(int(segment["first_round"]), min(int(segment["next_round"]), plan.rounds + 1))
+    return [round for round in between if round % plan.record_every == 0 or round == plan.rounds]
+
+
+def _expected(state: State, recorded: int) -> dict[str, tuple[np.dtype | None, tuple[int, ...]]]:
+    """The type and shape of every array of a segment; no type: any of numbers."""
+    counter = np.dtype(np.int64)
+    found: dict[str, tuple[np.dtype | None, tuple[int, ...]]] = {
+        "first_round": (counter, ()), "next_round": (counter, ()), "rounds": (counter, (recorded,)),
+    }  # fmt: skip
+    tensors = {name: getattr(state, name) for name in STATE_TENSORS}
+    tensors |= {f"{kind}.{name}": value for kind in ("memory", "kept") for name, value in getattr(state, kind).items()}
+    tensors |= {f"{kind}.{name}": value for kind in STATE_DICTS for name, value in getattr(state, kind).items()}
+    for name, value in tensors.items():
+        array = value.cpu().numpy()
+        found[name] = (None if name.startswith("current.") else array.dtype, array.shape)
+    for name, value in state.sums.items():
+        shape = (len(value), recorded, *value.shape[1:])
+        found |= {row: (None if row == name else np.dtype(np.float64), shape) for row in row_names([name])}
+    return found
+
+
+def _not_finite(segment: Segment, state: State, rounds: np.ndarray) -> str | None:
+    """An array that is not finite where the run is; NaN is allowed where there is a number for each client, and
+    nothing is said of what algorithms remember."""
+    diverged_at = segment["diverged_at"]
+    sound = diverged_at < 0
+    names = [name for name in segment if name in STATE_TENSORS or name.split(".")[0] in ("kept", *STATE_DICTS)]
+    for name in names:
+        if not _finite(segment[name][sound], per_client=name.split(".")[0] in STATE_DICTS and segment[name].ndim > 1):
+            return name
+    before = sound[:, None] | (rounds < diverged_at[:, None])
+    for name in row_names(state.sums):
+        if not _finite(segment[name][before], per_client=segment[name].ndim > 2):
+            return name
+    return None
+
+
+def _finite(values: np.ndarray, per_client: bool = False) -> bool:
+    return bool((np.isfinite(values) | (np.isnan(values) if per_client else False)).all())
