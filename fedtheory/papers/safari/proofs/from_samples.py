@@ -53,6 +53,22 @@ def _rates() -> tuple[sympy.Expr, ...]:
 
 _SECOND, _FIRST, _POOLED, _ALONE = _rates()
 
+
+def _hidden() -> tuple[sympy.Expr, ...]:
+    """The right sides of Theorems 2 and 3 with the constant of their O(.), and by how much it is large enough for
+    Theorem 2."""
+    alpha, beta, nu, b, c, a, a_T = symbols(
+        "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "hidden_constant", "complexity",
+        "server_complexity",
+    )  # fmt: skip
+    rate = 1 / (2 - b)
+    enough = c - (1 + alpha) * (8 * nu + 2) ** (1 + beta)
+    return tuple(map(bare, (c * a**rate + c * a ** (beta * rate), c * a_T**rate, enough)))
+
+
+_HIDDEN_2, _HIDDEN_3, _ENOUGH_2 = _hidden()
+_OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
+
 _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
 
 LEARNABILITY = (
@@ -67,9 +83,14 @@ LEARNABILITY = (
     Derivation("the one-dimensional example", functional="relatedness_gap", steps=("learn.example",),
                right_side=(1 - width_Q / width_P) * e_Q, needs=(_nested, _inside), readings=_within,
                proves=("safari.ex1@main",)),
+    Derivation("the example, in the support", functional="relatedness_gap", steps=("learn.example",),
+               right_side=(1 - width_Q / width_P) * e_Q, needs=(_nested, _inside), proves=("safari.ex1@within",)),
     Derivation("the example's excess risk", functional="negated_source_excess", steps=("learn.uniform",),
                right_side=-distance / width_Q, needs=(_nested, _inside), readings=_within,
                proves=("safari.ex1.q@main",)),
+    Derivation("the example's excess risk, in the support", functional="negated_source_excess",
+               steps=("learn.uniform",), right_side=-distance / width_Q, needs=(_nested, _inside),
+               proves=("safari.ex1.q@within",)),
     Derivation("a mixture with P", functional="relatedness_gap", steps=("learn.mixture.above", "learn.mixture.below"),
                right_side=alpha * e_Q, needs=(("at_least_1", alpha - 1), ("shares", alpha * (1 - share) - share)),
                proves=("safari.ex1@corrected",)),
@@ -79,7 +100,10 @@ LEARNABILITY = (
                right_side=(1 + alpha) * _factor * a,
                needs=(("beta_from", beta - 1), ("beta_to", 1 - beta), _noise_1), proves=("safari.thm2@massart",)),
     Derivation("Theorem 2, with constants and exponents", functional="pooled_excess", steps=("learn.general.2",),
-               right_side=_THEOREM_2, proves=("safari.thm2@corrected", "safari.thm2@main")),
+               right_side=_THEOREM_2, proves=("safari.thm2@corrected",)),
+    Derivation("Theorem 2, with a constant of the problem", functional="pooled_excess", steps=("learn.hidden.2",),
+               right_side=_HIDDEN_2, needs=(("constant", _ENOUGH_2), ("enough_samples", 1 - a)),
+               readings=_OF_THE_PROBLEM, proves=("safari.thm2@main",)),
     Derivation("rates for few samples, as printed", functional="pooled_rate", steps=("learn.improvement",),
                left_side=_POOLED, right_side=_ALONE, proves=("safari.thm2.improvement@main",)),
     Derivation("the first rate dominates", functional="second_rate", steps=("learn.first",), left_side=_SECOND,
@@ -92,7 +116,12 @@ LEARNABILITY = (
     Derivation("Lemma 2, with the root", functional="checked_empirical_gap", steps=("learn.general.lemma_2",),
                right_side=_LEMMA_2, proves=("safari.lemma2@corrected", "safari.lemma2@main")),
     Derivation("Theorem 3, with constants and exponents", functional="checked_excess", steps=("learn.general.3",),
-               right_side=_THEOREM_3, proves=("safari.thm3@corrected", "safari.thm3@main")),
+               right_side=_THEOREM_3, proves=("safari.thm3@corrected",)),
+    Derivation("Theorem 3, with a constant of the problem", functional="checked_excess", steps=("learn.hidden.3",),
+               right_side=_HIDDEN_3,
+               needs=(("constant", sympy.Symbol("hidden_constant") - 16 * nu - 5), ("best_of_q", a_T - e_0),
+                      ("enough_samples", 1 - a_T)),
+               readings=_OF_THE_PROBLEM, proves=("safari.thm3@main",)),
     Derivation("Theorem 3, with constants", functional="checked_excess", steps=("learn.massart.3",),
                right_side=3 * e_0 + _factor * a_T, needs=(_noise_1,), proves=("safari.thm3@massart",)),
 )  # fmt: skip

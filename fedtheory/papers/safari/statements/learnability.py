@@ -101,6 +101,16 @@ SOURCE_EXCESS = Claim(
     hypotheses=(_NESTED, _WITHIN),
     ambiguities=(_WHERE,),
 )
+_SUPPORT = (_NESTED, Hypothesis("in_the_support", Le(outside, 0), "t in [a', b']"))
+EXAMPLE_WITHIN = EXAMPLE.edited(
+    "within", "SAFARI, section 3.2, after Assumption 2, for thresholds in the support of Q",
+    title="Uniform distributions are (1 - (b'-a')/(b-a), 1)-positively related, for thresholds in the support of Q",
+    hypotheses=_SUPPORT, ambiguities=(),
+)  # fmt: skip
+SOURCE_EXCESS_WITHIN = SOURCE_EXCESS.edited(
+    "within", "SAFARI, section 3.2, after Assumption 2, for thresholds in the support of Q",
+    title="The excess risk under Q is a length over a width, in the support of Q", hypotheses=_SUPPORT, ambiguities=(),
+)  # fmt: skip
 MIXTURE = Claim(
     id="safari.ex1",
     edition="corrected",
@@ -268,7 +278,8 @@ THEOREM_3_MASSART = THEOREM_3_CORRECTED.edited(
 )  # fmt: skip
 
 EDITIONS = (
-    THEOREM_1, THEOREM_1_SHARP, THEOREM_1_FUNCTIONS, TAIL, EXAMPLE, MIXTURE, SOURCE_EXCESS, TRANSFER, THEOREM_2,
+    THEOREM_1, THEOREM_1_SHARP, THEOREM_1_FUNCTIONS, TAIL, EXAMPLE, EXAMPLE_WITHIN, MIXTURE,
+    SOURCE_EXCESS, SOURCE_EXCESS_WITHIN, TRANSFER, THEOREM_2,
     THEOREM_2_CORRECTED, THEOREM_2_MASSART, IMPROVEMENT, DOMINATES, LEMMA_1, LEMMA_1_CORRECTED, LEMMA_2,
     LEMMA_2_CORRECTED, THEOREM_3, THEOREM_3_CORRECTED, THEOREM_3_MASSART,
 )  # fmt: skip
