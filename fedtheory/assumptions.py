@@ -35,7 +35,7 @@ COHORT_BEFORE_NOISE, UNIFORM_COHORTS = "cohort_before_noise", "uniform_cohorts"
 INDEPENDENT_PARTICIPATION, INDEPENDENT_ANSWERS = "independent_participation", "independent_answers"
 CONSTANT_NOISE = "constant_noise"
 POSITIVELY_RELATED, SOURCE_NOISE, TARGET_NOISE = "positively_related", "source_noise", "target_noise"
-ONE_TARGET = "one_target"
+ONE_TARGET, SERVER_OF_TARGET = "one_target", "server_of_target"
 STATIONARY_AVAILABILITY, INDEPENDENT_DRAWS = "stationary_availability", "independent_draws"
 
 _KINDS = (
@@ -75,6 +75,7 @@ _KINDS = (
          "independently of one another and of the noise", implies=(COHORT_BEFORE_NOISE,)),
     Kind(POSITIVELY_RELATED, "P and Q are (relatedness, relatedness_exponent)-positively related"),
     Kind(ONE_TARGET, "a hypothesis of the class gives every sample's label, of the server and of the clients"),
+    Kind(SERVER_OF_TARGET, "the server's samples are of P"),
     Kind(SOURCE_NOISE, "Q(h != h_Q*) <= noise_constant e_Q(h)^noise_exponent for every hypothesis"),
     Kind(TARGET_NOISE, "P(h != h_P*) <= noise_constant e_P(h)^noise_exponent for every hypothesis"),
     Kind(STATIONARY_AVAILABILITY, "availability and budgets are a stationary ergodic process"),

@@ -322,6 +322,23 @@ DISAGREEMENT_EXCESS = _learning(
     "probability that they do",
     latex=r"\hat{\mathbb{P}}_S(h\neq\hat{h})-2\mathbb{P}_S(h\neq\hat{h})",
 )  # fmt: skip
+DISAGREEMENT_DEFICIT = _learning(
+    "disagreement_deficit",
+    "quantile of the largest over pairs of hypotheses of half the probability that they differ less the share of "
+    "samples on which they do",
+    latex=r"\frac{1}{2}\mathbb{P}_S(h\neq\hat{h})-\hat{\mathbb{P}}_S(h\neq\hat{h})",
+)  # fmt: skip
+PAIR_DEVIATION = _learning(
+    "pair_deviation",
+    "quantile of the least x >= 0 with (R(h) - R(g)) - (R^(h) - R^(g)) <= sqrt(min(P(h != g), P^(h != g)) x) + x for "
+    "all pairs of hypotheses, P^ and R^ the frequencies among the samples",
+    latex=r"x_S",
+)  # fmt: skip
+POOLED_SOURCE_EXCESS = _learning(
+    "pooled_source_excess",
+    "quantile of e_Q(h^), h^ the worst of those with the fewest errors on the samples of server and clients",
+    latex=r"\varepsilon_Q(\hat{h}_Q^*)",
+)  # fmt: skip
 
 
 def of_values(

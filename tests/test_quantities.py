@@ -279,6 +279,7 @@ EXPECTED_UNITS = {
         *["descent_constant", "group_weight", "group_participation", "participation_estimate"],
         *["response_probability", "relative_error", "failure_probability", "hidden_constant", "price_drift"],
         *["client_share", "confidence", "complexity", "server_complexity", "pair_complexity", "sample_complexity"],
+        *["vc_complexity", "server_vc_complexity"],
         *["rare_mass", "error_level", "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent"],
         *["source_excess", "related_gap", "best_excess", "target_width", "source_width", "threshold_distance"],
         "outside_support",

@@ -49,6 +49,7 @@ SIGMA = "Sigma"
 COVARIANCE, CORRELATION = "covariance", "correlation"
 CONSTANTS = "constants of the O(.)"
 UNIFORM, OF_THE_PROBLEM = "uniform", "may depend on the problem"
+OF_THE_CONDITIONS = "may depend on the constants of the conditions"
 SIGMA_T = "sigma_T"
 THRESHOLDS = "thresholds"
 ANYWHERE, IN_THE_SUPPORT = "anywhere on the line", "in the support of Q"
@@ -76,7 +77,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     MINIMUM: (FROM_T_1, FROM_T_0),
     FACTOR: (ONE_PLUS_EPSILON, EPSILON),
     SIGMA: (COVARIANCE, CORRELATION),
-    CONSTANTS: (UNIFORM, OF_THE_PROBLEM),
+    CONSTANTS: (UNIFORM, OF_THE_PROBLEM, OF_THE_CONDITIONS),
     THRESHOLDS: (ANYWHERE, IN_THE_SUPPORT),
     CONFIDENCE_TERM: (IN_THE_LOGARITHM, BESIDE_IT_ADDED),
     SIGMA_T: (OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY),

@@ -2,9 +2,13 @@ from .adversary import FewestRare as FewestRare
 from .bounds import complexity as complexity
 from .bounds import finite_complexity as finite_complexity
 from .bounds import pooled_excess as pooled_excess
+from .bounds import pooled_excess_vc as pooled_excess_vc
 from .bounds import theorem_2 as theorem_2
+from .bounds import theorem_2_vc as theorem_2_vc
 from .bounds import theorem_3 as theorem_3
+from .bounds import theorem_3_vc as theorem_3_vc
 from .bounds import transferred_excess as transferred_excess
+from .bounds import vc_complexity as vc_complexity
 from .finite import FiniteClass as FiniteClass
 from .finite import Law as Law
 from .impossibility import TwoPoints as TwoPoints

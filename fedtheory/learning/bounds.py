@@ -1,4 +1,5 @@
-"""Bounds on excess risk: A(n, delta) as printed and as meant, and bounds with every constant for finite classes."""
+"""Bounds on excess risk: A(n, delta) as printed and as meant, and bounds with every constant, for finite classes and by
+the Vapnik-Chervonenkis dimension."""
 
 from __future__ import annotations
 
@@ -131,6 +132,59 @@ def theorem_3_closed(best_of_q: float, noise: float, exponent: float, a: float) 
     """(16 noise a)^(1/(2-exponent)) + 2 e_0 + 2a/3, which is no smaller than ``theorem_3``."""
     b = float(check_exponent("exponent", exponent, 1))
     return (16 * noise * a) ** (1 / (2 - b)) + 2 * best_of_q + 2 * a / 3
+
+
+def vc_complexity(dimension: int, samples: int, confidence: Any) -> float:
+    """L = (d log(e max(2n, d)/d) + log(4/delta))/n, for a class of Vapnik-Chervonenkis dimension d >= 1.
+
+    Source: Sauer's bound on the labellings of 2n points.
+
+    >>> round(vc_complexity(1, 10_000, 0.05), 5)
+    0.00153
+    """
+    d, n = check_count("dimension", dimension), check_count("samples", samples)
+    return (d * (1 + math.log(max(2 * n, d) / d)) + math.log(4) + _log_inverse(confidence)) / n
+
+
+def pooled_excess_vc(noise: float, exponent: float, complexity: float) -> float:
+    """What the excess risk of an empirical risk minimiser stays below with probability 1 - delta, L = ``complexity``:
+
+        e <= sqrt(32 noise L e^exponent) + 16 L, and so e <= (128 noise L)^(1/(2-exponent)) + 32 L.
+
+    With n samples more, of the same laws and exchanged with the first by lot, the probability P(A) of a set A of
+    samples and its frequency P^(A) differ by at most 4 sqrt(P(A) L), or 4 sqrt(P^(A) L) in the other direction, for all
+    A = {h errs, h* does not} and B = {h* errs, h does not} at once. Samples are independent and need not be alike.
+
+    >>> 0.4 < pooled_excess_vc(1.0, 0.0, 0.005) < math.sqrt(128 * 0.005) + 32 * 0.005
+    True
+    """
+    check_exponent("noise", noise), check_exponent("complexity", complexity)
+    return largest_solution(math.sqrt(32 * noise * complexity), exponent, 16 * complexity)
+
+
+def theorem_2_vc(
+    alpha: float, beta: float, noise: float, exponent: float, dimension: int, samples: int, confidence: Any
+) -> float:
+    """Theorem 2 of SAFARI with every constant, by the Vapnik-Chervonenkis dimension of the class.
+
+    >>> theorem_2_vc(1, 1, 1, 1, 3, 10**6, 0.1) < theorem_2_vc(1, 1, 1, 1, 30, 10**6, 0.1) < 1
+    True
+    """
+    of_q = pooled_excess_vc(noise, exponent, vc_complexity(dimension, samples, confidence))
+    return transferred_excess(alpha, beta, of_q)
+
+
+def theorem_3_vc(best_of_q: float, noise: float, exponent: float, complexity: float) -> float:
+    """Theorem 3 of SAFARI with every constant, by the dimension of the class, L = ``vc_complexity`` of n_T samples:
+
+        (256 noise L)^(1/(2-exponent)) + 2 e_0 + 32 L.
+
+    >>> theorem_3_vc(0.0, 1.0, 1.0, 0.001) < 0.3
+    True
+    """
+    check_exponent("best_of_q", best_of_q), check_exponent("noise", noise), check_exponent("complexity", complexity)
+    b = float(check_exponent("exponent", exponent, 1))
+    return float((256 * noise * complexity) ** (1 / (2 - b)) + 2 * best_of_q + 32 * complexity)
 
 
 def mixture_alpha(client_share: Any) -> float:

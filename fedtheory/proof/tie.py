@@ -199,7 +199,11 @@ def _needs(
     for name, need in derivation.needs:
         slack = sympy.cancel(need.xreplace(put_in)) if put_in else need
         if not rational(slack):
-            raise Unsupported(f"claim.needs.{name}: not rational: {slack}")
+            if not any(known == slack for _, known in domain.slacks):
+                raise Unsupported(f"claim.needs.{name}: not rational: {slack}")
+            says = f"a hypothesis of the claim is {slack} >= 0"
+            yield Step(f"claim.needs.{name}{suffix}", claim.source, says, "identity", (Identity(sympy.S.Zero),))
+            continue
         says = f"the claim's hypotheses give {sympy.factor(slack)} >= 0"
         yield Step(f"claim.needs.{name}{suffix}", claim.source, says, "polynomial", (Needed(slack, domain),))
 

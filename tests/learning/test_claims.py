@@ -25,13 +25,14 @@ from fedtheory.subjects.learning.problems import Hiding, Pooled, Thresholds
 from fedtheory.subjects.learning.samples import LearningProblems
 
 CLAIMS = [c for c in all_claims() if c.functional.scope == "learning"]
-UNDER_ALL = {"safari.lemma1.frequency@main", "safari.lemma2@main"}
-UNDER_SOME = {"safari.ex1@main", "safari.ex1.q@main", "safari.thm2@main", "safari.thm3@main"}
+LEMMA_1 = {f"safari.lemma1.{part}@main" for part in ("frequency", "deficit", "deviation", "excess")}
+UNDER_ALL = {*LEMMA_1, "safari.lemma2@main", "safari.rem2.thm3@main"}
+UNDER_SOME = {"safari.ex1@main", "safari.ex1.q@main", "safari.thm2@main", "safari.thm3@main", "safari.rem2.thm2@main"}
 PROVED = [c.ref for c in CLAIMS if c.edition != "main"] + [
     "safari.thm1@main",
     "safari.app1.tail@main",
-    "safari.eq15@main",
-]
+    "safari.eq15@main", "safari.thm2@main", "safari.thm3@main", "safari.rem2.thm2@main",
+]  # fmt: skip
 
 
 def problems(count: int, seed: int) -> list[Pooled]:

@@ -38,6 +38,8 @@ LETTERS = {
     "complexity": r"a",
     "server_complexity": r"a_T",
     "pair_complexity": r"a_2",
+    "vc_complexity": r"a_d",
+    "server_vc_complexity": r"a_{d,T}",
     "sample_complexity": r"\mathcal{A}(N,\delta)",
     "rare_mass": r"\mathbb{P}_P(x_2)",
     "error_level": r"\epsilon",

@@ -114,12 +114,20 @@ def a_thousand_times_more(claim: Claim) -> ValuesPoint:
 
 def fewer_samples_than_dimensions(claim: Claim) -> LearningPoint:
     """All labellings of 4 points and 2 samples, delta = 1/2: A is -0.33, or -1.04 with the confidence beside the
-    logarithm, so that no constant c > 0 makes c A >= 0. A hypothesis does not differ from itself, so the left side is
-    at least 0."""
+    logarithm, so that no constant c > 0 makes c A >= 0. A hypothesis does not differ from itself, so the left sides of
+    (16) and (17) are at least 0."""
     labels = tuple(tuple(h >> x & 1 for x in range(4)) for h in range(16))
     law = ((Fraction(1, 4), Fraction(0)),) * 4
     constants = {"confidence": HALF, "hidden_constant": ONE, "sample_complexity": Fraction(-1, 10)}
     return LearningPoint(Pooled(labels, law, law, 1, 1), constants)
+
+
+def no_complexity(claim: Claim) -> LearningPoint:
+    """The same for (18), which takes a power of A, with the larger 0 in its place: labels are a function, so that
+    the noise condition holds with 1 and 1, and a hypothesis that fits two samples may err on half of the points."""
+    point = fewer_samples_than_dimensions(claim)
+    more = {"sample_complexity": Fraction(0), "noise_constant": ONE, "noise_exponent": ONE}
+    return LearningPoint(point.problem, point.constants | more)
 
 
 def fair_coin(claim: Claim) -> LearningPoint:
@@ -158,14 +166,35 @@ def nearly_fair_coin(claim: Claim) -> LearningPoint:
     return LearningPoint(Pooled(((0,), (1,)), law, law, 1000, 1), constants)
 
 
+def samples_that_say_nothing(claim: Claim) -> LearningPoint:
+    """Two points, labelled 0 and 1, and the hypotheses 00 and 01. P has the second with probability p = 1/(2 10^6), the
+    clients with 1/2, the server never. With 2 10^12 - 1 samples of the server and one of the clients e_Q(00) is p^2, so
+    that P and Q are (1, 1/2)-positively related; 01 is best under both. If the clients' sample is of the first point,
+    with probability 1/2, nothing tells the two apart, and e_P = p is 5 times the bound for c = 10^5. For a larger
+    constant take more samples of the server, and p^2 in proportion to their inverse."""
+    none, p = Fraction(0), Fraction(1, 2 * 10**6)
+    constants = {
+        "confidence": Fraction(1, 3), "hidden_constant": Fraction(10**5), "relatedness": ONE,
+        "relatedness_exponent": HALF, "noise_constant": ONE, "noise_exponent": ONE,
+    }  # fmt: skip
+    laws = ((1 - p, none), (none, p)), ((HALF, none), (none, HALF))
+    server = ((ONE, none), (none, none))
+    return LearningPoint(Pooled(((0, 0), (0, 1)), *laws, 2 * 10**12 - 1, 1, server=server), constants)
+
+
 COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.ex1@main": threshold_outside,
     "safari.ex1.q@main": threshold_outside,
     "safari.thm2@main": nothing_but_the_common_point,
     "safari.thm2.improvement@main": a_thousand_times_more,
     "safari.lemma1.frequency@main": fewer_samples_than_dimensions,
+    "safari.lemma1.deficit@main": fewer_samples_than_dimensions,
+    "safari.lemma1.deviation@main": fewer_samples_than_dimensions,
+    "safari.lemma1.excess@main": no_complexity,
     "safari.lemma2@main": fair_coin,
     "safari.thm3@main": nearly_fair_coin,
+    "safari.rem2.thm2@main": nothing_but_the_common_point,
+    "safari.rem2.thm3@main": samples_that_say_nothing,
     "safari.thm4@main": _theorem_4,
     "safari.thm4@appendix": _theorem_4,
     "safari.thm5@main": _theorem_5,
@@ -178,4 +207,5 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.rem5.b@main": diverging_server,
     "safari.thm4@submission": diverging_server,
 }
-"""By ref. The last three, those of the example and of Theorems 2 and 3 refute some of the readings."""
+"""By ref. The last three, those of the example, of Theorems 2 and 3 and of Remark 2 for Theorem 2 refute some of the
+readings."""

@@ -25,7 +25,10 @@ BY_ASSUMPTION = {
 }  # fmt: skip
 """The constants of which an assumption speaks."""
 
-QUANTILES = ("pooled_excess", "checked_excess", "checked_empirical_gap", "disagreement_excess")
+QUANTILES = (
+    "pooled_excess", "checked_excess", "checked_empirical_gap", "disagreement_excess", "disagreement_deficit",
+    "pair_deviation", "pooled_source_excess",
+)  # fmt: skip
 """Functionals of a problem and a confidence."""
 
 
@@ -108,4 +111,5 @@ def _pooled(data: Mapping[str, Any]) -> Pooled:
         raise ValueError("labels: allowed is a list of lists of 0 and 1")
     server, clients, hypothesis = (entry(data, n, int) for n in ("server_samples", "client_samples", "hypothesis"))
     labels = tuple(map(tuple, rows))
-    return Pooled(labels, matrix(data, "target"), matrix(data, "clients"), server, clients, hypothesis)
+    of_server = matrix(data, "server") if "server" in data else None
+    return Pooled(labels, matrix(data, "target"), matrix(data, "clients"), server, clients, hypothesis, of_server)

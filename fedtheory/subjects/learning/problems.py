@@ -17,11 +17,14 @@ from ...claims.balls import ball
 from ...functionals import (
     CHECKED_EMPIRICAL_GAP,
     CHECKED_EXCESS,
+    DISAGREEMENT_DEFICIT,
     DISAGREEMENT_EXCESS,
     NEGATED_FAILURE,
     NEGATED_FAILURE_OF_FUNCTIONS,
     NEGATED_SOURCE_EXCESS,
+    PAIR_DEVIATION,
     POOLED_EXCESS,
+    POOLED_SOURCE_EXCESS,
     RARE_TAIL,
     RELATEDNESS_GAP,
     TARGET_EXCESS,
@@ -31,6 +34,7 @@ from ...learning.finite import FiniteClass, Law
 from ...learning.impossibility import TwoPoints
 from ...learning.pooled import LARGEST_ENUMERATED, ExcessLaw, counted_tables, excess_law, law_of, pooled
 from ...learning.tails import LARGEST_EXACT, binomial_tail
+from .deviations import deviation_quantile
 
 Constants = Mapping[str, Fraction]
 
@@ -159,6 +163,7 @@ class Pooled:
 
     Attributes:
         hypothesis: the number of the one of which a claim speaks.
+        server: the law of the server's samples, where it is another than P.
     """
 
     labels: tuple[tuple[int, ...], ...]
@@ -167,15 +172,17 @@ class Pooled:
     server_samples: int
     client_samples: int
     hypothesis: int = 0
+    server: tuple[tuple[Fraction, ...], ...] | None = None
     kind = "finite"
     functionals = (
         RELATEDNESS_GAP, NEGATED_SOURCE_EXCESS, TARGET_EXCESS, POOLED_EXCESS, CHECKED_EXCESS, CHECKED_EMPIRICAL_GAP,
-        DISAGREEMENT_EXCESS,
+        DISAGREEMENT_EXCESS, DISAGREEMENT_DEFICIT, PAIR_DEVIATION, POOLED_SOURCE_EXCESS,
     )  # fmt: skip
     _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self) -> None:
-        self.p.risks(self.hypotheses), self.d.risks(self.hypotheses)
+        for law in (self.p, self.d, self.of_server):
+            law.risks(self.hypotheses)
         if not (self.server_samples >= 1 and self.client_samples >= 1):
             raise ValueError(f"server_samples, client_samples = {self.server_samples}, {self.client_samples}: allowed "
                              "are integers >= 1")  # fmt: skip
@@ -200,9 +207,13 @@ class Pooled:
     def d(self) -> Law:
         return Law([list(row) for row in self.clients])
 
+    @cached_property
+    def of_server(self) -> Law:
+        return self.p if self.server is None else Law([list(row) for row in self.server])
+
     @property
     def sources(self) -> list[tuple[Law, int]]:
-        return [(self.p, self.server_samples), (self.d, self.client_samples)]
+        return [(self.of_server, self.server_samples), (self.d, self.client_samples)]
 
     @cached_property
     def q(self) -> Law:
@@ -227,11 +238,13 @@ class Pooled:
             values["complexity"] = (arb(size).log() + log_delta) / n
             values["server_complexity"] = (arb(size).log() + log_delta) / self.server_samples
             values["pair_complexity"] = (2 * arb(size).log() + log_delta) / n
+            for name, count in {"vc_complexity": n, "server_vc_complexity": self.server_samples}.items():
+                values[name] = _of_dimension(self.hypotheses.dimension, count, log_delta)
         if "relatedness" in constants and "relatedness_exponent" in constants:
             values["related_gap"] = _power(constants, of_q[self.hypothesis])
         return values
 
-    def left(self, functional: Functional, constants: Constants) -> Fraction:
+    def left(self, functional: Functional, constants: Constants) -> Any:
         of_p, of_q = (excess[self.hypothesis] for excess in self.excesses)
         simple = {RELATEDNESS_GAP: abs(of_p - of_q), NEGATED_SOURCE_EXCESS: -of_q, TARGET_EXCESS: of_p}
         if functional in simple:
@@ -240,7 +253,11 @@ class Pooled:
         if functional in (POOLED_EXCESS, CHECKED_EXCESS):
             server = 0 if functional == CHECKED_EXCESS else None
             return excess_law(self.p, self.hypotheses, self.sources, server=server).quantile(delta)
-        law = self._gaps() if functional == CHECKED_EMPIRICAL_GAP else self._disagreements()
+        if functional == POOLED_SOURCE_EXCESS:
+            return excess_law(self.q, self.hypotheses, self.sources).quantile(delta)
+        if functional == PAIR_DEVIATION:
+            return deviation_quantile(self.hypotheses, self.sources, delta)
+        law = self._gaps() if functional == CHECKED_EMPIRICAL_GAP else self._disagreements(functional)
         return law.quantile(delta)
 
     def _gaps(self) -> ExcessLaw:
@@ -256,8 +273,10 @@ class Pooled:
             found[gap] = found.get(gap, 0) + weight
         return law_of(found, scale)
 
-    def _disagreements(self) -> ExcessLaw:
-        """The law of max over pairs of the share of samples on which they differ less twice the probability."""
+    def _disagreements(self, functional: Functional) -> ExcessLaw:
+        """The law of max over pairs of the share of samples on which they differ less twice the probability; or of half
+        the probability less the share."""
+        sign, factor = (1, Fraction(2)) if functional == DISAGREEMENT_EXCESS else (-1, Fraction(1, 2))
         labels, n = self.hypotheses.labels, self.server_samples + self.client_samples
         pairs = list(combinations(range(len(labels)), 2))
         table = FiniteClass(np.eye(len(self.p.joint), dtype=int))  # counts points, not errors
@@ -269,7 +288,10 @@ class Pooled:
         scale, tables = counted_tables(table, point_laws)
         for counts, weight in tables:
             total = np.sum(counts, axis=0)
-            values = [Fraction(int(total[row].sum()), n) - 2 * e for row, e in zip(differ, expected, strict=True)]
+            values = [
+                sign * (Fraction(int(total[row].sum()), n) - factor * e)
+                for row, e in zip(differ, expected, strict=True)
+            ]
             value = max([Fraction(0), *values])  # a hypothesis does not differ from itself
             found[value] = found.get(value, 0) + weight
         return law_of(found, scale)
@@ -280,7 +302,10 @@ class Pooled:
             pairs = [(abs(x - y), y) for x, y in zip(of_p, of_q, strict=True)]
             return _at_most(pairs, constants["relatedness"], constants["relatedness_exponent"])
         if kind == "one_target":
-            return min(self.p.risks(self.hypotheses) + self.d.risks(self.hypotheses)) == 0
+            laws = (self.p, self.d, self.of_server)
+            return min(sum(law.risks(self.hypotheses) for law in laws)) == 0
+        if kind == "server_of_target":
+            return self.server is None or bool((self.of_server.joint == self.p.joint).all())
         if kind in ("source_noise", "target_noise"):
             law, excess = (self.q, of_q) if kind == "source_noise" else (self.p, of_p)
             differ = law.disagreements(self.hypotheses, law.best(self.hypotheses))
@@ -295,13 +320,20 @@ class Pooled:
             "clients": [list(map(str, row)) for row in self.clients],
             "server_samples": self.server_samples, "client_samples": self.client_samples,
             "hypothesis": self.hypothesis,
-        }  # fmt: skip
+        } | ({} if self.server is None else {"server": [list(map(str, row)) for row in self.server]})  # fmt: skip
 
 
 def _at_most(pairs: list[tuple[Fraction, Fraction]], constant: Fraction, exponent: Fraction) -> bool:
     """Whether gap <= constant base^exponent for all, decided in Fractions."""
     power, root = exponent.numerator, exponent.denominator
     return all(gap**root <= constant**root * base**power for gap, base in pairs)
+
+
+def _of_dimension(dimension: int, samples: int, log_inverse: Any) -> Any:
+    """(d log(e max(2n, d)/d) + log(4/delta))/n."""
+    d, most = dimension, max(2 * samples, dimension)
+    growth = d * (1 + (arb(most) / d).log()) if d else arb(0)
+    return (growth + arb(4).log() + log_inverse) / samples
 
 
 def _power(constants: Constants, base: Fraction) -> Any:

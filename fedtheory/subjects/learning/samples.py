@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ...assumptions import SERVER_OF_TARGET
 from ...claims.balls import working_precision
 from ...claims.readings import ANYWHERE, IN_THE_SUPPORT
 from ...claims.statement import Claim, slack_of
@@ -59,7 +60,7 @@ class LearningProblems(Space):
 
     def draw(self, rng: np.random.Generator) -> LearningPoint:
         """A random problem."""
-        problem: Problem = self._hiding(rng) if self.hiding else self._line(rng) if self.on_line else _pooled(rng)
+        problem: Problem = self._hiding(rng) if self.hiding else self._line(rng) if self.on_line else self._pooled(rng)
         return LearningPoint(problem, self._constants(problem, rng))
 
     def perturb(self, candidate: LearningPoint, rng: np.random.Generator, size: float) -> LearningPoint:
@@ -84,6 +85,16 @@ class LearningProblems(Space):
             number = mass.subs({s: values[s.name] for s in mass.free_symbols})
             p = Fraction(int(number.p), int(number.q))
         return Hiding(M, m, n, p)
+
+    def _pooled(self, rng: np.random.Generator) -> Pooled:
+        """In half of the cases the server's samples are of another law, where the claim does not say that they are of
+        P."""
+        problem = _pooled(rng)
+        if SERVER_OF_TARGET in self.statement.assumed or rng.random() < 0.5:
+            return problem
+        least = min(range(len(problem.labels)), key=lambda h: problem.p.risks(problem.hypotheses)[h])
+        moved = _law(rng, len(problem.target), problem.labels[least], one_target=rng.random() < 0.5)
+        return replace(problem, server=moved, _kept={})
 
     def _line(self, rng: np.random.Generator) -> Thresholds:
         a, c, d, b = sorted(rng.choice(21, 4, replace=False).tolist())
@@ -182,17 +193,22 @@ def _pooled(rng: np.random.Generator) -> Pooled:
     size = int(rng.integers(2, min(4, len(table)) + 1))
     labels = table[rng.permutation(len(table))[:size]]
     one_target = rng.random() < 0.4
-    laws = []
-    for _ in range(2):
-        weights = rng.integers(0, 5, (points, 2)) * (rng.random((points, 2)) < 0.6)
-        if one_target:
-            weights = weights.sum(1, keepdims=True) * (labels[0][:, None] == np.arange(2))
-        weights[0, labels[0][0]] += weights.sum() == 0
-        total = int(weights.sum())
-        laws.append(tuple(tuple(Fraction(int(w), total) for w in row) for row in weights))
+    laws = [_law(rng, points, labels[0].tolist(), one_target) for _ in range(2)]
     n, m = (int(rng.integers(1, LARGEST_SAMPLES + 1)) for _ in range(2))
     n, m = (min(n, 3), min(m, 3)) if points == 3 else (n, m)
     return Pooled(tuple(map(tuple, labels.tolist())), laws[0], laws[1], n, m, int(rng.integers(0, size)))
+
+
+def _law(
+    rng: np.random.Generator, points: int, labels: Sequence[int], one_target: bool
+) -> tuple[tuple[Fraction, ...], ...]:
+    """P(x, y), with short numbers; with one target the labels are these."""
+    weights = rng.integers(0, 5, (points, 2)) * (rng.random((points, 2)) < 0.6)
+    if one_target:
+        weights = weights.sum(1, keepdims=True) * (np.array(labels)[:, None] == np.arange(2))
+    weights[0, labels[0]] += weights.sum() == 0
+    total = int(weights.sum())
+    return tuple(tuple(Fraction(int(w), total) for w in row) for row in weights)
 
 
 def _smallest(problem: Pooled, known: dict[str, Fraction], kinds: set[str]) -> dict[str, Fraction]:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import learnability, lemmas, repaired5, thm4, thm5, three_steps
+from . import constants, dimension, learnability, lemmas, repaired5, thm4, thm5, three_steps
 from .derivations import DERIVATIONS
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*learnability.ALL, *lemmas.ALL, *thm4.ALL, *thm5.ALL, *repaired5.ALL, *three_steps.ALL)
+STEPS: tuple[Step, ...] = (
+    *learnability.ALL,
+    *constants.HIDDEN,
+    *dimension.LEMMA_1,
+    *dimension.VC,
+    *lemmas.ALL,
+    *thm4.ALL,
+    *thm5.ALL,
+    *repaired5.ALL,
+    *three_steps.ALL,
+)
 """Every step in the paper's order: learnability and the lemmas first, the steps that are not printed last."""

@@ -53,6 +53,27 @@ def _rates() -> tuple[sympy.Expr, ...]:
 
 _SECOND, _FIRST, _POOLED, _ALONE = _rates()
 
+
+def _hidden() -> tuple[sympy.Expr, ...]:
+    """The right sides of Theorems 2 and 3 with the constant of their O(.), and by how much it is large enough for
+    Theorem 2; those of (18), and for a dimension of (18) and Theorems 2 and 3, with every constant."""
+    alpha, beta, nu, b, c, a, a_T = symbols(
+        "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "hidden_constant", "complexity",
+        "server_complexity",
+    )  # fmt: skip
+    a_d, a_dT, e_0 = symbols("vc_complexity", "server_vc_complexity", "best_excess")
+    rate = 1 / (2 - b)
+    of_vc = (128 * nu * a_d) ** rate + 32 * a_d
+    third_vc = (256 * nu * a_dT) ** rate + 2 * e_0 + 32 * a_dT
+    source = (8 * nu * a) ** rate + 2 * a / 3
+    enough = c - (1 + alpha) * (8 * nu + 2) ** (1 + beta)
+    found = (c * a**rate + c * a ** (beta * rate), c * a_T**rate, enough, source, of_vc, of_vc + alpha * of_vc**beta)
+    return tuple(map(bare, (*found, third_vc)))
+
+
+_HIDDEN_2, _HIDDEN_3, _ENOUGH_2, _EXCESS, _VC_EXCESS, _VC_2, _VC_3 = _hidden()
+_OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
+
 _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
 
 LEARNABILITY = (
@@ -67,9 +88,14 @@ LEARNABILITY = (
     Derivation("the one-dimensional example", functional="relatedness_gap", steps=("learn.example",),
                right_side=(1 - width_Q / width_P) * e_Q, needs=(_nested, _inside), readings=_within,
                proves=("safari.ex1@main",)),
+    Derivation("the example, in the support", functional="relatedness_gap", steps=("learn.example",),
+               right_side=(1 - width_Q / width_P) * e_Q, needs=(_nested, _inside), proves=("safari.ex1@within",)),
     Derivation("the example's excess risk", functional="negated_source_excess", steps=("learn.uniform",),
                right_side=-distance / width_Q, needs=(_nested, _inside), readings=_within,
                proves=("safari.ex1.q@main",)),
+    Derivation("the example's excess risk, in the support", functional="negated_source_excess",
+               steps=("learn.uniform",), right_side=-distance / width_Q, needs=(_nested, _inside),
+               proves=("safari.ex1.q@within",)),
     Derivation("a mixture with P", functional="relatedness_gap", steps=("learn.mixture.above", "learn.mixture.below"),
                right_side=alpha * e_Q, needs=(("at_least_1", alpha - 1), ("shares", alpha * (1 - share) - share)),
                proves=("safari.ex1@corrected",)),
@@ -79,7 +105,10 @@ LEARNABILITY = (
                right_side=(1 + alpha) * _factor * a,
                needs=(("beta_from", beta - 1), ("beta_to", 1 - beta), _noise_1), proves=("safari.thm2@massart",)),
     Derivation("Theorem 2, with constants and exponents", functional="pooled_excess", steps=("learn.general.2",),
-               right_side=_THEOREM_2, proves=("safari.thm2@corrected", "safari.thm2@main")),
+               right_side=_THEOREM_2, proves=("safari.thm2@corrected", "safari.rem2.thm2@corrected")),
+    Derivation("Theorem 2, with a constant of the problem", functional="pooled_excess", steps=("learn.hidden.2",),
+               right_side=_HIDDEN_2, needs=(("constant", _ENOUGH_2), ("enough_samples", 1 - a)),
+               readings=_OF_THE_PROBLEM, proves=("safari.thm2@main", "safari.rem2.thm2@main")),
     Derivation("rates for few samples, as printed", functional="pooled_rate", steps=("learn.improvement",),
                left_side=_POOLED, right_side=_ALONE, proves=("safari.thm2.improvement@main",)),
     Derivation("the first rate dominates", functional="second_rate", steps=("learn.first",), left_side=_SECOND,
@@ -92,7 +121,24 @@ LEARNABILITY = (
     Derivation("Lemma 2, with the root", functional="checked_empirical_gap", steps=("learn.general.lemma_2",),
                right_side=_LEMMA_2, proves=("safari.lemma2@corrected", "safari.lemma2@main")),
     Derivation("Theorem 3, with constants and exponents", functional="checked_excess", steps=("learn.general.3",),
-               right_side=_THEOREM_3, proves=("safari.thm3@corrected", "safari.thm3@main")),
+               right_side=_THEOREM_3, proves=("safari.thm3@corrected",)),
+    Derivation("Theorem 3, with a constant of the problem", functional="checked_excess", steps=("learn.hidden.3",),
+               right_side=_HIDDEN_3,
+               needs=(("constant", sympy.Symbol("hidden_constant") - 16 * nu - 5), ("best_of_q", a_T - e_0),
+                      ("enough_samples", 1 - a_T)),
+               readings=_OF_THE_PROBLEM, proves=("safari.thm3@main",)),
     Derivation("Theorem 3, with constants", functional="checked_excess", steps=("learn.massart.3",),
                right_side=3 * e_0 + _factor * a_T, needs=(_noise_1,), proves=("safari.thm3@massart",)),
+    Derivation("(17) from below, with constants", functional="disagreement_deficit", steps=("learn.17.below",),
+               right_side=4 * a_2 / 3, proves=("safari.lemma1.deficit@corrected", "safari.lemma1.deficit@main")),
+    Derivation("(16), with constants", functional="pair_deviation", steps=("learn.16.constant",),
+               right_side=97 * a_2 / 27, proves=("safari.lemma1.deviation@corrected", "safari.lemma1.deviation@main")),
+    Derivation("(18), with constants and exponents", functional="pooled_source_excess", steps=("learn.general.excess",),
+               right_side=_EXCESS, proves=("safari.lemma1.excess@corrected", "safari.lemma1.excess@main")),
+    Derivation("(18), with the dimension", functional="pooled_source_excess", steps=("learn.vc.excess",),
+               right_side=_VC_EXCESS, proves=("safari.lemma1.excess@vc",)),
+    Derivation("Theorem 2, with the dimension", functional="pooled_excess", steps=("learn.vc.2",), right_side=_VC_2,
+               proves=("safari.thm2@vc",)),
+    Derivation("Theorem 3, with the dimension", functional="checked_excess", steps=("learn.vc.3",), right_side=_VC_3,
+               proves=("safari.thm3@vc", "safari.rem2.thm3@main")),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sympy
 
-from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SOURCE_NOISE, TARGET_NOISE
+from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SERVER_OF_TARGET, SOURCE_NOISE, TARGET_NOISE
 from ....proof.regions import at_least, capped, count, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Step
 from ....proof.write import given, nonnegative_step, same
@@ -38,6 +38,10 @@ IMPOSSIBILITY = (
     nonnegative_step("learn.tail", "before (2)", "e^(-1/6) <= 17/20, as 1 + 1/6 + 1/72 >= 20/17",
                      1 + one / 6 + one / 72 - sympy.Rational(20, 17), region(count("k")),
                      rests_on=("learn.mean", "learn.chernoff", "learn.exponential", "learn.exponent")),
+    # as printed, R(h_s, f) does not depend on f: both errors are those under f_1
+    same("learn.2", "before (2)", "R(h_s, f_1) + R(h_s, f_2) with R(h_s, f) = P[L != f_1, x != x_1], for f_1 and f_2: "
+         "the two add up to 4 epsilon", [(third * 4 * epsilon + third * 4 * epsilon, 4 * epsilon)], expected="gap",
+         why="the second is meant to be against f_2", repaired_by=("learn.4",)),
     # first = 1[L(x_1) != f_1(x_1)], second = 1[L(x_1) != f_2(x_2)], as printed
     same("learn.3", "(3)", "the errors under f_1 and f_2 add up to 4 epsilon, by indicators at x_1",
          [(first * 4 * epsilon + second * (1 - 4 * epsilon), 4 * epsilon)], expected="gap",
@@ -81,13 +85,14 @@ EXAMPLE = (
                      (1 - width_Q / width_P) * e_Q,
                      region(capped("width_Q", width_P), positive("width_P"), nonnegative("e_Q")),
                      rests_on=("learn.uniform_p",)),
+    given("learn.target", "section 3.2", "the server's samples T are of P", assumes=(SERVER_OF_TARGET,)),
     given("learn.mixture", "section 3.2", "with one target e_Q = lambda_1 e_D + lambda_2 e_P, lambda_2 = 1 - lambda_1",
           printed=False, assumes=(ONE_TARGET,)),
     # alpha (1 - lambda_1) >= lambda_1, as lambda_1 = alpha/(1 + alpha) u
     nonnegative_step("learn.mixture.above", "section 3.2", "e_P - e_Q <= alpha e_Q where alpha lambda_2 >= lambda_1",
                      alpha * (share * e_D + (1 - share) * e_P) - (e_P - (share * e_D + (1 - share) * e_P)),
                      region(interval("share", 0, alpha / (1 + alpha)), nonnegative("alpha"), nonnegative("e_D"),
-                            nonnegative("e_P")), printed=False, rests_on=("learn.mixture",)),
+                            nonnegative("e_P")), printed=False, rests_on=("learn.mixture", "learn.target")),
     nonnegative_step("learn.mixture.below", "section 3.2", "e_Q - e_P <= alpha e_Q where alpha >= 1",
                      alpha * e_Q - (e_Q - e_P),
                      region(at_least("alpha", one), nonnegative("e_Q"), nonnegative("e_P")), printed=False,
@@ -123,6 +128,9 @@ TRANSFER = (
          "for all pairs P^ <= 2 P + 5a/6 with probability 1 - delta", "probabilistic",
          (Identity(x**2 + y**2 - 2 * x * y, (x - y) ** 2), Identity(a_2 / 2 + a_2 / 3, 5 * a_2 / 6)), printed=False,
          rests_on=("learn.bernstein",)),
+    # u = R^(h_Q*) - R^(h^) >= 0 on T
+    nonnegative_step("learn.22", "(22)", "h^ has no more errors on T than h_Q*, of which the same is taken away", u,
+                     region(nonnegative("u"))),
     # (24) turns sqrt(P(h_Q* != h_P*) A) into O(A): at P = 1 it is sqrt(A)
     nonnegative_step("learn.24", "(24)", "sqrt(P(h_Q* != h_P*) A) = O(A): with A = x^2 and P = 1, x <= x^2",
                      x**2 - x, region(positive("x")), expected="gap",
@@ -134,7 +142,7 @@ TRANSFER = (
     same("learn.massart.3", "Theorem 3, with constants", "h^ has no more errors on T than h_Q*, and P(h^ != h_Q*) <= "
          "nu (e + e_0): e <= e_0 + sqrt(2 nu (e + e_0) a) + a/3, so e <= 3 e_0 + 2 nu a + 2a/3",
          [(2 * (e_0 + e_0 / 2 + nu * a + a / 3), 3 * e_0 + (2 * nu + sympy.Rational(2, 3)) * a)], printed=False,
-         kind="probabilistic", rests_on=("learn.bernstein", "learn.noise_p", "learn.massart.root")),
+         kind="probabilistic", rests_on=("learn.bernstein", "learn.target", "learn.noise_p", "learn.massart.root")),
     Step("learn.21", "(19) to (21)", "so the excess risk is O(A(n_T, delta)^(1/(2 - beta_P)))", "lemma",
          rests_on=("learn.24", "learn.21_exponent")),
 )  # fmt: skip
@@ -171,12 +179,13 @@ GENERAL = (
          printed=False, rests_on=("learn.general.excess", "learn.15", "learn.power")),
     Step("learn.general.lemma_2", "Lemma 2, with constants", "h^ has no more errors on T than h_Q*, and X for h_Q* and "
          "h_P* has E X^2 <= alpha_P e_0^beta_P", "lemma", printed=False,
-         rests_on=("learn.bernstein", "learn.general.noise_p")),
+         rests_on=("learn.bernstein", "learn.target", "learn.general.noise_p")),
     # for e >= e_0, as e <= e_0 is less than 2 e_0
     same("learn.general.3", "Theorem 3, with constants", "P(h^ != h_Q*) <= alpha_P (e^beta_P + e_0^beta_P) <= 2 "
          "alpha_P e^beta_P for e >= e_0: e <= s e^(beta_P/2) + e_0 + a/3 with s^2 = 4 alpha_P a",
          [(4 * (4 * nu * a), 16 * nu * a), (2 * (e_0 + a / 3), 2 * e_0 + 2 * a / 3)], printed=False,
-         kind="probabilistic", rests_on=("learn.bernstein", "learn.general.noise_p", "learn.general.solved")),
+         kind="probabilistic",
+         rests_on=("learn.bernstein", "learn.target", "learn.general.noise_p", "learn.general.solved")),
 )  # fmt: skip
 
 ALL = (*IMPOSSIBILITY, *EXAMPLE, *TRANSFER, *RATES, *GENERAL)

@@ -1,9 +1,10 @@
 """What SAFARI states."""
 
-from . import corollaries, learnability, rem5, rounds, thm4, thm5
+from . import corollaries, learnability, lemmas, rem5, rounds, thm4, thm5
 
 CLAIMS = (
     *learnability.EDITIONS,
+    *lemmas.EDITIONS,
     *rounds.NONCONVEX,
     *thm4.EDITIONS,
     *corollaries.COROLLARY_1,

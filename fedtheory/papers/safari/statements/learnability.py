@@ -6,23 +6,22 @@ pooled sample has n_T samples of P and n_S of D, and Q is their mixture.
 
 from __future__ import annotations
 
-from sympy import Ge, Le, Pow, Rational, log, sqrt
+from sympy import Ge, Le, Pow, Rational
 
-from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SOURCE_NOISE, TARGET_NOISE
+from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SERVER_OF_TARGET, SOURCE_NOISE, TARGET_NOISE
 from ....claims import readings
 from ....claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
 from ....functionals import (
-    CHECKED_EMPIRICAL_GAP, CHECKED_EXCESS, DISAGREEMENT_EXCESS, NEGATED_FAILURE, NEGATED_FAILURE_OF_FUNCTIONS,
-    NEGATED_SOURCE_EXCESS, POOLED_EXCESS, RARE_TAIL, RELATEDNESS_GAP, TARGET_EXCESS, of_values,
+    CHECKED_EXCESS, NEGATED_FAILURE, NEGATED_FAILURE_OF_FUNCTIONS, NEGATED_SOURCE_EXCESS, POOLED_EXCESS, RARE_TAIL,
+    RELATEDNESS_GAP, TARGET_EXCESS, of_values,
 )  # fmt: skip
 from ....quantities import symbols
 
 M, m, rare, level = symbols("clients", "arbitrary_cohort", "rare_mass", "error_level")
 (n,) = symbols("samples_per_client")
-N, n_T, n_S, d, size, delta = symbols(
-    "samples", "server_samples", "client_samples", "vc_dimension", "class_size", "confidence"
-)  # fmt: skip
-a, a_T, a_2, A = symbols("complexity", "server_complexity", "pair_complexity", "sample_complexity")
+n_T, n_S, d = symbols("server_samples", "client_samples", "vc_dimension")
+a, a_T = symbols("complexity", "server_complexity")
+a_d, a_dT = symbols("vc_complexity", "server_vc_complexity")
 (c,) = symbols("hidden_constant")
 alpha, beta, nu, b = symbols("relatedness", "relatedness_exponent", "noise_constant", "noise_exponent")
 e_Q, gap, e_0, share = symbols("source_excess", "related_gap", "best_excess", "client_share")
@@ -35,6 +34,7 @@ _missing = 1 - m / M
 """1 - omega."""
 
 RELATED = Assumption("assumption_2", kind=POSITIVELY_RELATED, source="Assumption 2")
+OF_THE_TARGET = Assumption("server_of_target", kind=SERVER_OF_TARGET, source="section 3.2: T i.i.d. from P")
 NOISE_OF_Q = Assumption("assumption_1_q", kind=SOURCE_NOISE, source="Assumption 1")
 NOISE_OF_P = Assumption("assumption_1_p", kind=TARGET_NOISE, source="Assumption 1")
 
@@ -101,6 +101,16 @@ SOURCE_EXCESS = Claim(
     hypotheses=(_NESTED, _WITHIN),
     ambiguities=(_WHERE,),
 )
+_SUPPORT = (_NESTED, Hypothesis("in_the_support", Le(outside, 0), "t in [a', b']"))
+EXAMPLE_WITHIN = EXAMPLE.edited(
+    "within", "SAFARI, section 3.2, after Assumption 2, for thresholds in the support of Q",
+    title="Uniform distributions are (1 - (b'-a')/(b-a), 1)-positively related, for thresholds in the support of Q",
+    hypotheses=_SUPPORT, ambiguities=(),
+)  # fmt: skip
+SOURCE_EXCESS_WITHIN = SOURCE_EXCESS.edited(
+    "within", "SAFARI, section 3.2, after Assumption 2, for thresholds in the support of Q",
+    title="The excess risk under Q is a length over a width, in the support of Q", hypotheses=_SUPPORT, ambiguities=(),
+)  # fmt: skip
 MIXTURE = Claim(
     id="safari.ex1",
     edition="corrected",
@@ -112,7 +122,7 @@ MIXTURE = Claim(
         Hypothesis("at_least_1", Ge(alpha, 1), "e_Q - e_P <= e_Q"),
         Hypothesis("at_least_the_shares", Ge(alpha * (1 - share), share), "e_P <= e_Q/lambda_2"),
     ),
-    assumptions=(Assumption("one_target", kind=ONE_TARGET, source="'Denote the target hypothesis t*'"),),
+    assumptions=(Assumption("one_target", kind=ONE_TARGET, source="'Denote the target hypothesis t*'"), OF_THE_TARGET),
 )
 
 # Theorem 2 -----------------------------------------------------------------------------------------------------------
@@ -136,8 +146,9 @@ _CONSTANTS = Ambiguity(
 )
 
 
-def _hidden(needed: object) -> Hypothesis:
-    return Hypothesis("constant", Ge(c, 1), "O~", alternatives={readings.OF_THE_PROBLEM: Ge(c, needed)})
+def hidden(needed: object, option: str = readings.OF_THE_PROBLEM) -> Hypothesis:
+    """What the constant of an O(.) has to be, uniformly or under another reading."""
+    return Hypothesis("constant", Ge(c, 1), "O~", alternatives={option: Ge(c, needed)})
 
 
 _FEW_FAIL = Hypothesis("enough_samples", Le(a, 1), "where A > 1 the rate says nothing")
@@ -147,8 +158,8 @@ THEOREM_2 = Claim(
     source="SAFARI, section 3.2, Theorem 2, (1); appendix A",
     functional=POOLED_EXCESS,
     terms=(Term("first", c * Pow(a, _rate)), Term("second", c * Pow(a, beta * _rate))),
-    hypotheses=(_hidden(_constant * (8 * nu + 2) ** (1 + beta)), _FEW_FAIL),
-    assumptions=(NOISE_OF_Q, RELATED),
+    hypotheses=(hidden(_constant * (8 * nu + 2) ** (1 + beta)), _FEW_FAIL),
+    assumptions=(NOISE_OF_Q, RELATED, OF_THE_TARGET),
     ambiguities=(_CONSTANTS,),
 )
 _excess_of_q = Pow(8 * nu * a, _rate) + 2 * a / 3
@@ -167,6 +178,13 @@ THEOREM_2_MASSART = THEOREM_2_CORRECTED.edited(
     "massart", "SAFARI, Theorem 2, with every constant, at beta = beta_Q = 1",
     title="Excess risk with a server's data, at beta = beta_Q = 1",
     terms=(Term("source", (1 + alpha) * (2 * nu + Rational(2, 3)) * a),), hypotheses=(*_BETA_1, *_NOISE_1),
+)  # fmt: skip
+
+_excess_of_vc = Pow(128 * nu * a_d, _rate) + 32 * a_d
+THEOREM_2_VC = THEOREM_2_CORRECTED.edited(
+    "vc", "SAFARI, Theorem 2, with every constant, for classes of finite Vapnik-Chervonenkis dimension",
+    title="Excess risk with a server's data, with every constant, by the dimension of the class",
+    terms=(Term("source", _excess_of_vc), Term("difference", alpha * Pow(_excess_of_vc, beta))),
 )  # fmt: skip
 
 # "for 0 < beta < 1 ... an improvement from (1/n_T)^(1/(2 - beta_Q)) to (1/(n_T + n_S))^(beta/(2 - beta_Q))"
@@ -195,52 +213,8 @@ DOMINATES = Claim(
     ),
 )  # fmt: skip
 
-# Lemma 1 -------------------------------------------------------------------------------------------------------------
+# Theorem 3 ---------------------------------------------------------------------------------------------------------
 
-_log_delta = log(1 / delta)
-LEMMA_1 = Claim(
-    id="safari.lemma1.frequency",
-    title="How often two hypotheses differ on samples",
-    source="SAFARI, appendix A, Lemma 1, (17)",
-    functional=DISAGREEMENT_EXCESS,
-    terms=(Term("complexity", c * A),),
-    hypotheses=(
-        Hypothesis("complexity", Ge(A, d / N * log(N / d + _log_delta / N)), "Lemma 1: A(m, delta)",
-                   alternatives={readings.BESIDE_IT_ADDED: Ge(A, d / N * log(N / d) + _log_delta / N)}),
-    ),
-    ambiguities=(
-        Ambiguity(readings.CONFIDENCE_TERM, (readings.IN_THE_LOGARITHM, readings.BESIDE_IT_ADDED),
-                  "printed d/m log(m/d + 1/m log(1/delta)) in both versions; the works that are cited have the term "
-                  "beside the logarithm, and max(m, d) in it"),
-    ),
-)  # fmt: skip
-LEMMA_1_CORRECTED = LEMMA_1.edited(
-    "corrected", "SAFARI, Lemma 1, (17), with every constant, for finite classes",
-    title="How often two hypotheses of a finite class differ on samples",
-    terms={"complexity": 5 * a_2 / 6}, hypotheses=(), ambiguities=(),
-)  # fmt: skip
-
-# Lemma 2 and Theorem 3 -----------------------------------------------------------------------------------------------
-
-_A_T = Hypothesis(
-    "complexity", Ge(A, d / n_T * log(n_T / d + _log_delta / n_T)), "Theorem 3: A(n_T, delta)",
-    alternatives={readings.BESIDE_IT_ADDED: Ge(A, d / n_T * log(n_T / d) + _log_delta / n_T)},
-)  # fmt: skip
-LEMMA_2 = Claim(
-    id="safari.lemma2",
-    title="Empirical risks under P",
-    source="SAFARI, appendix A, Lemma 2, (22) to (24)",
-    functional=CHECKED_EMPIRICAL_GAP,
-    terms=(Term("best", e_0), Term("complexity", c * A)),
-    hypotheses=(_A_T, Hypothesis("samples", Ge(n_T, d), "A(n_T, delta) > 0", implicit=True)),
-    ambiguities=LEMMA_1.ambiguities,
-)
-LEMMA_2_CORRECTED = LEMMA_2.edited(
-    "corrected", "SAFARI, Lemma 2, with the root that (24) leaves out, under Assumption 1",
-    title="Empirical risks under P, with the root of the noise",
-    terms=(Term("best", e_0), Term("root", sqrt(2 * nu * Pow(e_0, b) * a_T)), Term("complexity", a_T / 3)),
-    hypotheses=(), ambiguities=(), assumptions=(NOISE_OF_P,),
-)  # fmt: skip
 THEOREM_3 = Claim(
     id="safari.thm3",
     title="No worse than the server alone",
@@ -248,11 +222,11 @@ THEOREM_3 = Claim(
     functional=CHECKED_EXCESS,
     terms=(Term("rate", c * Pow(a_T, _rate)),),
     hypotheses=(
-        _hidden(16 * nu + 5),
+        hidden(16 * nu + 5),
         Hypothesis("best_of_q", Le(e_0, a_T), "e_P(h_Q*) = O(A(n_T, delta))"),
         Hypothesis("enough_samples", Le(a_T, 1), "where A > 1 the rate says nothing"),
     ),
-    assumptions=(NOISE_OF_P,),
+    assumptions=(NOISE_OF_P, OF_THE_TARGET),
     ambiguities=(_CONSTANTS,),
 )
 THEOREM_3_CORRECTED = THEOREM_3.edited(
@@ -266,9 +240,14 @@ THEOREM_3_MASSART = THEOREM_3_CORRECTED.edited(
     title="No worse than the server alone, at beta_P = 1",
     terms=(Term("best", 3 * e_0), Term("rate", (2 * nu + Rational(2, 3)) * a_T)), hypotheses=_NOISE_1,
 )  # fmt: skip
+THEOREM_3_VC = THEOREM_3_CORRECTED.edited(
+    "vc", "SAFARI, Theorem 3, with every constant, for classes of finite Vapnik-Chervonenkis dimension",
+    title="No worse than the server alone, with every constant, by the dimension of the class",
+    terms=(Term("rate", Pow(256 * nu * a_dT, _rate)), Term("best", 2 * e_0), Term("complexity", 32 * a_dT)),
+)  # fmt: skip
 
 EDITIONS = (
-    THEOREM_1, THEOREM_1_SHARP, THEOREM_1_FUNCTIONS, TAIL, EXAMPLE, MIXTURE, SOURCE_EXCESS, TRANSFER, THEOREM_2,
-    THEOREM_2_CORRECTED, THEOREM_2_MASSART, IMPROVEMENT, DOMINATES, LEMMA_1, LEMMA_1_CORRECTED, LEMMA_2,
-    LEMMA_2_CORRECTED, THEOREM_3, THEOREM_3_CORRECTED, THEOREM_3_MASSART,
+    THEOREM_1, THEOREM_1_SHARP, THEOREM_1_FUNCTIONS, TAIL, EXAMPLE, EXAMPLE_WITHIN, MIXTURE, SOURCE_EXCESS,
+    SOURCE_EXCESS_WITHIN, TRANSFER, THEOREM_2, THEOREM_2_CORRECTED, THEOREM_2_MASSART, THEOREM_2_VC, IMPROVEMENT,
+    DOMINATES, THEOREM_3, THEOREM_3_CORRECTED, THEOREM_3_MASSART, THEOREM_3_VC,
 )  # fmt: skip
