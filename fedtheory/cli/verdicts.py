@@ -79,14 +79,34 @@ def refute(
 
 @app.command()
 def prove(
-    ref: Ref,
+    ref: Annotated[str | None, typer.Argument(help="A claim: fast.thm1 or fast.thm1@main.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the chain with its certificates here, as JSON.")] = None,
     recheck: Annotated[
         bool, typer.Option("--recheck", help="Only check the published certificates: no search, no solver.")
     ] = False,
+    check: Annotated[
+        Path | None, typer.Option(help="Check the kernel's proofs in this file, with the checker that stands alone.")
+    ] = None,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="List the claims whose steps are decided, with the rule that is missing.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Decide every step of a claim's proof, in the paper's order; exit status 1 if the proof is not complete."""
+    """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved` where
+    the kernel composes the proof or there is a single step, else `steps decided`, and what axioms and assumptions are
+    used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none."""
+    if sum(map(bool, (ref, check, missing))) != 1:
+        raise typer.BadParameter("allowed is one of a claim, --check FILE and --missing")
+    if check:
+        _check(check, json)
+    elif missing:
+        _missing(json)
+    else:
+        assert ref
+        _prove(ref, save, recheck, json)
+
+
+def _prove(ref: str, save: Path | None, recheck: bool, json: bool) -> None:
     from ..evidence.scorecard import write_json
     from ..files import check_target
     from ..papers import claim
@@ -107,6 +127,31 @@ def prove(
         print("\n".join(lines(chain)))
     if chain.outcome != "proved":
         raise typer.Exit(1)
+
+
+def _check(file: Path, json: bool) -> None:
+    from ..proof.saved_proofs import check_file
+
+    try:
+        counts = check_file(file)
+    except ValueError as error:
+        print(f"fedtheory: {error}", file=sys.stderr)
+        raise typer.Exit(2 if "cannot be read" in str(error) else 1) from None
+    if json:
+        print_json([{"proof": name, "theorems": number} for name, number in counts.items()])
+    else:
+        print("\n".join(f"{name}: {number} theorems, all checked" for name, number in counts.items()))
+
+
+def _missing(json: bool) -> None:
+    from ..papers.certificates import steps_decided
+    from ..proof.joints import table
+
+    rows = steps_decided()
+    if json:
+        print_json(rows)
+    else:
+        print("\n".join(table(rows)))
 
 
 @app.command()

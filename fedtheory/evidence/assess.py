@@ -221,6 +221,7 @@ def _proof(ref: str) -> dict[str, Any]:
     first = chain.first_open
     return {
         "outcome": described["outcome"],
+        "joints": described["joints"],
         "steps": sum(count["of"] for count in described["decided"].values()),
         "decided": described["decided"],
         "repaired": described["repaired"],

@@ -38,7 +38,7 @@ class Report:
         claim: its ref. title: one line.
         state: one of ``STATES``.
         rows: the findings.
-        steps: of the proof, if it is proved, and 0 otherwise.
+        steps: of the proof, if they are all decided, and 0 otherwise.
         proof: by what it is proved, or why not, in a sentence.
         search: what was searched and what was not, as plain data.
         instance: the refuting instance's file content, or ``None``.
@@ -117,7 +117,9 @@ STATES = {
     "contradictory": "no setting meets all hypotheses",
     "needs": "it falls where an assumption is violated that it does not make; nothing else was found against it",
     "open": "a step of the proof does not hold, or a lead is not confirmed; the statement itself may be right",
-    "proved": "every step of its proof is decided, and nothing was found against it",
+    "proved": "its proof is composed by the kernel, or a single step, and nothing was found against it",
+    "steps decided": "every step of its proof is decided, how they follow on each other is declared, and nothing was "
+    "found against it",
     "untested": "no setting that was looked at meets every hypothesis, so nothing is said for or against it",
     "survived": "nothing was found against it, which is no proof",
 }
@@ -125,8 +127,8 @@ STATES = {
 
 
 def status(reports: Iterable[Report]) -> int:
-    """0 if every claim is proved or survived, 1 if one is refuted, contradictory or needs what it does not assume, else
-    2: one is not judged."""
+    """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted, contradictory or needs what it
+    does not assume, else 2: one is not judged."""
     states = {report.state for report in reports}
     return 1 if states & {"refuted", "contradictory", "needs"} else 2 if states & {"open", "untested"} else 0
 
@@ -234,14 +236,14 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500) -> Report:
     found = [*_search_rows(claim, report, judgement, why), *_needs_rows(claim, needed)]
     rows = [*found, *rows, *gaps, *unseen, *repaired]
     opened = gaps or report.lead
-    state = "open" if opened else "proved" if chain else "survived" if report.admissible else "untested"
+    state = "open" if opened else chain.verdict if chain else "survived" if report.admissible else "untested"
     state = "refuted" if judgement else "contradictory" if contradictory else "needs" if needed else state
     searched = {
         "searched": report.searched, "left_out": report.left_out, "candidates": report.candidates,
         "admissible": report.admissible, "seed": seed, "largest_ratio": report.best.ratio if report.best else 0.0,
         "unseen": list(report.unseen),
     }  # fmt: skip
-    steps = len(chain.decisions) if chain and state == "proved" else 0
+    steps = len(chain.decisions) if chain and state == chain.verdict else 0
     shown = judgement or next(iter(needed.values()), None)
     instance = shown.to_json() if shown else None
     return Report(claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..assumptions import with_implied
+from ..proof.joints import DECLARED, KERNEL, PROVED, STEPS_DECIDED
 from .search import ROUNDING
 
 
@@ -20,7 +21,7 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then come
     contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume (``needs``; a proof
     that takes an assumption which is not stated, without such an instance, leaves the claim ``unproved``), a complete
-    proof (``proved``), a search that met no admissible setting
+    proof (``proved`` where nothing in it is declared by hand, else ``steps decided``), a search that met no admissible setting
     (``untested``), a proof with an open step (``unproved``), and a survived search (``holds``).
 
     Raises:
@@ -53,7 +54,7 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     if proved and proof["assuming"]:
         return "unproved", _unstated(proof["assuming"]) + f" {_survived(found)}{remark}"
     if proved:
-        return "proved", _proved(proof, found) + remark
+        return _word(proof), _proved(proof, found) + remark
     if found and not found["admissible"] and not any(row["outcome"] == "holds" for row in evidence["measured"]):
         return "untested", f"{_survived(found)}{remark}"
     if proof is not None and proof["first_open"]:
@@ -63,7 +64,12 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
 
 def covered(word: str, evidence: Mapping[str, Any]) -> dict[str, list[str]]:
     """The options under which a claim is proved, of each ambiguity of which its proof does not cover all."""
-    return evidence["proof"]["readings"] if word in ("proved", "needs") and evidence.get("proof") else {}
+    return evidence["proof"]["readings"] if word in (PROVED, STEPS_DECIDED, "needs") and evidence.get("proof") else {}
+
+
+def _word(proof: Mapping[str, Any]) -> str:
+    """What a claim is called of whose proof every step is decided."""
+    return STEPS_DECIDED if proof["joints"] == DECLARED else PROVED
 
 
 def with_readings(row: dict[str, Any]) -> str:
@@ -94,13 +100,15 @@ def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
 
 def _needs(instances: list[dict[str, Any]], proof: dict[str, Any] | None, found: dict[str, Any] | None) -> str:
     falls = " and ".join(f"{float(i['ratio']):.3g} times without {i['assumption']}" for i in instances)
-    with_it = f"Proved with {' and '.join(proof['assuming'])}. " if proof else ""
+    with_it = f"{_word(proof).capitalize()} with {' and '.join(proof['assuming'])}. " if proof else ""
     return f"Not stated, and needed: an exact instance exceeds the bound {falls}. {with_it}{_survived(found)}".rstrip()
 
 
 def _unstated(assuming: list[str]) -> str:
     names = " and ".join(assuming)
-    return f"Its proof takes {names}, not stated: it is proved with that, and no instance shows that it falls without."
+    return (
+        f"Its proof takes {names}, not stated: it is complete with that, and no instance shows that it falls without."
+    )
 
 
 def _refuted_only(readings: list[dict[str, str]]) -> str:
@@ -132,7 +140,8 @@ def _proved(proof: dict[str, Any], found: dict[str, Any] | None) -> str:
     gaps += f"{'are' if broken > 1 else 'is'} replaced" if broken else ""
     readings = "; ".join(f"{name}: {' or '.join(options)}" for name, options in proof["readings"].items())
     under = f" Read with {readings}." if readings else ""
-    return f"The {proof['steps']} steps of a proof are decided{gaps}.{under} {_survived(found)}".rstrip()
+    how = ", and composed by the kernel" if proof["joints"] == KERNEL else ""
+    return f"The {proof['steps']} steps of a proof are decided{how}{gaps}.{under} {_survived(found)}".rstrip()
 
 
 def _survived(found: dict[str, Any] | None) -> str:

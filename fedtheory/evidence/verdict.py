@@ -20,7 +20,10 @@ from .judge import Judgement, judge
 from .replay import replay
 from .search import ROUNDING
 
-VERDICTS = ("proved", "holds", "untested", "unproved", "needs", "refuted", "vacuous", "not applicable", "not checked")
+VERDICTS = (
+    "proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous", "not applicable",
+    "not checked",
+)  # fmt: skip
 """What a verdict can be; see docs/scorecard.md."""
 
 

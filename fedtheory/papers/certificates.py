@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from ..claims.whose import algorithm_of
 from ..files import write_beside
 from ..proof.certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
 from ..proof.chains import Chain
+from ..proof.joints import DECLARED, joints, missing_rule
 from ..proof.polynomials import fields, parse_text
 from ..proof.chains import tied
 from . import claim as claim_of
@@ -81,6 +83,23 @@ def reverify(ref: str, places: Folders | None = None) -> Chain:
     if chain.outcome != outcome:
         raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
     return chain
+
+
+def steps_decided() -> list[dict[str, str]]:
+    """The claims whose steps are decided, by their files, while how these are joined is declared, each with what the
+    kernel lacks to compose its proof."""
+    rows = []
+    made = [d for d in library().derivations if d.origin is not None]
+    for ref in published():
+        claim = claim_of(ref)
+        data = json.loads((folders()[claim.paper] / f"{ref}.json").read_text())
+        derivation = next((d for d in library().fitting(claim) if d.name == data["derivation"]), None)
+        if derivation is None or data["outcome"] != "proved":
+            continue
+        if joints(derivation, [library().step(name) for name in library().needed(derivation.steps)]) == DECLARED:
+            algorithm = algorithm_of(claim, papers()[claim.paper].algorithm)
+            rows.append({"claim": ref, "missing": missing_rule(claim, algorithm, made)})
+    return rows
 
 
 def shelf(places: Folders | None = None) -> Shelf:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
 from .derivations import Derivation
+from .joints import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 from .library import Library
 from .steps import Decision, Step, decide_all
-from .tie import ASSUMES, tie, words
+from .tie import ASSUMES, CLAIM, tie, words
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,29 @@ class Chain:
 
     @property
     def outcome(self) -> str:
-        """``proved`` if every step is proved, given by definition, or repaired by such steps; else ``gap`` if some step
-        is a gap, or ``unknown``."""
+        """Of its steps: ``proved`` if every one is proved, given by definition, or repaired by such; else ``gap`` if some
+        step is a gap, or ``unknown``. What the claim is called is ``verdict``."""
         if self.derivation is not None and self.first_open is None:
             return "proved"
         return "gap" if any(d.outcome == "gap" for d in self.open) else "unknown"
+
+    @property
+    def own(self) -> tuple[Step, ...]:
+        """The derivation's steps, without those that tie it to the claim."""
+        return tuple(d.step for d in self.decisions if not d.step.name.startswith(CLAIM))
+
+    @property
+    def joints(self) -> str:
+        """How its steps are joined: one of ``joints.JOINTS``."""
+        return joints(self.derivation, self.own)
+
+    @property
+    def verdict(self) -> str:
+        """``proved`` where nothing is declared by hand, ``steps decided`` where all steps are proved and how they are
+        joined is declared; else the steps' ``outcome``."""
+        if self.outcome != "proved":
+            return self.outcome
+        return STEPS_DECIDED if self.joints == DECLARED else PROVED
 
     @property
     def open(self) -> tuple[Decision, ...]:
@@ -97,8 +116,9 @@ def prove(claim: Claim, library: Library) -> Chain:
 
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
-    """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked."""
-    for derivation in library.fitting(claim):
+    """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked. What the kernel
+    composes is tried first."""
+    for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
         steps = tied(claim, derivation, library)
@@ -111,8 +131,15 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """The steps that tie a claim to a derivation of the library: see ``tie.tie``."""
-    return tie(claim, derivation, library.assumed(derivation.steps))
+    """The steps that tie a claim to a derivation of the library: see ``tie.tie``. Where that rests on a theorem of the
+    kernel, it has to be what is computed from it."""
+    steps = tie(claim, derivation, library.assumed(derivation.steps))
+    own = [library.step(name) for name in library.needed(derivation.steps)]
+    if any(step.kind == "composed" for step in own) and not is_computed(derivation, own):
+        says = "what is said to follow from a theorem of the kernel is not what is computed from it"
+        written = Step(f"{CLAIM}composed", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
+        return (written, *steps)
+    return steps
 
 
 def _certified(step: Step) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import sympy
 
@@ -17,9 +18,10 @@ from ..claims import readings
 from ..quantities import QUANTITIES
 from . import checker
 from .derivations import Derivation
+from .kernel.forms import STEPS
 from .kernel.regions import Condition
 from .kernel.rounds import average, contraction
-from .kernel.saved import saved
+from .kernel.saved import ancestry, saved
 from .kernel.scalars import Scalar
 from .kernel.theorems import Theorem
 from .steps import Evidence, Finding, Step
@@ -28,13 +30,20 @@ _QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity"
              "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2)}  # fmt: skip
 """The assumptions with a constant: the quantity, and its power."""
 
+_NO_AXIOMS = {"combine", "project"}
+"""The rules that need no premise: sums of squares, and what a projection is."""
+
 _READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
 }
 """The assumptions that are a reading of the algorithm."""
 
-_PARAMETERS = ("local_lr", "cohort", "arbitrary_cohort", "probability", "share")
+_PARAMETERS = {
+    "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
+    "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
+}  # fmt: skip
+"""The quantity that each of the algorithm's parameters is; the free ``share`` of a draw is none."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,10 @@ class OfRounds(ABC):
     Attributes:
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
-        more: readings under which the functional is the one that is bounded.
+        more: readings under which the functional is the one that is bounded, beside ``own_readings``.
     """
+
+    own_readings: ClassVar[Mapping[str, str]] = {}
 
     make: Callable[[], Theorem]
     letters: Mapping[str, str]
@@ -143,30 +154,59 @@ class OfRounds(ABC):
                 if self.read(constant) not in (own, sympy.S.Zero):
                     raise ValueError(f"{name}: the theorem takes the constant {constant}, not {own}")
                 quantities.append(quantity)
-        for name, value in self.theorem.parameters:
-            if name not in _PARAMETERS or str(value) not in value.names:
-                raise ValueError(f"{name} = {value}: allowed are the algorithm's own parameters, each a letter")
+        self._check_parameters()
         return tuple(dict.fromkeys(quantities)), tuple(others), read
+
+    def _check_parameters(self) -> None:
+        """Refuse letters that stand for other quantities than those that the theorem's algorithm has in their place."""
+        for name, value in self.theorem.parameters:
+            own = value.is_polynomial and str(value) in value.names
+            if name == "share" and own:
+                continue
+            if name not in _PARAMETERS or not own or self.letters.get(str(value)) != _PARAMETERS[name]:
+                raise ValueError(f"{name} = {value}: allowed is the letter of the algorithm's {_PARAMETERS.get(name)}")
+        if self.letters.get(STEPS, "local_steps") != "local_steps":
+            raise ValueError(f"{STEPS} = {self.letters[STEPS]}: allowed is local_steps")
 
     def step(self, name: str, equation: str, says: str) -> Step:
         """The one step of a proof that the kernel composed; its assumptions are the theorem's."""
         return Step(name, equation, says, "composed", (Composed(self.make),), printed=False, assumes=self.kinds()[1])
 
+    def makes(self, steps: Iterable[Step]) -> bool:
+        """Whether the steps are this theorem, with its assumptions, and nothing else."""
+        checks = (Composed(self.make),)
+        return all((s.kind, s.checks, s.assumes) == ("composed", checks, self.kinds()[1]) for s in steps)
+
+    def axioms(self) -> tuple[str, ...]:
+        """The kernel's axioms that the theorem is made of."""
+        return tuple(sorted({t.rule for t in ancestry(self.theorem) if not t.premises} - _NO_AXIOMS))
+
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions that those name, each with its constant where it has one."""
+        found = []
+        for name, constant in sorted(self.theorem.assumptions, key=str):
+            found.append(name if constant is None else f"{name}({self.read(constant)})")
+        return tuple(found)
+
     def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
         """What the step shows."""
+        return replace(self._computed, name=name, steps=(step,), proves=proves)
+
+    @cached_property
+    def _computed(self) -> Derivation:
         quantities, _, read = self.kinds()
         unknown = {q for q in quantities if q not in QUANTITIES}
         if unknown:
             raise ValueError(f"{sorted(unknown)}: no quantities of the vocabulary")
         return Derivation(
-            name,
+            "",
             functional=self.functional,
-            steps=(step,),
+            steps=(),
             right_side=self.right_side(),
             needs=self.needs(),
             assumptions=quantities,
-            readings={**read, **self.more},
-            proves=proves,
+            readings={**read, **self.more, **self.own_readings},
+            origin=self,
         )
 
 
@@ -188,6 +228,7 @@ class Descent(OfRounds):
     summing over the rounds."""
 
     functional = "average_squared_gradient"
+    own_readings: ClassVar[Mapping[str, str]] = {readings.AVERAGE: readings.FROM_ROUND_0}
 
     def right_side(self) -> sympy.Expr:
         fall, addition = map(self.read, average(self.theorem))

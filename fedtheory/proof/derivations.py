@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Protocol
 
 import sympy
 
@@ -13,6 +14,25 @@ from ..claims.statement import Claim
 from ..functionals import Functional
 from .domain import bare
 from .identity import is_identity
+from .steps import Step
+
+
+class Origin(Protocol):
+    """A theorem from which a derivation is computed."""
+
+    def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation: ...
+
+    def makes(self, steps: Iterable[Step]) -> bool:
+        """Whether the steps are this theorem, and nothing else."""
+        ...
+
+    def axioms(self) -> tuple[str, ...]:
+        """The kernel's axioms that it is made of."""
+        ...
+
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions that those name, each with its constant where it has one."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -32,6 +52,7 @@ class Derivation:
         algorithm: whose runs and rounds it is about; its paper's, unless it says another.
         left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
         choices: the quantities that it chooses, and how; the claim has to choose the same.
+        origin: the theorem of the kernel from which all of this is computed, if it is: see ``joints``.
     """
 
     name: str
@@ -46,6 +67,7 @@ class Derivation:
     algorithm: str = ""
     left_side: sympy.Expr | None = None
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.readings:

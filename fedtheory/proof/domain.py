@@ -78,16 +78,21 @@ class Domain:
                 yield made
 
     def admits(self, point: Mapping[str, Fraction]) -> bool:
-        """Whether the vocabulary and every hypothesis allow a point that gives all their quantities."""
+        """Whether the vocabulary, what is written through others and every hypothesis allow a point that gives all their
+        quantities: each of a name that is known, with the values that its definition allows."""
         values = {sympy.Symbol(n): sympy.Rational(x.numerator, x.denominator) for n, x in point.items()}
-        for name, value in point.items():
-            if name in QUANTITIES:
-                try:
-                    QUANTITIES[name].check(value)
-                except ValueError:
-                    return False
+        if not all(_admitted(name, value) for name, value in point.items()):
+            return False
         if point.get("strong_convexity", 0) > point.get("smoothness", math.inf):
             return False
+        put_in = {symbol: value.xreplace(values) for symbol, value in self._replacements()}
+        if any(symbol in values and values[symbol] != value for symbol, value in put_in.items()):
+            return False
+        for symbol, value in put_in.items():
+            if value.is_finite is False:
+                return False
+            if value.is_Rational and not _admitted(symbol.name, Fraction(int(value.p), int(value.q))):
+                return False
         slacks = [slack.xreplace(dict(self._replacements())).xreplace(values) for _, slack in self.slacks]
         return all(slack.is_extended_nonnegative for slack in slacks)
 
@@ -179,6 +184,19 @@ def _allowed(name: str) -> Part:
     if known.lower > 0:
         return at_least(name, _exactly(known.lower))
     return positive(name) if known.positive else nonnegative(name)
+
+
+def _admitted(name: str, value: Fraction) -> bool:
+    """Whether a quantity may have this value: one of the vocabulary, or an auxiliary one, which is >= 0."""
+    if name in AUXILIARY:
+        return value >= 0
+    if name not in QUANTITIES:
+        return False
+    try:
+        QUANTITIES[name].check(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _exactly(number: float) -> sympy.Rational:

@@ -48,6 +48,9 @@ def describe(chain: Chain) -> dict:
         "claim": chain.claim.ref,
         "derivation": chain.derivation.name if chain.derivation else None,
         "outcome": chain.outcome,
+        "verdict": chain.verdict,
+        "joints": chain.joints,
+        "uses": uses(chain),
         "first_open": first.step.name if first else None,
         "open": [d.step.name for d in chain.open],
         "repaired": sum(d.outcome == "gap" and d.step.printed and d not in chain.open for d in chain.decisions),
@@ -57,10 +60,37 @@ def describe(chain: Chain) -> dict:
     }
 
 
+def uses(chain: Chain) -> dict[str, list[str]]:
+    """What a proof rests on, to be compared with what the paper assumes: the kernel's ``axioms``; the ``assumptions``,
+    each with its constant; and what its steps take as ``given``.
+
+    >>> from fedtheory.papers.proofs import chain
+    >>> uses(chain("fast.lemma2"))["assumptions"]
+    ['smoothness', 'strong_convexity']
+    """
+    derivation = chain.derivation
+    if derivation is None:
+        return {"axioms": [], "assumptions": [], "given": []}
+    if derivation.origin is not None:
+        return {"axioms": [*derivation.origin.axioms()], "assumptions": [*derivation.origin.assumed()], "given": []}
+    kinds = [kind for step in chain.own for kind in step.assumes]
+    given = [f"{step.equation}: {step.says}" for step in chain.own if step.kind == "definition"]
+    return {"axioms": [], "assumptions": [*dict.fromkeys([*derivation.assumptions, *kinds])], "given": given}
+
+
+_JOINTS = {
+    "kernel": "composed by the kernel, from its axioms to the right side",
+    "single step": "one inequality between numbers, decided on the claim's own data",
+    "declared": "every step is decided; that they follow on each other is declared, not made by the kernel",
+}
+"""How the steps of a proof are joined, in words."""
+
+
 def lines(chain: Chain) -> list[str]:
-    """A chain as text: one line a step, what refutes it below, and the share decided at the end."""
+    """A chain as text: one line a step, what refutes it below; at the end what it rests on, how its steps are
+    joined, and the share decided."""
     data = describe(chain)
-    text = [f"{data['claim']}: {data['outcome']} ({data['derivation']})"]
+    text = [f"{data['claim']}: {data['verdict']} ({data['derivation']})"]
     for step in data["steps"]:
         text.append(f"  {step['equation']:<24} {step['kind']:<13} {step['outcome']:<8} {step['says']}")
         if step["counterexample"]:
@@ -73,6 +103,8 @@ def lines(chain: Chain) -> list[str]:
     if data["first_open"]:
         text.append(f"  first open step: {data['first_open']}")
     text += [f"  read with {', '.join(f'{k} = {v}' for k, v in r.items())}" for r in data["readings"] if r]
+    text += [f"  {name}: {'; '.join(names)}" for name, names in data["uses"].items() if names]
+    text += [f"  {_JOINTS[data['joints']]}"] if data["outcome"] == "proved" else []
     shares = [f"{kind} {c['decided']}/{c['of']}" for kind, c in data["decided"].items()]
     return [*text, f"  decided: {', '.join(shares)}"]
 

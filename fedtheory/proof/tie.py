@@ -28,7 +28,10 @@ _SYMBOLS = tuple(sympy.Symbol(name) for name, known in QUANTITIES.items() if kno
 _ETA, _LOG = map(sympy.Symbol, ("local_lr", "log_factor"))
 
 
-ASSUMES = "claim.assumes."
+CLAIM = "claim."
+"""How the names of steps begin that tie a derivation to a claim."""
+
+ASSUMES = f"{CLAIM}assumes."
 """How the names of steps begin that say whether the claim makes an assumption of the derivation."""
 
 

@@ -250,7 +250,7 @@ def test_what_the_search_finds_needed_the_proof_takes(ref: str) -> None:
 
 def test_the_rule() -> None:
     """Needs comes after refuted and before proved; a proof that does not take what an instance violates is an error."""
-    proof = {"outcome": "proved", "steps": 3, "decided": {}, "repaired": 0, "first_open": None, "readings": {},
+    proof = {"outcome": "proved", "joints": "kernel", "steps": 3, "decided": {}, "repaired": 0, "first_open": None, "readings": {},
              "assuming": [INDEPENDENT_NOISE]}  # fmt: skip
     found = {"assumption": UNCORRELATED_NOISE, "violates": [INDEPENDENT_NOISE, UNCORRELATED_NOISE], "ratio": 4.0,
              "file": "needs/x.json", "readings": 1}  # fmt: skip
@@ -260,6 +260,8 @@ def test_the_rule() -> None:
     assert word == "needs" and "4 times without uncorrelated_noise" in why and "Proved with independent_noise" in why
     assert overall(evidence | {"needs": []})[0] == "unproved"
     assert overall(evidence | {"needs": [], "proof": proof | {"assuming": []}})[0] == "proved"
+    declared = evidence | {"proof": proof | {"joints": "declared"}}
+    assert "Steps decided with independent_noise" in overall(declared)[1]
     with pytest.raises(Contradiction):
         overall(evidence | {"proof": proof | {"assuming": []}})
     with pytest.raises(Contradiction):

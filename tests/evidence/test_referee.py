@@ -109,7 +109,7 @@ def test_units_and_contradictions_are_found(example):
 def test_a_true_theorem_is_proved_or_survives(monkeypatch):
     true = claim("khaled2020.thm1")
     report = examine(true, candidates=60)
-    assert report.state == "proved" and report.steps > 5 and status([report]) == 0
+    assert report.state == "steps decided" and report.steps > 5 and status([report]) == 0
     assert f"Proof: 'one step of the mean, R H times', {report.steps} steps" in report.markdown()
     monkeypatch.setattr(module, "proof_of", lambda claim: None)
     monkeypatch.setattr(module, "_own_decisions", lambda claim, attempt: ())
@@ -121,11 +121,11 @@ def test_a_paper_of_several_claims_is_examined_claim_by_claim(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(MINE)
     proved, refuted = referee(path, candidates=60)
-    assert (proved.claim, proved.state, proved.steps) == ("mine.thm1@main", "proved", 6)
+    assert (proved.claim, proved.state, proved.steps) == ("mine.thm1@main", "steps decided", 6)
     assert (refuted.claim, refuted.state) == ("mine.thm2@main", "refuted") and "mine" not in papers()
     assert any(row.check == "proof" for row in refuted.rows)
     done = CliRunner().invoke(app, ["referee", str(path), "--json"])
-    assert done.exit_code == 1 and [r["state"] for r in json.loads(done.stdout)] == ["proved", "refuted"]
+    assert done.exit_code == 1 and [r["state"] for r in json.loads(done.stdout)] == ["steps decided", "refuted"]
 
 
 def test_a_file_with_the_name_of_a_paper_is_refused(tmp_path):
@@ -204,7 +204,10 @@ CLAIM = replace(theorem, id="mine.thm1", hypotheses=hypotheses{more})
     [
         ("", "refuted"),
         (", algorithm='local_sgd'", "survived"),
-        (", algorithm='local_sgd', bound={'arbitrary_cohort': theorem.functional and symbol('clients')}", "proved"),
+        (
+            ", algorithm='local_sgd', bound={'arbitrary_cohort': theorem.functional and symbol('clients')}",
+            "steps decided",
+        ),
     ],
 )
 def test_a_claim_is_judged_on_the_runs_of_the_algorithm_that_it_names(tmp_path, more, state):
@@ -282,7 +285,9 @@ def test_what_the_files_own_code_gets_wrong_is_told_with_its_line(tmp_path, monk
         referee(path)
 
 
-@pytest.mark.parametrize("states", [("proved", "survived"), ("refuted", "open"), ("contradictory",), ("untested",)])
+@pytest.mark.parametrize(
+    "states", [("proved", "survived", "steps decided"), ("refuted", "open"), ("contradictory",), ("untested",)]
+)
 def test_the_exit_status(states, report):
     reports = [dataclasses.replace(report, state=state) for state in states]
     expected = 0 if "proved" in states else 2 if "untested" in states else 1

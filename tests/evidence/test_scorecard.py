@@ -75,8 +75,9 @@ LEAD = {"search": SEARCHED | {"largest_ratio": 1.5}, "instance": None}
 FALLS = {"search": None, "instance": {"file": "f", "refutes": True, "ratio": 2.0, "readings": 4, "only_under": []}}
 SOMETIMES = FALLS["instance"] | {"refutes": False, "only_under": [{"cohort": "with replacement"}]}
 FALLS_SOMETIMES = {"search": LEAD["search"], "instance": SOMETIMES}
-PROVED = {"outcome": "proved", "steps": 3, "decided": {"polynomial": {"decided": 3, "of": 3}}, "repaired": 1,
+PROVED = {"outcome": "proved", "joints": "kernel", "steps": 3, "decided": {"polynomial": {"decided": 3, "of": 3}}, "repaired": 1,
           "first_open": None, "readings": {"cohort": ["without replacement"]}, "assuming": []}  # fmt: skip
+DECIDED = PROVED | {"joints": "declared"}
 OPEN = PROVED | {"outcome": "unknown", "first_open": "(7): nobody knows", "readings": {}}
 EMPTY = [{"name": "contradictory", "what": "a step above and below its cap", "evidence": {}}]
 NOTHING = {"search": SEARCHED | {"admissible": 0, "largest_ratio": 0.0}, "instance": None}
@@ -101,6 +102,8 @@ EXCEEDED = [{"data": "digits", "outcome": "exceeded"}]
         ({"exact": FALLS, "consistency": EMPTY}, "refuted", "exact instance"),
         ({"consistency": EMPTY, "proof": PROVED}, "vacuous", "a step above and below its cap"),
         ({"proof": PROVED}, "proved", "1 printed one does not hold and is replaced. Read with cohort: without repl"),
+        ({"proof": DECIDED}, "steps decided", "The 3 steps of a proof are decided; 1 printed one"),
+        ({"proof": PROVED | {"joints": "single step"}}, "proved", "The 3 steps of a proof are decided; 1 printed"),
         ({"proof": OPEN}, "unproved", "open at (7): nobody knows"),
         ({"exact": {"search": None, "instance": None}}, "not checked", "No search covers it"),
         (
@@ -118,18 +121,21 @@ def test_the_rule(changes, verdict, why):
 
 def test_readings_that_a_proof_covers_stand_beside_the_word(capsys):
     narrow, wide = _evidence(proof=PROVED), _evidence(proof=PROVED | {"readings": {}})
-    verdicts = [Verdict("a.thm1@main", "proved", "why", narrow), Verdict("a.thm2@main", "proved", "why", wide),
+    verdicts = [Verdict("a.thm1@main", "steps decided", "why", narrow), Verdict("a.thm2@main", "proved", "why", wide),
                 Verdict("a.thm3@main", "holds", "why", narrow)]  # fmt: skip
     card = scorecard.to_json(verdicts)
     assert [row["readings"] for row in card["rows"]] == [{"cohort": ["without replacement"]}, {}, {}]
-    assert [with_readings(row) for row in card["rows"]] == ["proved (cohort: without replacement)", "proved", "holds"]
+    assert [with_readings(row) for row in card["rows"]] == [
+        "steps decided (cohort: without replacement)", "proved", "holds",
+    ]  # fmt: skip
     print_scorecard(card)
     assert "(cohort:" in capsys.readouterr().out
 
 
-def test_proved_and_refuted_is_an_error_and_no_verdict():
+@pytest.mark.parametrize("proof", [PROVED, DECIDED])
+def test_proved_and_refuted_is_an_error_and_no_verdict(proof):
     with pytest.raises(Contradiction, match="f refutes a claim whose proof is complete"):
-        overall(_evidence(exact=FALLS, proof=PROVED))
+        overall(_evidence(exact=FALLS, proof=proof))
 
 
 @pytest.mark.parametrize("covered", [{}, {"cohort": ["with replacement"]}])

@@ -15,10 +15,11 @@ from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import library, proof_of
 from fedtheory.proof.chains import tied
 from fedtheory.proof.derivations import Derivation
-from fedtheory.proof.domain import Domain, Follows, bare
+from fedtheory.proof.domain import AUXILIARY, Domain, Follows, bare
 from fedtheory.proof.gram import Gram, GramCertificate, GramCounterexample, dot, norm2, vectors
-from fedtheory.proof.positivity import certify
-from fedtheory.proof.regions import capped, interval, nonnegative, positive, region
+from fedtheory.proof.polynomials import Ratio
+from fedtheory.proof.positivity import Counterexample, certify
+from fedtheory.proof.regions import capped, equal, interval, nonnegative, positive, region
 from fedtheory.proof.steps import Step
 from fedtheory.proof.tie import ASSUMES
 from fedtheory.quantities import symbols
@@ -118,6 +119,37 @@ def test_a_certificate_on_a_region_of_ones_own_is_not_accepted() -> None:
     check = Follows(Rational(1, 2) - q, Domain())
     own = certify(check.expression, region(interval("snapshot_probability", 0, Rational(1, 2))))
     assert own.verify() and not check.accepts((own,))
+
+
+def _forged(expression: sympy.Expr, **point: int) -> Counterexample:
+    """A counterexample on a region of one's own that has no other point."""
+    where = region(*(equal(name, sympy.Integer(x)) for name, x in point.items()))
+    named = tuple((name, str(x)) for name, x in sorted(point.items()))
+    values = {sympy.Symbol(name): x for name, x in point.items()}
+    return Counterexample(Ratio.of(expression), where, (), named, str(expression.subs(values)))
+
+
+@pytest.mark.parametrize("name", AUXILIARY)
+def test_an_auxiliary_quantity_of_a_counterexample_has_the_sign_of_its_definition(name: str) -> None:
+    """Each stands for a number >= 0: a logarithm, a root, a power, what a step size is short of its cap."""
+    check, forged = Follows(sympy.Symbol(name), Domain()), _forged(sympy.Symbol(name), **{name: -1})
+    assert forged.verify() and not check.refuted((forged,))
+    below = Follows(1 - sympy.Symbol(name), Domain())
+    assert below.refuted((_forged(below.expression, **{name: 2}),))  # the test can fail
+
+
+def test_a_counterexample_knows_no_other_names() -> None:
+    gain = sympy.Symbol("gain")
+    assert not Follows(gain, Domain()).refuted((_forged(gain, gain=-1),))
+
+
+def test_what_is_written_through_others_has_that_value_in_a_counterexample() -> None:
+    """The rounds are 1/eta here: neither another number, nor half a round."""
+    rounds, eta = sympy.symbols("rounds local_lr")
+    domain = Domain((), (("rounds", 1 / eta),))
+    assert not Follows(rounds - 1 - eta, domain).refuted((_forged(rounds - 1 - eta, rounds=2, local_lr=2),))
+    assert not Follows(1 - eta, domain).refuted((_forged(1 - eta, local_lr=2),))
+    assert Follows(rounds - 2, domain).refuted((_forged(rounds - 2, rounds=1, local_lr=1),))
 
 
 # Claims -------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from ....claims import readings
 from ....proof.composed import Contraction, Descent, OfRounds
 from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
 from ....proof.kernel.rounds import average, contraction
@@ -132,10 +131,9 @@ def nonconvex_averaged() -> Theorem:
                     h * L * eta * 3)  # fmt: skip
 
 
-_AVERAGED = {readings.AVERAGE: readings.FROM_ROUND_0}
 _THEOREMS: dict[str, OfRounds] = {
-    "thm1.sharper": Descent(nonconvex, LETTERS, _AVERAGED),
-    "thm1.averaged": Descent(nonconvex_averaged, LETTERS, _AVERAGED),
+    "thm1.sharper": Descent(nonconvex, LETTERS),
+    "thm1.averaged": Descent(nonconvex_averaged, LETTERS),
     "thm2.sharper": Contraction(strongly_convex, LETTERS),
     "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
 }

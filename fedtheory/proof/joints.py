@@ -1,0 +1,87 @@
+"""How the steps of a proof are joined, which decides between `proved` and `steps decided`.
+
+Every step is decided by certificate. That a step starts from what an earlier one shows, that the last one gives the
+right side, and how one round becomes many, is checked only where the kernel makes the whole, or where there is nothing
+to join: the claim is one inequality between numbers, decided on its own data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..claims.statement import Claim
+from .derivations import Derivation
+from .steps import Step
+
+KERNEL, SINGLE, DECLARED = "kernel", "single step", "declared"
+JOINTS = (KERNEL, SINGLE, DECLARED)
+"""The kernel makes the theorem, from axioms to right side; the claim is a single inequality between numbers; or what
+is shown by the steps together is declared by hand."""
+
+PROVED, STEPS_DECIDED = "proved", "steps decided"
+
+_ABOUT_NUMBERS = {"identity", "polynomial", "definition"}
+"""The kinds of steps beside which nothing is left to join."""
+
+_BY_SCOPE = {
+    "learning": "samples: events of a draw, their probabilities, and unions of them",
+    "weights": "clients that come and go: the law of the rounds between two participations",
+    "selection": "draws with weights: first and second moments of an aggregate",
+    "function": "a claim about a function at points, read off a theorem",
+    "round": "a claim about one round, read off a theorem given its start",
+    "values": "a number that is defined by a law, a sum or a limit",
+}
+"""The rule that the kernel lacks, by what a claim's functional is of; of runs see ``missing_rule``."""
+
+
+def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
+    """One of ``JOINTS``, of a derivation and its own steps."""
+    if derivation is None:
+        return DECLARED
+    if derivation.origin is not None and own and all(step.kind == "composed" for step in own):
+        return KERNEL if is_computed(derivation, own) else DECLARED
+    about_numbers = {step.kind for step in own} <= _ABOUT_NUMBERS
+    return SINGLE if derivation.right_side is None and about_numbers else DECLARED
+
+
+def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
+    """Whether a derivation says what is computed from the theorem that its steps make, and no more."""
+    origin = derivation.origin
+    if origin is None or len(derivation.steps) != 1:
+        return False
+    (name,) = derivation.steps
+    computed = origin.derivation(derivation.name, name, derivation.proves)
+    return origin.makes(own) and derivation == replace(computed, algorithm=derivation.algorithm)
+
+
+def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivation]) -> str:
+    """What the kernel cannot say of a claim, given the derivations that it composes.
+
+    >>> from fedtheory.papers import claim
+    >>> missing_rule(claim("fast.eq28"), "fast", ())
+    'a claim about one round, read off a theorem given its start'
+    >>> missing_rule(claim("fast.thm1"), "fast", ())
+    "rounds of fast: the algorithm's definition as axioms"
+    """
+    scope, of = claim.functional.scope, [d for d in composed if d.algorithm == algorithm]
+    if scope != "run":
+        return _BY_SCOPE.get(scope, f"a claim about {scope}, read off a theorem")
+    if not of:
+        return f"rounds of {algorithm}: the algorithm's definition as axioms"
+    if not any(d.functional == claim.functional.name for d in of):
+        return f"from one round to {claim.functional.meaning}"
+    return "none: a theorem with these constants is not composed yet"
+
+
+def table(rows: Iterable[Mapping[str, str]]) -> list[str]:
+    """A Markdown table of claims by the rule that is missing, from rows with ``claim`` and ``missing``.
+
+    >>> table([{"claim": "a.thm1@main", "missing": "x"}, {"claim": "a.thm2@main", "missing": "x"}])[-1]
+    '| x | a.thm1@main, a.thm2@main |'
+    """
+    by_rule: dict[str, list[str]] = {}
+    for row in rows:
+        by_rule.setdefault(row["missing"], []).append(row["claim"])
+    lines = [f"| {rule} | {', '.join(claims)} |" for rule, claims in sorted(by_rule.items())]
+    return ["| what the kernel lacks | claims whose steps are decided |", "| --- | --- |", *lines]

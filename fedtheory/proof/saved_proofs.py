@@ -1,0 +1,73 @@
+"""Proofs of the kernel in files: each is found and given to the checker that stands alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import checker
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a file that is read."""
+
+
+class Unreadable(ValueError):
+    """The file cannot be read, or has no proof of the kernel."""
+
+
+def check_file(file: Path) -> dict[str, int]:
+    """How many theorems each of a file's proofs has, all of them checked: a saved theorem, or the chain of a claim with
+    such a theorem among its evidence.
+
+    Raises:
+        Unreadable: the file cannot be read, is too large or too deeply nested, or has no proof of the kernel.
+        ValueError: one of its proofs is none; the message says which, at which theorem, and why.
+    """
+    counts = {}
+    for name, data in _proofs(_read(file)):
+        try:
+            counts[name] = checker.check(data)
+        except checker.Wrong as wrong:
+            raise ValueError(f"{file}: {name}: no proof: {wrong}") from None
+    if not counts:
+        raise Unreadable(f"{file}: cannot be read: no proof of the kernel in it")
+    return counts
+
+
+def _read(file: Path) -> Any:
+    try:
+        if (size := file.stat().st_size) > LARGEST_FILE:
+            raise Unreadable(f"{file}: cannot be read: {size} bytes, allowed are {LARGEST_FILE}")
+        return json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, Unreadable):
+            raise
+        why = "too deeply nested" if isinstance(error, RecursionError) else error
+        raise Unreadable(f"{file}: cannot be read: {why}") from None
+
+
+def _proofs(data: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(data, dict) or "steps" not in data:
+        yield "theorem", data
+        return
+    steps = data["steps"] if isinstance(data["steps"], list) else []
+    for step in (s for s in steps if isinstance(s, dict)):
+        yield from ((str(step.get("name")), found) for found in _texts(step))
+
+
+def _texts(data: Any) -> Iterator[Any]:
+    """The evidence that is the text of a saved theorem; a step is nested only so deep as JSON was read."""
+    waiting = [data]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict) and here.get("type") == "text" and isinstance(here.get("data"), str):
+            try:
+                found = json.loads(here["data"])
+            except (ValueError, RecursionError):
+                continue  # a solver's name, or a point
+            if isinstance(found, dict):
+                yield found
+        elif isinstance(here, dict | list):
+            waiting += here.values() if isinstance(here, dict) else here

@@ -1,0 +1,112 @@
+"""`proved` is kept for what the kernel composes and for single inequalities between numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sympy
+
+from fedtheory.claims import readings
+from fedtheory.papers import claim
+from fedtheory.papers.certificates import reverify, steps_decided
+from fedtheory.papers.fast.proofs.composed import nonconvex, strongly_convex
+from fedtheory.papers.fast.proofs.kinds import LETTERS
+from fedtheory.papers.proofs import library
+from fedtheory.proof.chains import proof_of
+from fedtheory.proof.composed import Contraction, Descent
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.joints import DECLARED, KERNEL, SINGLE, joints, table
+from fedtheory.proof.library import Library
+from fedtheory.proof.text import uses
+
+KERNEL_MD = Path(__file__).parents[2] / "docs" / "kernel.md"
+COMPOSED = [d for d in library().derivations if d.origin is not None]
+
+
+@pytest.mark.parametrize(
+    ("ref", "how", "word"),
+    [
+        ("fast.thm2@sharper", KERNEL, "proved"),
+        ("fast.thm2@sharp", KERNEL, "proved"),  # implied by what the kernel composes
+        ("fast.rem2.a@main", SINGLE, "proved"),
+        ("fast.lemma1@main", DECLARED, "steps decided"),
+        ("fast.thm1@sharp", DECLARED, "steps decided"),
+        ("flics.eq7.a@main", DECLARED, "steps decided"),  # that the expression is a variance is shown by other steps
+        ("fast.cor3@main", DECLARED, "gap"),
+    ],
+)
+def test_the_word_says_how_the_steps_are_joined(ref: str, how: str, word: str) -> None:
+    chain = reverify(ref)
+    assert (chain.joints, chain.verdict) == (how, word)
+
+
+def test_the_page_lists_what_is_decided_step_by_step() -> None:
+    assert "\n".join(table(steps_decided())) in KERNEL_MD.read_text(encoding="utf-8")
+
+
+def test_what_a_proof_uses_is_named() -> None:
+    of = uses(reverify("fast.thm1@sharper"))
+    assert {"descent", "smooth", "unbiased", "uncorrelated", "variance", "dissimilar"} <= {*of["axioms"]}
+    assert "bounded_noise(gradient_noise**2)" in of["assumptions"] and "strongly_convex" not in str(of["assumptions"])
+    declared = uses(reverify("fast.thm1@sharp"))
+    assert declared["axioms"] == [] and "unbiased_noise" in declared["assumptions"] and declared["given"]
+
+
+def changed_library(derivation: Derivation) -> Library:
+    """The kernel's steps, with this derivation alone."""
+    steps = [library().step(name) for name in derivation.steps]
+    return Library(steps, [derivation], {"fast": "fast"})
+
+
+def thm(name: str) -> Derivation:
+    (found,) = [d for d in COMPOSED if d.name == f"composed, {name}"]
+    return found
+
+
+BY_HAND = {
+    "half the right side": lambda d: replace(d, right_side=d.right_side / 2),
+    "1% less": lambda d: replace(d, right_side=d.right_side * sympy.Rational(99, 100)),
+    "no needs": lambda d: replace(d, needs=()),
+    "fewer assumptions": lambda d: replace(d, assumptions=d.assumptions[:-1]),
+    "no readings": lambda d: replace(d, readings={}),
+    "another average": lambda d: replace(d, readings={**d.readings, readings.AVERAGE: readings.FROM_ROUND_1}),
+    "no origin": lambda d: replace(d, origin=None),
+    "another theorem": lambda d: replace(d, steps=("thm2.sharper.round",)),
+    "another functional": lambda d: replace(d, functional="final_squared_distance"),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_written_by_hand_proves_nothing(name: str) -> None:
+    this, derivation = claim("fast.thm1@sharper"), thm("thm1.sharper")
+    assert proof_of(this, changed_library(derivation)) is not None
+    by_hand = BY_HAND[name](derivation)
+    assert proof_of(this, changed_library(by_hand)) is None
+    own = [library().step(n) for n in by_hand.steps]
+    assert joints(by_hand, own) == DECLARED
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"m": "arbitrary_cohort", "n": "cohort"},
+        {"q": "client_round_probability"},
+        {"eta": "server_lr"},
+        {"K": "rounds"},
+        {"L": "strong_convexity"},
+        {"sigma": "dissimilarity"},
+        {"sigma_G": "gradient_noise"},
+    ],
+)
+def test_a_letter_stands_for_the_quantity_in_its_place(other: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="allowed is|takes the constant"):
+        Descent(nonconvex, {**LETTERS, **other}).derivation("", "", ())
+
+
+def test_each_composed_derivation_is_what_its_theorem_gives() -> None:
+    assert len(COMPOSED) >= 4
+    assert Descent(nonconvex, LETTERS).functional != Contraction(strongly_convex, LETTERS).functional
+    for derivation in COMPOSED:
+        assert joints(derivation, [library().step(n) for n in derivation.steps]) == KERNEL
