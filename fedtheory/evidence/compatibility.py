@@ -103,7 +103,8 @@ def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]
 
 def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple[dict[str, str], dict[str, str]] | None:
     """(values, slacks) of a point that meets the hypotheses, decided exactly; short numbers first."""
-    names = [name for name in claim.quantities if name not in claim.choices]
+    fixed = _fixed(hypotheses)
+    names = [name for name in claim.quantities if name not in claim.choices and name not in fixed]
     draw = random.Random(seed)
     ladders = {name: _ladder(name) for name in names}
     # The first rungs are drawn most often, and every coordinate at once is on its first one in the first point.
@@ -113,14 +114,28 @@ def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple
     places = np.unique(places, axis=0)
     places = places[np.argsort(places.sum(1), kind="stable")]
     numbers = {name: np.array([float(v) for v in ladders[name]])[places[:, i]] for i, name in enumerate(names)}
+    with np.errstate(all="ignore"):
+        numbers |= {name: np.broadcast_to(compiled(value)(numbers), len(places)) for name, value in fixed.items()}
     for index in np.flatnonzero(_seems_fine(claim, hypotheses, numbers, len(places)))[:50]:
         point = {name: ladders[name][places[index, i]] for i, name in enumerate(names)}
+        try:
+            point |= {name: exact_slack(value, point) for name, value in fixed.items()}
+        except (ValueError, ZeroDivisionError):
+            continue
         slack = slacks(claim, hypotheses, point)
         if slack is not None and all(value >= 0 for value in slack.values()):
             return {n: str(v) for n, v in point.items()}, {
                 n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
             }
     return None
+
+
+def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:
+    """Quantities that two of the hypotheses, <= and >=, set to one expression in quantities that none does."""
+    caps, floors = ({(h.relation.lhs, h.relation.rhs) for h in hypotheses if isinstance(h.relation, kind)}
+                    for kind in (sympy.Le, sympy.Ge))  # fmt: skip
+    both = {left: right for left, right in caps & floors if left.is_Symbol}
+    return {left.name: right for left, right in both.items() if not right.free_symbols & set(both)}
 
 
 def _ladder(name: str) -> list[Fraction]:

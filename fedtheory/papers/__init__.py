@@ -87,8 +87,8 @@ def failures() -> dict[str, str]:
 def editions(id: str) -> tuple[Claim, ...]:
     """All editions of a statement.
 
-    >>> [claim.ref for claim in editions("fast.thm2")]
-    ['fast.thm2@main', 'fast.thm2@appendix', 'fast.thm2@corrected', 'fast.thm2@sharp']
+    >>> [claim.edition for claim in editions("fast.thm2")]
+    ['main', 'appendix', 'corrected', 'sharp', 'sharper', 'averaged']
     """
     name = id.partition(".")[0]
     found: tuple[Claim, ...] = ()

@@ -330,15 +330,14 @@ def _as_float(value: Any) -> float:
 
 
 def extent(setting: Setting) -> np.ndarray:
-    """Points around x*, (n, D): the start, and where gradients have their kinks."""
-    fed = piecewise(setting)
-    points = [setting.exact_start - fed.exact_optimum]
+    """Points around x*, (n, D): where gradients have their kinks, and the start."""
+    fed, points = piecewise(setting), []
     for row in fed.gradients:
         most = max(len(g.breakpoints) for g in row)
         for i in range(most):
             points.append(np.array([g.breakpoints[min(i, len(g.breakpoints) - 1)] - best if g.breakpoints else best * 0
                                     for g, best in zip(row, fed.exact_optimum, strict=True)]))  # fmt: skip
-    return np.vstack(points)
+    return np.vstack([*points, setting.exact_start - fed.exact_optimum])
 
 
 # Exact points --------------------------------------------------------------------------------------------------------

@@ -56,15 +56,14 @@ COHORT_DRAWS = ("without replacement", "with replacement")
 """How a uniform cohort can be drawn."""
 
 GRID = 5
-"""Points along the range of each maximum over a run that is known by a range, at all of which a hypothesis has to
-hold. Both ends are among them."""
+"""Points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all of them."""
 
 RESOLUTION = 1e-26
 """Of a left side, in units of smoothness and the squared distance of start and minimisers from x*: less is rounding
 (of numbers by 2^-53 of that distance, squared), which counts as 0."""
-
+CANCELLATION = 1e-15  # of the squared extent of the minimisers: what floats leave of products that cancel
 ONE_ROUND_RESOLUTION = 1e-14
-"""The same after one round, in units of smoothness and the squared distance of the start from x*: some ten operations
+"""What is rounding after one round, in units of smoothness and the squared distance of the start from x*: some ten operations
 are rounded by 2^-53 each, of that or of the left side itself."""
 
 
@@ -222,17 +221,18 @@ class Runs(Space):
     def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
         """A left side, less what it may be off; 0 where it is nothing but that."""
         if isinstance(setting.federation, Piecewise):
-            points = kinked_runs.extent(setting)
+            points, cancelling = kinked_runs.extent(setting), 0.0
         else:
             fed = quadratic(setting)
             points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
+            cancelling = CANCELLATION * self._unit(setting, points[:-1])
         unit, begun = self._unit(setting, points), self._unit(setting, points[-1:])
         seen = np.where((left > 0) & (left < RESOLUTION * unit), 0.0, left)
         if self.demands.one_round:
             return np.where(seen > 0, np.maximum(seen - ONE_ROUND_RESOLUTION * begun, 0.0), seen)
         # A round may contract to nothing, and leave the rounding of what was there before it.
         before = np.concatenate([[begun], np.where(left < np.inf, np.maximum(left, 0), 0)[:-1]])
-        off = ONE_ROUND_RESOLUTION * np.sqrt(before) * np.sqrt(unit) * (not self.statement.choices)
+        off = ONE_ROUND_RESOLUTION * np.sqrt(before * unit) * (not self.statement.choices) + cancelling
         return np.where((seen > 0) & (seen < 1e8 * off), np.maximum(seen - off, 0.0), seen)
 
     def _unit(self, setting: Setting, points: np.ndarray) -> float:

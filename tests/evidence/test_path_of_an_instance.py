@@ -19,15 +19,15 @@ from fedtheory.papers import instance_path
 MACHINERY = ("papers", "subjects", "evidence")
 
 ENTERED = {
-    "values": ("fast.rem2.a@main", 7, 13),
-    "weights": ("fedau.eqB_6_8.a@main", 7, 29),
-    "a round's selection": ("flics.lemma4@main", 8, 19),
-    "answers": ("flics.eq7.e@main", 8, 33),
-    "a policy's trace": ("flics.thm2@main", 8, 35),
-    "runs of FAST": ("fast.thm1@main", 8, 36),
-    "runs of SAFARI": ("safari.thm5@main", 8, 35),
-    "runs of FLICS": ("flics.thm1@main", 8, 41),
-    "a round of FedAU": ("fedau.lemmaB_3_3@main", 8, 39),
+    "values": ("fast.rem2.a@main", 7, 14),
+    "weights": ("fedau.eqB_6_8.a@main", 7, 30),
+    "a round's selection": ("flics.lemma4@main", 8, 20),
+    "answers": ("flics.eq7.e@main", 8, 37),
+    "a policy's trace": ("flics.thm2@main", 8, 39),
+    "runs of FAST": ("fast.thm1@main", 10, 43),
+    "runs of SAFARI": ("safari.thm5@main", 10, 42),
+    "runs of FLICS": ("flics.thm1@main", 8, 45),
+    "a round of FedAU": ("fedau.lemmaB_3_3@main", 8, 41),
 }
 """By kind: an instance, and how many modules it may enter, of the machinery and in all."""
 

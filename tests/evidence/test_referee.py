@@ -164,7 +164,7 @@ def test_steps_that_are_none_are_refused(tmp_path, example):
 
 
 def test_a_lead_that_is_not_confirmed_leaves_the_theorem_open(example, monkeypatch):
-    monkeypatch.setattr(module, "confirmed", lambda *arguments: (None, "no point can hold it"))
+    monkeypatch.setattr("fedtheory.evidence.refute.confirmed", lambda *arguments: (None, "no point can hold it"))
     report = examine(example.claims[0], candidates=CANDIDATES)
     assert report.state == "open" and status([report]) == 2
     assert report.rows[0].check == "search" and report.rows[0].what.endswith("confirms it: no point can hold it")

@@ -30,7 +30,7 @@ from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantiti
 F = Fraction
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SHARES = "exact shares"
-COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "submission" not in ref and "rem5" not in ref}
+COUNTEREXAMPLES = {ref: ALL[ref] for ref in CLAIMS if ref in ALL and "submission" not in ref and "rem5" not in ref}
 
 
 def judged(ref: str, instance: Numbers | None = None):

@@ -174,7 +174,7 @@ def test_differences_name_changed_missing_and_new_rows():
 
 
 def test_editions_with_the_same_mathematics():
-    main, appendix, corrected, _ = ft.papers.editions("fast.thm1")
+    main, appendix, corrected, *_ = ft.papers.editions("fast.thm1")
     assert assess.same_mathematics(main, appendix)
     assert not assess.same_mathematics(main, corrected)
     assert not assess.same_mathematics(*ft.papers.editions("fast.thm2")[:2])

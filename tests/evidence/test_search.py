@@ -11,7 +11,8 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
-from fedtheory.evidence.judge import judge, parse
+from fedtheory.evidence.constructions import construct
+from fedtheory.evidence.judge import Judgement, judge, parse
 from fedtheory.evidence.refute import MARGIN, charitable_instance, refute
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.moments.points import Points
@@ -255,7 +256,10 @@ def test_refute_goes_on_from_a_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert refute("fast.thm1@main") == "a" and found == [("fast.thm1@main", 0)]
     monkeypatch.setattr("fedtheory.evidence.refute.charitable_instance", lambda claim, seed: None)
-    monkeypatch.setattr("fedtheory.evidence.refute.refuting_point", lambda claim, found: None)
+    monkeypatch.setattr("fedtheory.evidence.refute.followed_up", lambda *arguments: (None, "nothing is near"))
+    built = refute("fast.thm1@main")  # what the paper constructs, where no lead is confirmed
+    assert isinstance(built, Judgement) and built.instance == construct(claim("fast.thm1@main")).instance
+    monkeypatch.setattr("fedtheory.evidence.refute.construct", lambda claim: None)
     assert isinstance(refute("fast.thm1@main"), SearchReport)
 
 

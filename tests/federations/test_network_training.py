@@ -19,8 +19,10 @@ from fedtheory.simulation import iterates
 from ..neural.common import COLOUR, PAPERS, TEXT
 
 ROUNDS, CLIENTS, STEPS, BATCH, SEED = 5, 4, 2, 3, 2
-LR = {"resnet18_group_norm": 0.0002, "safari_cifar_cnn": 0.01}
+LR = {"resnet18_group_norm": 0.01, "safari_cifar_cnn": 0.01}
 """Of networks whose first steps would otherwise be so large that roundings grow."""
+PRECISION = {"resnet18_group_norm": torch.float64}
+"""Of networks in which those of float32 grow whatever the step: eighteen layers of kinks, normalised by three images."""
 TOLERANCE = 1e-5
 
 
@@ -40,7 +42,7 @@ def partition(points: int = 24) -> Partition:
 
 def plain_loop(net: Network, module: nn.Module, start: Tensor, process: Participation, lr: float) -> Tensor:
     """FedAvg as one writes it with PyTorch: ``optim.SGD``, one client after the other, ``state_dict`` copies."""
-    server = copy.deepcopy(module)
+    server = copy.deepcopy(module).to(start.dtype)
     nn.utils.vector_to_parameters(start.clone(), server.parameters())
     drawn = history(process, CLIENTS, ROUNDS, 1, SEED)[:, 0]
     for r in range(ROUNDS):
@@ -67,11 +69,12 @@ def test_fedavg_is_a_plain_loop(name: str, path: str) -> None:
     build, shape = PAPERS[name]
     module, process, lr = build(), Uniform(2), LR.get(name, 0.1)
     net = Network(module, dataset(shape), partition(), BATCH, path=path)
-    start = net.initial(SEED, torch.arange(1))[0]
+    dtype = PRECISION.get(name, torch.float32)
+    start = net.initial(SEED, torch.arange(1))[0].to(dtype)
     setting = Setting(net, algorithms.fedavg(local_lr=lr, local_steps=STEPS), process)
-    found = iterates(setting, rounds=ROUNDS, seed=SEED, every=ROUNDS, device="cpu")[:, 0]
+    found = iterates(setting, rounds=ROUNDS, seed=SEED, every=ROUNDS, device="cpu", dtype=dtype)[:, 0]
     assert torch.equal(found[0], start)
-    expected = plain_loop(net.to("cpu", torch.float32), module, start, process, lr)
+    expected = plain_loop(net.to("cpu", dtype), module, start, process, lr)
     assert float((expected - start).norm()) > 1e-2  # something was trained
     torch.testing.assert_close(found[1], expected, rtol=TOLERANCE, atol=TOLERANCE)
 

@@ -1,4 +1,4 @@
-"""Every theorem of every paper, at a setting of its algorithm: both sides are numbers, a figure and a verdict.
+"""Every theorem about an algorithm, of every paper, at a setting of that algorithm: both sides are numbers, a figure and a verdict.
 
 The settings are the papers' own (``Paper.example``), so that another paper's theorems are looked at as well.
 """
@@ -18,7 +18,10 @@ from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import all_claims, claim, papers
 from fedtheory.papers.paper import Example
 
-THEOREMS = [c.ref for c in all_claims() if c.id.split(".")[1].startswith("thm")]
+ABOUT_SETTINGS = ("run", "round", "selection", "weights")
+THEOREMS = [
+    c.ref for c in all_claims() if c.id.split(".")[1].startswith("thm") and c.functional.scope in ABOUT_SETTINGS
+]
 
 
 def at_its_example(ref: str) -> tuple[Example, Bound, np.ndarray]:
