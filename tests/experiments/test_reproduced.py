@@ -27,7 +27,7 @@ def test_a_committed_number_is_reproduced(path: Path, tmp_path: Path) -> None:
         pytest.skip(str(error))
     place = row["seeds"].index(unit.seed)
     for name, numbers in row["statistics"].items():
-        # Points of test data, in per cent: on other processors float32 rounds otherwise, and one point may change sides.
+        # In per cent: float32 rounds otherwise on other processors, and some test points may change sides.
         assert result["statistics"][name]["values"][0] == pytest.approx(numbers["values"][place], abs=0.2)
     assert result["data"].partition(":")[0] in {copy.partition(":")[0] for copy in kept["data"]}
 

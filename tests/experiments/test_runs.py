@@ -297,14 +297,15 @@ def test_data_that_are_missing_are_named_and_the_others_run(tmp_path: Path, monk
     report = run_files([missing, good], RunOptions(tmp_path / "store"))
     assert report.failed and [content["file"] for content in report.contents] == ["p/good.toml"]
     (line,) = report.lines
-    assert line.startswith("svhn: ") and "FEDTHEORY_DATA" in line and "http" in line
+    assert line.startswith(f"{missing}: svhn is in none of the folders") and "FEDTHEORY_DATA" in line
+    assert "fedtheory data fetch svhn" in line
 
 
 def test_settings_are_chosen_by_name(tmp_path: Path) -> None:
     path = written(tmp_path / "p", EXPERIMENT + GRID)
     report = run_files([path], RunOptions(tmp_path / "store", publish=True, only="*1|20"))
     assert [row["name"] for row in report.contents[0]["settings"]] == ["local_lr=1|20"]
-    with pytest.raises(ValueError, match=r"only = 'local_lr=1.30' is no setting; did you mean 'local_lr=1.20'"):
+    with pytest.raises(ValueError, match=r"only = 'local_lr=1.30' is no setting; did you mean 'local_lr=1.50'"):
         _chosen(read_experiment(path), "local_lr=1|30")
     run_files([path], RunOptions(tmp_path / "store", publish=True, only="*1|50"))
     kept = tmp_path / "p" / "tables" / "ours" / "test.json"
