@@ -107,8 +107,8 @@ def compare(
     for claim in claims:
         try:
             found = claim.at(pair.twin, rounds=horizons)
-        except ValueError as error:
-            said[claim.ref] = "no bound, it" + str(error).removeprefix(claim.ref).partition(":")[0]
+        except ValueError as lacking:
+            said[claim.ref] = "no bound, it" + str(lacking).removeprefix(claim.ref).partition(":")[0]
         else:
             bounds[claim.ref] = np.broadcast_to(np.asarray(found.value, dtype=float), horizons.shape)
             said[claim.ref] = hypotheses(found.slack)
@@ -148,7 +148,8 @@ def _error(watched: Watched, twin: Setting, horizons: np.ndarray, seed: int) -> 
 def constants_seen(setting: Setting, rounds: int, seed: int = 0) -> dict[str, float]:
     """Constants of a setting's federation, estimated at the start, middle and end of one run."""
     points = iterates(setting, rounds=rounds, seed=seed, every=max(1, rounds // 2))[:, 0]
-    found = estimated_constants(setting.federation, points, steps=8, draws=16, seed=seed)
+    federation: Any = setting.federation
+    found = estimated_constants(federation, points, steps=8, draws=16, seed=seed)
     return {name: float(constant.value) for name, constant in found.items()}
 
 
