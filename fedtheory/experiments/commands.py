@@ -154,7 +154,7 @@ def _publish(
 def _tell(path: Path, outcome: Outcome, report: Report) -> None:
     if outcome.failed:
         report.failed = True
-        report.lines += unique(outcome.failed.values())
+        report.lines += unique(said if str(path) in said else f"{path}: {said}" for said in outcome.failed.values())
     if outcome.waiting:
         report.lines.append(f"{path}: {len(outcome.waiting)} runs wait; the same command goes on with them")
 

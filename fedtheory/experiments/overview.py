@@ -41,6 +41,10 @@ def _paper(paper: str, root: Path) -> Iterator[str]:
         yield ""
         for path, experiment in read:
             yield from _chosen(path, experiment)
+    beside = root.parent / "figures" / f"{paper}.practice.png"
+    if beside.exists():
+        yield f"![Bounds, exact errors and accuracy of {paper}'s methods](../figures/{beside.name})"
+        yield ""
 
 
 def _tables(paper: str, root: Path) -> Iterator[str]:

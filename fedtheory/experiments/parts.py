@@ -246,7 +246,7 @@ def in_file(annotation: Any) -> Any:
             return Annotated[Any, BeforeValidator(functools.partial(_or_nothing, nested[0]))]
         return Union[tuple(in_file(each) for each in members)]  # noqa: UP007 (made at run time)
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Sequence):
-        inner = list[in_file(get_args(annotation)[0])]  # type: ignore[misc]
+        inner: Any = list[in_file(get_args(annotation)[0])]  # type: ignore[misc]
         return Annotated[inner, BeforeValidator(numbers)] if get_args(annotation)[0] is int else inner
     return bool | int | float | str | list[Any]
 

@@ -207,7 +207,7 @@ class _Pool(ProcessPoolExecutor):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers, mp_context=get_context("spawn"), initializer=_ready)
-        self.own: dict[int, Any] = self._processes or {}
+        self.own: dict[int, Any] = dict(self._processes or {})
 
     def submit(self, *arguments: Any, **named: Any) -> Future[Any]:
         future = super().submit(*arguments, **named)

@@ -24,6 +24,7 @@ from ..participation import Bernoulli, Fixed, IndexBeta, Participation
 from ..selection import CyclicAvailability, PoissonAvailability, UniformAvailability
 from ..setting import Setting
 from ..simulation import simulate
+from . import twins
 from .bounds import Editions, plot, plot_editions
 from .learnability import plot_capacity, plot_conditions, plot_server_data
 from .participation import plot_gap, plot_long_term
@@ -254,6 +255,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "flics.participation.png": plot_example_participation,
     "flics.gap.png": plot_example_gap,
     "algorithms.errors.png": plot_compared,
+    **{f"{draw.__name__}.practice.png": draw for draw in (twins.fast, twins.safari, twins.fedau, twins.flics)},
 }
 """What draws each figure, by its file's name."""
 

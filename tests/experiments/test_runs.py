@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from fedtheory.experiments.commands import RunOptions, run_files
+from fedtheory.experiments.commands import RunOptions, _chosen, run_files
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import dask, perform_all, search
 from fedtheory.experiments.units import OutOfTime, perform, units_of
@@ -281,3 +281,36 @@ def test_other_statistics_of_a_finished_run_are_taken_from_it(tmp_path: Path) ->
     (again,) = results(written(tmp_path, EXPERIMENT.replace("last = 5", "last = 3")), tmp_path / "store")
     row = again["rows"]["squared_distance"][0]
     assert again["statistics"]["distance"]["values"][0] == pytest.approx(sum(row[-3:]) / 3)
+
+
+MISSING = EXPERIMENT.replace(
+    'kind = "random_quadratic"\nclients = 6\ndimension = 3\ngradient_noise = 0.5',
+    'kind = "Network"\ndataset = "svhn"\nmodel = "small_cnn"\nbatch_size = 8\n'
+    'partition = { kind = "Uniform", clients = 6 }',
+)
+
+
+def test_data_that_are_missing_are_named_and_the_others_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDTHEORY_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nothing"))
+    missing, good = written(tmp_path / "p", MISSING, "missing.toml"), written(tmp_path / "p", EXPERIMENT, "good.toml")
+    report = run_files([missing, good], RunOptions(tmp_path / "store"))
+    assert report.failed and [content["file"] for content in report.contents] == ["p/good.toml"]
+    (line,) = report.lines
+    assert line.startswith(f"{missing}: svhn is in none of the folders") and "FEDTHEORY_DATA" in line
+    assert "fedtheory data fetch svhn" in line
+
+
+def test_settings_are_chosen_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "p", EXPERIMENT + GRID)
+    report = run_files([path], RunOptions(tmp_path / "store", publish=True, only="*1|20"))
+    assert [row["name"] for row in report.contents[0]["settings"]] == ["local_lr=1|20"]
+    with pytest.raises(ValueError, match=r"only = 'local_lr=1.30' is no setting; did you mean 'local_lr=1.50'"):
+        _chosen(read_experiment(path), "local_lr=1|30")
+    run_files([path], RunOptions(tmp_path / "store", publish=True, only="*1|50"))
+    kept = tmp_path / "p" / "tables" / "ours" / "test.json"
+    assert [row["name"] for row in json.loads(kept.read_text())["settings"]] == ["local_lr=1|50", "local_lr=1|20"]
+    before = kept.read_bytes()
+    report = run_files([path], RunOptions(tmp_path / "other", publish=True, only="*1|50"))
+    assert report.lines == [f"{kept} stays as it is: it has runs that {tmp_path / 'other'} has not"]
+    assert kept.read_bytes() == before
