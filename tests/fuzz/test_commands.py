@@ -18,7 +18,8 @@ from .bad import TEXTS, mutated, spoiled
 
 SEED, ROUNDS = 20261, 6
 GOOD = {
-    "availability.csv": "a,b\n2,3\n1,4\n", "budget.csv": "budget\n1\n2\n", "weights.csv": "group,weight\na,0.5\nb,0.5\n",
+    "availability.csv": "a,b\n2,3\n1,4\n", "budget.csv": "budget\n1\n2\n",
+    "weights.csv": "group,weight\na,0.5\nb,0.5\n",
     "experiment.toml": 'title = "one"\n\n[run]\nrounds = 3\nseeds = [1]\n',
     "theorem.py": "CLAIM = 3\n",
 }  # fmt: skip
@@ -95,7 +96,8 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
         "learnability": rng.choice([[unknown], ["digits", "--clients", "0"], ["digits", "--participants", "-1"],
                                     ["digits", "--rows", "0"], ["digits", "--clients", unknown]]),
         "experiments": ["--into", rng.choice([folder, file, f"{folder}/list.txt"])],
-        "data where": [unknown], "data fetch": [unknown], "data list": listing, "claims": listing, "quantities": listing,
+        "data where": [unknown], "data fetch": [unknown], "data list": listing, "claims": listing,
+        "quantities": listing,
         "functionals": listing, "assumptions": listing, "algorithms": listing,
     }  # fmt: skip
     return calls
