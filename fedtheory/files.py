@@ -43,13 +43,13 @@ def check_target(path: str | Path, *suffixes: str) -> Path:
     nearest one above is looked at.
 
     Raises:
-        ValueError: another suffix, a folder, or one that cannot be written to.
+        ValueError: another suffix, a folder, a device or a pipe, or a folder that cannot be written to.
     """
     path = Path(path)
     if suffixes and path.suffix not in suffixes:
         raise ValueError(f"path = {str(path)!r}: allowed is a name that ends in {' or '.join(suffixes)}")
     above = next(folder for folder in path.absolute().parents if folder.exists())
-    if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+    if _is_special(path) or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise ValueError(f"path = {str(path)!r}: allowed is a file in a folder that can be written to")
     return path
 
@@ -59,8 +59,11 @@ def write_beside(path: Path, content: bytes) -> None:
     killed processes left in the folder while they wrote is removed.
 
     Raises:
+        ValueError: there is a folder, a device or a pipe of that name, which a renamed file would replace.
         OSError: the folder is not there, cannot be written to, or is full; what was there before stays.
     """
+    if _is_special(path):
+        raise ValueError(f"{path} is no regular file: allowed is one, or a name that is not taken")
     remove_leftovers(path.parent)
     beside, file = _temporary(path.parent)
     try:
@@ -71,6 +74,10 @@ def write_beside(path: Path, content: bytes) -> None:
             os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
 
 
 def remove_leftovers(folder: Path) -> None:

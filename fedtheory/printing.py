@@ -71,7 +71,6 @@ def print_judgement(content: dict[str, Any]) -> None:
 
 def print_scorecard(card: dict[str, Any]) -> None:
     """The scorecard as a table, one row a claim."""
-    from rich.console import Console
     from rich.table import Table
 
     from .evidence.rule import with_readings
@@ -85,21 +84,26 @@ def print_scorecard(card: dict[str, Any]) -> None:
         exact = f"{ratio:.3g} (instance)" if instance else f"{ratio:.4g} (search)"
         measured = "\n".join(f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}" for m in evidence["measured"])
         table.add_row(f"{row['id']}@{row['edition']}", with_readings(row), units, exact, measured, row["why"])
-    console = Console()
-    console.width = max(console.width, 120)
-    console.print(table)
+    _print_rich(table)
 
 
 def print_findings(rows: Sequence[Any]) -> None:
     """Findings as a table."""
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("claim", "where", "finding", "found by")
     for row in rows:
         table.add_row(row.claim, row.where, row.what, row.check)
+    _print_rich(table)
+
+
+def _print_rich(table: Any) -> None:
+    """A table as wide as the terminal, and at least 120 columns; in a file or a pipe every row is one line."""
+    from rich.console import Console
+
     console = Console()
-    console.width = max(console.width, 120)
+    widest = console.measure(table, options=console.options.update(max_width=10**5)).maximum
+    console.width = max(console.width, 120) if console.is_terminal else widest
     console.print(table)
 
 

@@ -30,6 +30,7 @@ LAYERS = (
     ("evidence",),
     ("report",),
     ("testing", "cli", "printing", "listings"),
+    ("__main__",),
 )
 """From below: each imports from its own and from those before it."""
 

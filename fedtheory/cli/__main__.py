@@ -1,5 +1,5 @@
 """``python -m fedtheory.cli``."""
 
-from . import main
+from ..__main__ import main
 
 main()

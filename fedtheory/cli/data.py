@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from ..printing import Progress, print_json, print_table, print_tree
-from .app import Json, app
+from .app import Commands, Json, app
 
-data = typer.Typer(no_args_is_help=True, help="Data sets: what there is, where it lies, and how to get it.")
+data = typer.Typer(
+    cls=Commands, no_args_is_help=True, help="Data sets: what there is, where it lies, and how to get it."
+)
 app.add_typer(data, name="data")
 
 Name = Annotated[str, typer.Argument(help="A data set, as `data list` names it.")]

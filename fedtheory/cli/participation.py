@@ -21,9 +21,12 @@ def offvar(
     json: Json = False,
 ) -> None:
     """Solve OffVar, the best participation in hindsight, exactly; the gap is certified by a dual bound."""
+    from ..files import check_target
     from ..selection import offvar as solve
     from ..selection.readers import read_availability, read_budget, read_group_weight, write_plan
 
+    if plan:
+        check_target(plan)
     trace = read_availability(availability)
     k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
     solution = solve(trace.counts, k, p, r_min)
@@ -52,10 +55,13 @@ def select(
     json: Json = False,
 ) -> None:
     """Step FLICS-OPT's online selection along a trace, and compare it with the best in hindsight."""
+    from ..files import check_target
     from ..selection import offvar as solve
     from ..selection import online
     from ..selection.readers import read_availability, read_budget, read_group_weight, write_plan
 
+    if plan:
+        check_target(plan)
     trace = read_availability(availability)
     k, p = read_budget(budget, len(trace.counts)), read_group_weight(weights, trace.groups)
     run = online(trace.counts, k, p, counts, update, start, seed)

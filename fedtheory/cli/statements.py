@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
 
@@ -50,8 +51,9 @@ def evaluate(
     only hypotheses use may be left out."""
     from ..papers import claim
 
-    given = dict(assignment(text) for text in values)
-    read = dict(_option(text) for text in reading or ())
+    given = _each_once(assignment(text) for text in values)
+    _check_lengths(given)
+    read = _each_once(_option(text) for text in reading or ())
     bound = claim(ref).evaluate(reading=read, **given)
     undecided = {name: f"undecided: needs {', '.join(missing)}" for name, missing in bound.undecided.items()}
     content = {
@@ -69,6 +71,24 @@ def evaluate(
         **({"counts_as_0": list(bound.rounded)} if bound.rounded else {}),
     }  # fmt: skip
     print_json(content) if json else print_tree(content)
+
+
+def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Pairs as a dictionary; ``ValueError`` where a name has two values."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name} = {found[name]} and {value}: allowed is one value")
+        found[name] = value
+    return found
+
+
+def _check_lengths(given: dict[str, Any]) -> None:
+    """Refuse lists of several lengths, whose numbers do not belong together."""
+    lengths = {name: len(value) for name, value in given.items() if isinstance(value, list)}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length} values" for name, length in lengths.items())
+        raise ValueError(f"{listed}: allowed are lists of one length")
 
 
 def _option(text: str) -> tuple[str, str]:

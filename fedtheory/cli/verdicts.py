@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,10 @@ from .app import Json, Ref, app
 
 @app.command()
 def replay(
-    instance: Annotated[Path, typer.Argument(help="An instance file, as `refute` and `referee` write them.")],
+    instance: Annotated[
+        str,
+        typer.Argument(help="An instance file, as `refute` and `referee` write them, or a claim: its published one."),
+    ],
     theorem: Annotated[
         Path | None, typer.Option(help="The file or folder that states its claim, if it is your own. It is executed.")
     ] = None,
@@ -30,7 +34,7 @@ def replay(
 
     try:
         with added(load(theorem)) if theorem else nullcontext():
-            judgement = judge_again(read_json(instance))
+            judgement = judge_again(read_json(_instance_file(instance)))
     except ReplayError as error:
         print(f"fedtheory: replay failed: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
@@ -41,6 +45,32 @@ def replay(
         print_judgement(content)
     if not judgement.refutes:
         raise typer.Exit(1)
+
+
+def _instance_file(named: str) -> Path:
+    """The file of that name, or else the published instance of the claim of that name.
+
+    Raises:
+        FileNotFoundError: there is neither; a published one of the same name is pointed at.
+    """
+    from ..papers import claim, instance_path
+
+    path = Path(named)
+    if os.path.lexists(path):
+        return path
+    try:
+        ref = claim(path.name.removesuffix(".json")).ref
+    except ValueError:
+        raise FileNotFoundError(f"{named}: no such file, and no claim either") from None
+    published = instance_path(ref)
+    if published is None or not published.exists():
+        raise FileNotFoundError(f"{named}: no such file, and {ref} has no published instance")
+    if ref.partition("@")[0] != named.partition("@")[0]:
+        raise FileNotFoundError(
+            f"{named}: no such file; `fedtheory verify` and `refute --save` write some, and the published one is "
+            f"replayed by the name {ref}"
+        )
+    return published
 
 
 @app.command()
@@ -158,13 +188,21 @@ def _missing(json: bool) -> None:
 def errata(
     paper: Annotated[str, typer.Option(help="A paper: fast.")],
     into: Annotated[Path | None, typer.Option(help="Replace the generated tables of this Markdown file.")] = None,
+    report: Annotated[Path, typer.Option(help="Findings are kept under this folder.")] = Path("report"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not use findings kept from earlier runs.")] = False,
     json: Json = False,
 ) -> None:
-    """What the checks say against a paper's printed statements: each finding with the check that found it."""
+    """Say what the checks have against a paper's printed statements: each finding with the check that found it.
+    Findings are kept, and used again as long as code and papers are the same."""
+    from ..evidence.cache import Cache
     from ..evidence.findings import errata as find
+    from ..files import check_target
     from ..report.findings import refresh
 
-    rows = find(paper)
+    if into:
+        check_target(into)
+    with Progress() as progress:
+        rows = find(paper, None if fresh else Cache(report / "cache"), lambda *at: progress("errata", *at))
     if into:
         refresh(into, paper, rows)
     print_json([row.data() for row in rows]) if json else print_findings(rows)
@@ -188,7 +226,8 @@ def referee(
 
     if save:
         check_target(save, *SUFFIXES)
-    reports = examine_file(theorem, seed=seed)
+    with Progress() as progress:
+        reports = examine_file(theorem, seed=seed, progress=progress)
     if save:
         write(reports, save)
     print_json([r.data() for r in reports]) if json else print("\n".join(r.markdown() for r in reports))
@@ -213,11 +252,12 @@ def verify(
     from ..evidence import assess, scorecard
     from ..evidence.cache import Cache
     from ..evidence.work import run_all
-    from ..files import read_json
+    from ..files import check_target, read_json
     from ..papers import index
     from ..papers.certificates import publish
     from ..report import catalogue
 
+    check_target(report / "scorecard.json"), check_target(figures / "any")
     cache = None if fresh else Cache(report / "cache")
     with Progress() as progress:
 

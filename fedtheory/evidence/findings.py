@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.comparison import compare
 from ..claims.statement import Claim
-from ..papers import all_claims, editions
+from ..papers import all_claims, editions, papers
+from ..papers.index import FILE
 from .assess import published_instance, published_needs
+from .cache import Cache
 from .consistency import check_consistency
 from .units import check_units
 
@@ -43,9 +46,15 @@ PRINTED = ("main", "appendix", "submission")
 """Editions that a paper prints; the others are ours."""
 
 
-def errata(paper: str) -> tuple[Row, ...]:
+def errata(
+    paper: str, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None
+) -> tuple[Row, ...]:
     """Every finding about what a paper prints, without any search: units, contradictions, gaps of proofs, rates,
     differences between editions, the published instances, replayed, and its tables.
+
+    Args:
+        cache: findings about statements are taken from it where they are there, and put there.
+        progress: called with (claims done, claims in all).
 
     Raises:
         ValueError: no claim of that paper is known.
@@ -54,7 +63,35 @@ def errata(paper: str) -> tuple[Row, ...]:
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
     printed = [claim for claim in all_claims() if claim.paper == paper and claim.edition in PRINTED]
-    return (*merged(row for claim in printed for row in findings(claim)), *table_rows(paper))
+    found: list[Row] = []
+    for done, claim in enumerate(printed, start=1):
+        found += kept_findings(claim, cache)
+        if progress:
+            progress(done, len(printed))
+    return (*merged(found), *table_rows(paper))
+
+
+def kept_findings(claim: Claim, cache: Cache | None) -> list[Row]:
+    """``findings``, which depend on the code and on the files of all papers, and are kept by both."""
+    if cache is None:
+        return list(findings(claim))
+    key = f"errata {claim.ref} {papers_fingerprint()}"
+    kept = cache.get(key)
+    if kept is not None:
+        return [Row(**row) for row in kept]
+    found = list(findings(claim))
+    cache.put(key, [row.data() for row in found])
+    return found
+
+
+def papers_fingerprint() -> str:
+    """A hash of the files of all papers: statements, proofs, certificates, instances."""
+    content = hashlib.sha256()
+    for name, paper in papers().items():
+        for path in sorted(paper.folder.rglob("*")) if paper.folder else ():
+            if path.is_file() and "__pycache__" not in path.parts and path.name != FILE:
+                content.update(f"{name} {path.name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return content.hexdigest()
 
 
 def table_rows(paper: str) -> Iterator[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from .refute import falls_without, followed_up, search_further
 from .repair import repairs
 from .rule import Contradiction
 from .search import SearchReport, search
+
+Tell = Callable[[str, int, int], None] | None
 
 
 class RefereeError(ValueError):
@@ -162,8 +164,13 @@ def load(path: str | Path) -> Paper:
     return paper
 
 
-def referee(path: str | Path, seed: int = 0, candidates: int = 1500) -> tuple[Report, ...]:
+def referee(
+    path: str | Path, seed: int = 0, candidates: int = 1500, progress: Callable[[str, int, int], None] | None = None
+) -> tuple[Report, ...]:
     """Load a paper and examine all its claims: see ``load`` and ``examine``.
+
+    Args:
+        progress: called with (what is done, how much of it is done, how much it is in all).
 
     Raises:
         RefereeError: it states nothing, another paper has its name, a claim names an algorithm that nobody knows, or
@@ -175,7 +182,7 @@ def referee(path: str | Path, seed: int = 0, candidates: int = 1500) -> tuple[Re
         with added(paper):
             for claim in paper.claims:
                 _check_algorithm(claim, path)
-            return tuple(_examined(claim, path, seed, candidates) for claim in paper.claims)
+            return tuple(_examined(claim, path, seed, candidates, progress) for claim in paper.claims)
     except PaperError as error:
         raise RefereeError(str(error)) from None
 
@@ -192,10 +199,10 @@ def _check_algorithm(claim: Claim, path: Path) -> None:
         raise RefereeError(f"{path}{where}: {error}") from None
 
 
-def _examined(claim: Claim, path: Path, seed: int, candidates: int) -> Report:
+def _examined(claim: Claim, path: Path, seed: int, candidates: int, progress: Tell) -> Report:
     """The report; an error that comes from the file's own code, or from what it says, is told as such."""
     try:
-        return examine(claim, seed, candidates)
+        return examine(claim, seed, candidates, progress)
     except Contradiction:
         raise
     except Exception as error:
@@ -207,7 +214,7 @@ def _examined(claim: Claim, path: Path, seed: int, candidates: int) -> Report:
         raise
 
 
-def examine(claim: Claim, seed: int = 0, candidates: int = 1500) -> Report:
+def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell = None) -> Report:
     """Everything that can be checked about a claim: its proof, which is tried first, units, contradictory hypotheses, a
     search for a counterexample that is then confirmed exactly, and how far each constant is from the smallest that
     survives.
@@ -216,12 +223,16 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500) -> Report:
     derivations of its own paper, or else of that paper's steps one by one. Its own paper is the one among
     ``papers()`` that has its name.
     """
+    tell = progress or (lambda label, done, total: None)
+    tell(f"{claim.ref}: proof", 0, 1)
     chain = proof_of(claim)
     attempt = chain or _attempt(claim)
     gaps = [] if chain else list(open_rows(claim, _own_decisions(claim, attempt)))
     rows = [*unit_rows(claim), *consistency_rows(claim)]
     contradictory = any(row.where == "contradictory" for row in rows)
-    report = search(claim, candidates=candidates, seed=seed)
+    tell(f"{claim.ref}: proof", 1, 1)
+    report = search(claim, candidates=candidates, seed=seed, progress=lambda *at: tell(f"{claim.ref}: search", *at))
+    tell(f"{claim.ref}: what was found", 0, 1)
     judgement, why = followed_up(claim, report)
     if judgement is None:
         report, judgement, more = search_further(claim, report, seed)
@@ -232,6 +243,7 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500) -> Report:
     if chain and needed:
         raise Contradiction(f"{claim.ref}: falls without {next(iter(needed))}, which its complete proof does not take")
     repaired = list(_repair_rows(claim, seed))
+    tell(f"{claim.ref}: what was found", 1, 1)
     unseen = [row for row in _unseen_rows(claim, report) if row.where not in {r.where for r in repaired}]
     found = [*_search_rows(claim, report, judgement, why), *_needs_rows(claim, needed)]
     rows = [*found, *rows, *gaps, *unseen, *repaired]

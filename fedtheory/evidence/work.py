@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -72,6 +73,7 @@ def _drain(executor: Executor, tasks: Mapping[str, Callable[[], Any]], finish: C
 def _prepare() -> None:
     """What a worker does first."""
     end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # its parent says that the work was interrupted
     import torch
 
     torch.set_num_threads(1)

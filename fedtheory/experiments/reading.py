@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ..files import read_file
 from ..quantities import nearest
 
 Step = str | int
@@ -37,7 +38,7 @@ def read_toml(path: str | Path, model: type[M]) -> M:
             has a value of another type or range; every such place on a line of its own.
         FileNotFoundError: there is no such file.
     """
-    return parse_toml(Path(path).read_bytes(), str(path), model)
+    return parse_toml(read_file(path), str(path), model)
 
 
 def parse_toml(content: bytes, name: str, model: type[M]) -> M:

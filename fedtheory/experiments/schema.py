@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
+from ..files import read_file
 from ..quantities import nearest
 from .parts import built, part, union
 from .reading import Listed, Strict, explained, parse_toml
@@ -329,7 +330,7 @@ def read_experiment(path: str | Path) -> Experiment:
         ValueError: see ``reading.read_toml``; or a setting of its grid that is refused.
         FileNotFoundError: there is no such file.
     """
-    content = Path(path).read_bytes()
+    content = read_file(path)
     checked = parse_toml(content, str(path), model())
     experiment = Experiment(str(path), tomllib.loads(content.decode()), checked)
     names = [point.name for point in experiment.points()]

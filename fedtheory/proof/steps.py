@@ -317,6 +317,6 @@ def evidence_from(data: Mapping) -> Evidence:
         raise ValueError(f"evidence = {data!r}: allowed is an object with exactly the fields type, data")
     if data["type"] == "text" and isinstance(data["data"], str):
         return data["data"]
-    if data["type"] not in kinds:
+    if not isinstance(data["type"], str) or data["type"] not in kinds:
         raise ValueError(f"type = {data['type']!r}: allowed is one of text, {', '.join(kinds)}")
     return kinds[data["type"]].from_data(data["data"])

@@ -9,7 +9,7 @@ from ..evidence.assess import PUBLISHED
 from ..evidence.findings import Row
 from ..evidence.referee import cell, table
 from ..evidence.rule import with_readings
-from ..files import read_json, write_beside
+from ..files import read_file, read_json, write_beside
 from ..papers import all_claims
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
@@ -21,7 +21,7 @@ def refresh(path: Path, paper: str, rows: Sequence[Row]) -> None:
     Raises:
         ValueError: the file has not exactly one marker of each kind, in order.
     """
-    text = path.read_text(encoding="utf-8")
+    text = read_file(path).decode("utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end) or BEGIN in rest or END in after:

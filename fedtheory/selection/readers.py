@@ -13,13 +13,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..files import read_parquet, write_beside
+from ..files import read_file, read_parquet, write_beside
 from .inputs import LARGEST_COUNT, checked_group_weight
 
 ROUND = "round"
@@ -113,7 +114,7 @@ def write_plan(path: str | Path, rates: np.ndarray, groups: Sequence[str]) -> No
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and cells; every line is as long as the header."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with io.StringIO(read_file(path).decode("utf-8-sig"), newline="") as file:
             header: list[str] = []
             reader = csv.reader(file, strict=True)
             for row in reader:
@@ -135,12 +136,16 @@ def _table(path: Path, whole: bool) -> tuple[list[str], np.ndarray]:
     _, names = next(_lines(path))
     _check_names(path, names)
     try:
-        table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, dtype=float, encoding="utf-8-sig", comments=None)
+        with warnings.catch_warnings():  # that a file holds no data, which is said below
+            warnings.simplefilter("error", UserWarning)
+            table = np.loadtxt(
+                path, delimiter=",", skiprows=1, ndmin=2, dtype=float, encoding="utf-8-sig", comments=None
+            )
         sound = len(table) > 0 and table.shape[1] == len(names)
         sound = sound and bool((np.isfinite(table) & (table >= 0)).all())
         if sound and (not whole or bool(((table == np.floor(table)) & (table <= LARGEST_COUNT)).all())):
             return names, table
-    except (ValueError, UserWarning):  # the warning that a file holds no data
+    except (ValueError, UserWarning):
         pass
     lines = _lines(path)
     next(lines)

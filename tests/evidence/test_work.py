@@ -33,6 +33,11 @@ SWEEP = {
     "run": "list(process_pool(2)().map(busy, sys.argv[1:]))",
 }
 
+IDLE = {
+    "start": "from fedtheory.evidence.work import run_all",
+    "run": "run_all({'first': partial(pow, 2, 3), sys.argv[1]: partial(busy, sys.argv[1])}, workers=2)",
+}
+
 
 def running(pid):
     try:
@@ -66,3 +71,17 @@ def test_workers_of_a_killed_process_end(tmp_path, program):
     finally:
         for pid in filter(running, workers):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+def test_workers_are_interrupted_without_a_word(tmp_path):
+    """Only the process that started them says something; here, with Python's own traceback."""
+    script, note = tmp_path / "main.py", tmp_path / "busy"
+    script.write_text(MAIN.format(**IDLE))
+    main = subprocess.Popen([sys.executable, str(script), str(note)], stderr=subprocess.PIPE, start_new_session=True)
+    assert waited(lambda: note.exists() and note.read_text(), 60)
+    time.sleep(0.5)
+    os.killpg(main.pid, signal.SIGINT)
+    _, text = main.communicate(timeout=20)
+    assert text.rstrip().endswith(b"KeyboardInterrupt") and text.count(b"KeyboardInterrupt") == 1
+    assert not running(int(note.read_text()))

@@ -1,0 +1,80 @@
+"""What the exit statuses of all commands mean (docs/exit-statuses.md), and how errors become one of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+YES, NO, NO_ANSWER, DEFECT, INTERRUPTED, NO_READER = 0, 1, 2, 70, 130, 141
+
+STATUSES = {
+    YES: "it is done, and where something is judged: yes",
+    NO: "it is done, and the answer is no",
+    NO_ANSWER: "there is no answer: wrong input, a file that cannot be read or written, or nothing could be decided",
+    DEFECT: "fedtheory itself failed: this is a defect",
+    INTERRUPTED: "interrupted (Ctrl-C)",
+    NO_READER: "nobody reads the output any more, as in `fedtheory claims | head`",
+}
+"""Every exit status, and what it means for all commands."""
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, by default this process's, and return its exit status; what is wrong is told in one line on
+    standard error.
+
+    >>> run(["show", "fast.thm0"])
+    2
+    """
+    try:
+        status = _invoked(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _without_reader()
+    except (ValueError, OSError) as error:
+        return _told(error)
+    except Exception:
+        traceback.print_exc()
+        print(f"fedtheory: {STATUSES[DEFECT]}; please report the lines above", file=sys.stderr)
+        return DEFECT
+    return status
+
+
+def _invoked(arguments: Sequence[str] | None) -> int:
+    """Run the application, which ends with ``SystemExit``; after a closed pipe with a status that means no."""
+    from . import app
+
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="fedtheory")
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None
+        return end.code if isinstance(end.code, int) else NO_ANSWER if end.code else YES
+    return YES
+
+
+def _told(error: ValueError | OSError) -> int:
+    """Say what was wrong in one line."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    print(f"fedtheory: {' '.join(text.split())}", file=sys.stderr)
+    if isinstance(error, OSError):
+        _drop_output()
+    return NO_ANSWER
+
+
+def _without_reader() -> int:
+    _drop_output()
+    return NO_READER
+
+
+def _drop_output() -> None:
+    """What standard output still holds must not be tried again when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
