@@ -90,6 +90,8 @@ def learnability(
     (0.5, True, True)
     """
     check_exponent("beta", beta), check_probability("confidence", confidence), check_count("resamples", resamples, 2)
+    if not 0 < concentration < np.inf:
+        raise ValueError(f"concentration = {concentration}: allowed is a finite number > 0")
     here = _checked(present, clients)
     omega = capacity(len(here), clients)
     rng = np.random.default_rng(seed)

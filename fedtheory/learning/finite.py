@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..exact import exact_array
+from ..participation.checks import check_count
 from .tails import check_probability
+
+MOST_POINTS = 16
+"""Points of which all labellings are written down."""
 
 
 def check_law(name: str, values: object) -> np.ndarray:
@@ -71,7 +75,18 @@ class FiniteClass:
 
     @classmethod
     def all(cls, points: int) -> FiniteClass:
-        """Every labelling."""
+        """Every labelling.
+
+        Raises:
+            ValueError: more points than ``MOST_POINTS``, whose labellings are too many to be written down.
+
+        >>> FiniteClass.all(30)
+        Traceback (most recent call last):
+        ValueError: points = 30: 1073741824 labellings, allowed are at most 16 points; pass a sample of the labellings
+        """
+        if check_count("points", points) > MOST_POINTS:
+            raise ValueError(f"points = {points}: {2**points} labellings, allowed are at most {MOST_POINTS} points; "
+                             "pass a sample of the labellings")  # fmt: skip
         return cls([[h >> x & 1 for x in range(points)] for h in range(2**points)])
 
     def __len__(self) -> int:

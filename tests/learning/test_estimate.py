@@ -48,6 +48,7 @@ def test_bad_input(data: Dataset) -> None:
         ({"present": [0, 1, 2, 3]}, "capacity = 4/4"), ({"present": [7]}, "allowed are clients 0 to 3"),
         ({"present": []}, "at least one"), ({"server_samples": 10**6}, "server_samples = 1000000"),
         ({"beta": -1}, "beta = -1"), ({"confidence": 2}, "confidence = 2"), ({"resamples": 1}, "resamples = 1"),
+        ({"concentration": 0}, "concentration = 0"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=what):
             learnability(data, 4, **{"present": [0], "resamples": 5, **changes})

@@ -194,5 +194,7 @@ def test_bad_input() -> None:
     for labels, what in (([], "at least one hypothesis"), ([[0], [0]], "is there twice"), ([[2]], "are 0 and 1")):
         with pytest.raises(ValueError, match=what):
             FiniteClass(labels)
+    with pytest.raises(ValueError, match="points = 40: 1099511627776 labellings, allowed are at most 16 points"):
+        FiniteClass.all(40)
     with pytest.raises(ValueError, match="slope, constant"):
         largest_solution(-1.0, 0.0, 0.0)

@@ -127,7 +127,7 @@ def no_complexity(claim: Claim) -> LearningPoint:
     the noise condition holds with 1 and 1, and a hypothesis that fits two samples may err on half of the points."""
     point = fewer_samples_than_dimensions(claim)
     more = {"sample_complexity": Fraction(0), "noise_constant": ONE, "noise_exponent": ONE}
-    return LearningPoint(point.problem, point.constants | more)
+    return LearningPoint(point.problem, {**point.constants, **more})
 
 
 def fair_coin(claim: Claim) -> LearningPoint:

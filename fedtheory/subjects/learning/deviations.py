@@ -69,7 +69,11 @@ def _enough(gap: np.ndarray, differing: np.ndarray) -> np.ndarray:
 
 def _quantile(found: dict[Pair | None, int], allowed: Fraction) -> arb:
     """The least value that is exceeded with a weight of at most ``allowed``."""
-    order = sorted(found, key=lambda pair: -1.0 if pair is None else float(_enough(*map(np.float64, map(float, pair)))))
+
+    def size(pair: Pair | None) -> float:
+        return -1.0 if pair is None else float(_enough(np.array(float(pair[0])), np.array(float(pair[1]))))
+
+    order = sorted(found, key=size)
     above, chosen = 0, order[-1]
     for pair in reversed(order):
         if above > allowed:

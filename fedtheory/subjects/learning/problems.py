@@ -302,8 +302,8 @@ class Pooled:
             pairs = [(abs(x - y), y) for x, y in zip(of_p, of_q, strict=True)]
             return _at_most(pairs, constants["relatedness"], constants["relatedness_exponent"])
         if kind == "one_target":
-            laws = (self.p, self.d, self.of_server)
-            return min(sum(law.risks(self.hypotheses) for law in laws)) == 0
+            risks = [law.risks(self.hypotheses) for law in (self.p, self.d, self.of_server)]
+            return bool((np.array(risks) == 0).all(0).any())
         if kind == "server_of_target":
             return self.server is None or bool((self.of_server.joint == self.p.joint).all())
         if kind in ("source_noise", "target_noise"):
