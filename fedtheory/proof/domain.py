@@ -26,6 +26,7 @@ from .steps import Evidence, Finding
 
 _SOLVED_FOR = (
     "local_lr", "server_lr", "strong_convexity", "rounds", "snapshot_probability", "client_round_probability",
+    "local_steps",
 )  # fmt: skip
 """The quantities for which a hypothesis is solved, the first that occurs linearly."""
 
