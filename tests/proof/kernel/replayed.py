@@ -83,7 +83,9 @@ def lines(theorem: Theorem) -> list[Made]:
     ]  # fmt: skip
 
 
-def replayed(proof: list[Made], at: int = -1, changed: Made | None = None, known: list[Theorem] | None = None) -> Theorem:
+def replayed(
+    proof: list[Made], at: int = -1, changed: Made | None = None, known: list[Theorem] | None = None
+) -> Theorem:
     """The last theorem, with another line at one place; those before it may be given.
 
     Raises:
