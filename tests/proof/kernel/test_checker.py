@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-
 from fedtheory.papers.fast.proofs.composed import (
     nonconvex,
     nonconvex_averaged,

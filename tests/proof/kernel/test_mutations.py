@@ -81,11 +81,11 @@ def spoiled(data: dict) -> Iterator[tuple[str, int, dict]]:
     """(what is changed, in which line, the line), of what a line says and does not compute."""
     for number, line in enumerate(data["theorems"]):
         for i, premise in enumerate(line["premises"]):
-            changed = line["premises"][:i] + [premise - 1] + line["premises"][i + 1 :]
+            changed = [*line["premises"][:i], premise - 1, *line["premises"][i + 1 :]]
             yield "premise", number, line | {"premises": changed}
         for i, (entry, c) in enumerate(line["form"]):
             other = [[powers, str(Fraction(text) * 101 / 100)] for powers, text in c["top"]]
-            form = line["form"][:i] + [[entry, c | {"top": other}]] + line["form"][i + 1 :]
+            form = [*line["form"][:i], [entry, c | {"top": other}], *line["form"][i + 1 :]]
             yield "coefficient", number, line | {"form": form}
             yield "term left out", number, line | {"form": line["form"][:i] + line["form"][i + 1 :]}
         yield "equality", number, line | {"equality": not line["equality"]}
@@ -114,7 +114,7 @@ def test_a_changed_line_of_a_file_is_rejected(name: str) -> None:
         assert same, (what, number)
 
 
-# Named changes ----------------------------------------------------------------------------------------------------------
+# Named changes ------------------------------------------------------------------------------------------------------
 
 ONE = K / K
 FLOOR = p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta
