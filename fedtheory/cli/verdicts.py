@@ -122,9 +122,9 @@ def prove(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved` where
-    the kernel composes the proof or there is a single step, else `steps decided`, and what axioms and assumptions are
-    used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none."""
+    """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved`
+    where the kernel composes the proof or there is a single step, else `steps decided`, and what axioms and assumptions
+    are used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none."""
     if sum(map(bool, (ref, check, missing))) != 1:
         raise typer.BadParameter("allowed is one of a claim, --check FILE and --missing")
     if check:

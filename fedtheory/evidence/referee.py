@@ -129,8 +129,8 @@ STATES = {
 
 
 def status(reports: Iterable[Report]) -> int:
-    """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted, contradictory or needs what it
-    does not assume, else 2: one is not judged."""
+    """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted, contradictory or needs what
+    it does not assume, else 2: one is not judged."""
     states = {report.state for report in reports}
     return 1 if states & {"refuted", "contradictory", "needs"} else 2 if states & {"open", "untested"} else 0
 

@@ -21,8 +21,8 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then come
     contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume (``needs``; a proof
     that takes an assumption which is not stated, without such an instance, leaves the claim ``unproved``), a complete
-    proof (``proved`` where nothing in it is declared by hand, else ``steps decided``), a search that met no admissible setting
-    (``untested``), a proof with an open step (``unproved``), and a survived search (``holds``).
+    proof (``proved`` where nothing in it is declared by hand, else ``steps decided``), a search that met no admissible
+    setting (``untested``), a proof with an open step (``unproved``), and a survived search (``holds``).
 
     Raises:
         Contradiction: a claim is refuted under every reading, and proved under one; or under one that its proof covers;

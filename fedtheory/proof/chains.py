@@ -30,8 +30,8 @@ class Chain:
 
     @property
     def outcome(self) -> str:
-        """Of its steps: ``proved`` if every one is proved, given by definition, or repaired by such; else ``gap`` if some
-        step is a gap, or ``unknown``. What the claim is called is ``verdict``."""
+        """Of its steps: ``proved`` if every one is proved, given by definition, or repaired by such; else ``gap`` if
+        some step is a gap, or ``unknown``. What the claim is called is ``verdict``."""
         if self.derivation is not None and self.first_open is None:
             return "proved"
         return "gap" if any(d.outcome == "gap" for d in self.open) else "unknown"
@@ -116,8 +116,8 @@ def prove(claim: Claim, library: Library) -> Chain:
 
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
-    """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked. What the kernel
-    composes is tried first."""
+    """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked. What the
+    kernel composes is tried first."""
     for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 import sys
 from fractions import Fraction
@@ -18,7 +19,12 @@ from itertools import product as pairs_of
 
 PRIME = 2**61 - 1
 POINTS = 3
-LARGEST = {"theorems": 5000, "terms": 200000, "power": 60, "digits": 400}
+LARGEST = {
+    "theorems": 5000, "terms": 200000, "power": 60, "digits": 400, "intervals": 8, "regions": 200, "work": 20_000_000,
+}  # fmt: skip
+"""What a file may have; its work is counted in products of terms, of which a second does about half a million."""
+BINDERS = ("", "K", "M", "S", "KM", "KS")
+NUMBER = re.compile(r"-?[0-9]+(/[0-9]+)?")
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
     ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
@@ -27,6 +33,12 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
 }  # fmt: skip
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
+
+
+UNREADABLE = (
+    KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, RecursionError, OverflowError,
+)  # fmt: skip
+"""What reading data of another shape raises."""
 
 
 class Wrong(Exception):
@@ -38,10 +50,20 @@ def need(truth: bool, why: str) -> None:
         raise Wrong(why)
 
 
+WORK = {"left": 0}
+
+
+def spend(work: int) -> None:
+    """Count work before it is done, so that no file takes long."""
+    WORK["left"] -= work
+    need(WORK["left"] >= 0, "a certificate too large: more work than any proof takes")
+
+
 # polynomials: {powers: Fraction}; scalars: (top, bottom)
 
 
 def times(a: dict, b: dict) -> dict:
+    spend(len(a) * len(b))
     made: dict = {}
     for (p, c), (r, d) in pairs_of(a.items(), b.items()):
         key = tuple(x + y for x, y in zip(p, r, strict=True))
@@ -78,6 +100,7 @@ def unit(index: int) -> dict:
 
 
 def product(a: dict, b: dict) -> dict:
+    spend(len(a) * len(b))
     made: dict = {}
     for p, c in a.items():
         for r, d in b.items():
@@ -120,6 +143,8 @@ def _pulled(made: dict, substitutions: list, names: list) -> dict:
 def _positive(made: dict, positive: set, pairs: list) -> bool:
     """Whether it is > 0: no negative coefficient, and whichever of an interval's two parameters is not 0, a term
     of such parameters and of those > 0 alone."""
+    need(len(pairs) <= LARGEST["intervals"], "a region of too many intervals")
+    spend(len(made) << len(pairs))
     supports = [support_of(key) for key in made]
     return all(c > 0 for c in made.values()) and all(
         any(support <= positive | set(chosen) for support in supports) for chosen in pairs_of(*pairs)
@@ -131,23 +156,39 @@ class Proof:
 
     def __init__(self, data: dict) -> None:
         need(isinstance(data, dict) and set(data) == {"format", "names", "regions", "theorems"}, "another file")
+        WORK["left"] = LARGEST["work"]
+        need(all(isinstance(data[part], list) for part in ("names", "regions", "theorems")), "no lists")
         need(data["format"] == "fedtheory theorem 1", f"format {data['format']!r} is another version's")
         self.names = [str(name) for name in data["names"]]
         need(len(set(self.names)) == len(self.names) <= 40, "names: twice the same, or too many")
         self.width = len(self.names)
         self.one = self.constant(Fraction(1))
         self.points = [[1 + secrets.randbelow(PRIME - 1) for _ in self.names] for _ in range(POINTS)]
-        self.regions = [[(n, kind, None if b is None else self.scalar(b)) for n, kind, b in r] for r in data["regions"]]
+        need(len(data["regions"]) <= LARGEST["regions"], "too many regions")
+        try:
+            self.regions = [
+                [(n, kind, None if b is None else self.scalar(b)) for n, kind, b in r] for r in data["regions"]
+            ]
+        except UNREADABLE as error:
+            raise Wrong(f"regions: unreadable: {error!r}") from None
         need(0 < len(data["theorems"]) <= LARGEST["theorems"], "too few theorems or too many")
+        self.count = len(data["theorems"])
         self.theorems: list[dict] = []
         self.charts: dict = {}
+        self.signs: list[tuple] = []
         for number, line in enumerate(data["theorems"]):
             try:
                 self.theorems.append(checked(self, line))
             except Wrong as wrong:
                 raise Wrong(f"theorem {number}: {wrong}") from None
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
+            except UNREADABLE as error:
                 raise Wrong(f"theorem {number}: unreadable: {error!r}") from None
+
+        for number, scalar, region in self.signs:
+            try:
+                need(self._nonnegative(scalar, region), "what has to be >= 0 may be negative")
+            except Wrong as wrong:
+                raise Wrong(f"theorem {number}: {wrong}") from None
 
     # scalars
 
@@ -174,6 +215,7 @@ class Proof:
                 "powers",
             )
             need(isinstance(text, str) and len(text) <= LARGEST["digits"], "a coefficient")
+            need(NUMBER.fullmatch(text) is not None, "a coefficient that is no quotient of whole numbers")
             need(tuple(powers) not in made, "a power product twice")
             made[tuple(powers)] = Fraction(text)
         return {key: c for key, c in made.items() if c}
@@ -192,6 +234,7 @@ class Proof:
         return tuple(found)
 
     def _residue(self, polynomial: dict, at: list) -> int:
+        spend(len(polynomial))
         total = 0
         for powers, c in polynomial.items():
             term = c.numerator * pow(c.denominator, -1, PRIME)
@@ -279,6 +322,11 @@ class Proof:
         return made
 
     def nonnegative(self, scalar: tuple, region: int) -> bool:
+        """Noted, to be decided when all else is right: a scalar that is not >= 0 makes the file no proof."""
+        self.signs.append((len(self.theorems), scalar, region))
+        return True
+
+    def _nonnegative(self, scalar: tuple, region: int) -> bool:
         if not scalar[0]:
             return True
         top, bottom = scalar
@@ -349,14 +397,14 @@ def _power_sum(p: int, n: int) -> int:
 
 def atom_of(data: list) -> tuple:
     name, client, step = data
-    need((name, client, bool(step)) in STAGES and len(step) in (0, 3), f"{data!r} is no vector")
+    need((name, client, bool(step)) in STAGES and len(step) in (0, 3), "no vector of the algorithm")
     need(all(type(part) is int for part in step) and (not step or step[0] in (0, 1)), f"{data!r}: a step")
     return name, client, tuple(step)
 
 
 def term_of(data: list) -> tuple:
     bound, atom = data
-    need(bound in ("", "K", "M", "S", "KM", "KS"), f"binders {bound!r}")
+    need(bound in BINDERS, "binders of a vector")
     return bound, atom_of(atom)
 
 
@@ -384,6 +432,7 @@ def free(entry: tuple) -> set:
 def entry_of(data: list) -> tuple:
     if data[0] == "one":
         return ("one",)
+    need(data[1] in BINDERS, "binders of an entry")
     if data[0] == "value":
         return "value", data[1], atom_of(data[2])
     need(data[0] == "product", f"entry {data[0]!r}")
@@ -437,6 +486,7 @@ class Rules:
 
     def dot(self, left: list, right: list, c: tuple | None = None) -> list:
         c = c or self.proof.one
+        spend(len(left) * len(right))
         return [(("product", "", *sorted((u, v))), self.proof.multiplied(c, self.proof.multiplied(a, b)))
                 for (u, a), (v, b) in pairs_of(left, right)]  # fmt: skip
 
@@ -476,6 +526,7 @@ class Rules:
         """{entry: residues} of a sum of items times scalars."""
         made: dict = {}
         for items, factor in parts:
+            spend(len(items))
             scale = self.proof.residues(factor) if factor else (1,) * POINTS
             for entry, c in items:
                 value = self.proof.residues(c) if isinstance(c[0], dict) else c
@@ -570,6 +621,7 @@ class Rules:
             c, items = self.proof.scalar(data), self.square(self.vector(vector))
             need(self.proof.nonnegative(c, self.region), "a square's multiplier that may be negative")
             to_the_end &= not self.proof.depends(c, "k")
+            need(bound in BINDERS or bound[::-1] in BINDERS, "binders of a square")
             for binder in bound:
                 items = self.under(items, binder)
             parts.append((items, c))
@@ -871,8 +923,11 @@ FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumpti
 def checked(proof: Proof, line: dict) -> dict:
     """The theorem that a line states, which is what its rule concludes."""
     need(isinstance(line, dict) and set(line) == FIELDS, "other fields than a theorem's")
-    need(line["rule"] in RULES, f"no rule {line['rule']!r}")
-    need(all(type(i) is int and 0 <= i < len(proof) for i in line["premises"]), "a premise that is not made before")
+    need(isinstance(line["rule"], str) and line["rule"] in RULES, "no rule of that name")
+    spend(len(line["premises"]))
+    for i in line["premises"]:
+        need(type(i) is int and 0 <= i < proof.count, f"premise {i!r} does not exist")
+        need(i < len(proof), f"premise {i} comes at or after it: a cycle")
     need(type(line["where"]) is int and 0 <= line["where"] < len(proof.regions), "no such region")
     found = getattr(Rules(proof, line, [proof.theorems[i] for i in line["premises"]]), RULES[line["rule"]])()
     items = {entry_of(e): proof.scalar(c) for e, c in line["form"]}

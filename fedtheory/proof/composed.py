@@ -151,7 +151,8 @@ class OfRounds(ABC):
             else:
                 quantity, power = _QUANTITY[name]
                 own = sympy.Symbol(quantity) ** power
-                if self.read(constant) not in (own, sympy.S.Zero):
+                weaker = (sympy.S.Zero,) if name == "strongly_convex" else ()  # a strongly convex function is convex
+                if self.read(constant) not in (own, *weaker):
                     raise ValueError(f"{name}: the theorem takes the constant {constant}, not {own}")
                 quantities.append(quantity)
         self._check_parameters()

@@ -26,6 +26,7 @@ from .steps import Evidence, Finding
 
 _SOLVED_FOR = (
     "local_lr", "server_lr", "strong_convexity", "rounds", "snapshot_probability", "client_round_probability",
+    "local_steps",
 )  # fmt: skip
 """The quantities for which a hypothesis is solved, the first that occurs linearly."""
 
@@ -78,8 +79,8 @@ class Domain:
                 yield made
 
     def admits(self, point: Mapping[str, Fraction]) -> bool:
-        """Whether the vocabulary, what is written through others and every hypothesis allow a point that gives all their
-        quantities: each of a name that is known, with the values that its definition allows."""
+        """Whether the vocabulary, what is written through others and every hypothesis allow a point that gives all
+        their quantities: each of a name that is known, with a value that its definition allows."""
         values = {sympy.Symbol(n): sympy.Rational(x.numerator, x.denominator) for n, x in point.items()}
         if not all(_admitted(name, value) for name, value in point.items()):
             return False

@@ -277,10 +277,13 @@ def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
 
 
 def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Expr]]:
-    """c exp(E) >= c' exp(E') from c >= c' and E >= E', and c B^T >= c' B'^T, T a duration, from c >= c' and B >= B' >=
-    0: the c, the c', and what has to be >= 0."""
+    """c exp(E) >= c' exp(E') from c >= c' and E >= E', c >= c' exp(-E) from c >= c'/(1 + E) and E >= 0, and c B^T >= c'
+    B'^T, T a duration, from c >= c' and B >= B' >= 0: the c, the c', and what has to be >= 0."""
     if not any(t.has(sympy.exp) or _powers(t) for t in (*claimed, *shown)):
         return claimed, shown, []
+    if len(shown) == 1 and _is_exponential(shown[0]) and not any(t.has(sympy.exp) or _powers(t) for t in claimed):
+        factor, exponent = _split_exponential(shown[0])
+        return claimed, [factor / (1 - exponent)], [sympy.together(-exponent)]
     if len(claimed) == len(shown) == 1 and all(map(_is_exponential, (*claimed, *shown))):
         (factor, exponent), (other_factor, other) = _split_exponential(claimed[0]), _split_exponential(shown[0])
         return [factor], [other_factor], [sympy.together(exponent - other)]

@@ -250,8 +250,8 @@ def test_what_the_search_finds_needed_the_proof_takes(ref: str) -> None:
 
 def test_the_rule() -> None:
     """Needs comes after refuted and before proved; a proof that does not take what an instance violates is an error."""
-    proof = {"outcome": "proved", "joints": "kernel", "steps": 3, "decided": {}, "repaired": 0, "first_open": None, "readings": {},
-             "assuming": [INDEPENDENT_NOISE]}  # fmt: skip
+    proof = {"outcome": "proved", "joints": "kernel", "steps": 3, "decided": {}, "repaired": 0, "first_open": None,
+             "readings": {}, "assuming": [INDEPENDENT_NOISE]}  # fmt: skip
     found = {"assumption": UNCORRELATED_NOISE, "violates": [INDEPENDENT_NOISE, UNCORRELATED_NOISE], "ratio": 4.0,
              "file": "needs/x.json", "readings": 1}  # fmt: skip
     evidence = {"proof": proof, "needs": [found], "exact": {"instance": None, "search": None}, "measured": [],

@@ -75,8 +75,9 @@ LEAD = {"search": SEARCHED | {"largest_ratio": 1.5}, "instance": None}
 FALLS = {"search": None, "instance": {"file": "f", "refutes": True, "ratio": 2.0, "readings": 4, "only_under": []}}
 SOMETIMES = FALLS["instance"] | {"refutes": False, "only_under": [{"cohort": "with replacement"}]}
 FALLS_SOMETIMES = {"search": LEAD["search"], "instance": SOMETIMES}
-PROVED = {"outcome": "proved", "joints": "kernel", "steps": 3, "decided": {"polynomial": {"decided": 3, "of": 3}}, "repaired": 1,
-          "first_open": None, "readings": {"cohort": ["without replacement"]}, "assuming": []}  # fmt: skip
+PROVED = {"outcome": "proved", "joints": "kernel", "steps": 3, "decided": {"polynomial": {"decided": 3, "of": 3}},
+          "repaired": 1, "first_open": None, "readings": {"cohort": ["without replacement"]},
+          "assuming": []}  # fmt: skip
 DECIDED = PROVED | {"joints": "declared"}
 OPEN = PROVED | {"outcome": "unknown", "first_open": "(7): nobody knows", "readings": {}}
 EMPTY = [{"name": "contradictory", "what": "a step above and below its cap", "evidence": {}}]

@@ -101,7 +101,7 @@ def test_what_is_written_by_hand_proves_nothing(name: str) -> None:
     ],
 )
 def test_a_letter_stands_for_the_quantity_in_its_place(other: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="allowed is|takes the constant"):
+    with pytest.raises(ValueError, match=r"allowed is|takes the constant"):
         Descent(nonconvex, {**LETTERS, **other}).derivation("", "", ())
 
 

@@ -127,7 +127,7 @@ def combine(
     below binders, and of a constant >= 0."""
     ring = where.ring
     total = Form.of(ring, {})
-    equality = not squares and not constant
+    equality = not squares and (ring.number(1) * constant).is_zero
     to_the_end = bool(premises) and STEP not in (ring.number(1) * constant).names
     for theorem, multiplier in premises:
         factor = ring.number(1) * multiplier

@@ -1,0 +1,173 @@
+"""Proofs of the kernel made again with one thing changed: a premise, a region, a coefficient, a need, an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from fedtheory.proof.kernel.axioms import Axioms
+from fedtheory.proof.kernel.forms import Atom, Term, Vector
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix, project
+from fedtheory.proof.kernel.saved import ancestry
+from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.theorems import (
+    Theorem,
+    combine,
+    induct,
+    instantiate,
+    last_step,
+    over_clients,
+    over_steps,
+)  # fmt: skip
+
+PERCENT = Fraction(1, 100)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a theorem is made from: the same line of a proof, to be changed."""
+
+    rule: str
+    premises: tuple[int, ...]
+    where: Where
+    context: str
+    kind: str
+    arguments: Mapping[str, Any]
+    step: Scalar | None
+    size: Scalar | None
+    form: Any
+
+    def theorem(self, earlier: list[Theorem]) -> Theorem:
+        """The rule, applied again."""
+        p, a, where = [earlier[i] for i in self.premises], self.arguments, self.where
+        match self.rule:
+            case "combine":
+                pairs = list(zip(p, a["multipliers"], strict=True))
+                return combine(pairs, where=where, context=self.context, kind=self.kind, squares=a["squares"],
+                               constant=a["constant"])  # fmt: skip
+            case "over clients":
+                return over_clients(*p, a["binder"])
+            case "over steps":
+                return over_steps(*p)
+            case "induct":
+                return induct(*p, self.form, a["factor"])
+            case "last step":
+                return last_step(*p)
+            case "instantiate":
+                return instantiate(*p, a["values"], where)
+            case "expect uniform":
+                return expect_uniform(*p, a["size"], a["share"], where)
+            case "expect arbitrary":
+                return expect_arbitrary(*p, a["size"])
+            case "project":
+                return project(a["family"], a["other"], self.kind, where)
+            case "mix":
+                return mix(*p, a["probability"], where)
+        one = where.ring.number(1)
+        axioms = Axioms(where, self.step if self.step is not None else one, self.size if self.size is not None else one)
+        names = {"mu <= L": "constants_in_order"}
+        return getattr(axioms, names.get(self.rule, self.rule.replace(" ", "_")))(**a)
+
+
+def lines(theorem: Theorem) -> list[Made]:
+    """A proof as what it is made from, in the order of making."""
+    order = ancestry(theorem)
+    numbers = {id(t): i for i, t in enumerate(order)}
+    return [
+        Made(t.rule, tuple(numbers[id(p)] for p in t.premises), t.where, t.context, t.kind, t.arguments,
+             dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"), t.form)
+        for t in order
+    ]  # fmt: skip
+
+
+def replayed(
+    proof: list[Made], at: int = -1, changed: Made | None = None, known: list[Theorem] | None = None
+) -> Theorem:
+    """The last theorem, with another line at one place; those before it may be given.
+
+    Raises:
+        ValueError: a rule refuses.
+    """
+    made: list[Theorem] = list(known or [])
+    for i in range(len(made), len(proof)):
+        made.append((changed if i == at and changed else proof[i]).theorem(made))
+    return made[-1]
+
+
+_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix"}
+"""The rules that are told a region; the others but the axioms take their premises'."""
+_RULES = {*_OF_A_REGION, "over clients", "over steps", "induct", "last step", "expect arbitrary"}
+
+
+def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple[str, Made]]:
+    """(what is changed, the changed line)."""
+    for i, _ in enumerate(line.premises):
+        for other in {number - 1, line.premises[i] - 1} - {line.premises[i]}:
+            if 0 <= other < number:
+                premises = (*line.premises[:i], other, *line.premises[i + 1 :])
+                yield f"premise {i} is {other}", replace(line, premises=premises)
+    axiom = line.rule not in _RULES
+    if axiom or line.rule in _OF_A_REGION:
+        for i, where in enumerate(regions_of(line.where, all_regions)):
+            yield f"region {i}", replace(line, where=where)
+    for name, argument in line.arguments.items():
+        for what, other in others(argument):
+            yield f"{name}: {what}", replace(line, arguments={**line.arguments, name: other})
+    if axiom and line.step is not None and line.size is not None:
+        yield "the step size is twice as long", replace(line, step=line.step * 2)
+        yield "the cohort has a client more", replace(line, size=line.size + 1)
+    if line.rule == "induct":
+        for share in (1 + PERCENT, 1 - PERCENT):
+            yield f"claimed {share} times", replace(line, form=line.form * share)
+
+
+def regions_of(where: Where, more: list[Where]) -> Iterator[Where]:
+    """Regions with one need looser or gone, and the proof's other ones."""
+    for i, condition in enumerate(where.conditions):
+        rest = where.conditions[:i], where.conditions[i + 1 :]
+        if condition.kind in ("capped", "interval", "at_least") and condition.bound is not None:
+            sign = -1 if condition.kind == "at_least" else 1
+            for share in (1 + sign * PERCENT, 4 if sign > 0 else Fraction(1, 4)):
+                looser = replace(condition, bound=condition.bound * share)
+                yield replace(where, conditions=(*rest[0], looser, *rest[1]))
+        if condition.kind == "positive":
+            yield replace(where, conditions=(*rest[0], Condition(condition.name, "nonnegative"), *rest[1]))
+    yield from (other for other in more if other != where)
+
+
+def others(value: Any) -> Iterator[tuple[str, Any]]:
+    """Values that differ in one coefficient, index or name."""
+    if isinstance(value, Scalar) and not value.is_zero:
+        for share in (1 + PERCENT, 1 - PERCENT, Fraction(1, 2)):
+            yield f"{share} times", value * share
+        for name in sorted(value.names & {"K", "k", "m", "n"}):
+            yield f"{name} + 1 for {name}", value.replace({name: value.ring[name] + 1})
+    elif isinstance(value, Vector):
+        for term in value.terms:
+            for what, c in others(value.terms[term]):
+                yield f"{term}: {what}", Vector(value.ring, {**value.terms, term: c})
+            for what, other in others(term.atom):
+                moved = {Term(t.bound, other) if t == term else t: c for t, c in value.terms.items()}
+                yield f"{term}: {what}", Vector(value.ring, moved)
+    elif isinstance(value, Atom):
+        if value.step:
+            p, q, r = value.step
+            yield "a step later", value._replace(step=(p, q, r + 1))
+        if value.name == "x":
+            yield "x* for x", Atom("x*")
+        if value.name == "g_start":
+            yield "g_opt for g_start", Atom("g_opt", True)
+    elif isinstance(value, str):
+        yield "another cohort", {"M": "S", "S": "M"}.get(value, "M")
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            for what, other in others(part):
+                yield f"{name}: {what}", {**value, name: other}
+    elif isinstance(value, list | tuple):
+        for i, part in enumerate(value):
+            for what, other in others(part):
+                yield f"{i}: {what}", type(value)([*value[:i], other, *value[i + 1 :]])
+            yield f"{i} is left out", type(value)([*value[:i], *value[i + 1 :]])
