@@ -27,14 +27,18 @@ from .kernel.theorems import Theorem
 from .steps import Evidence, Finding, Step
 
 _QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1),
-             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2)}  # fmt: skip
-"""The assumptions with a constant: the quantity, and its power."""
+             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
+             "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_server_noise": ("server_noise", 2),
+}  # fmt: skip
+"""The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
+the optimum."""
 
 _NO_AXIOMS = {"combine", "project"}
 """The rules that need no premise: sums of squares, and what a projection is."""
 
 _READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
+    "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
 }
 """The assumptions that are a reading of the algorithm."""
@@ -91,6 +95,7 @@ class OfRounds(ABC):
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
         more: readings under which the functional is the one that is bounded, beside ``own_readings``.
+        always: assumptions that every run of the algorithm meets, whatever the claim's reading.
     """
 
     own_readings: ClassVar[Mapping[str, str]] = {}
@@ -98,6 +103,7 @@ class OfRounds(ABC):
     make: Callable[[], Theorem]
     letters: Mapping[str, str]
     more: Mapping[str, str] = field(default_factory=dict)
+    always: frozenset[str] = frozenset()
 
     @property
     @abstractmethod
@@ -143,6 +149,8 @@ class OfRounds(ABC):
         """
         quantities, others, read = [], [], {}
         for name, constant in sorted(self.theorem.assumptions, key=str):
+            if name in self.always:
+                continue
             if name in _READINGS:
                 ambiguity, option = _READINGS[name]
                 read[ambiguity] = option
