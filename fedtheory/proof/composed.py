@@ -95,7 +95,7 @@ class OfRounds(ABC):
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
         more: readings under which the functional is the one that is bounded, beside ``own_readings``.
-        always: assumptions that every run of the algorithm meets, whatever the claim's reading.
+        always: readings' assumptions that every run of the algorithm meets, so that the claim cannot be read otherwise.
     """
 
     own_readings: ClassVar[Mapping[str, str]] = {}
@@ -141,12 +141,24 @@ class OfRounds(ABC):
             raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
         return scalar.expression().xreplace({sympy.Symbol(a): sympy.Symbol(b) for a, b in self.letters.items()})
 
+    def read_apart(self, scalar: Scalar) -> sympy.Expr:
+        """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
+        parts = {sympy.S.One: scalar}
+        for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
+            if name not in scalar.bottom.names:
+                letter = self.read(self.theorem.where.ring[name])
+                parts = {data * letter**power: part for data, whole in parts.items()
+                         for power, part in whole.coefficients(name).items()}  # fmt: skip
+        return sympy.Add(*(data * self.read(part) for data, part in parts.items()))
+
     def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
         """(quantities whose bounds it assumes, other kinds of assumption, readings), read off the theorem.
 
         Raises:
             ValueError: a constant is another one than the quantity itself.
         """
+        if self.always - _READINGS.keys():
+            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(_READINGS)}")
         quantities, others, read = [], [], {}
         for name, constant in sorted(self.theorem.assumptions, key=str):
             if name in self.always:
@@ -228,7 +240,7 @@ class Contraction(OfRounds):
         factor, addition = contraction(self.theorem)
         rounds, distance = sympy.symbols("rounds initial_distance")
         fall = sympy.factor(self.read(1 - factor))
-        return sympy.exp(-fall * rounds) * distance**2 + self.read(addition) / fall
+        return sympy.exp(-fall * rounds) * distance**2 + self.read_apart(addition) / fall
 
 
 class Descent(OfRounds):
@@ -239,6 +251,6 @@ class Descent(OfRounds):
     own_readings: ClassVar[Mapping[str, str]] = {readings.AVERAGE: readings.FROM_ROUND_0}
 
     def right_side(self) -> sympy.Expr:
-        fall, addition = map(self.read, average(self.theorem))
+        fall, addition = average(self.theorem)
         gap, rounds = sympy.symbols("initial_gap rounds")
-        return (gap / rounds + addition) / sympy.factor(fall)
+        return (gap / rounds + self.read_apart(addition)) / sympy.factor(self.read(fall))

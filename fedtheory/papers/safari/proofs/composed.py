@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from ....claims import readings
 from ....proof.composed import Contraction, Descent, OfRounds
 from .composed4 import nonconvex, nonconvex_averaged
 from .composed5 import strongly_convex
 from .kinds import LETTERS
 
-_FROM_START = {readings.AVERAGE: readings.FROM_ROUND_0}
 _SET = frozenset({"cohort_is_a_set"})
 """The participants of a round are a set, by the algorithm."""
 
 _THEOREMS: dict[str, OfRounds] = {
-    "thm4.sharper": Descent(nonconvex, LETTERS, _FROM_START, _SET),
-    "thm4.averaged": Descent(nonconvex_averaged, LETTERS, _FROM_START, _SET),
+    "thm4.sharper": Descent(nonconvex, LETTERS, always=_SET),
+    "thm4.averaged": Descent(nonconvex_averaged, LETTERS, always=_SET),
     "thm5.sharper": Contraction(strongly_convex, LETTERS, always=_SET),
 }
 _SAYS = {"thm4": "F falls in a round, composed from the axioms", "thm5": "a round contracts, composed from the axioms"}
