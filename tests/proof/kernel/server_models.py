@@ -23,8 +23,8 @@ class ServerWorld(World):
 @dataclass(frozen=True, eq=False)
 class ServerModel(Model):
     """A round is the clients' with ``probability``, and the server's otherwise. ``server_law`` is the law of the
-    server's noise: +-``server_noise``, or with a mean of half as much, or with the sign of the round's start's gradient.
-    ``kinds`` says when a round's kind is drawn: before its noise, or after the server's noise is seen."""
+    server's noise: +-``server_noise``, or ("biased") with a mean of half as much. ``kinds`` says when a round's kind is
+    drawn: before its noise, or after the server's noise is seen."""
 
     server_step: Fraction = Fraction(1, 10)
     server_noise: Fraction = Fraction(2)

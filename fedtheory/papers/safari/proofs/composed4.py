@@ -18,7 +18,7 @@ P = a - (1 - q) L eta_s^2/2 - q L K^2 eta_c^2 B/2:
     F(x+) <= F(x) - P/2 |g|^2 + c^2/(2 P) sigma_G^2 + q L K^2 eta_c^2/2 (B + T (c/P)^2) sigma_G^2
              + (1 - q) L eta_s^2/2 sigma_s^2 + q L K eta_c^2/2 ((1 + z)/m + (1 - 1/K) (11/(10 T) + 4 z)) sigma^2.
 
-T = 1 keeps the dissimilarity's price low; with T = m all of the noise falls with the cohort as z -> 0, at any step size.
+T = 1 keeps the dissimilarity's price low; with T = m all of the noise falls with the cohort as z -> 0.
 """
 
 from __future__ import annotations

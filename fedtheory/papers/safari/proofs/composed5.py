@@ -1,7 +1,7 @@
 """Theorem 5 of SAFARI for every q and any two step sizes, composed by the kernel from its axioms.
 
-With D = x - x*, c = q K eta_c, a = (1 - q) eta_s + c, z = L K eta_c, under eta_c <= 1/(8 L K) and eta_s <= 2/(L + mu), in
-expectation given the start x of a round that ends in x+ (b_S the cohort's mean of grad F_i(x*)):
+With D = x - x*, c = q K eta_c, a = (1 - q) eta_s + c, z = L K eta_c, under eta_c <= 1/(8 L K) and eta_s <= 2/(L + mu),
+in expectation given the start x of a round that ends in x+ (b_S the cohort's mean of grad F_i(x*)):
 
     the server's    |x+ - x*|^2 <= (1 - mu eta_s)^2 |D|^2 + eta_s^2 sigma_s^2
     the clients'    |x+ - x*|^2 <= (1 - 2 mu K eta_c + 5 mu^2 K^2 eta_c^2) |D|^2 - 2 K eta_c (1 - psi) <b_S, D>
@@ -9,7 +9,8 @@ expectation given the start x of a round that ends in x+ (b_S the cohort's mean 
 
 so that with r = mu a - (1 - q) mu^2 eta_s^2/2 - 5/2 q mu^2 K^2 eta_c^2 and 2 c <b, D> <= r |D|^2 + c^2 |b|^2/r
 
-    |x+ - x*|^2 <= (1 - r) |D|^2 + c^2 sigma_G^2/r + q (1 + 10 z) K^2 eta_c^2 sigma_G^2 + (1 - q) eta_s^2 sigma_s^2 + ...
+    |x+ - x*|^2 <= (1 - r) |D|^2 + c^2 sigma_G^2/r + q (1 + 10 z) K^2 eta_c^2 sigma_G^2 + (1 - q) eta_s^2 sigma_s^2
+                   + q ((1 + z)/m + 8/3 (1 - 1/K) z) K eta_c^2 sigma^2.
 
 The step of a client is not capped by its curvature, and all of the noise falls with the cohort as z -> 0: what takes
 the place of Young's inequality between D and the drift is in ``proof.curved_sgd``. The bias is that of gradients at the

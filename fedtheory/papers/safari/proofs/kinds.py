@@ -70,7 +70,7 @@ class Kinds:
         return mean if self.convex else mean - self.server.gradient
 
     def projected(self, other: Vector) -> Theorem:
-        """<mean_S u_i - E[mean_S u_i | start, the clients' round], w> = 0 for the gradients u_i of which the bias is."""
+        """<mean_S u_i - E[mean_S u_i | start, the clients' round], w> = 0 for the gradients u_i of the bias."""
         family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
         return project(atom_of(family).atom, other, ARBITRARY, self.where)
 
