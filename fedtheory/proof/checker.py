@@ -29,9 +29,12 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
     ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
     ("E arbitrary g_start", False, False): ("start", 0), ("E uniform g_start", False, False): ("start", 0),
+    ("E arbitrary g_opt", False, False): ("start", 0), ("E uniform g_opt", False, False): ("start", 0),
+    ("N_server", False, False): ("end", 0),
     ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
 }  # fmt: skip
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
+SERVER_NOISE = ("N_server", False, ())
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
 
 
@@ -782,6 +785,28 @@ class Rules:
         return self.concluded(form, context="start", parameters=parameters, more=(("random_kinds", q),),
                               equality=snapshot["equality"] and arbitrary["equality"])  # fmt: skip
 
+    def mix_server(self) -> dict:
+        server, clients = self.premises
+        q = self.proof.scalar(self.given["probability"])
+        need(q[1] == self.proof.one[1], "a probability that is a quotient")
+        p = plus(self.proof.one[0], {key: -c for key, c in q[0].items()}), q[1]
+        late = []
+        for theorem, kind in ((server, "server"), (clients, "arbitrary")):
+            self.context_allows(theorem, "kind", kind)
+            self.inside(theorem)
+            late.append({e: c for e, c in theorem["form"].items() if not at_start(e)})
+        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(p, self.region), "no probability")
+        need(late[0] == late[1], "what is not known at the start differs between the kinds")
+        need(not any("S" in e[1] + "".join(t[0] for t in e[2:] if e[0] == "product") for e in late[0]), "a cohort's")
+        one, other = server["parameters"], clients["parameters"]
+        need("server_lr" in one and "size" in other, "no step of the server, or no size of the cohort")
+        need(all(one[n] == other[n] for n in one.keys() & other.keys()), "two algorithms")
+        parameters = {n: v for n, v in (one | other).items() if n != "size"}
+        parameters |= {"arbitrary_cohort": other["size"], "client_round_probability": self.proof.residues(q)}
+        form = self.total((self.items(server), p), (self.items(clients), q))
+        return self.concluded(form, context="start", parameters=parameters, more=(("random_client_rounds", q),),
+                              equality=server["equality"] and clients["equality"])  # fmt: skip
+
     # axioms
 
     def axiom(self, items: list, *more: tuple, context: str = "start", equality: bool = False) -> dict:
@@ -820,6 +845,18 @@ class Rules:
         both = plus(L[0], mu[0]), self.proof.one[1]
         negative = self.proof.multiplied(self.proof.constant(Fraction(-1)), self.proof.multiplied(L, mu))
         items = [*self.dot(g, d, both), *self.square(d, negative), *self.square(g, self.proof.constant(Fraction(-1)))]
+        return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
+
+    def interpolated(self) -> dict:
+        p, q, d, context = self.points()
+        L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        need(L[1] == mu[1] == self.proof.one[1], "constants that are quotients")
+        twice = self.proof.multiplied(self.proof.constant(Fraction(2)), mu)
+        wide = plus(times(self.proof.constant(Fraction(2))[0], L[0]), {key: -c for key, c in twice[0].items()}), L[1]
+        above = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d)]
+        negative = self.proof.multiplied(self.proof.constant(Fraction(-1)), self.proof.multiplied(L, mu))
+        items = [*((e, self.proof.multiplied(c, wide)) for e, c in above), *self.dot(g, d, twice),
+                 *self.square(g, self.proof.constant(Fraction(-1))), *self.square(d, negative)]  # fmt: skip
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def values(self, p: tuple, q: tuple) -> list:
@@ -910,11 +947,48 @@ class Rules:
         return self.axiom(items, ("unbiased_noise", None), ("cohort_before_noise", None), context="cohort",
                           equality=True)  # fmt: skip
 
+    # a server's round
+
+    def server_axiom(self, items: list, *more: tuple, equality: bool = False) -> dict:
+        need(not self.premises, "an axiom has no premises")
+        given = {n: self.proof.residues(self.proof.scalar(c)) for n, c in self.line["parameters"].items()}
+        need(set(given) == {"server_lr"}, "parameters of an axiom")
+        return self.concluded(self.total((items, None)), context="kind", kind="server", equality=equality, more=more,
+                              parameters=given)  # fmt: skip
+
+    def closed(self) -> list:
+        other = self.other()
+        need(not any(open_client(t) or open_step(t) or self.proof.depends(c, "k") for t, c in other), "of every client")
+        return other
+
+    def server_round(self) -> dict:
+        step = self.proof.scalar(self.line["parameters"]["server_lr"])
+        gradient = [*self.vector_under(self.gradient(START_POINT), "M"), *self.of(SERVER_NOISE)]
+        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(gradient, step)]
+        return self.server_axiom(self.dot(moved, self.closed()), equality=True)
+
+    def server_unbiased(self) -> dict:
+        other = self.closed()
+        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
+        return self.server_axiom(self.dot(self.of(SERVER_NOISE), other), ("unbiased_server_noise", None), equality=True)
+
+    def server_variance(self) -> dict:
+        squared = self.argument("squared")
+        items = [*self.number(squared), *self.square(self.of(SERVER_NOISE), self.proof.constant(Fraction(-1)))]
+        return self.server_axiom(items, ("bounded_server_noise", squared))
+
+    def server_descent(self) -> dict:
+        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
+        half = self.proof.multiplied(L, self.proof.constant(Fraction(1, 2)))
+        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
+        return self.server_axiom(items, ("smooth", L))
+
 
 RULES = {name.replace("_", " "): name for name in (
     "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
     "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal", "local_step", "round",
-    "unbiased", "variance", "uncorrelated", "steps_apart",
+    "unbiased", "variance", "uncorrelated", "steps_apart", "interpolated", "server_round", "server_unbiased",
+    "server_variance", "server_descent", "mix_server",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip

@@ -27,14 +27,18 @@ from .kernel.theorems import Theorem
 from .steps import Evidence, Finding, Step
 
 _QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1),
-             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2)}  # fmt: skip
-"""The assumptions with a constant: the quantity, and its power."""
+             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
+             "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_server_noise": ("server_noise", 2),
+}  # fmt: skip
+"""The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
+the optimum."""
 
 _NO_AXIOMS = {"combine", "project"}
 """The rules that need no premise: sums of squares, and what a projection is."""
 
 _READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
+    "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
 }
 """The assumptions that are a reading of the algorithm."""
@@ -91,6 +95,7 @@ class OfRounds(ABC):
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
         more: readings under which the functional is the one that is bounded, beside ``own_readings``.
+        always: readings' assumptions that every run of the algorithm meets, so that the claim cannot be read otherwise.
     """
 
     own_readings: ClassVar[Mapping[str, str]] = {}
@@ -98,6 +103,7 @@ class OfRounds(ABC):
     make: Callable[[], Theorem]
     letters: Mapping[str, str]
     more: Mapping[str, str] = field(default_factory=dict)
+    always: frozenset[str] = frozenset()
 
     @property
     @abstractmethod
@@ -135,14 +141,28 @@ class OfRounds(ABC):
             raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
         return scalar.expression().xreplace({sympy.Symbol(a): sympy.Symbol(b) for a, b in self.letters.items()})
 
+    def read_apart(self, scalar: Scalar) -> sympy.Expr:
+        """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
+        parts = {sympy.S.One: scalar}
+        for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
+            if name not in scalar.bottom.names:
+                letter = self.read(self.theorem.where.ring[name])
+                parts = {data * letter**power: part for data, whole in parts.items()
+                         for power, part in whole.coefficients(name).items()}  # fmt: skip
+        return sympy.Add(*(data * self.read(part) for data, part in parts.items()))
+
     def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
         """(quantities whose bounds it assumes, other kinds of assumption, readings), read off the theorem.
 
         Raises:
             ValueError: a constant is another one than the quantity itself.
         """
+        if self.always - _READINGS.keys():
+            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(_READINGS)}")
         quantities, others, read = [], [], {}
         for name, constant in sorted(self.theorem.assumptions, key=str):
+            if name in self.always:
+                continue
             if name in _READINGS:
                 ambiguity, option = _READINGS[name]
                 read[ambiguity] = option
@@ -221,7 +241,7 @@ class Contraction(OfRounds):
         factor, addition = contraction(self.theorem)
         rounds, distance = sympy.symbols("rounds initial_distance")
         fall = sympy.factor(self.read(1 - factor))
-        return sympy.exp(-fall * rounds) * distance**2 + self.read(addition) / fall
+        return sympy.exp(-fall * rounds) * distance**2 + self.read_apart(addition) / fall
 
 
 class Descent(OfRounds):
@@ -232,6 +252,6 @@ class Descent(OfRounds):
     own_readings: ClassVar[Mapping[str, str]] = {readings.AVERAGE: readings.FROM_ROUND_0}
 
     def right_side(self) -> sympy.Expr:
-        fall, addition = map(self.read, average(self.theorem))
+        fall, addition = average(self.theorem)
         gap, rounds = sympy.symbols("initial_gap rounds")
-        return (gap / rounds + addition) / sympy.factor(fall)
+        return (gap / rounds + self.read_apart(addition)) / sympy.factor(self.read(fall))

@@ -146,15 +146,21 @@ class LocalSGD:
         return induct(combine([], where=ax.where, context="cohort"), step, bound, factor)
 
     @cached_property
-    def drift_bound(self) -> Theorem:
-        """E|e|^2 <= L^2 eta^2 K^3 (K mean_S |grad F_i(x)|^2 + 5/6 sigma^2); without convexity 4/3 for 1, and
-        16/15 (1 - 1/K) for 5/6, as the noise of a single local step does not drift."""
-        ax, K, L, g0 = self.axioms, self.K, self.L, self.gradient_at_start
-        change = self.gradient_along - g0
+    def exact_drift_bound(self) -> Theorem:
+        """E|e|^2 <= L^2 K times the sum over k of what bounds mean_S E|d_k|^2: nothing is rounded up, and there is no
+        drift at K = 1."""
+        ax, K, L = self.axioms, self.K, self.L
+        change = self.gradient_along - self.gradient_at_start
         spread = combine([], where=ax.where, context="cohort", squares=[(change - self.drift / K, "SK", K)])
         smooth = over_steps(over_clients(ax.smooth(ITERATE, START_POINT, L), "S"))
         paths = over_steps(over_clients(self.path if self.convex else self.rough_path, "S"))
-        whole = combine([(spread, 1), (smooth, K), (paths, K * L**2)], where=ax.where, context="cohort")
+        return combine([(spread, 1), (smooth, K), (paths, K * L**2)], where=ax.where, context="cohort")
+
+    @cached_property
+    def drift_bound(self) -> Theorem:
+        """E|e|^2 <= L^2 eta^2 K^3 (K mean_S |grad F_i(x)|^2 + 5/6 sigma^2); without convexity 4/3 for 1, and
+        16/15 (1 - 1/K) for 5/6, as the noise of a single local step does not drift."""
+        ax, K, L, g0, whole = self.axioms, self.K, self.L, self.gradient_at_start, self.exact_drift_bound
         share = K * Fraction(5, 6) if self.convex else (K - 1) * Fraction(16, 15)
         scale = L**2 * ax.step**2 * K**2
         squares = [
@@ -176,7 +182,7 @@ class LocalSGD:
         ``split`` between K mean_S grad F_i(x) and e, ``share`` between w and e."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         D, G, e, w = self.distance, self.cohort_gradient, self.drift, self.cohort_noise
-        sum_bound, squares = self._sum_of_gradients(split, share)
+        sum_bound, squares = self.sum_of_gradients(split, share, self.drift_bound)
         premises: Multiples = [
             (ax.round(self.next_distance + D - (G * K + e + w) * eta), -1),
             (over_steps(over_clients(ax.unbiased(D), "S")), 2 * eta),
@@ -193,7 +199,7 @@ class LocalSGD:
         ax, K, eta = self.axioms, self.K, self.axioms.step
         g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
         moved = ax.vector(NEXT) - self.start
-        sum_bound, squares = self._sum_of_gradients(split, share)
+        sum_bound, squares = self.sum_of_gradients(split, share, self.drift_bound)
         half = self.L / 2
         premises: Multiples = [
             (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), 1),
@@ -206,11 +212,12 @@ class LocalSGD:
         return combine(premises, where=where, context="cohort",
                        squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)])  # fmt: skip
 
-    def _sum_of_gradients(self, split: Scalar, share: Scalar) -> tuple[Multiples, Sequence[Square]]:
-        """What bounds |K mean_S grad F_i(x) + e + w|^2 by |mean_S grad F_i(x)|^2 and the bounds of e and w."""
+    def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:
+        """What bounds |K mean_S grad F_i(x) + e + w|^2 by |mean_S grad F_i(x)|^2 and the bounds of e, a theorem, and
+        of w."""
         K, G, e, w = self.K, self.cohort_gradient, self.drift, self.cohort_noise
         across = over_steps(over_clients(self.axioms.unbiased(G), "S"))
         return (
-            [(across, -2 * K), (self.drift_bound, 1 + 1 / split + 1 / share), (self.noise_bound, 1 + share)],
+            [(across, -2 * K), (drift, 1 + 1 / split + 1 / share), (self.noise_bound, 1 + share)],
             [(G * K - e / split, "", split), (w - e / share, "", share)],
         )

@@ -30,6 +30,7 @@ COUNTS = {
     "Theorem 4, repaired": 43, "Remark 5, identical clients": 42, "Remark 5, no client rounds": 12,
     "Theorem 4, sharp": 26, "(56) to (58)": 10, "(59) to (65)": 59, "(59) to (77)": 63, "(56) to (83)": 75,
     "(56) to (85)": 81, "(56) to (85), as printed": 81, "Theorem 5, repaired": 41, "Theorem 5, sharp": 37,
+    "composed, thm4.sharper": 1, "composed, thm4.averaged": 1, "composed, thm5.sharper": 1,
     "(B.3.2)": 7, "(B.3.2), sharp": 6, "(B.3.3)": 30, "(B.3.3), sharp": 26, "(B.3.5)": 61, "(B.5.1)": 63,
     "(B.4.1) to (B.4.4)": 68, "(B.5.1) to (B.5.3)": 71, "(B.5.1) to (B.5.5)": 71, "Theorem 2, repaired": 49,
     "(B.6.3)": 6, "(B.6.3), from below": 6, "(B.6.4) to (B.6.6)": 14, "(B.6.4) to (B.6.6), from below": 14,

@@ -105,6 +105,16 @@ class Axioms:
         form = dot(self.gradient(q), d) + square(d) * L / 2 - self._values(p, q)
         return self._fact("descent", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
 
+    def interpolated(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
+        """2 (L - mu) (F_i(p) - F_i(q) - <grad F_i(q), p - q>) >= |grad F_i(p) - grad F_i(q)|^2 + mu L |p - q|^2
+        - 2 mu <grad F_i(p) - grad F_i(q), p - q> (Taylor, Hendrickx and Glineur, Smooth strongly convex interpolation,
+        Theorem 4): a function is convex and (L - mu)-smooth once mu/2 |x|^2 is taken away."""
+        d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
+        above = self._values(p, q) - dot(self.gradient(q), d)
+        form = above * (2 * (L - mu)) - square(g) - square(d) * (mu * L) + dot(g, d) * (2 * mu)
+        return self._fact("interpolated", form, ("smooth", L), ("strongly_convex", mu), context=self._context(p, q),
+                          p=p, q=q, mu=mu, L=L)  # fmt: skip
+
     def _values(self, p: Atom, q: Atom) -> Form:
         one = self.where.ring.number(1)
         return Form.of(self.where.ring, {Value("", p): one}) - Form.of(self.where.ring, {Value("", q): one})

@@ -77,7 +77,20 @@ class Where:
         """Whether expression >= 0 is certified everywhere on the region, where it is defined everywhere."""
         if not self.defines(expression):
             return False
+        parts = self._parts(expression)
+        return (len(parts) > 1 and all(map(self._certified, parts))) or self._certified(expression)
+
+    def _certified(self, expression: Scalar) -> bool:
         return expression.is_zero or positivity.certify(expression.expression(), self.chart()) is not None
+
+    def _parts(self, expression: Scalar) -> list[Scalar]:
+        """The coefficients of the products of letters that are only known to be >= 0: if all are >= 0, so is the sum,
+        and each is in lower terms."""
+        parts = [expression]
+        for name in (c.name for c in self.conditions if c.kind == "nonnegative"):
+            if name not in expression.bottom.names:
+                parts = [part for p in parts for part in p.coefficients(name).values()]
+        return parts
 
     def defines(self, expression: Scalar) -> bool:
         """Whether the denominator is never 0 on the region."""

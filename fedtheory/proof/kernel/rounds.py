@@ -99,6 +99,8 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
     """<mean_S u - E[mean_S u | start, kind], w> = 0 for w known at the start."""
     if any(t.atom.stage != START or "S" in t.bound for t in other.terms) or other.open:
         raise Refused(f"{other}: allowed is a closed vector known at the start")
+    if kind not in (UNIFORM, ARBITRARY):
+        raise Refused(f"{kind}: allowed is a kind of round that has a cohort, {UNIFORM} or {ARBITRARY}")
     mean = Vector(where.ring, {Term("S", atom): where.ring.number(1)})
     return _theorem(
         "project",

@@ -16,11 +16,11 @@ from __future__ import annotations
 from functools import cache
 
 from ....proof.composed import Contraction, Descent, OfRounds
-from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
 from ....proof.kernel.rounds import average, contraction
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import coefficient
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from ....proof.objective import cocoercive, monotone
 from .kinds import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -44,27 +44,6 @@ def mixed_descent() -> Theorem:
     return kinds.mixed(whole, kinds.gradient, -eta * K)
 
 
-def monotone(axioms: Axioms) -> Theorem:
-    """<grad F(x), x - x*> >= mu |x - x*|^2."""
-    both = [(over_clients(axioms.convex(*points, mu), "M"), 1) for points in
-            ((START_POINT, OPTIMUM), (OPTIMUM, START_POINT))]  # fmt: skip
-    distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
-    return combine([*both, (axioms.optimal(distance), 1)], where=axioms.where, context="start")
-
-
-def cocoercive(axioms: Axioms) -> Theorem:
-    """(mu + L) <grad F(x), x - x*> >= mu L |x - x*|^2 + |grad F(x)|^2."""
-    distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
-    g, g_opt = axioms.global_gradient(START_POINT), axioms.global_gradient(OPTIMUM)
-    spread = axioms.gradient(START_POINT) - axioms.gradient(OPTIMUM) - g + g_opt
-    premises: Multiples = [
-        (over_clients(axioms.cocoercive(START_POINT, OPTIMUM, mu, L), "M"), 1),
-        (axioms.optimal(distance), mu + L),
-        (axioms.optimal(g), -2),
-    ]
-    return combine(premises, where=axioms.where, context="start", squares=[(spread, "M", 1), (g_opt, "", 1)])
-
-
 def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
     """E|x+ - x*|^2 <= (1 - K eta rate) |x - x*|^2 + K eta (floor sigma_G^2 + noise sigma^2), if certified."""
     kinds, where = Kinds(convex=True), region(cap, convex=True)
@@ -73,8 +52,8 @@ def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise:
     price = coefficient(mixed.form, g, g)
     premises: Multiples = [
         (mixed, 1),
-        (monotone(kinds.sgd.axioms), 2 * eta * K - price * (mu + L)),
-        (cocoercive(kinds.sgd.axioms), price),
+        (monotone(kinds.sgd.axioms, mu), 2 * eta * K - price * (mu + L)),
+        (cocoercive(kinds.sgd.axioms, mu, L), price),
         (kinds.bias(), p**2 * eta * K / mu),
     ]
     squares = [(D * mu + (kinds.expected_gradient - g) * p, "", eta * K / mu)]

@@ -1,0 +1,83 @@
+"""Theorem 5 of SAFARI for every q and any two step sizes, composed by the kernel from its axioms.
+
+With D = x - x*, c = q K eta_c, a = (1 - q) eta_s + c, z = L K eta_c, under eta_c <= 1/(8 L K) and eta_s <= 2/(L + mu),
+in expectation given the start x of a round that ends in x+ (b_S the cohort's mean of grad F_i(x*)):
+
+    the server's    |x+ - x*|^2 <= (1 - mu eta_s)^2 |D|^2 + eta_s^2 sigma_s^2
+    the clients'    |x+ - x*|^2 <= (1 - 2 mu K eta_c + 5 mu^2 K^2 eta_c^2) |D|^2 - 2 K eta_c (1 - psi) <b_S, D>
+                    + (1 + 10 z) K^2 eta_c^2 sigma_G^2 + ((1 + z)/m + 8/3 (1 - 1/K) z) K eta_c^2 sigma^2,  0 <= psi < 1
+
+so that with r = mu a - (1 - q) mu^2 eta_s^2/2 - 5/2 q mu^2 K^2 eta_c^2 and 2 c <b, D> <= r |D|^2 + c^2 |b|^2/r
+
+    |x+ - x*|^2 <= (1 - r) |D|^2 + c^2 sigma_G^2/r + q (1 + 10 z) K^2 eta_c^2 sigma_G^2 + (1 - q) eta_s^2 sigma_s^2
+                   + q ((1 + z)/m + 8/3 (1 - 1/K) z) K eta_c^2 sigma^2.
+
+The step of a client is not capped by its curvature, and all of the noise falls with the cohort as z -> 0: what takes
+the place of Young's inequality between D and the drift is in ``proof.curved_sgd``. The bias is that of gradients at the
+optimum; dissimilarity is used there alone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ....proof.curved_sgd import CurvedSGD
+from ....proof.kernel.forms import ONE
+from ....proof.kernel.rounds import ARBITRARY, expect_arbitrary
+from ....proof.kernel.server import SERVER, mix_server
+from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from ....proof.objective import cocoercive, monotone
+from .kinds import K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
+
+_KINDS = Kinds(convex=True)
+RATE = mu * mean_step - (1 - q) * mu**2 * eta_s**2 / 2 - q * mu**2 * K**2 * eta**2 * 5 / 2
+"""r."""
+
+
+@cache
+def _curved() -> CurvedSGD:
+    return CurvedSGD(_KINDS.sgd, mu, sigma_G**2)
+
+
+@cache
+def server_round() -> Theorem:
+    """|x+ - x*|^2 <= (1 - mu eta_s)^2 |D|^2 + eta_s^2 sigma_s^2 after a server's round."""
+    server, sgd = _KINDS.server, _KINDS.sgd
+    g, D, ax = server.gradient, sgd.distance, sgd.axioms
+    premises: Multiples = [
+        (server.round(sgd.next_distance + D - (g + server.noise) * eta_s), -1),
+        (server.unbiased(D - g * eta_s), 2 * eta_s),
+        (server.variance(sigma_s**2), eta_s**2),
+        (monotone(ax, mu), 2 * eta_s - eta_s**2 * (mu + L)),
+        (cocoercive(ax, mu, L), eta_s**2),
+    ]
+    return combine(premises, where=_KINDS.where, context="kind", kind=SERVER)
+
+
+@cache
+def client_round() -> Theorem:
+    """What |x+ - x*|^2 is at most after the clients' round, with <E[b_S | start, kind], D>, rounded up."""
+    whole, where, D = instantiate(_curved().one_round, {"size": m}, _KINDS.where), _KINDS.where, _KINDS.sgd.distance
+    x = _KINDS.sgd.start
+    cross = coefficient(whole.form, x, _curved().cohort_at_optimum)
+    drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
+    noise = ((1 + z) / m + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
+    factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
+    squares = [(D, "", factor - coefficient(whole.form, x, x))]
+    rounded = combine([(whole, 1)], where=where, context="cohort", squares=squares,
+                      constant=drift + noise - whole.form.entries[ONE])  # fmt: skip
+    premises: Multiples = [(expect_arbitrary(rounded, m), 1), (_KINDS.projected(D), -cross)]
+    return combine(premises, where=where, context="kind", kind=ARBITRARY)
+
+
+@cache
+def strongly_convex() -> Theorem:
+    """E|x+ - x*|^2 <= (1 - r) |D|^2 + c^2 sigma_G^2/r + (the drift, the noises), if certified."""
+    where, D = _KINDS.where, _KINDS.sgd.distance
+    mixed = mix_server(server_round(), client_round(), q, where)
+    pull = -coefficient(mixed.form, _KINDS.sgd.start, _KINDS.bias) / 2
+    premises: Multiples = [(mixed, 1), (_KINDS.bias_bound(_curved().near_optimum), pull**2 / RATE)]
+    floor = (client_step**2 - pull**2) / RATE * sigma_G**2
+    return combine(premises, where=where, context="start", constant=floor,
+                   squares=[(D * RATE + _KINDS.bias * pull, "", 1 / RATE)])  # fmt: skip

@@ -1,0 +1,143 @@
+"""A round of local SGD of strongly convex clients, whose step is capped by 1/(8 L K) and not by the curvature: made by
+the kernel.
+
+Notation: D = x - x*, d_k = x_{i,k} - x, v_k = grad F_i(x_{i,k}), g_i = grad F_i(x), b_i = grad F_i(x*),
+u_i = g_i - b_i - mu D; z = L K eta. Where <D, v_k> is wanted, the clients' values do what Young's inequality between
+D and the drift does at the price of L^2/mu:
+
+    <v_k, x_{i,k} - x*> >= F_i(x_{i,k}) - F_i(x*) + mu/2 |x_{i,k} - x*|^2        (strong convexity)
+    F_i(x_{i,k}) - <v_k, d_k> >= F_i(x) - L/2 |d_k|^2                            (descent)
+    F_i(x) - F_i(x*) >= <b_i, D> + mu/2 |D|^2 + |u_i|^2/(2 L)                    (interpolation)
+    E<D, d_k> = -eta sum_{j<k} E<D, v_j>                                         (noise has mean 0)
+
+The last term of the third line pays for the squares of gradients. By the fourth the noise of local steps enters through
+L/2 |d_k|^2 alone, of the order z K eta^2 sigma^2 a round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .kernel.axioms import ITERATE, OPTIMUM, START_POINT
+from .kernel.forms import Form, Vector, dot, square
+from .kernel.regions import Where
+from .kernel.scalars import Scalar
+from .kernel.tactics import Square, coefficient, show
+from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
+from .local_sgd import LocalSGD
+
+
+@dataclass(frozen=True)
+class CurvedSGD:
+    """A round of clients that are mu-strongly convex, and dissimilar at the optimum by ``dissimilarity`` squared at
+    most. The region has to have 0 < eta <= 1/(8 L K) and 0 < mu <= L."""
+
+    sgd: LocalSGD
+    mu: Scalar
+    dissimilarity: Scalar
+
+    @property
+    def where(self) -> Where:
+        return self.sgd.axioms.where
+
+    @cached_property
+    def z(self) -> Scalar:
+        return self.sgd.L * self.sgd.K * self.sgd.axioms.step
+
+    @cached_property
+    def at_optimum(self) -> Vector:
+        """b_i."""
+        return self.sgd.axioms.gradient(OPTIMUM)
+
+    @cached_property
+    def cohort_at_optimum(self) -> Vector:
+        """mean_S b_i."""
+        return self.at_optimum.under("S")
+
+    @cached_property
+    def rest(self) -> Vector:
+        """u_i."""
+        return self.sgd.gradient_at_start - self.at_optimum - self.sgd.distance * self.mu
+
+    @cached_property
+    def near_optimum(self) -> Theorem:
+        """|b_i|^2 <= sigma_G^2, as grad F(x*) = 0."""
+        ax, b = self.sgd.axioms, self.at_optimum
+        mean = b.under("M")
+        premises: Multiples = [(ax.dissimilar(OPTIMUM, self.dissimilarity), 1), (ax.optimal(b * 2 - mean), -1)]
+        return combine(premises, where=self.where, context="start")
+
+    @cached_property
+    def above_optimum(self) -> Theorem:
+        """F_i(x) - F_i(x*) >= <b_i, D> + mu/2 |D|^2 + |u_i|^2/(2 L)."""
+        ax, mu, L = self.sgd.axioms, self.mu, self.sgd.L
+        premises: Multiples = [
+            (ax.interpolated(START_POINT, OPTIMUM, mu, L), 1 / (2 * L)),
+            (ax.convex(START_POINT, OPTIMUM, mu), mu / L),
+        ]
+        return combine(premises, where=self.where, context="start")
+
+    @cached_property
+    def across(self) -> Theorem:
+        """E<D, d_k> >= -k eta (2 mu |D|^2 + <D, b_i> + |u_i|^2/(2 mu)) - L^2 eta/(2 mu) (what bounds the sum over j < k
+        of E|d_j|^2), by induction: noise has mean 0 given D."""
+        s, mu = self.sgd, self.mu
+        ax, eta, k, K, D = s.axioms, s.axioms.step, s.k, s.K, s.distance
+        earlier = k * (k - 1) / 2 + k * (k - 1) * (2 * k - 1) / (6 * K)
+        each = square(s.gradient_at_start) * (K + 2) + Form.constant(s.variance)
+        bound = dot(D, s.moved) + each * (s.L**2 * eta**3 / (2 * mu) * earlier)
+        bound = bound + (square(D) * (2 * mu) + dot(D, self.at_optimum) + square(self.rest) / (2 * mu)) * (k * eta)
+        share = eta / (2 * mu)
+        premises: Multiples = [
+            (ax.local_step(D), 1), (ax.unbiased(D), -eta), (ax.smooth(ITERATE, START_POINT, s.L), share),
+            (s.path, s.L**2 * share),
+        ]  # fmt: skip
+        change = s.gradient_along - s.gradient_at_start
+        squares: list[Square] = [(D * mu - change, "", share), (D * mu - self.rest, "", share)]
+        step = show(at_step(bound, 1, 0, 1) - bound, premises, where=self.where, context="cohort", squares=squares)
+        return induct(combine([], where=self.where, context="cohort"), step, bound, self.where.ring.number(1))
+
+    @cached_property
+    def progress(self) -> Theorem:
+        """What sum_k mean_S E<v_k, D> is at least: K (<mean_S b_i, D> + mu |D|^2 + mean_S |u_i|^2/(2 L)), but for terms
+        of the order K^2 eta."""
+        ax, mu, L = self.sgd.axioms, self.mu, self.sgd.L
+        premises: Multiples = [
+            (ax.convex(OPTIMUM, ITERATE, mu), 1), (ax.descent(START_POINT, ITERATE, L), 1), (self.above_optimum, 1),
+            (self.across, mu), (self.sgd.path, (L - mu) / 2),
+        ]  # fmt: skip
+        each = combine(premises, where=self.where, context="cohort")
+        return over_steps(over_clients(each, "S"))
+
+    @cached_property
+    def one_round(self) -> Theorem:
+        """What |x+ - x*|^2 is at most, given the cohort, by |D|^2, <mean_S b_i, D> and constants: with Young's
+        parameter z between K mean_S g_i, e and w, and 1/(2 z) between mean_S u_i and mu D + mean_S b_i."""
+        s, z, mu, where = self.sgd, self.z, self.mu, self.where
+        ax, K, eta, D = s.axioms, s.K, s.axioms.step, s.distance
+        u, b, g, U, B = self.rest, self.at_optimum, s.gradient_at_start, self.rest.under("S"), self.cohort_at_optimum
+        summed, squares = s.sum_of_gradients(z, z, s.exact_drift_bound)
+        whole = s.cohort_gradient * K + s.drift + s.cohort_noise
+        unit, paid = (1 + z) * K**2 * eta**2, self._of_gradients(1 + 2 / z)
+        premises: Multiples = [
+            (ax.round(s.next_distance + D - whole * eta), -1),
+            (over_steps(over_clients(ax.unbiased(D), "S")), 2 * eta),
+            (self.progress, 2 * eta),
+            *((theorem, c * eta**2) for theorem, c in summed),
+            (over_clients(self.near_optimum, "S"), unit * (1 + 2 * z) + paid * 2),
+        ]
+        most = combine(premises, where=where, context="cohort", squares=[
+            *((v, bound, c * eta**2) for v, bound, c in squares),
+            (U / (2 * z) - D * mu - B, "", unit * 2 * z), (u - U, "S", unit * (1 + 1 / (2 * z))),
+            (b - B, "S", unit * (1 + 2 * z)), (b - u - D * mu, "S", paid), (u - D * mu, "S", paid * 2),
+        ])  # fmt: skip
+        left = coefficient(most.form, g, g, "S")
+        return combine([(most, 1)], where=where, context="cohort", squares=[(u, "S", -left)])
+
+    def _of_gradients(self, drifts: Scalar) -> Scalar:
+        """The multiple of mean_S |g_i|^2 by which the paths' lengths enter, with ``drifts`` eta^2 times |e|^2."""
+        s, g = self.sgd, self.sgd.gradient_at_start
+        K, eta = s.K, s.axioms.step
+        in_progress = coefficient(self.progress.form, g, g, "S") + K / (2 * s.L) - eta * K * (K - 1) / 4
+        return 2 * eta * in_progress + drifts * eta**2 * coefficient(s.exact_drift_bound.form, g, g, "S")
