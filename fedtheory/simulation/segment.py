@@ -101,8 +101,8 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State) -> Non
     after, diverged_at = int(segment["next_round"]), segment["diverged_at"]
     if after > plan.rounds + 1 or ((diverged_at < -1) | (diverged_at >= after)).any():
         refuse(f"it speaks of rounds after {min(after - 1, plan.rounds)}")
-    if name := _not_finite(segment, state, np.array(rounds)):
-        refuse(f"{name} is not finite in a replica that has not diverged")
+    if infinite := _not_finite(segment, state, np.array(rounds)):
+        refuse(f"{infinite} is not finite in a replica that has not diverged")
 
 
 def _recorded(segment: Segment, plan: Plan) -> list[int]:

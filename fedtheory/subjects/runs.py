@@ -63,8 +63,8 @@ RESOLUTION = 1e-26
 (of numbers by 2^-53 of that distance, squared), which counts as 0."""
 CANCELLATION = 1e-15  # of the squared extent of the minimisers: what floats leave of products that cancel
 ONE_ROUND_RESOLUTION = 1e-14
-"""What is rounding after one round, in units of smoothness and the squared distance of the start from x*: some ten operations
-are rounded by 2^-53 each, of that or of the left side itself."""
+"""What is rounding after one round, in units of smoothness and the squared distance of the start from x*: some ten
+operations are rounded by 2^-53 each, of that or of the left side itself."""
 
 
 class Runs(Space):

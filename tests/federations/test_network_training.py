@@ -22,7 +22,7 @@ ROUNDS, CLIENTS, STEPS, BATCH, SEED = 5, 4, 2, 3, 2
 LR = {"resnet18_group_norm": 0.01, "safari_cifar_cnn": 0.01}
 """Of networks whose first steps would otherwise be so large that roundings grow."""
 PRECISION = {"resnet18_group_norm": torch.float64}
-"""Of networks in which those of float32 grow whatever the step: eighteen layers of kinks, normalised by three images."""
+"""Of networks in which those of float32 grow whatever the step: eighteen layers of kinks."""
 TOLERANCE = 1e-5
 
 

@@ -1,4 +1,4 @@
-"""Every theorem about an algorithm, of every paper, at a setting of that algorithm: both sides are numbers, a figure and a verdict.
+"""Every theorem about an algorithm, at a setting of that algorithm: both sides are numbers, a figure and a verdict.
 
 The settings are the papers' own (``Paper.example``), so that another paper's theorems are looked at as well.
 """
