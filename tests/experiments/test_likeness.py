@@ -110,6 +110,10 @@ def test_cells_and_settings_meet_by_labels(root: Path) -> None:
     ]  # fmt: skip
     (row,) = beside(experiment, content, difference, table)
     assert list(row.values.values()) == [1.0, 2.0, 1.0] and row.seconds == 2.0
+    first = content["settings"][0]
+    first["seeds"], first["statistics"]["x"]["values"] = [2, 7], [4.0, 9.0]
+    (row,) = beside(experiment, content, difference, table)
+    assert row.values == {2: 1.0}
 
 
 def test_pairs_are_compared_seed_by_seed(root: Path) -> None:

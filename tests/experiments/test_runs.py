@@ -202,6 +202,7 @@ of = "squared_distance"
 take = "mean"
 last_rounds = 40
 scale = 100.0
+plus = 3.0
 
 [[statistics]]
 name = "least"
@@ -217,7 +218,7 @@ of = "squared_distance"
     taken = {name: each["values"][0] for name, each in result["statistics"].items()}
     assert result["rounds"][-5:] == [400, 410, 420, 430, 440]
     assert taken["distance"] == pytest.approx(sum(row[-5:]) / 5)
-    assert taken["late"] == pytest.approx(100 * sum(row[-4:]) / 4)  # rounds 410 to 440
+    assert taken["late"] == pytest.approx(3 + 100 * sum(row[-4:]) / 4)  # rounds 410 to 440
     assert taken["least"] == min(row) and taken["end"] == row[-1]
 
 
