@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from ..__main__ import main
+import sys
 
 # Their commands are the application's.
 from . import data, experiments, learnability, lists, participation, statements, verdicts  # noqa: F401
 from .app import app
+from .statuses import run
 
 __all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run the command line and exit with its status: see ``statuses``."""
+    sys.exit(run())

@@ -1,5 +1,5 @@
 """``python -m fedtheory.cli``."""
 
-from ..__main__ import main
+from . import main
 
 main()

@@ -15,6 +15,7 @@ from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..functionals import Functional
 from ..moments.errors import ExactErrors, exact_errors
+from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation import Run
 from .style import (
@@ -37,6 +38,12 @@ from .style import (
 MEASURED_STYLE: dict[str, Any] = {"color": MEASURED, "ls": DASHED, "lw": 1.6}
 
 
+NO_BREAK = "\u00a0"
+"""A space at which no line ends."""
+VISIBLE = 1.01
+"""A band whose upper end is nowhere so many times its lower one is not seen."""
+
+
 @styled()
 def plot(
     bound: Bound,
@@ -49,7 +56,8 @@ def plot(
 
     A bound at several rounds, or at several values of one other quantity, is a line over them, rounds logarithmic and
     values too where none is negative; a bound at one place is a bar beside its terms. Hypotheses that fail or are
-    undecided are told in small print.
+    undecided are told in small print above, the values of all other quantities below. Where the exact left side first
+    exceeds the bound there is a mark.
 
     Args:
         bound: of any claim: ``claim.at(setting, rounds=array)`` or ``claim.evaluate(...)``.
@@ -82,10 +90,26 @@ def plot(
     else:
         _lines(axes, bound, across, exact, run, confidence, terms)
     note = _note(bound)
-    title = textwrap.fill(f"{statement.ref}: {statement.title}", 80 if across else 64)
-    axes.set_title(title, pad=19 if note else None)
+    _title(axes, statement, across is not None, note)
     axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=BOUND)
+    figure.supxlabel(_values(bound), fontsize=6.5, color="0.35")
     return figure
+
+
+def _values(bound: Bound) -> str:
+    """The quantities that have one value, in lines that fit below a figure."""
+
+    def text(value: Any) -> str:
+        return value.text if isinstance(value, StepRule) else f"{float(value):.4g}"
+
+    shown = {name: text(value) for name, value in bound.quantities.items() if not np.ndim(value)}
+    pairs = [f"{name} = {value}".replace(" ", NO_BREAK) for name, value in shown.items()]
+    return textwrap.fill(", ".join(pairs), 110)
+
+
+def _title(axes: Axes, statement: Claim, across: bool, note: str) -> None:
+    title = textwrap.fill(f"{statement.ref}: {statement.title}", 64 if across else 56)
+    axes.set_title(title, pad=19 if note else None)
 
 
 def _across(bound: Bound) -> str | None:
@@ -109,7 +133,9 @@ def _lines(axes: Axes, bound: Bound, across: str, exact: Any, run: Run | None, c
             end = at[-1], np.broadcast_to(value, at.shape)[-1]
             axes.annotate(name, end, (0, 2), "data", "offset points", fontsize=7, color=BOUND, ha="right")
     if exact is not None:
-        axes.plot(*_exact_line(functional, exact, at), color=EXACT, lw=1.6, label="exact")
+        places, left = _exact_line(functional, exact, at)
+        axes.plot(places, left, color=EXACT, lw=1.6, label="exact")
+        _mark_crossing(axes, across, places, left, at, np.broadcast_to(bound.value, at.shape))
     if run is not None:
         if across != "rounds":
             raise ValueError(f"run: the bound varies with {across}: allowed is a bound over rounds, or at one round")
@@ -121,6 +147,20 @@ def _lines(axes: Axes, bound: Bound, across: str, exact: Any, run: Run | None, c
         axes.set_xscale(scale(at))
     label = "rounds R" if across == "rounds" else quantity_label(across, bound.statement.paper)
     finish(axes, "", label, functional_label(functional))
+
+
+def _mark_crossing(
+    axes: Axes, across: str, places: np.ndarray, left: np.ndarray, at: np.ndarray, right: np.ndarray
+) -> None:
+    """A circle where the exact left side is first seen above the bound, at a place that both have."""
+    _, ours, theirs = np.intersect1d(places, at, return_indices=True)
+    above = np.flatnonzero(left[ours] > right[theirs])
+    if len(above):
+        place, value = places[ours[above[0]]], left[ours[above[0]]]
+        name = "R" if across == "rounds" else across
+        axes.plot(
+            [place], [value], "o", mfc="none", mec=EXACT, ms=9, label=f"first above the bound, {name} = {place:.4g}"
+        )
 
 
 def _exact_line(functional: Functional, exact: Any, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -143,11 +183,15 @@ def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: flo
     axis = run.rounds_of(functional)
     shown = axis > 0
     mean, low, high = (values[shown] for values in run.interval(functional, confidence=confidence))
-    axes.plot(axis[shown], mean, **MEASURED_STYLE, label=f"measured ({run.replicas} replicas)")
-    if run.replicas > 1:
-        floor = np.maximum(low, mean * 1e-3)
+    axes.plot(axis[shown], mean, **MEASURED_STYLE, label=f"measured ({_replicas(run)})")
+    floor = np.maximum(low, mean * 1e-3)
+    if (np.isfinite(high) & (high > floor * VISIBLE)).any():
         axes.fill_between(axis[shown], floor, high, color=MEASURED, alpha=0.25, lw=0,
                           label=f"{confidence:.0%} interval")  # fmt: skip
+
+
+def _replicas(run: Run) -> str:
+    return f"{run.replicas} replica{'s' if run.replicas > 1 else ''}"
 
 
 def _bars(axes: Axes, bound: Bound, exact: Any, run: Run | None, confidence: float) -> None:
@@ -162,7 +206,7 @@ def _bars(axes: Axes, bound: Bound, exact: Any, run: Run | None, confidence: flo
     if run is not None:
         place = _place(run.rounds_of(functional), at, "run")
         mean, low, high = (values[place] for values in run.interval(functional, confidence=confidence))
-        bars.append((f"measured\n({run.replicas} replicas)", float(mean), MEASURED, 0.8))
+        bars.append((f"measured\n({_replicas(run)})", float(mean), MEASURED, 0.8))
         if np.isfinite([low, high]).all():
             axes.plot([low, high], [len(bars) - 1] * 2, color=EXACT, lw=1.2, marker="|")
     names, values, colours, alphas = zip(*bars, strict=True)

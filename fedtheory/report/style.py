@@ -90,7 +90,16 @@ def functional_label(functional: Functional) -> str:
         MathTextParser("path").parse(formula)
     except ValueError:
         formula = functional.meaning.replace("$", r"\$")
-    return f"{formula}   [{functional.units}]"
+    return f"{formula}   [{typeset_units(functional.units)}]"
+
+
+def typeset_units(units: object) -> str:
+    """Units with raised powers, as matplotlib draws them.
+
+    >>> typeset_units("F^2/x^2")
+    'F$^{2}$/x$^{2}$'
+    """
+    return re.sub(r"\^(-?\d+)", r"$^{\1}$", str(units))
 
 
 def letter(name: str, paper: str) -> str:
@@ -110,8 +119,7 @@ def _drawable(symbol: str) -> str:
 def quantity_label(name: str, paper: str) -> str:
     """An axis's label: the quantity, the paper's letter, the units."""
     known, symbol = quantity(name), _drawable(letter(name, paper))
-    units = re.sub(r"\^(\d+)", r"$^{\1}$", str(known.units))
-    shown = "" if known.units == DIMENSIONLESS else f"  [{units}]"
+    shown = "" if known.units == DIMENSIONLESS else f"  [{typeset_units(known.units)}]"
     return f"{name}{f'  ${symbol}$' if symbol else ''}{shown}"
 
 

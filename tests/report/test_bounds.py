@@ -7,6 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 import sympy
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import fedtheory as ft
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
@@ -33,7 +34,7 @@ def test_lines_are_bound_exact_and_measured(setting):
     np.testing.assert_array_equal(drawn["exact"], exact.functional(AVERAGE_SQUARED_GRADIENT))
     np.testing.assert_array_equal(drawn["measured (8 replicas)"], run.interval(AVERAGE_SQUARED_GRADIENT)[0])
     assert axes.get_xscale() == axes.get_yscale() == "log"
-    assert "F^2/x^2" in axes.get_ylabel()
+    assert "F$^{2}$/x$^{2}$" in axes.get_ylabel()
 
 
 def test_the_same_figure_gives_the_same_file_and_nothing_else(setting, tmp_path):
@@ -152,3 +153,43 @@ def test_bounds() -> None:
     unconditional = replace(ft.claim("safari.thm4"), hypotheses=())
     bound = float(unconditional.at(pair("1/2", "1/50", start=2), rounds=10**4).value)
     assert lines(left)["printed bound"].get_ydata()[-1] == bound == pytest.approx(0.064, rel=1e-12)
+
+
+def test_what_is_not_seen_is_not_in_the_legend(setting):
+    """One replica has no band; that of replicas that agree is as thin as the line."""
+    rounds = np.arange(1, 31)
+    bound = ft.claim("fast.thm1").at(setting, rounds=rounds)
+    calm = replace(setting, federation=ft.federations.Quadratic.common_hessian(offsets=[1, -1]), start=3)
+    seen = {}
+    for name, runs in {"one": setting.simulate(replicas=1, rounds=30), "calm": calm.simulate(replicas=3, rounds=30),
+                       "several": setting.simulate(replicas=3, rounds=30)}.items():  # fmt: skip
+        seen[name] = {text.get_text() for text in ft.plot(bound, run=runs).axes[0].get_legend().get_texts()}
+    assert seen["one"] == {"bound", "measured (1 replica)"}
+    assert seen["calm"] == {"bound", "measured (3 replicas)"}
+    assert seen["several"] == {"bound", "measured (3 replicas)", "99% interval"}
+
+
+def test_where_the_bound_is_first_exceeded(setting):
+    rounds = np.arange(1, 31)
+    bound = ft.claim("fast.thm1").at(setting, rounds=rounds)
+    below, above = bound.value * 0.5, np.where(rounds >= 12, bound.value * 1.5, bound.value)
+    labels = [{line.get_label(): line for line in ft.plot(bound, left).axes[0].lines} for left in (below, above)]
+    assert not [label for label in labels[0] if label.startswith("first above")]
+    mark = labels[1]["first above the bound, R = 12"]
+    np.testing.assert_array_equal(mark.get_xydata(), [[12, above[11]]])
+
+
+def test_a_figure_says_at_which_values(setting):
+    bound = ft.claim("fast.thm1").at(setting, rounds=np.arange(1, 9))
+    below = ft.plot(bound).get_supxlabel()
+    assert "local_lr\u00a0=\u00a00.02" in below and "cohort\u00a0=\u00a02" in below and "rounds" not in below
+
+
+def test_long_titles_stay_on_the_figure(setting):
+    """The longest that a claim has, measured where it is drawn."""
+    longest = max(all_claims(), key=lambda claim: len(claim.ref) + len(claim.title))
+    at = ft.claim("fast.thm1").at(setting, rounds=np.arange(1, 9))
+    figure = ft.plot(replace(at, statement=replace(at.statement, title=longest.title + ", " + longest.title)))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    assert 0 < figure.axes[0]._left_title.get_window_extent().x1 <= figure.bbox.x1
