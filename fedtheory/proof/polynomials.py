@@ -180,10 +180,11 @@ def _quotient(expression: sympy.Expr, symbols: Mapping[str, fmpz_mpoly], context
         elif bottom == other_bottom:
             top = top + other_top
         else:
-            top, bottom = top * other_bottom + other_top * bottom, bottom * other_bottom
-        common = top.gcd(bottom)
-        top, bottom = top / common, bottom / common
-    return top, bottom
+            common = bottom.gcd(other_bottom)
+            missing = other_bottom / common
+            top, bottom = top * missing + other_top * (bottom / common), bottom * missing
+    common = top.gcd(bottom)
+    return top / common, bottom / common
 
 
 def _polynomial(found: fmpz_mpoly | fmpq_mpoly, names: tuple[str, ...]) -> Polynomial:
