@@ -13,7 +13,7 @@ from typing import Any, Self
 import sympy
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_mpoly_ctx
 
-from .identity import check_rational
+from .identity import check_rational, quotient
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[0-9]{1,2000})?")
@@ -149,42 +149,13 @@ class Ratio:
 
 @lru_cache(maxsize=20000)
 def _lowest_terms(expression: sympy.Expr) -> Ratio:
-    names = tuple(sorted(s.name for s in expression.free_symbols))
+    symbols = sorted(expression.free_symbols, key=str)
+    names = tuple(s.name for s in symbols)
     context = fmpz_mpoly_ctx.get(names or ("unused",), Ordering.lex)
-    top, bottom = _quotient(expression, dict(zip(names, context.gens(), strict=False)), context)
+    top, bottom = quotient(expression, dict(zip(symbols, context.gens(), strict=False)), context)
     if bottom.leading_coefficient() < 0:
         top, bottom = -top, -bottom
     return Ratio(_polynomial(top, names), _polynomial(bottom, names))
-
-
-def _quotient(expression: sympy.Expr, symbols: Mapping[str, fmpz_mpoly], context: fmpz_mpoly_ctx) -> tuple:
-    """Numerator and denominator without a common factor."""
-    one = context.constant(1)
-    if expression.is_Symbol:
-        return symbols[expression.name], one
-    if expression.is_Rational:
-        return context.constant(int(expression.p)), context.constant(int(expression.q))
-    if expression.is_Pow:
-        top, bottom = _quotient(expression.base, symbols, context)
-        power = int(expression.exp)
-        if power < 0:
-            top, bottom = bottom, top
-        if bottom.is_zero():
-            raise ValueError(f"expression = {expression}: allowed is what does not divide by 0")
-        return top ** abs(power), bottom ** abs(power)
-    top, bottom = one if expression.is_Mul else context.constant(0), one
-    for part in expression.args:
-        other_top, other_bottom = _quotient(part, symbols, context)
-        if expression.is_Mul:
-            top, bottom = top * other_top, bottom * other_bottom
-        elif bottom == other_bottom:
-            top = top + other_top
-        else:
-            common = bottom.gcd(other_bottom)
-            missing = other_bottom / common
-            top, bottom = top * missing + other_top * (bottom / common), bottom * missing
-    common = top.gcd(bottom)
-    return top / common, bottom / common
 
 
 def _polynomial(found: fmpz_mpoly | fmpq_mpoly, names: tuple[str, ...]) -> Polynomial:
