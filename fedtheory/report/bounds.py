@@ -27,6 +27,7 @@ from .style import (
     MEASURED,
     REPAIRED,
     SHARP,
+    covered,
     finish,
     functional_label,
     panels,
@@ -92,18 +93,20 @@ def plot(
     note = _note(bound)
     _title(axes, statement, across is not None, note)
     axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=BOUND)
-    figure.supxlabel(_values(bound), fontsize=6.5, color="0.35")
+    figure.supxlabel(_values(bound, run), fontsize=6.5, color="0.35")
     return figure
 
 
-def _values(bound: Bound) -> str:
-    """The quantities that have one value, in lines that fit below a figure."""
+def _values(bound: Bound, run: Run | None) -> str:
+    """The quantities that have one value, and what was simulated with which seed, in lines that fit below a figure."""
 
     def text(value: Any) -> str:
         return value.text if isinstance(value, StepRule) else f"{float(value):.4g}"
 
     shown = {name: text(value) for name, value in bound.quantities.items() if not np.ndim(value)}
     pairs = [f"{name} = {value}".replace(" ", NO_BREAK) for name, value in shown.items()]
+    if run is not None and run.where:
+        pairs.append(f"measured: {run.where['setting']}, seed {run.where['seed']}")
     return textwrap.fill(", ".join(pairs), 110)
 
 
@@ -262,10 +265,10 @@ def plot_editions(left: Editions, right: Editions) -> Figure:
     for axes, shown in zip(both, (left, right), strict=True):
         horizons = np.unique(np.geomspace(1, shown.rounds, 200).astype(np.int64))
         names = (("printed", BOUND), ("corrected", REPAIRED), ("sharp", SHARP))
-        for claim, (name, colour) in zip(shown.editions, names, strict=True):
-            bound = replace(claim, hypotheses=()).at(shown.setting, rounds=horizons)
-            axes.loglog(horizons, bound.value, color=colour, label=f"{name} bound")
-        exact = exact_errors(shown.setting, horizons).functional(shown.editions[0].functional)
-        axes.loglog(horizons, exact, color=EXACT, label="exact")
+        curves = [replace(each, hypotheses=()).at(shown.setting, rounds=horizons).value for each in shown.editions]
+        curves.append(exact_errors(shown.setting, horizons).functional(shown.editions[0].functional))
+        for i, (name, colour) in enumerate((*names, ("exact", EXACT))):
+            label = name if name == "exact" else f"{name} bound"
+            axes.loglog(horizons, curves[i], color=colour, label=label, **covered(curves[i], curves[i + 1 :]))
         finish(axes, shown.title, "rounds R", shown.up, **BELOW)
     return figure

@@ -84,12 +84,12 @@ def plot_fast_maps() -> Figure:
     condition allows more or less of [0, 1] with what G_1 remembers of the start."""
     theorem_2 = q_map(
         claim("fast.thm2@appendix"),
-        ("local_lr", np.geomspace(1e-4, 1, 49)), ("strong_convexity", np.geomspace(1e-3, 1, 37)),
+        ("local_lr", np.geomspace(1e-4, 1, 145)), ("strong_convexity", np.geomspace(1e-3, 1, 109)),
         dict(smoothness=1, local_steps=1, cohort=1, arbitrary_cohort=1),
     )  # fmt: skip
     theorem_1 = q_map(
         claim("fast.thm1@main"),
-        ("dissimilarity", np.geomspace(0.01, 100, 49)), ("peak_full_pseudogradient", np.geomspace(0.01, 1e4, 37)),
+        ("dissimilarity", np.geomspace(0.01, 100, 145)), ("peak_full_pseudogradient", np.geomspace(0.01, 1e4, 109)),
         dict(smoothness=1, local_steps=1, local_lr=1 / 16, cohort=2, arbitrary_cohort=1,
              peak_arbitrary_pseudogradient=1, peak_cohort_pseudogradient=1),
     )  # fmt: skip

@@ -85,7 +85,7 @@ def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight:
     """
     p = np.asarray(group_weight, dtype=float)
     groups = np.arange(1, len(p) + 1)
-    figure, several = panels(3.7 * len(traces), 3.6, columns=len(traces))
+    figure, several = panels(3.7 * len(traces), 3.8, columns=len(traces), sharey=True)
     for axes, (name, trace) in zip(several, traces.items(), strict=True):
         best = offvar(trace, budget, p)
         edges = np.arange(len(p) + 1) + 0.5
@@ -95,10 +95,11 @@ def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight:
             mean = rates.mean(axis=0)
             label = f"{policy}: {proxy(mean, p) / best.objective:.2f}"
             axes.plot(groups, mean, color=colour, marker=marker, ms=size, ls="", alpha=0.9, label=label)
-        axes.set_ylim(bottom=0, top=axes.get_ylim()[1] * 1.45)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         up = "clients a round, on average" if axes is several[0] else ""
-        finish(axes, name, "group", up, grid=False, fontsize=8, loc="upper left")
+        finish(axes, name, "group", up, grid=False, fontsize=8, loc="upper left", alignment="left", title_fontsize=8)
+        axes.get_legend().set_title("variance term over that of the best")
+    several[0].set_ylim(bottom=0, top=several[0].get_ylim()[1] * 1.6)
     return figure
 
 

@@ -44,7 +44,7 @@ def plot_maps(*maps: Map, title: str = "") -> Figure:
     >>> found = q_map(claim("fast.thm2@appendix"), ("local_lr", [0.001, 0.01, 0.1]), ("strong_convexity", [0.5, 1]),
     ...               dict(smoothness=1, local_steps=1, cohort=1, arbitrary_cohort=1))
     >>> plot_maps(found).axes[0].get_xlabel()
-    'local_lr  $\\\\eta_c$  [x$^{2}$/F]'
+    'local step size  $\\\\eta_c$  [x$^{2}$/F]'
     """
     if len(maps) not in (1, 2):
         raise ValueError(f"maps = {len(maps)} of them: allowed is one or two")

@@ -12,7 +12,7 @@ from ..moments.errors import exact_errors
 from ..moments.stationary import NotContracting, stationary
 from ..setting import Setting
 from ..weights import fixed_point, inconsistency_rate, objective_minimiser
-from .style import BELOW, DASHED, GREYS, KEY, LARGE, REPAIRED, SEVERAL, SHARP, finish, panels, styled
+from .style import BELOW, DASHED, GREYS, KEY, LARGE, REPAIRED, SEVERAL, SHARP, covered, finish, panels, styled
 
 
 @styled()
@@ -38,11 +38,14 @@ def plot_algorithms(
     axis = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
     figure, (left, right) = panels(10, 4.6, columns=2)
     dashed: dict[str, Any] = {"lw": 1.2, "ls": DASHED}
-    for name, (colour, setting) in compared.items():
-        left.loglog(axis, exact_errors(setting(local_lr), axis).squared_distance, color=colour, label=name)
-        ends = [_ends(setting(float(step))) for step in sizes]
-        right.loglog(sizes, [end for end, _ in ends], color=colour)
-        right.loglog(sizes, [bias if bias > 0 else np.nan for _, bias in ends], color=colour, **dashed)
+    errors = [exact_errors(setting(local_lr), axis).squared_distance for _, setting in compared.values()]
+    ends = [np.array([_ends(setting(float(step))) for step in sizes]) for _, setting in compared.values()]
+    for i, (name, (colour, _)) in enumerate(compared.items()):
+        left.loglog(axis, errors[i], color=colour, label=name, **covered(errors[i], errors[i + 1 :]))
+        end, bias = ends[i].T
+        right.loglog(sizes, end, color=colour, **covered(end, [each[:, 0] for each in ends[i + 1 :]]))
+        bias = np.where(bias > 0, bias, np.nan)
+        right.loglog(sizes, bias, color=colour, **dashed | covered(bias, [each[:, 1] for each in ends[i + 1 :]]))
     right.plot([], [], color=KEY, label="$E|x-x^*|^2$")
     right.plot([], [], color=KEY, **dashed, label="of which bias")
     finish(left, f"Exact error, local step size {local_lr}", "round r", "$E|x_r-x^*|^2$")
@@ -106,8 +109,8 @@ def plot_inconsistency(local_steps: Sequence[int] = (2, 5, 20), curvatures: Sequ
     Raises:
         ValueError: more numbers of steps than colours, or a curvature that is not positive.
 
-    >>> len(plot_inconsistency([2]).axes[0].lines)
-    2
+    >>> [text.get_text() for text in plot_inconsistency([2]).axes[0].get_legend().get_texts()]
+    ['I = 2', 'exact', 'to first order in $\\\\gamma$']
     """
     if not 1 <= len(local_steps) <= len(SEVERAL):
         raise ValueError(f"local_steps = {list(local_steps)}: allowed are 1 to {len(SEVERAL)}")
@@ -119,6 +122,8 @@ def plot_inconsistency(local_steps: Sequence[int] = (2, 5, 20), curvatures: Sequ
         there = [abs(float(fixed_point(*clients, count, step)[0] - best)) for step in steps * (1 - 1e-12)]
         axes.loglog(steps, there, color=colour, label=f"I = {count}")
         axes.loglog(steps, abs(float(inconsistency_rate(*clients, count)[0])) * steps, color=colour, lw=0.9, ls=":")
+    axes.plot([], [], color=KEY, label="exact")
+    axes.plot([], [], color=KEY, lw=0.9, ls=":", label="to first order in $\\gamma$")
     finish(axes, "Where runs settle with several local steps", r"local step size $\gamma$",
            "distance from the minimiser of h")  # fmt: skip
     return figure

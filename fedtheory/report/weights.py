@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ..weights import RULE_OF_THUMB, best_cutoff, logarithmic_cutoff, weight_error_bound, weight_moments
 from .style import KEY, LARGE, PALE, SEVERAL, finish, panels, styled
+
+MARKERS: dict[str, dict[str, Any]] = {
+    "best": {"marker": "o", "ms": 4.5, "ls": "", "zorder": 4},
+    "Corollary 4": {"marker": "^", "ms": 12, "mfc": "none", "ls": "", "zorder": 3},
+    "rule of thumb": {"marker": "s", "ms": 8, "mfc": "none", "ls": "", "zorder": 3},
+}
+"""Of different sizes and mostly hollow: cutoffs that are close to each other are all seen."""
 
 
 def cutoffs_up_to(rounds: int, points: int = 40) -> np.ndarray:
@@ -40,14 +48,14 @@ def plot_cutoffs(probabilities: Sequence[float] = (0.02, 0.1, 0.5), rounds: int 
         left.axhline(weight_moments(p, math.inf, rounds).average_error(), color=colour, lw=0.9, ls=":")
         best, least = best_cutoff(p, rounds)
         if best < math.inf:
-            left.plot(best, least, "o", color=colour)
-        for k, marker in ((logarithmic_cutoff(p, rounds), "^"), (RULE_OF_THUMB, "s")):
+            left.plot(best, least, color=colour, **MARKERS["best"])
+        for k, name in ((logarithmic_cutoff(p, rounds), "Corollary 4"), (RULE_OF_THUMB, "rule of thumb")):
             if k < rounds:
-                left.plot(k, weight_moments(p, k, rounds).average_error(), marker, color=colour, mfc="white")
+                left.plot(k, weight_moments(p, k, rounds).average_error(), color=colour, **MARKERS[name])
         right.loglog(cutoffs, exact / bound, color=colour)
-    left.plot([], [], "o", color=KEY, label="best cutoff")
-    left.plot([], [], "^", color=KEY, mfc="white", label="Corollary 4")
-    left.plot([], [], "s", color=KEY, mfc="white", label=f"K = {RULE_OF_THUMB}")
+    left.plot([], [], color=KEY, label="best cutoff", **MARKERS["best"])
+    left.plot([], [], color=KEY, label="Corollary 4", **MARKERS["Corollary 4"])
+    left.plot([], [], color=KEY, label=f"K = {RULE_OF_THUMB}", **MARKERS["rule of thumb"])
     left.plot([], [], ":", color=KEY, lw=0.9, label="no cutoff")
     right.axhline(1, color=PALE, lw=0.9)
     over = f"Exact error of FedAU's weights over {rounds:,} rounds".replace(",", " ")

@@ -40,7 +40,8 @@ class Run:
         diverged_at: (replicas,) int64, the first round r at which x_r, an observable, its sum over the rounds up to r
             or a maximum over the rounds before r is no finite number; -1 if none is.
         every: by name, the rounds between two looks of its observer, where they are more than one.
-        where: what it ran on: ``device``, ``dtype`` and the version of ``torch``.
+        where: what it ran on: ``device``, ``dtype`` and the version of ``torch``; and what ran: ``seed``, and the kinds
+            of federation, algorithm and participation as ``setting``.
     """
 
     rounds: np.ndarray

@@ -85,9 +85,11 @@ class Plan:
 
     @property
     def where(self) -> dict[str, str]:
-        """What the run's record says of where it ran."""
+        """What the run's record says of what ran, and where."""
+        setting = self.setting
+        what = (type(part).__name__ for part in (setting.federation, setting.algorithm, setting.participation))
         return {"device": device_name(self.device), "dtype": str(self.dtype).removeprefix("torch."),
-                "torch": torch.__version__}  # fmt: skip
+                "torch": torch.__version__, "seed": str(self.seed), "setting": ", ".join(what)}  # fmt: skip
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""

@@ -232,7 +232,7 @@ class Runs(Space):
             return np.where(seen > 0, np.maximum(seen - ONE_ROUND_RESOLUTION * begun, 0.0), seen)
         # A round may contract to nothing, and leave the rounding of what was there before it.
         before = np.concatenate([[begun], np.where(left < np.inf, np.maximum(left, 0), 0)[:-1]])
-        off = ONE_ROUND_RESOLUTION * np.sqrt(before * unit) * (not self.statement.choices) + cancelling
+        off = ONE_ROUND_RESOLUTION * np.sqrt(before) * np.sqrt(unit) * (not self.statement.choices) + cancelling
         return np.where((seen > 0) & (seen < 1e8 * off), np.maximum(seen - off, 0.0), seen)
 
     def _unit(self, setting: Setting, points: np.ndarray) -> float:

@@ -107,7 +107,7 @@ def test_another_quantity_is_the_axis(setting):
     claim = ft.claim("fast.thm2")
     bound = claim.evaluate(**values(claim, 10) | {"snapshot_probability": q})
     axes = ft.plot(bound).axes[0]
-    assert axes.get_xlabel() == "snapshot_probability  $q$" and axes.get_xscale() == "linear"
+    assert axes.get_xlabel() == "snapshot probability  $q$" and axes.get_xscale() == "linear"
     with pytest.raises(ValueError, match=r"bound varies with .*: allowed is one of them, or rounds"):
         ft.plot(claim.evaluate(**values(claim, 10) | {"snapshot_probability": q, "smoothness": 1 + q}))
     with pytest.raises(ValueError, match="bound varies with snapshot_probability: allowed is a bound over rounds"):

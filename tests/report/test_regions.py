@@ -47,7 +47,7 @@ def test_the_picture_shows_the_kinds_where_they_are(found):
 def test_axes_and_legend_say_what_is_shown(found):
     figure = plot_maps(found)
     axes = figure.axes[0]
-    assert "local_lr" in axes.get_xlabel() and r"\eta_c" in axes.get_xlabel() and "x$^{2}$/F" in axes.get_xlabel()
+    assert "local step size" in axes.get_xlabel() and r"\eta_c" in axes.get_xlabel() and "x$^{2}$/F" in axes.get_xlabel()
     assert "dissimilarity" in axes.get_ylabel() and r"\sigma_G" in axes.get_ylabel()
     assert axes.get_xscale() == axes.get_yscale() == "log"
     assert r"$\mu$ = 0.5" in axes.get_title(loc="left")
@@ -69,12 +69,12 @@ def test_the_figure_of_both_theorems(both):
     assert right.get_title(loc="left").startswith("fast.thm1@main, least q shown: 0\n")
     # By hand, at L = K = 1: no q is allowed above the cap 1/20 or where mu < 16 eta, a sliver elsewhere.
     kinds = np.asarray(left.collections[0].get_array())
-    steps, curvatures = np.meshgrid(np.geomspace(1e-4, 1, 49), np.geomspace(1e-3, 1, 37))
+    steps, curvatures = np.meshgrid(np.geomspace(1e-4, 1, 145), np.geomspace(1e-3, 1, 109))
     expected = np.where(steps > 1 / 20, "ruled out", np.where(curvatures < 16 * steps, "none", "sliver"))
     assert (np.array(KINDS)[kinds] == expected).all()
     # G_2 = G_3 = 1, 2 L K eta = 1/8: numerator 2 g^2 - 7/8, denominator G_1 - 1 + 2 g^2.
     kinds = np.asarray(right.collections[0].get_array())
-    spread, peak = np.meshgrid(np.geomspace(0.01, 100, 49), np.geomspace(0.01, 1e4, 37))
+    spread, peak = np.meshgrid(np.geomspace(0.01, 100, 145), np.geomspace(0.01, 1e4, 109))
     least = (2 * spread**2 - 7 / 8) / (peak - 1 + 2 * spread**2)
     room = 1 - np.clip(least, 0, 1)
     names = np.select([least > 1, least <= 0, room < SLIVER], ["none", "everything", "sliver"], "interval")

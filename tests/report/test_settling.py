@@ -88,7 +88,7 @@ def test_the_distance_from_the_minimiser_and_its_first_order():
     """Two clients, curvatures 1 and 2, minimisers 0 and 1, I = 2: the minimiser is 2/3; at gamma = 1/2 the shares are
     3/4 and 1, and runs settle at 4/7. To first order the distance is gamma/9."""
     (axes,) = plot_inconsistency([2], curvatures=[1, 2]).axes
-    exact, first_order = axes.lines
+    exact, first_order = axes.lines[:2]
     gamma = exact.get_xdata()
     assert gamma[-1] == 0.5 and exact.get_ydata()[-1] == pytest.approx(2 / 3 - 4 / 7, rel=1e-9)
     np.testing.assert_allclose(first_order.get_ydata(), gamma / 9, rtol=1e-12)
