@@ -48,7 +48,8 @@ def replay(
 
 
 def _instance_file(named: str) -> Path:
-    """The file of that name, or else the published instance of the claim of that name.
+    """The file of that name, or else the published instance of the claim of that name: the one that refutes it, or else
+    the first that violates what it needs and does not state.
 
     Raises:
         FileNotFoundError: there is neither; a published one of the same name is pointed at.
@@ -63,7 +64,9 @@ def _instance_file(named: str) -> Path:
     except ValueError:
         raise FileNotFoundError(f"{named}: no such file, and no claim either") from None
     published = instance_path(ref)
-    if published is None or not published.exists():
+    if published is not None and not published.exists():
+        published = next(iter(sorted((published.parents[1] / "needs").glob(f"{ref}.*.json"))), None)
+    if published is None:
         raise FileNotFoundError(f"{named}: no such file, and {ref} has no published instance")
     if ref.partition("@")[0] != named.partition("@")[0]:
         raise FileNotFoundError(

@@ -47,7 +47,9 @@ def test_the_picture_shows_the_kinds_where_they_are(found):
 def test_axes_and_legend_say_what_is_shown(found):
     figure = plot_maps(found)
     axes = figure.axes[0]
-    assert "local step size" in axes.get_xlabel() and r"\eta_c" in axes.get_xlabel() and "x$^{2}$/F" in axes.get_xlabel()
+    assert (
+        "local step size" in axes.get_xlabel() and r"\eta_c" in axes.get_xlabel() and "x$^{2}$/F" in axes.get_xlabel()
+    )
     assert "dissimilarity" in axes.get_ylabel() and r"\sigma_G" in axes.get_ylabel()
     assert axes.get_xscale() == axes.get_yscale() == "log"
     assert r"$\mu$ = 0.5" in axes.get_title(loc="left")
