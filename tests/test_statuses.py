@@ -284,6 +284,6 @@ def test_the_referee_says_how_far_it_is(monkeypatch):
 
 
 def test_a_claim_that_needs_something_replays_by_its_name(capsys):
-    """What is published of fast.thm2@main violates an assumption that it does not state; nothing refutes it outright."""
+    """What is published of fast.thm2@main violates an assumption that it does not state; nothing refutes it."""
     assert run(["replay", "fast.thm2@main"]) == 0
     assert "violates cohort_before_noise, which the claim does not assume" in capsys.readouterr().out

@@ -98,7 +98,8 @@ def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         up = "clients a round, on average" if axes is several[0] else ""
         finish(axes, name, "group", up, grid=False, fontsize=8, loc="upper left", alignment="left", title_fontsize=8)
-        axes.get_legend().set_title("variance term over that of the best")
+        if legend := axes.get_legend():
+            legend.set_title("variance term over that of the best")
     several[0].set_ylim(bottom=0, top=several[0].get_ylim()[1] * 1.6)
     return figure
 
