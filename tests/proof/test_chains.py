@@ -95,7 +95,7 @@ def test_the_outcome_and_the_first_open_step(ref: str) -> None:
         assert sum(c["of"] for c in described["decided"].values()) == sum(
             s["kind"] != "definition" for s in described["steps"]
         )
-        assert lines(each)[0].startswith(f"{ref}: {each.outcome}")
+        assert lines(each)[0].startswith(f"{ref}: {each.verdict}")
         for decision in each.decisions:
             if not decision.closed and decision.step.printed:
                 assert sentence(decision).startswith(decision.step.equation)

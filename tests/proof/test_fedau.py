@@ -184,7 +184,7 @@ def test_the_open_steps(name: str) -> None:
     repaired = [d.step.name for d in made.decisions if d.outcome == "gap" and d not in made.open]
     assert sorted(repaired) == sorted(REPAIRED.get(name, []))
     assert describe(made)["outcome"] == made.outcome
-    assert lines(made)[0].startswith(f"fedau.{name}: {made.outcome}")
+    assert lines(made)[0].startswith(f"fedau.{name}: {made.verdict}")
     for decision in made.decisions:
         if not decision.closed and decision.step.printed:
             assert sentence(decision).startswith(decision.step.equation)

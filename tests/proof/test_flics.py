@@ -247,7 +247,7 @@ def test_the_open_steps(ref: str) -> None:
     assert ref in made.derivation.proves
     repaired = [d.step.name for d in made.decisions if d.outcome == "gap" and d not in made.open]
     assert repaired == REPAIRED.get(ref, repaired)
-    assert describe(made)["outcome"] == made.outcome and lines(made)[0].startswith(f"{ref}: {made.outcome}")
+    assert describe(made)["outcome"] == made.outcome and lines(made)[0].startswith(f"{ref}: {made.verdict}")
     for decision in made.decisions:
         if not decision.closed and decision.step.printed:
             assert sentence(decision).startswith(decision.step.equation)

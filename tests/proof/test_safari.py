@@ -153,7 +153,7 @@ def test_the_open_steps(ref: str) -> None:
     for each in (chain(ref), made):
         repaired = [d.step.name for d in each.decisions if d.outcome == "gap" and d not in each.open]
         assert repaired == REPAIRED.get(ref, repaired)
-        assert describe(each)["outcome"] == each.outcome and lines(each)[0].startswith(f"{ref}: {each.outcome}")
+        assert describe(each)["outcome"] == each.outcome and lines(each)[0].startswith(f"{ref}: {each.verdict}")
         for decision in each.decisions:
             if not decision.closed and decision.step.printed:
                 assert sentence(decision).startswith(decision.step.equation)
