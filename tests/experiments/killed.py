@@ -11,8 +11,6 @@ import os
 import signal
 import sys
 
-from twins import warm
-
 from fedtheory.cli import app
 from fedtheory.experiments import units
 
@@ -51,6 +49,8 @@ def child(file: str, store: str, inside: bool) -> None:
 
 
 def main() -> None:
+    from twins import warm  # beside this file, which is run as a program
+
     warm(sys.argv[1])
     killed = {True: 0, False: 0}
     for attempt in range(100):

@@ -264,8 +264,8 @@ IMPLIED = {
     "thm4@submission": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT},
     "cor1.c@submission": {"1% looser step_cap": _ROOT, "twice step_cap": _ROOT},
     "thm4@sharp": dict.fromkeys(
-        ("half of drift", "99% of drift", "99% of noise", "1% looser step_cap", "twice step_cap", "1% looser server_cap",
-         "twice server_cap"), _SHARPER),
+        ("half of drift", "99% of drift", "99% of noise", "1% looser step_cap", "twice step_cap",
+         "1% looser server_cap", "twice server_cap"), _SHARPER),
     "thm5@derived": {},
     "thm5@corrected": dict.fromkeys(("no server_cap", "1% looser server_cap", "twice server_cap"), _TIED),
     "thm5@sharp": dict.fromkeys(
