@@ -116,6 +116,7 @@ def run(
     """Run experiment files, or go on with them. Exit status 1 if something failed; the others are run all the same."""
     from ..experiments.commands import RunOptions, run_files
     from ..experiments.results import experiment_files, short
+    from ..files import TEMPORARY, remove_leftovers
 
     if bool(files) == all:
         raise ValueError("files: allowed are experiment files, or --all")
@@ -123,6 +124,8 @@ def run(
     try:
         report = run_files(experiment_files() if all else files or [], options)
     except KeyboardInterrupt:
+        for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
+            remove_leftovers(folder)
         print(f"fedtheory: interrupted; the same command goes on from the checkpoints in {store}", file=sys.stderr)
         raise typer.Exit(130) from None
     if json:

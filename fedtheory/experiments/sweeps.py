@@ -215,9 +215,11 @@ class _Pool(ProcessPoolExecutor):
         return future
 
     def terminate(self) -> None:
-        """End the processes at once; what they wrote is whole."""
+        """End the processes at once, and wait for that; what they wrote is whole."""
         for process in self.own.values():
             process.terminate()
+        for process in self.own.values():
+            process.join(timeout=10)
 
 
 def _ready() -> None:

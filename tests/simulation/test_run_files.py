@@ -99,7 +99,9 @@ def test_the_record_says_where_it_ran(run: Run, tmp_path: Path) -> None:
     assert run.where["device"].startswith("cuda" if torch.cuda.is_available() else "cpu")
     for name, dtype in (("float64", torch.float64), ("float32", torch.float32)):
         by_name, as_torch = (simulate(this, replicas=1, rounds=1, dtype=each, device="cpu") for each in (name, dtype))
-        assert by_name.where == as_torch.where == {"device": "cpu", "dtype": name, "torch": torch.__version__}
+        ran = {"seed": "0", "setting": "Network, EveryRound, Bernoulli"}
+        place = {"device": "cpu", "dtype": name, "torch": torch.__version__}
+        assert by_name.where == as_torch.where == place | ran
     kept = simulate(this, replicas=1, rounds=1, directory=tmp_path, device="cpu")
     assert kept.where["device"] == "cpu"
     with pytest.raises(ValueError, match=r"holds another run: dtype = 'torch.float32' there, 'torch.float64' here"):
