@@ -74,7 +74,7 @@ def fashion_cases(names: list[str]) -> list[Case]:
     except FileNotFoundError as error:
         print(f"without Fashion-MNIST: {str(error).splitlines()[0]}")
         return []
-    images = torch.as_tensor(np.asarray(loaded.features), dtype=torch.float32).view(-1, 1, 28, 28)
+    images = torch.as_tensor(np.asarray(loaded.features), dtype=torch.float32).view(-1, 1, 28, 28) / 255
     labels = np.asarray(loaded.labels)
     samples = Samples(images, torch.as_tensor(labels).long())
     parts = data.dirichlet(labels, CLIENTS, 0.1, 0)
