@@ -763,19 +763,25 @@ class Rules:
         form = self.dot([*mean, *self.of(atom_of([f"E {kind} {family[0]}", False, []]), -1)], other)
         return self.concluded(self.total((form, None)), context="kind", kind=kind, equality=True)
 
-    def mix(self) -> dict:
-        snapshot, arbitrary = self.premises
+    def two_kinds(self, *kinds: str) -> tuple:
+        """The probability of the first of two kinds of round and that of the other: each premise is of its kind, and
+        they agree in what is not known at the start."""
         q = self.proof.scalar(self.given["probability"])
-        p = plus(self.proof.one[0], {key: -c for key, c in q[0].items()}), q[1]
         need(q[1] == self.proof.one[1], "a probability that is a quotient")
+        p = plus(self.proof.one[0], {key: -c for key, c in q[0].items()}), q[1]
         late = []
-        for theorem, kind in ((snapshot, "uniform"), (arbitrary, "arbitrary")):
+        for theorem, kind in zip(self.premises, kinds, strict=True):
             self.context_allows(theorem, "kind", kind)
             self.inside(theorem)
             late.append({e: c for e, c in theorem["form"].items() if not at_start(e)})
         need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(p, self.region), "no probability")
         need(late[0] == late[1], "what is not known at the start differs between the kinds")
         need(not any("S" in e[1] + "".join(t[0] for t in e[2:] if e[0] == "product") for e in late[0]), "a cohort's")
+        return q, p
+
+    def mix(self) -> dict:
+        snapshot, arbitrary = self.premises
+        q, p = self.two_kinds("uniform", "arbitrary")
         one, other = snapshot["parameters"], arbitrary["parameters"]
         need("size" in one and "size" in other, "no sizes of cohorts")
         need(all(one[n] == other[n] for n in (one.keys() & other.keys()) - {"size"}), "two algorithms")
@@ -787,17 +793,7 @@ class Rules:
 
     def mix_server(self) -> dict:
         server, clients = self.premises
-        q = self.proof.scalar(self.given["probability"])
-        need(q[1] == self.proof.one[1], "a probability that is a quotient")
-        p = plus(self.proof.one[0], {key: -c for key, c in q[0].items()}), q[1]
-        late = []
-        for theorem, kind in ((server, "server"), (clients, "arbitrary")):
-            self.context_allows(theorem, "kind", kind)
-            self.inside(theorem)
-            late.append({e: c for e, c in theorem["form"].items() if not at_start(e)})
-        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(p, self.region), "no probability")
-        need(late[0] == late[1], "what is not known at the start differs between the kinds")
-        need(not any("S" in e[1] + "".join(t[0] for t in e[2:] if e[0] == "product") for e in late[0]), "a cohort's")
+        q, p = self.two_kinds("server", "arbitrary")
         one, other = server["parameters"], clients["parameters"]
         need("server_lr" in one and "size" in other, "no step of the server, or no size of the cohort")
         need(all(one[n] == other[n] for n in one.keys() & other.keys()), "two algorithms")
