@@ -36,7 +36,7 @@ def test_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(Where, "certifies", lambda *arguments: True)
         made = rounds.mix(SNAPSHOT, ARBITRARY, Q + 1, WHERE)
-    with pytest.raises(checker.Wrong, match="no probability|may be negative"):
+    with pytest.raises(checker.Wrong, match=r"no probability|may be negative"):
         checked(made)
 
 
