@@ -91,7 +91,7 @@ class Logistic(ConvexFederation):
         self._sizes, groups = np.unique(sizes, return_inverse=True)  # the clients' sizes; clients of one are a group
         self._groups = torch.from_numpy(np.repeat(groups, sizes))
         self._known = _Known()  # shared by all copies that ``to`` makes
-        self._original = self
+        self._original: Logistic | None = None  # that ``to`` has copied
 
     @classmethod
     def split(
@@ -216,7 +216,7 @@ class Logistic(ConvexFederation):
         if region is not None and np.shape(region.centre) != (self.dimension,):
             raise ValueError(f"region.centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
         if self._known.constants is None:
-            source = self._original
+            source = self._original or self
             blocks = [source._rows[i:j] for i, j in pairwise(self._starts)]
             targets = [source._labels[i:j] for i, j in pairwise(self._starts)]
             self._known.constants = LogisticConstants(blocks, targets, self.classes, self.l2)
@@ -225,7 +225,7 @@ class Logistic(ConvexFederation):
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Logistic:
         moved = copy.copy(self)
-        source = self._original
+        source = moved._original = self._original or self
         moved._rows, moved._weights = source._rows.to(device, dtype), source._weights.to(device, dtype)
         moved._labels, moved._groups = source._labels.to(device), source._groups.to(device)
         return moved
@@ -235,7 +235,7 @@ class Logistic(ConvexFederation):
     @property
     def _optimum(self) -> Optimum:
         if self._known.optimum is None:
-            source = self._original
+            source = self._original or self
             self._known.optimum = minimise(source._rows, source._labels, source._weights, self.classes, self.l2)
         return self._known.optimum
 

@@ -29,7 +29,7 @@ from ..randomness import Axis, words
 from .base import Footprint, Pairs
 from .local import LocalTraining
 from .network_data import check_partition, samples_of, server_rows
-from .network_evaluation import Evaluated
+from .network_evaluation import Evaluated, kept
 from .network_footprint import measured_footprint
 from .visits import Minibatches
 
@@ -132,8 +132,10 @@ class Network(Evaluated):
         self._servers_batches = Minibatches(self._batches.sizes, server_batch_size or batch_size or 1)
         self._server_has_all = server_batch_size is None and batch_size is None
         self.classes = self._check_model()
-        self._device, self._precision, self._original = torch.device("cpu"), self.dtype, self
-        self._moved: Network | None = None
+        self._device, self._precision = torch.device("cpu"), self.dtype
+        self._points: dict[str, Any] = {}
+        self._original: Network | None = None  # that ``to`` has copied
+        self._latest = (self._device, self._precision), self._points
 
     def _check_model(self) -> int:
         """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
@@ -147,23 +149,21 @@ class Network(Evaluated):
     # Where, and in which precision.
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Network:
-        device, source = torch.device(device), self._original
-        if (last := source._moved) is not None and (last._device, last._precision) == (device, dtype):
-            return last  # its points are there already
+        place, source = (torch.device(device), dtype), self._original or self
+        if source._latest[0] != place:
+            source._latest = place, {}
         moved = copy.copy(source)
-        moved._device, moved._precision = device, dtype
-        for name in ("samples", "_test_samples", "_test_sizes", "_weights"):
-            moved.__dict__.pop(name, None)
+        moved._original, (moved._device, moved._precision) = source, place
+        moved._points = source._latest[1]  # which may be there already
         moved.model = copy.deepcopy(self.model)
         moved.model.module.to(device)
         moved._batches, moved._servers_batches = (
             Minibatches(each.sizes.to(device), each.batch_size, each.sampling)
             for each in (self._batches, self._servers_batches)
         )
-        source._moved = moved
         return moved
 
-    @cached_property
+    @kept
     def samples(self) -> Samples:
         """All holders' points, one holder after the other."""
         found = samples_of(self.dataset, self._rows, self._precision, self.augmentation is not None)
@@ -288,7 +288,7 @@ class Network(Evaluated):
 
     def identity(self, server: bool = False) -> bytes:
         """A hash of the model, of the data and of how they are used."""
-        return self._original._identity
+        return (self._original or self)._identity
 
     @cached_property
     def _identity(self) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,6 +22,26 @@ BATCH = {"cpu": 100, "cuda": 1000}
 """Points that are evaluated at once."""
 
 
+T = TypeVar("T")
+
+
+class kept(Generic[T]):
+    """A property computed once for a device and precision, and shared by all copies of a network there. It is kept
+    beside the network: one that held its own copies would be freed by a search for cycles only, and its points are
+    large."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute, self.name = compute, compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, network: Any, owner: type | None = None) -> T:
+        if network is None:
+            return self  # type: ignore[return-value]
+        if self.name not in network._points:
+            network._points[self.name] = self.compute(network)
+        return network._points[self.name]  # type: ignore[no-any-return]
+
+
 class Evaluated(ExactFederation):
     """A model, and points that clients hold, in the order of ``samples``: one client after the other."""
 
@@ -33,8 +53,9 @@ class Evaluated(ExactFederation):
     _starts: list[int]
     _device: torch.device
     _precision: torch.dtype
+    _points: dict[str, Any]
 
-    @property
+    @kept
     def samples(self) -> Samples:
         """All holders' points."""
         raise NotImplementedError
@@ -44,7 +65,7 @@ class Evaluated(ExactFederation):
         """The points of each client, (clients,) int64."""
         return self._batches.sizes[: self.clients]
 
-    @cached_property
+    @kept
     def _test_samples(self) -> Samples:
         """The points that clients are tested on, one client after the other; or the whole test set."""
         part, rows = test_rows(self.dataset, self.partition)
@@ -108,7 +129,7 @@ class Evaluated(ExactFederation):
         """Whether there are points to test on."""
         return self.partition.held_out or self.dataset.test is not None
 
-    @cached_property
+    @kept
     def _test_sizes(self) -> Tensor:
         parts = self.partition.test
         sizes = [len(self._test_samples)] if parts is None else [len(part) for part in parts]
@@ -118,7 +139,7 @@ class Evaluated(ExactFederation):
     def _clients_samples(self) -> Samples:
         return some(self.samples, slice(0, self._starts[self.clients]))
 
-    @cached_property
+    @kept
     def _weights(self) -> Tensor:
         """Of each point in F."""
         sizes = self.sizes
