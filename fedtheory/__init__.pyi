@@ -15,6 +15,7 @@ from . import simulation as simulation
 from . import subjects as subjects
 from . import testing as testing
 from . import weights as weights
+from . import worstcase as worstcase
 from .evidence.referee import referee as referee
 from .evidence.refute import refute as refute
 from .evidence.verdict import verify as verify

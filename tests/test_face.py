@@ -11,7 +11,7 @@ import pytest
 import fedtheory as ft
 
 PACKAGES = ("algorithms", "claims", "data", "federations", "learning", "participation", "report", "selection",
-            "simulation", "testing", "weights")  # fmt: skip
+            "simulation", "testing", "weights", "worstcase")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["", *PACKAGES])

@@ -23,6 +23,7 @@ LAYERS = (
     ("claims",),
     ("simulation",),
     ("moments",),
+    ("worstcase",),
     ("experiments",),
     ("subjects",),
     ("proof",),

@@ -1,0 +1,79 @@
+"""Classes of functions: which objectives a worst case is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..exact import exact_number
+
+
+@dataclass(frozen=True)
+class FunctionClass:
+    """All F_i: R^D -> R, in every dimension D, that are ``smoothness``-smooth and ``strong_convexity``-strongly convex;
+    only the quadratic ones among them where ``quadratic``. Made by ``strongly_convex``, ``convex`` and ``quadratic``.
+
+    Attributes:
+        smoothness, strong_convexity: L and mu, in units of F/x^2, exact.
+    """
+
+    smoothness: Fraction
+    strong_convexity: Fraction
+    quadratic: bool = False
+
+    @property
+    def condition(self) -> Fraction:
+        """mu / L."""
+        return self.strong_convexity / self.smoothness
+
+    def __str__(self) -> str:
+        kind = "quadratic" if self.quadratic else "convex" if self.strong_convexity == 0 else "strongly_convex"
+        return f"{kind}(smoothness={self.smoothness}, strong_convexity={self.strong_convexity})"
+
+
+def strongly_convex(*, smoothness: Any, strong_convexity: Any) -> FunctionClass:
+    """The L-smooth and mu-strongly convex functions, 0 < mu <= L.
+
+    Raises:
+        ValueError: L or mu is no finite number, or out of bounds.
+
+    >>> strongly_convex(smoothness=1, strong_convexity="1/10").condition
+    Fraction(1, 10)
+    >>> strongly_convex(smoothness=1, strong_convexity=0)
+    Traceback (most recent call last):
+    ValueError: strong_convexity = 0: allowed is a number in (0, smoothness = 1]; `convex` is the class for 0
+    """
+    L, mu = _smoothness(smoothness), exact_number("strong_convexity", strong_convexity)
+    if not 0 < mu <= L:
+        raise ValueError(f"strong_convexity = {mu}: allowed is a number in (0, smoothness = {L}]; `convex` is the "
+                         "class for 0")  # fmt: skip
+    return FunctionClass(L, mu)
+
+
+def convex(*, smoothness: Any) -> FunctionClass:
+    """The L-smooth convex functions, L > 0.
+
+    Raises:
+        ValueError: L is no finite number > 0.
+    """
+    return FunctionClass(_smoothness(smoothness), Fraction(0))
+
+
+def quadratic(*, smoothness: Any, strong_convexity: Any = 0) -> FunctionClass:
+    """The quadratics whose Hessians have their eigenvalues in [mu, L], 0 <= mu <= L, L > 0.
+
+    Raises:
+        ValueError: L or mu is no finite number, or out of bounds.
+    """
+    L, mu = _smoothness(smoothness), exact_number("strong_convexity", strong_convexity)
+    if not 0 <= mu <= L:
+        raise ValueError(f"strong_convexity = {mu}: allowed is a number in [0, smoothness = {L}]")
+    return FunctionClass(L, mu, quadratic=True)
+
+
+def _smoothness(value: Any) -> Fraction:
+    L = exact_number("smoothness", value)
+    if L <= 0:
+        raise ValueError(f"smoothness = {L}: allowed is a number > 0")
+    return L

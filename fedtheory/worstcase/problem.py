@@ -1,0 +1,137 @@
+"""A worst-case problem: what is asked, checked; and its numbers without units."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..exact import exact_number
+from ..functionals import AVERAGES, check_average
+from .classes import FunctionClass
+from .geometry import Geometry, Units
+from .program import METRICS, Program
+from .rounds import Plan, Training
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The largest metric over all federations of a class. See ``worst_case`` for the arguments.
+
+    Raises:
+        ValueError: a number out of bounds; a metric that is not known of this plan; a program too large for this
+            machine.
+    """
+
+    functions: FunctionClass
+    plan: Plan
+    metric: str = "final_squared_distance"
+    average: str = AVERAGES[0]
+    distance: Fraction = Fraction(1)
+    dissimilarity_at_optimum: Fraction | None = Fraction(0)
+    everywhere: bool = False
+    gradient_noise: Fraction = Fraction(0)
+    server_noise: Fraction = Fraction(0)
+    contraction: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.functions, FunctionClass):
+            raise ValueError(f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...) or "
+                             "quadratic(...)")  # fmt: skip
+        if self.metric not in METRICS:
+            raise ValueError(f"metric = {self.metric!r}: allowed is one of {', '.join(METRICS)}")
+        check_average(self.average)
+        for name in ("distance", "dissimilarity_at_optimum", "gradient_noise", "server_noise", "contraction"):
+            value = getattr(self, name)
+            if value is None and name in ("dissimilarity_at_optimum", "contraction"):
+                continue
+            number = exact_number(name, value)
+            if number < 0:
+                raise ValueError(f"{name} = {number}: allowed is a number >= 0")
+            object.__setattr__(self, name, number)
+        self._check_together()
+        self._check_size()
+
+    def _check_together(self) -> None:
+        if self.plan.random and self.metric != "final_squared_distance":
+            raise ValueError(f"metric = {self.metric!r}: allowed for random rounds is 'final_squared_distance'")
+        noisy = self.gradient_noise > 0
+        if noisy and self.plan.clients is None:
+            raise ValueError(f"gradient_noise = {self.gradient_noise}: needs clients, over which it averages out")
+        if noisy and self.plan.chosen is not None and len(self.plan.rounds) > 1:
+            raise ValueError(f"rounds = {len(self.plan.rounds)}: allowed is 1 for an arbitrary cohort with noise")
+        if self.server_noise and len(self.plan.rounds) > 1:
+            raise ValueError(f"server_noise = {self.server_noise}: allowed is 0 in several rounds")
+        if self.server_noise and self.metric != "final_squared_distance":
+            raise ValueError(f"server_noise = {self.server_noise}: allowed is 0 with this metric")
+
+    def _check_size(self) -> None:
+        need = self.bytes_needed()
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if need > there:
+            raise ValueError(
+                f"rounds = {len(self.plan.rounds)} with {self.points_predicted()} points a client: the program needs "
+                f"about {need / 2**30:.0f} GiB, this machine has {there / 2**30:.0f} GiB"
+            )
+
+    def points_predicted(self) -> int:
+        """Points at which a client's gradient counts, x* among them."""
+        paths = [{(k.local_lr, k.proximal) for _, k in each if isinstance(k, Training)} for each in self.plan.rounds]
+        return 1 + sum(1 + sum(len(rates) - 1 for rates, _ in each) for each in paths) + self.at_end
+
+    def bytes_needed(self) -> int:
+        """Memory that the program takes: rows of pairs of points, and the factor of the solver's matrix."""
+        points, orbits = self.points_predicted(), 1 if self.plan.chosen is None else 2
+        noises = sum(len(k.local_lr) for k in self.plan.kinds if isinstance(k, Training)) if self.gradient_noise else 0
+        families = points + noises
+        length = (1 + orbits * families) * (2 + orbits * families) // 2 + orbits * families * (families + 1) // 2
+        pairs = orbits * points**2
+        return 8 * (3 * pairs * length + (length + pairs) ** 2 // 2)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether gradients or values count after the last round."""
+        last = self.metric != "final_squared_distance"
+        return last and not (self.metric.startswith("average") and self.average == AVERAGES[1])
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value is attained by a federation of the class, or else only an upper bound."""
+        return not self.gradient_noise and not self.everywhere
+
+    @property
+    def length(self) -> Fraction:
+        """The unit of length: the largest of the start's distance and zeta / L (or sigma / L)."""
+        L = self.functions.smoothness
+        sizes = [self.gradient_noise / L, (self.dissimilarity_at_optimum or Fraction(0)) / L]
+        if self.contraction is None:
+            sizes.append(self.distance)
+        return max(sizes) or Fraction(1)
+
+    @property
+    def unit(self) -> Fraction:
+        """The unit of the metric: length^2, times L for gaps and L^2 for squared gradients."""
+        power = 0 if "distance" in self.metric else 1 if "gap" in self.metric else 2
+        return self.length**2 * self.functions.smoothness**power
+
+    def units(self, number: Any, scaled: bool) -> Units:
+        """The numbers without units, of one kind."""
+        L, length = self.functions.smoothness, self.length
+        zeta = self.dissimilarity_at_optimum
+        return Units(
+            number, number(self.functions.condition), L,
+            number(1 if self.contraction is not None else self.distance / length),
+            None if zeta is None else number(zeta / (L * length)),
+            number(self.gradient_noise / (L * length)), number(self.server_noise / (L * length)), scaled,
+        )  # fmt: skip
+
+    def geometry(self, number: Any = float, scaled: bool = True) -> Geometry:
+        """The points and their vectors."""
+        return Geometry(self.plan, self.units(number, scaled), self.at_end)
+
+    def program(self) -> Program:
+        """The semidefinite program, in floats."""
+        tau = None if self.contraction is None else float(self.contraction * self.length**2 / self.unit)
+        first = AVERAGES.index(self.average) ^ 1
+        return Program(self.geometry(), self.metric, first, self.functions.quadratic, tau, self.everywhere)

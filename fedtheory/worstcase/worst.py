@@ -1,0 +1,191 @@
+"""Worst cases over all federations of a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..exact import exact_number
+from ..functionals import AVERAGES
+from .classes import FunctionClass
+from .of_algorithm import plan_of
+from .problem import Problem
+from .program import Program
+from .solver import ACCURACY, Solution, solve
+
+SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """metric <= contraction |x_0 - x*|^2 + additive zeta^2 + of_noise sigma^2 + of_server_noise sigma_s^2, for every
+    federation of the class, every start and all zeta, sigma, sigma_s >= 0.
+
+    Attributes:
+        contraction, additive, of_noise: in the metric's units over x^2, (F/x)^2 and (F/x)^2.
+    """
+
+    contraction: float
+    additive: float
+    of_noise: float = 0.0
+    of_server_noise: float = 0.0
+
+    def after(
+        self, rounds: int, *, distance: float = 1.0, dissimilarity_at_optimum: float = 0.0, gradient_noise: float = 0.0,
+        server_noise: float = 0.0,
+    ) -> float:  # fmt: skip
+        """What the recursion of one round gives after many, of E|x_R - x*|^2: tau^R |x_0 - x*|^2 and the geometric sum.
+
+        >>> Recursion(0.5, 1.0).after(2, dissimilarity_at_optimum=1.0)
+        1.75
+        """
+        each = self.additive * dissimilarity_at_optimum**2 + self.of_noise * gradient_noise**2
+        each += self.of_server_noise * server_noise**2
+        tau = self.contraction
+        total = float(rounds) if tau == 1 else (1 - tau**rounds) / (1 - tau)
+        return tau**rounds * distance**2 + each * total
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """The largest value of a metric over a class, as far as a solver found it.
+
+    Attributes:
+        value: the bound by the multipliers, in the metric's units; ``None`` unless ``status`` is "solved", and infinite
+            where it is "unbounded".
+        status: "solved"; "inaccurate", where gap or violation are above what was asked for; "unbounded".
+        kind: "exact" where a federation of the class attains it, or "upper bound": with noise, of which only first and
+            second moments count, and with a dissimilarity that is bounded at the server's points only.
+        lower, upper: the solver's two values, which differ by ``gap`` relative to the program's scale.
+        violation: the largest, of constraints and matrices, on both sides, in the program's scale.
+        recursion: the multipliers of the start and of the constants, as a bound for all starts and constants; ``None``
+            unless solved.
+        solver, solver_status: which solver, and what it says.
+        problem: what was asked.
+    """
+
+    value: float | None
+    status: str
+    kind: str
+    lower: float
+    upper: float
+    gap: float
+    violation: float
+    recursion: Recursion | None
+    solver: str
+    solver_status: str
+    problem: Problem
+    solution: Solution
+    program: Program
+
+    def __repr__(self) -> str:
+        shown = "none" if self.value is None else f"{self.value:.9g}"
+        return (f"WorstCase(value={shown}, status={self.status!r}, kind={self.kind!r}, gap={self.gap:.1e}, "
+                f"violation={self.violation:.1e}, solver={self.solver!r})")  # fmt: skip
+
+
+def worst_case(
+    functions: FunctionClass, algorithm: Any, *, rounds: int = 1, metric: str = "final_squared_distance",
+    average: str = AVERAGES[0], clients: int | None = None, cohort: int | None = None,
+    arbitrary_cohort: int | None = None, distance: Any = 1, dissimilarity_at_optimum: Any = 0, everywhere: bool = False,
+    gradient_noise: Any = 0, server_noise: Any = 0, accuracy: float = ACCURACY,
+) -> WorstCase:  # fmt: skip
+    """The largest value that a metric can have over ALL federations of a class, in every dimension.
+
+    Args:
+        functions: ``strongly_convex``, ``convex`` or ``quadratic``, of every client's F_i. F is their mean.
+        algorithm: of `fedtheory.algorithms` (FedAvg, FedProx, FAST with a probability, SAFARI), or ``local_sgd(...)``.
+        rounds: one where participants are drawn; of one arbitrary cohort, the same set in all.
+        metric: a functional of `fedtheory.functionals`: "final_squared_distance", "final_gap",
+            "final_squared_gradient", "average_gap", "average_squared_gradient"; averages over ``average``, "r = 1..R"
+            or "r = 0..R-1". Random rounds: the first one only.
+        clients, cohort, arbitrary_cohort: see ``plan_of``. One client is one function; with full participation and
+            without noise the value is the same for all numbers of clients >= 2.
+        distance: |x_0 - x*|, in units of x.
+        dissimilarity_at_optimum: largest |grad F_i(x*)|, in units of F/x; 0 says that x* minimises every F_i, ``None``
+            that it is not bounded. Where all clients play the same part (no arbitrary cohort), the root of the mean of
+            the squares gives the same value.
+        everywhere: the dissimilarity is bounded at the server's points x_r too (an upper bound then).
+        gradient_noise, server_noise: sigma, sigma_s, standard deviations (an upper bound with the first).
+        accuracy: relative; below it a solve counts.
+
+    Raises:
+        ValueError: an argument out of bounds, or a program too large for this machine.
+
+    Source: performance estimation (Drori and Teboulle 2014; Taylor, Hendrickx and Glineur 2017); clients by symmetry,
+    see ``geometry``.
+
+    >>> from fedtheory.worstcase import local_sgd, strongly_convex
+    >>> found = worst_case(strongly_convex(smoothness=1, strong_convexity="1/10"), local_sgd(local_lr="1/2"))
+    >>> found.status, found.kind, round(found.value, 6)  # (1 - 1/20)^2
+    ('solved', 'exact', 0.9025)
+    """
+    plan = plan_of(algorithm, rounds, clients=clients, cohort=cohort, arbitrary_cohort=arbitrary_cohort)
+    problem = Problem(functions, plan, metric, average, distance, dissimilarity_at_optimum, everywhere, gradient_noise,
+                      server_noise)  # fmt: skip
+    return solved(problem, accuracy)
+
+
+def additive_constant(
+    functions: FunctionClass, algorithm: Any, *, contraction: Any, rounds: int = 1,
+    metric: str = "final_squared_distance", clients: int | None = None, cohort: int | None = None,
+    arbitrary_cohort: int | None = None, everywhere: bool = False, accuracy: float = ACCURACY,
+) -> WorstCase:  # fmt: skip
+    """The least nu with metric <= contraction |x_0 - x*|^2 + nu dissimilarity_at_optimum^2 over the class, noiseless;
+    as ``value``. It is infinite (status "unbounded") where no nu will do: the class does not contract so fast.
+
+    Args:
+        contraction: tau >= 0, in the metric's units over x^2. The others: as in ``worst_case``.
+
+    Raises:
+        ValueError: as there.
+
+    >>> from fedtheory.worstcase import local_sgd, strongly_convex
+    >>> class_ = strongly_convex(smoothness=1, strong_convexity="1/10")
+    >>> one_step = local_sgd(local_lr="1/2")
+    >>> abs(round(additive_constant(class_, one_step, contraction=(1 - 1 / 20) ** 2 + 1e-6).value, 6))
+    0.0
+    >>> additive_constant(class_, one_step, contraction="9/10").status
+    'unbounded'
+    """
+    plan = plan_of(algorithm, rounds, clients=clients, cohort=cohort, arbitrary_cohort=arbitrary_cohort)
+    tau = exact_number("contraction", contraction)
+    return solved(Problem(functions, plan, metric, dissimilarity_at_optimum=Fraction(1), everywhere=everywhere,
+                          contraction=tau), accuracy)  # fmt: skip
+
+
+def solved(problem: Problem, accuracy: float = ACCURACY) -> WorstCase:
+    """The worst case of a problem."""
+    program = problem.program()
+    found = solve(program, accuracy)
+    status = UNBOUNDED if found.unbounded else SOLVED if found.error <= accuracy else INACCURATE
+    unit = float(problem.unit)
+    lower, upper = (unit * (program.offset + program.factor * each) for each in (found.primal, found.dual))
+    value = upper if status == SOLVED else np.inf if status == UNBOUNDED else None
+    return WorstCase(
+        value, status, "exact" if problem.exact else "upper bound", lower, upper, found.gap, found.violation,
+        _recursion(problem, program, found) if status == SOLVED else None, found.solver, found.status, problem, found,
+        program,
+    )  # fmt: skip
+
+
+def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion:
+    unit = float(problem.unit)
+    totals = {"distance": 0.0, "dissimilarity": 0.0, "noise": 0.0}
+    for row, multiplier in zip(program.at_most, found.at_most, strict=True):
+        totals[row.name.split()[0]] += program.factor * float(multiplier)
+    if program.decrement:
+        totals["distance"] += program.units.distance**2
+
+    def over(total: float, constant: Fraction | None) -> float:
+        return unit * total / float(constant) ** 2 if constant else 0.0
+
+    tau = float(problem.contraction) if problem.contraction is not None else over(totals["distance"], problem.distance)
+    steps = sum(
+        float(p) * float(kind.server_lr) ** 2 for p, kind in problem.plan.rounds[-1] if hasattr(kind, "server_lr")
+    )
+    return Recursion(tau, over(totals["dissimilarity"], problem.dissimilarity_at_optimum),
+                     over(totals["noise"], problem.gradient_noise), steps)  # fmt: skip

@@ -1,0 +1,68 @@
+"""The same worst cases by PEPit, with one function for every client and no use of symmetry."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+
+import cvxpy
+import numpy as np
+from PEPit import PEP
+from PEPit.functions import SmoothConvexFunction, SmoothStronglyConvexFunction, SmoothStronglyConvexQuadraticFunction
+
+CLARABEL = {"solver": cvxpy.CLARABEL, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+SCS = {"solver": cvxpy.SCS, "eps": 1e-9, "max_iters": 50_000}
+
+
+class Clients:
+    """M clients in PEPit, with L = 1, |x_0 - x*| <= 1 and every |grad F_i(x*)| <= zeta."""
+
+    def __init__(self, clients: int, mu: float, zeta: float, quadratic: bool = False) -> None:
+        self.problem = PEP()
+        if quadratic:
+            make = lambda: self.problem.declare_function(SmoothStronglyConvexQuadraticFunction, mu=mu, L=1.0)  # noqa: E731
+        elif mu:
+            make = lambda: self.problem.declare_function(SmoothStronglyConvexFunction, mu=mu, L=1.0)  # noqa: E731
+        else:
+            make = lambda: self.problem.declare_function(SmoothConvexFunction, L=1.0)  # noqa: E731
+        self.functions = [make() for _ in range(clients)]
+        self.mean = sum(self.functions[1:], self.functions[0]) / clients
+        self.optimum = self.mean.stationary_point()
+        self.start = self.problem.set_initial_point()
+        self.problem.set_initial_condition((self.start - self.optimum) ** 2 <= 1)
+        for f in self.functions:
+            if clients > 1:
+                self.problem.add_constraint(f.gradient(self.optimum) ** 2 <= zeta**2)
+
+    def trained(self, x, lr: float, steps: int, who) -> list:
+        """Where the local training of these clients ends."""
+        ends = []
+        for i in who:
+            y = x
+            for _ in range(steps):
+                y = y - lr * self.functions[i].gradient(y)
+            ends.append(y)
+        return ends
+
+    def averaged(self, x, lr: float, steps: int, who=None):
+        """The server's next model."""
+        ends = self.trained(x, lr, steps, range(len(self.functions)) if who is None else who)
+        return sum(ends[1:], ends[0]) / len(ends)
+
+    def expected(self, x, lr: float, steps: int, cohort: int):
+        """E|x+ - x*|^2 over the uniform cohorts."""
+        ends = self.trained(x, lr, steps, range(len(self.functions)))
+        cohorts = list(combinations(ends, cohort))
+        return sum((sum(each[1:], each[0]) / cohort - self.optimum) ** 2 for each in cohorts) / len(cohorts)
+
+    def worst(self, metric) -> float:
+        """The largest value of an expression."""
+        self.problem.set_performance_metric(metric)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that 1e-10 is not reached; the tests compare to 1e-6
+            try:
+                found = self.problem.solve(wrapper="cvxpy", verbose=0, **CLARABEL)
+            except cvxpy.error.SolverError:  # the conditions of quadratics leave no interior
+                found = self.problem.solve(wrapper="cvxpy", verbose=0, **SCS)
+        assert np.isfinite(found)
+        return found
