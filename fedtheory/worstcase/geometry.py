@@ -43,7 +43,7 @@ class Point:
     Attributes:
         parent: the point before; -1 for x*. step: x - x of the parent. change: h - h of the parent. scale: how small
             this change is.
-        shared: whether all clients are there. after: how many rounds are over, of a shared point.
+        shared: whether all clients are there. place: (rounds that are over, local steps since).
     """
 
     parent: int
@@ -53,7 +53,7 @@ class Point:
     change: Array
     scale: Number
     shared: bool
-    after: int = 0
+    place: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Geometry:
         start[:, 0] = units.distance if units.scaled else units.number(1)
         star = self._family("*", self._of_star()) if self._spread_star else zeros
         self.points = [Point(-1, zeros, star, zeros, zeros, units.number(1), False)]
-        x, server = start, self._add(0, start, start, (0, None, 0), units.number(1), 0)
+        x, server = start, self._add(0, start, start, (0, None, 0), units.number(1))
         for r, each in enumerate(self.plan.rounds):
             ends = self._train(r, each, server)
             self.outcomes = [self._outcome(p, kind, x, ends, server) for p, kind in each]
@@ -192,17 +192,17 @@ class Geometry:
                 moved = np.tile(self.outcomes[0].moved, (len(self.orbits), 1))
                 x = x + moved
                 lr = sum((_length(kind, units) for kind in self.plan.kinds[r : r + 1]), units.number(0))
-                server = self._add(server, x, moved, (r + 1, None, 0), lr, r + 1)
+                server = self._add(server, x, moved, (r + 1, None, 0), lr)
 
     def _of_star(self) -> Number:
         return self.units.dissimilarity if self.units.scaled and self.units.dissimilarity else 1
 
-    def _add(self, parent: int, x: Array, step: Array, name: Any, lr: Number, after: int | None) -> int:
+    def _add(self, parent: int, x: Array, step: Array, name: Any, lr: Number) -> int:
         before, units = self.points[parent], self.units
         scale = min(units.number(1), lr) if units.scaled else units.number(1)
         change = self._zeros() if self.rigid else self._family(name, scale)
-        shared = after is not None
-        self.points.append(Point(parent, x, before.h + change, step, change, scale, shared, after or 0))
+        shared, place = name[1] is None, (name[0], name[2])
+        self.points.append(Point(parent, x, before.h + change, step, change, scale, shared, place))
         return len(self.points) - 1
 
     def _train(self, r: int, each: Any, server: int) -> dict[Any, Array]:
@@ -220,7 +220,7 @@ class Geometry:
                 step = -lr * gradient
                 moved = moved + step
                 if k + 1 < len(rates):
-                    at = self._add(at, point.x + step, step, (r, key, k + 1), lr, None)
+                    at = self._add(at, point.x + step, step, (r, key, k + 1), lr)
             ends[key] = moved
         return ends
 

@@ -40,7 +40,7 @@ def plan_of(
         who = Arbitrary(arbitrary_cohort)
     if isinstance(algorithm, Training | ServerStep):
         return Plan((mixture((1, algorithm)),) * rounds, clients)
-    if isinstance(algorithm, Sequence):
+    if isinstance(algorithm, Sequence) and not isinstance(algorithm, str):
         return Plan((mixture(*algorithm),) * rounds, clients)
     return Plan(tuple(_round(algorithm, r, who, clients) for r in range(rounds)), clients)
 

@@ -107,6 +107,9 @@ def mixture(*kinds: tuple[Any, Kind]) -> Round:
     >>> len(mixture(("1/4", snapshot), ("3/4", local_sgd(local_lr="1/10", participants=Arbitrary(2)))))
     2
     """
+    for each in kinds:
+        if not (isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], Training | ServerStep)):
+            raise ValueError(f"{each!r}: allowed are pairs of a probability and a Training or a ServerStep")
     known = tuple((exact_number("probability", p), kind) for p, kind in kinds)
     if any(p < 0 for p, _ in known) or sum(p for p, _ in known) != 1:
         raise ValueError(f"probabilities = {[str(p) for p, _ in known]}: allowed are numbers >= 0 with the sum 1")

@@ -19,7 +19,7 @@ from .program import Array, Program
 
 ACCURACY = 1e-7
 """What a solve has to reach: gap relative to the value, violations relative to the rows' size."""
-ALL_PAIRS = 60
+ALL_PAIRS = 150
 """Up to so many pairs all of them are taken at once."""
 ROUNDS = 30
 """Of adding pairs."""
@@ -103,14 +103,20 @@ def _with_pairs(program: Program, solver: Any, accuracy: float) -> Solution:
         if most <= accuracy / 10:
             return found
         worst = np.argsort(-excess)[: max(2 * len(program.geometry.points), used.sum() // 2)]
-        used[worst[excess[worst] > accuracy / 10]] = True
+        used[worst[np.isfinite(excess[worst])]] = True  # those that are almost violated too: they come next
     return found
 
 
 def _first(program: Program, pairs: list[tuple[int, int, int]]) -> Array:
-    """Neighbours, and all with x*."""
+    """All with x* and with the last point, neighbours, and the same local step of neighbouring rounds."""
     points = program.geometry.points
-    return np.array([0 in (p, q) or points[p].parent == q or points[q].parent == p for _, p, q in pairs])
+    place, last = np.array([point.place for point in points]), len(points) - 1
+
+    def near(p: int, q: int) -> bool:
+        between = np.abs(place[p] - place[q])
+        return between.max() <= 1 or q in (points[p].parent, last) or p in (points[q].parent, last)
+
+    return np.array([0 in (p, q) or near(p, q) for _, p, q in pairs])
 
 
 def assemble(program: Program, pairs: list[tuple[int, int, int]]) -> Data:
