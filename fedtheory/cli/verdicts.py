@@ -24,17 +24,22 @@ def replay(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim."""
+    """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim. A
+    certificate of a worst case is verified; exit status 1 if it proves nothing."""
     from contextlib import nullcontext
 
     from ..evidence.replay import ReplayError
     from ..evidence.replay import replay as judge_again
     from ..files import read_json
     from ..papers import added, load
+    from .certificates import is_certificate, replay_certificate
 
     try:
         with added(load(theorem)) if theorem else nullcontext():
-            judgement = judge_again(read_json(_instance_file(instance)))
+            data = read_json(_instance_file(instance))
+            if is_certificate(data):
+                return replay_certificate(data, json)
+            judgement = judge_again(data)
     except ReplayError as error:
         print(f"fedtheory: replay failed: {error}", file=sys.stderr)
         raise typer.Exit(1) from None

@@ -1,3 +1,5 @@
+from .certificates import Certificate as Certificate
+from .certificates import CertificateError as CertificateError
 from .classes import FunctionClass as FunctionClass
 from .classes import convex as convex
 from .classes import quadratic as quadratic

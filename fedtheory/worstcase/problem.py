@@ -14,6 +14,9 @@ from .geometry import Geometry, Units
 from .program import METRICS, Program
 from .rounds import Plan, Training
 
+SMALLEST = Fraction(1, 10**50)
+"""Of lengths, relative to the largest one."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -51,6 +54,7 @@ class Problem:
                 raise ValueError(f"{name} = {number}: allowed is a number >= 0")
             object.__setattr__(self, name, number)
         self._check_together()
+        self._check_scales()
         self._check_size()
 
     def _check_together(self) -> None:
@@ -65,6 +69,16 @@ class Problem:
             raise ValueError(f"server_noise = {self.server_noise}: allowed is 0 in several rounds")
         if self.server_noise and self.metric != "final_squared_distance":
             raise ValueError(f"server_noise = {self.server_noise}: allowed is 0 with this metric")
+
+    def _check_scales(self) -> None:
+        """Numbers whose squares vanish beside the others' are no data: 0 is meant."""
+        L = self.functions.smoothness
+        sizes = {"distance": self.distance, "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) / L,
+                 "gradient_noise": self.gradient_noise / L}  # fmt: skip
+        for name, size in sizes.items():
+            if 0 < size < SMALLEST * self.length:
+                raise ValueError(f"{name}: allowed is 0, or at least {float(SMALLEST)} of the largest length "
+                                 f"{float(self.length):.3g}")  # fmt: skip
 
     def _check_size(self) -> None:
         need = self.bytes_needed()
@@ -130,8 +144,23 @@ class Problem:
         """The points and their vectors."""
         return Geometry(self.plan, self.units(number, scaled), self.at_end)
 
+    def counted(self, geometry: Geometry) -> list[int]:
+        """The points that gaps and gradients are averaged over."""
+        shared = [p for p, point in enumerate(geometry.points) if point.shared]
+        if self.metric.startswith("final"):
+            return shared[-1:]
+        first = 1 if self.average == AVERAGES[0] else 0
+        return shared[first : first + len(self.plan.rounds)]
+
+    def dissimilar_at(self, geometry: Geometry) -> list[int]:
+        """The points at which the dissimilarity is bounded by a number > 0."""
+        if not self.dissimilarity_at_optimum:
+            return []
+        return [0, *(p for p, point in enumerate(geometry.points) if point.shared)] if self.everywhere else [0]
+
     def program(self) -> Program:
         """The semidefinite program, in floats."""
         tau = None if self.contraction is None else float(self.contraction * self.length**2 / self.unit)
-        first = AVERAGES.index(self.average) ^ 1
-        return Program(self.geometry(), self.metric, first, self.functions.quadratic, tau, self.everywhere)
+        geometry = self.geometry()
+        at = self.dissimilar_at(geometry)
+        return Program(geometry, self.metric, self.counted(geometry), self.functions.quadratic, tau, at)

@@ -50,25 +50,28 @@ class Program:
 
     Args:
         geometry: of a plan, in floats, scaled.
-        metric: one of ``METRICS``. average: which rounds an average runs over, 1..R or 0..R-1.
+        metric: one of ``METRICS``. counted: the points over which gaps and gradients are averaged.
         contraction: ``None``, or tau: the objective is then the metric less tau |x_0 - x*|^2, and the start is free.
-        everywhere: whether the dissimilarity is bounded at the server's points too.
+        dissimilar_at: the points at which the dissimilarity is bounded.
 
     Attributes:
         sides: of the Gram matrices. objective: with ``value = offset + factor * (objective . z)``.
-        pairs: {(orbit, p, q): row}. matrix_of: for quadratics, each orbit's (P, P, row) of the matrix >= 0.
+        pairs: {(orbit, p, q): row}, whose largest coefficient is 1; ``sizes``: what it was before.
+        matrix_of: for quadratics, each orbit's (P, P, row) of the matrix >= 0.
     """
 
     def __init__(
-        self, geometry: Geometry, metric: str, first: int, quadratic: bool, contraction: float | None, everywhere: bool
-    ) -> None:
-        self.geometry, self.metric, self.first, self.quadratic = geometry, metric, first, quadratic
-        self.units, self.contraction, self.everywhere = geometry.units, contraction, everywhere
+        self, geometry: Geometry, metric: str, counted: list[int], quadratic: bool, contraction: float | None,
+        dissimilar_at: list[int],
+    ) -> None:  # fmt: skip
+        self.geometry, self.metric, self.counted, self.quadratic = geometry, metric, counted, quadratic
+        self.units, self.contraction, self.dissimilar_at = geometry.units, contraction, dissimilar_at
         self._coordinates()
         self.at_most: list[Row] = []
         self.equal: list[Array] = []
         self.matrix_of: list[Array] = []
         self.pairs: dict[tuple[int, int, int], Array] = {}
+        self.sizes: dict[tuple[int, int, int], float] = {}
         self._objective()
         self._bounds()
         self._noise()
@@ -137,12 +140,8 @@ class Program:
         if self.metric == "final_squared_distance":
             self._decrement(start)
             return
-        shared = [p for p, point in enumerate(self.geometry.points) if point.shared]
-        chosen = shared[-1:] if self.metric.startswith("final") else shared[self.first :]
-        if not self.metric.startswith("final"):
-            chosen = chosen[: len(self.geometry.plan.rounds)]
         of = self.gap if self.metric.endswith("gap") else self.squared_gradient
-        self.objective: Array = np.sum([of(p) for p in chosen], axis=0) / len(chosen)
+        self.objective: Array = np.sum([of(p) for p in self.counted], axis=0) / len(self.counted)
         if self.contraction is not None:
             self.objective = self.objective - self.contraction * self.inner(start, start)
 
@@ -171,15 +170,13 @@ class Program:
         start = geometry.points[1].x[0]
         if self.contraction is None and units.distance:
             free = self.metric == "final_squared_distance"
-            self.at_most.append(Row("distance", self.inner(start, start) / units.distance**2, 1.0, free))
-        zeta = units.dissimilarity
-        if zeta:
-            at = [0, *(p for p, point in enumerate(geometry.points) if point.shared)] if self.everywhere else [0]
-            for p in at:
-                mean = geometry.mean(geometry.points[p].h)
-                for o in range(len(geometry.orbits)):
-                    off = geometry.points[p].h[o] - mean
-                    self.at_most.append(Row(f"dissimilarity {p} {o}", self.inner(off, off) / zeta**2, 1.0))
+            self.at_most.append(Row("distance", self.inner(start, start / units.distance**2), 1.0, free))
+        for p in self.dissimilar_at:
+            mean = geometry.mean(geometry.points[p].h)
+            for o in range(len(geometry.orbits)):
+                off = (geometry.points[p].h[o] - mean) / (units.dissimilarity or 1.0)
+                row = self.inner(off, off)
+                self.at_most.append(Row(f"dissimilarity {p} {o}", row, 1.0))
 
     def _noise(self) -> None:
         """Noise is bounded, and uncorrelated with all that does not come after it in its own client's round."""
@@ -217,7 +214,8 @@ class Program:
             for q in range(count):
                 if p != q:
                     row = self.inner(h[p] - h[q], h[p] - h[q]) / smooth - table[p, q]
-                    self.pairs[o, p, q] = row / np.abs(row).max()
+                    self.sizes[o, p, q] = float(np.abs(row).max())
+                    self.pairs[o, p, q] = row / self.sizes[o, p, q]
 
     def _operators(self) -> None:
         """Symmetric operators between 0 and 1 - mu, from changes of x to changes of h."""

@@ -86,7 +86,7 @@ def solve(program: Program, accuracy: float = ACCURACY) -> Solution:
 def _with_pairs(program: Program, solver: Any, accuracy: float) -> Solution:
     pairs = list(program.pairs)
     every = np.array([program.pairs[pair] for pair in pairs]) if pairs else np.zeros((0, program.length))
-    used = np.ones(len(pairs), dtype=bool) if len(pairs) <= ALL_PAIRS else _first(program, pairs)
+    used = np.ones(len(pairs), dtype=bool) if len(pairs) <= ALL_PAIRS else first_pairs(program, pairs)
     done = 0
     for _ in range(ROUNDS):
         found = solver(program, [pairs[k] for k in np.flatnonzero(used)])
@@ -107,7 +107,7 @@ def _with_pairs(program: Program, solver: Any, accuracy: float) -> Solution:
     return found
 
 
-def _first(program: Program, pairs: list[tuple[int, int, int]]) -> Array:
+def first_pairs(program: Program, pairs: list[tuple[int, int, int]]) -> Array:
     """All with x* and with the last point, neighbours, and the same local step of neighbouring rounds."""
     points = program.geometry.points
     place, last = np.array([point.place for point in points]), len(points) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .of_algorithm import plan_of
 from .problem import Problem
 from .program import Program
 from .solver import ACCURACY, Solution, solve
+
+if TYPE_CHECKING:
+    from .certificates import Certificate
 
 SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
 
@@ -80,6 +83,12 @@ class WorstCase:
     problem: Problem
     solution: Solution
     program: Program
+
+    def certificate(self) -> Certificate:
+        """Rational multipliers that prove ``recursion``, hardly weaker: see ``rounding.certify``."""
+        from .rounding import certify
+
+        return certify(self)
 
     def __repr__(self) -> str:
         shown = "none" if self.value is None else f"{self.value:.9g}"

@@ -129,7 +129,7 @@ def test_noise_of_one_step_is_known():
 
 
 @settings(max_examples=8)
-@given(rates, st.integers(1, 3), st.floats(0.1, 5), st.floats(0, 3))
+@given(rates, st.integers(1, 3), st.floats(0.1, 5), st.floats(1e-40, 3))
 def test_the_recursion_bounds_every_start(lr, steps, distance, zeta):
     training = local_sgd(local_lr=lr, local_steps=steps)
     known = worst_case(STRONG, training, dissimilarity_at_optimum=1).recursion
@@ -218,6 +218,7 @@ REFUSED = [
     (lambda: worst_case(STRONG, local_sgd(local_lr=1), metric="final_gradient"), "metric = 'final_gradient'"),
     (lambda: worst_case(STRONG, local_sgd(local_lr=1), distance=-1), "distance = -1"),
     (lambda: worst_case(STRONG, local_sgd(local_lr=1), gradient_noise=1), "needs clients"),
+    (lambda: worst_case(STRONG, local_sgd(local_lr=1), dissimilarity_at_optimum=1e-60), "allowed is 0, or at least"),
     (lambda: worst_case("strong", local_sgd(local_lr=1)), "functions = 'strong'"),
     (lambda: worst_case(STRONG, "fedavg"), "allowed are kinds|algorithm = 'fedavg'"),
     (lambda: worst_case(STRONG, local_sgd(local_lr=1, participants=Cohort(2))), "clients: needed with cohort = 2"),
@@ -263,6 +264,6 @@ def test_pairs_that_are_added_give_the_value_of_all_pairs(monkeypatch):
     training = local_sgd(local_lr="1/4", local_steps=3)
     whole = value(STRONG, training, rounds=2, metric="final_gap", dissimilarity_at_optimum=1)
     monkeypatch.setattr(solver, "ALL_PAIRS", 0)
-    monkeypatch.setattr(solver, "_first", lambda program, pairs: np.array([0 in (p, q) for _, p, q in pairs]))
+    monkeypatch.setattr(solver, "first_pairs", lambda program, pairs: np.array([0 in (p, q) for _, p, q in pairs]))
     found = worst_case(STRONG, training, rounds=2, metric="final_gap", dissimilarity_at_optimum=1)
     assert found.value == pytest.approx(whole, rel=1e-7) and len(found.solution.pairs) < len(found.program.pairs)
