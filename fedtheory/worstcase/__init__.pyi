@@ -4,6 +4,7 @@ from .classes import FunctionClass as FunctionClass
 from .classes import convex as convex
 from .classes import quadratic as quadratic
 from .classes import strongly_convex as strongly_convex
+from .instances import Instance as Instance
 from .of_algorithm import plan_of as plan_of
 from .problem import Problem as Problem
 from .program import METRICS as METRICS
@@ -15,6 +16,8 @@ from .rounds import ServerStep as ServerStep
 from .rounds import Training as Training
 from .rounds import local_sgd as local_sgd
 from .rounds import mixture as mixture
+from .steps import Steps as Steps
+from .steps import best_steps as best_steps
 from .worst import Recursion as Recursion
 from .worst import WorstCase as WorstCase
 from .worst import additive_constant as additive_constant

@@ -21,7 +21,7 @@ from .solver import Solution, clarabel, first_pairs
 if TYPE_CHECKING:
     from .worst import WorstCase
 
-MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+MARGINS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """How much is added to the metric, times the Gram matrices' traces, so that rounding does no harm."""
 NEGLIGIBLE = 1e-7
 """Multipliers below this share of the largest one are left out, but for pairs that keep the matrices bounded."""
@@ -34,15 +34,18 @@ def certify(found: WorstCase) -> Certificate:
     that are > 0. They are rounded to short decimals, pairs with x* take up what rounding left of the values F_i, and
     then every number of the bound is lowered, one after the other, to the least in its last digit that is still proved.
 
+    A contraction that was given stays as it is.
+
     Raises:
-        ValueError: the solve was not accurate; there is noise; the start is x* or tau was given; no margin is enough.
+        ValueError: the solve was not accurate; there is noise; the start is x*; no margin is enough.
     """
     problem = found.problem
     if found.status != "solved":
         raise ValueError(f"status = {found.status!r}: allowed for a certificate is 'solved'")
-    if not problem.distance or problem.contraction is not None or problem.dissimilarity_at_optimum is None:
-        raise ValueError("distance, contraction, dissimilarity_at_optimum: allowed for a certificate are a "
-                         "distance > 0, no given contraction, and a dissimilarity")  # fmt: skip
+    if not problem.distance or problem.dissimilarity_at_optimum is None:
+        raise ValueError(
+            "distance, dissimilarity_at_optimum: allowed for a certificate are a distance > 0 and a number"
+        )
     exact = Exact(problem)
     for margin in MARGINS:
         certificate = _rounded(found, exact, margin)
@@ -64,9 +67,12 @@ def _rounded(found: WorstCase, exact: Exact, margin: float) -> Certificate | Non
         if left:
             given.pairs[at] = given.pairs.get(at, Fraction(0)) + abs(left)
     given.pairs = {at: value for at, value in given.pairs.items() if value}
+    fixed = found.problem.contraction
+    if fixed is not None:
+        given.contraction = fixed * found.problem.length**2 / found.problem.unit
     if not all(map(is_semidefinite, exact.slack(given))):
         return None
-    return Certificate(found.problem, _lowered(exact, given, grid))
+    return Certificate(replace(found.problem, contraction=None), _lowered(exact, given, grid, fixed is None))
 
 
 def _traces(program: Program) -> np.ndarray:
@@ -124,8 +130,8 @@ def _up(value: float, grid: Fraction) -> Fraction:
     return (Fraction(float(value)) // grid + 1) * grid
 
 
-def _lowered(exact: Exact, given: Multipliers, grid: Fraction) -> Multipliers:
-    """Every number of the bound, the contraction first, as low in its last digit as the others let it be."""
+def _lowered(exact: Exact, given: Multipliers, grid: Fraction, contraction: bool) -> Multipliers:
+    """Every number of the bound, first the contraction if it may be, as low in its last digit as the others let it."""
     left = exact.left(given)
 
     def with_number(at: tuple[int, int] | None, value: Fraction) -> Multipliers:
@@ -136,7 +142,7 @@ def _lowered(exact: Exact, given: Multipliers, grid: Fraction) -> Multipliers:
     def proved(at: tuple[int, int] | None, value: Fraction) -> bool:
         return all(map(is_semidefinite, exact.under(with_number(at, value), left)))
 
-    for at in (None, *given.additive):
+    for at in (*([None] if contraction else []), *given.additive):
         value = given.contraction if at is None else given.additive[at]
         given = with_number(at, _least(value, grid, partial(proved, at)))
     return given

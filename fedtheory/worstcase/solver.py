@@ -148,11 +148,11 @@ def _in_triangle(matrix: Array) -> Array:
     return np.array([matrix[p, q] * (1 if p == q else sqrt(2)) for q in range(len(matrix)) for p in range(q + 1)])
 
 
-def clarabel(program: Program, pairs: list[tuple[int, int, int]]) -> Solution:
-    """With Clarabel, an interior-point method."""
+def clarabel(program: Program, pairs: list[tuple[int, int, int]], given: Data | None = None) -> Solution:
+    """With Clarabel, an interior-point method; of these pairs, unless ``given``."""
     import clarabel as solver
 
-    data = assemble(program, pairs)
+    data = given or assemble(program, pairs)
     settings = solver.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1

@@ -18,6 +18,7 @@ from .solver import ACCURACY, Solution, solve
 
 if TYPE_CHECKING:
     from .certificates import Certificate
+    from .instances import Instance
 
 SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
 
@@ -89,6 +90,12 @@ class WorstCase:
         from .rounding import certify
 
         return certify(self)
+
+    def instance(self, clients: int | None = None) -> Instance:
+        """A federation that attains the value: see ``instances.instance_of``."""
+        from .instances import instance_of
+
+        return instance_of(self, clients)
 
     def __repr__(self) -> str:
         shown = "none" if self.value is None else f"{self.value:.9g}"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +23,7 @@ from fedtheory.worstcase import (
     CertificateError,
     Cohort,
     ServerStep,
+    additive_constant,
     convex,
     local_sgd,
     mixture,
@@ -48,6 +52,7 @@ CASES = {
     "one Hessian": (strongly_convex(smoothness=2, strong_convexity=2), TWO, {"metric": "final_gap"}),
 }  # fmt: skip
 
+KEPT = Path(__file__).parents[2] / "docs" / "certificates"
 WITHOUT_PAIRS = ("quadratics", "quadratics' gap", "one Hessian")
 
 
@@ -108,6 +113,38 @@ def test_bounds_of_quadratics_cannot_be_lowered(made, name):
     for each in lower:
         with pytest.raises(CertificateError):
             Certificate(certificate.problem, each).verify()
+
+
+def test_a_given_contraction_is_kept():
+    for metric in ("final_squared_distance", "final_gap"):
+        known = worst_case(STRONG, TWO, metric=metric, dissimilarity_at_optimum=1).recursion
+        tau = Fraction(f"{known.contraction:.4f}")
+        found = additive_constant(STRONG, TWO, contraction=tau, metric=metric)
+        certificate = found.certificate()
+        certificate.verify()
+        assert certificate.contraction == tau
+        assert float(certificate.additive) == pytest.approx(found.value, rel=1e-5)
+        lower = replace(certificate.multipliers, contraction=certificate.multipliers.contraction - Fraction(1, 10**7))
+        with pytest.raises(CertificateError):
+            Certificate(certificate.problem, lower).verify()
+
+
+def test_the_certificates_that_are_kept():
+    """Those of docs/certificates: each verifies in less than half a second."""
+    files = sorted(KEPT.glob("*.json"))
+    assert len(files) >= 7
+    for file in files:
+        start = time.process_time()
+        Certificate.load(file).verify()
+        assert time.process_time() - start < 0.5
+
+
+def test_verification_needs_no_solver():
+    program = ("import sys; from fedtheory.worstcase import Certificate; "
+               f"Certificate.load({str(KEPT / 'fast.json')!r}).verify(); "
+               "print([name for name in ('clarabel', 'scs', 'cvxpy', 'torch') if name in sys.modules])")  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_a_certificate_of_another_problem_proves_nothing(made):
