@@ -191,6 +191,11 @@ def test_multipliers_of_nothing_are_refused(made):
         wrong = replace(certificate.multipliers, pairs=certificate.multipliers.pairs | pairs)
         with pytest.raises(CertificateError, match="allowed are"):
             Certificate(certificate.problem, wrong).verify()
+    negative = {at: certificate.multipliers.pairs.get(at, Fraction(0)) - 5 for at in ((0, 0, 1), (0, 1, 0))}
+    for wrong in (replace(certificate.multipliers, pairs=certificate.multipliers.pairs | negative),
+                  replace(certificate.multipliers, additive={(0, 0): Fraction(-1)})):  # fmt: skip
+        with pytest.raises(CertificateError, match="allowed are numbers >= 0"):
+            Certificate(certificate.problem, wrong).verify()
     wrong = replace(certificate.multipliers, additive={(1, 0): Fraction(1)})
     with pytest.raises(CertificateError, match="it is bounded at"):
         Certificate(certificate.problem, wrong).verify()

@@ -30,6 +30,7 @@ from fedtheory.worstcase import (
 )
 
 STRONG = strongly_convex(smoothness=2, strong_convexity="1/5")
+STEEP = strongly_convex(smoothness=1, strong_convexity="1/5")
 QUADRATIC = quadratic(smoothness=2, strong_convexity="1/5")
 rates = st.integers(1, 60).map(lambda k: Fraction(k, 100))
 
@@ -126,6 +127,38 @@ def test_noise_of_one_step_is_known():
     server = worst_case(STRONG, ServerStep(Fraction(1, 4)), server_noise=3)
     assert server.value == pytest.approx(quiet + 9 / 16, rel=1e-6)
     assert server.recursion.of_server_noise == 1 / 16
+
+
+@pytest.mark.parametrize(("clients", "cohort"), [(1, 1), (4, 2), (4, 4), (7, 1)])
+@pytest.mark.parametrize("mu", [Fraction(1, 5), Fraction(1)])
+def test_noise_on_quadratics_is_the_one_of_the_flattest(mu, clients, cohort):
+    """Two steps on mu/2 |x|^2, from noise: lr^2 sigma^2 (1 + (1 - lr mu)^2) over the cohort; only second moments of noise
+    count there, so that the bound is attained."""
+    lr = 0.25
+    training = local_sgd(local_lr=lr, local_steps=2, participants=Cohort(cohort))
+    noise = lr**2 * (1 + (1 - lr * float(mu)) ** 2) / cohort
+    for distance in (0, 1):
+        found = value(quadratic(smoothness=1, strong_convexity=mu), training, clients=clients, distance=distance,
+                      gradient_noise=1)  # fmt: skip
+        assert found == pytest.approx(noise + distance * (1 - lr * float(mu)) ** 4, rel=1e-6)
+
+
+def test_noise_of_one_drawn_client_is_attained_with_large_steps():
+    """Of one client, whose Hessian is L: what others' later gradients know of its noise must not count."""
+    training = local_sgd(local_lr="19/10", local_steps=2, participants=Cohort(1))
+    for functions in (STEEP, replace(STEEP, quadratic=True)):
+        found = value(functions, training, clients=7, distance=0, gradient_noise=1)
+        assert found == pytest.approx(1.9**2 * (1 + 0.9**2), rel=1e-6)
+
+
+def test_proximal_terms_and_means_over_all_clients_on_one_function():
+    """With L = mu every step is known: x_2 = x (1 - lr - lr (1 - lr)) + proximal lr^2 x; absent clients send 0."""
+    one = strongly_convex(smoothness=1, strong_convexity=1)
+    lr, pull = 0.25, 2.0
+    found = value(one, fedprox(local_lr="1/4", local_steps=2, proximal=2))
+    assert found == pytest.approx(((1 - lr) ** 2 + lr**2 * pull) ** 2, rel=1e-7)
+    halved = value(one, fedavg(local_lr="1/4", local_steps=2, average="all", global_lr=3), clients=4, cohort=2)
+    assert halved == pytest.approx((1 - 3 / 2 * (1 - (1 - lr) ** 2)) ** 2, rel=1e-7)
 
 
 @settings(max_examples=8)
