@@ -184,15 +184,22 @@ class Geometry:
         start[:, 0] = units.distance if units.scaled else units.number(1)
         star = self._family("*", self._of_star()) if self._spread_star else zeros
         self.points = [Point(-1, zeros, star, zeros, zeros, units.number(1), False)]
-        x, server = start, self._add(0, start, start, (0, None, 0), units.number(1))
+        x, server = start, self._add(0, start, start, (0, None, 0), units.distance or units.number(1))
         for r, each in enumerate(self.plan.rounds):
             ends = self._train(r, each, server)
             self.outcomes = [self._outcome(p, kind, x, ends, server) for p, kind in each]
             if r + 1 < len(self.plan.rounds) or self.final:
                 moved = np.tile(self.outcomes[0].moved, (len(self.orbits), 1))
                 x = x + moved
-                lr = sum((_length(kind, units) for kind in self.plan.kinds[r : r + 1]), units.number(0))
-                server = self._add(server, x, moved, (r + 1, None, 0), lr)
+                lr = _length(each[0][1], units)
+                server = self._add(server, x, moved, (r + 1, None, 0), lr * self._reach(each[0][1], lr))
+
+    def _reach(self, kind: Kind, lr: Number) -> Number:
+        """How large the server's gradient is, about: as the distance, with the drift of local steps, or with what
+        clients that were chosen have at x*."""
+        local = isinstance(kind, Training) and len(kind.local_lr) > 1
+        far = 1 if self.plan.chosen is not None or self.units.noise else min(lr, 1) if local else 0
+        return min(self.units.number(1), (self.units.distance + far) or self.units.number(1))
 
     def _of_star(self) -> Number:
         return self.units.dissimilarity if self.units.scaled and self.units.dissimilarity else 1

@@ -135,10 +135,15 @@ class Problem:
         zeta = self.dissimilarity_at_optimum
         return Units(
             number, number(self.functions.condition), L,
-            number(1 if self.contraction is not None else self.distance / length),
+            number(self._reach() if self.contraction is not None else self.distance / length),
             None if zeta is None else number(zeta / (L * length)),
             number(self.gradient_noise / (L * length)), number(self.server_noise / (L * length)), scaled,
         )  # fmt: skip
+
+    def _reach(self) -> Fraction:
+        """How far from x* the drift of a round keeps a model, about: a scale for starts that are free."""
+        rates = [sum(k.local_lr) if isinstance(k, Training) else k.server_lr for k in self.plan.kinds]
+        return min(Fraction(1), max(rates) * self.functions.smoothness)
 
     def geometry(self, number: Any = float, scaled: bool = True) -> Geometry:
         """The points and their vectors."""

@@ -160,6 +160,10 @@ class Program:
         self.offset = extra + (self.units.distance**2 if self.contraction is None else 0.0)
         self.decrement = self.contraction is None
 
+    def rescale(self, size: float) -> None:
+        """Measure the objective in units of ``size``."""
+        self.objective, self.factor = self.objective / size, self.factor * size
+
     decrement = False
     """Whether ``objective`` is less |x_0 - x*|^2, which ``offset`` has."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from .certificates import Certificate
     from .instances import Instance
 
+LEAST, SMALL, RESCALED = 1e-8, 0.05, 2
+"""Objectives in between are solved again in units of their size, at most so often."""
 SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
 
 
@@ -63,7 +66,8 @@ class WorstCase:
         status: "solved"; "inaccurate", where gap or violation are above what was asked for; "unbounded".
         kind: "exact" where a federation of the class attains it, or "upper bound": with noise, of which only first and
             second moments count, and with a dissimilarity that is bounded at the server's points only.
-        lower, upper: the solver's two values, which differ by ``gap`` relative to the program's scale.
+        lower, upper: the solver's two values. gap: their difference, relative to the value; of final squared distances,
+            to how far |x_R - x*|^2 can get from |x_0 - x*|^2, which is less.
         violation: the largest, of constraints and matrices, on both sides, in the program's scale.
         recursion: the multipliers of the start and of the constants, as a bound for all starts and constants; ``None``
             unless solved.
@@ -175,17 +179,43 @@ def additive_constant(
 
 def solved(problem: Problem, accuracy: float = ACCURACY) -> WorstCase:
     """The worst case of a problem."""
-    program = problem.program()
-    found = solve(program, accuracy)
-    status = UNBOUNDED if found.unbounded else SOLVED if found.error <= accuracy else INACCURATE
+    program, found = min(_attempts(problem, accuracy), key=lambda each: _error(*each))
+    status = UNBOUNDED if found.unbounded else SOLVED if _error(program, found) <= accuracy else INACCURATE
     unit = float(problem.unit)
     lower, upper = (unit * (program.offset + program.factor * each) for each in (found.primal, found.dual))
     value = upper if status == SOLVED else np.inf if status == UNBOUNDED else None
     return WorstCase(
-        value, status, "exact" if problem.exact else "upper bound", lower, upper, found.gap, found.violation,
+        value, status, "exact" if problem.exact else "upper bound", lower, upper, _gap(program, found), found.violation,
         _recursion(problem, program, found) if status == SOLVED else None, found.solver, found.status, problem, found,
         program,
     )  # fmt: skip
+
+
+def _attempts(problem: Problem, accuracy: float) -> list[tuple[Program, Solution]]:
+    """The program, and where its objective is small also in units of its size, until one solve is accurate."""
+    program = problem.program()
+    made = [(program, solve(program, accuracy))]
+    for _ in range(RESCALED):
+        program, found = made[-1]
+        if program.decrement or not LEAST < abs(found.dual) < SMALL or _error(program, found) <= accuracy / 10:
+            break
+        program = copy(program)
+        program.rescale(abs(found.dual))
+        made.append((program, solve(program, accuracy)))
+    return made
+
+
+def _gap(program: Program, found: Solution) -> float:
+    """Relative to the objective, unless that is about 0; of a decrement, to its scale."""
+    size = abs(found.dual)
+    if program.decrement or not LEAST < size < 1:
+        return found.gap
+    return abs(found.dual - found.primal) / size
+
+
+def _error(program: Program, found: Solution) -> float:
+    """The larger one of gap and violation; none of what is unbounded."""
+    return 0.0 if found.unbounded else max(_gap(program, found), found.violation)
 
 
 def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -132,7 +133,7 @@ def test_noise_of_one_step_is_known():
 @pytest.mark.parametrize(("clients", "cohort"), [(1, 1), (4, 2), (4, 4), (7, 1)])
 @pytest.mark.parametrize("mu", [Fraction(1, 5), Fraction(1)])
 def test_noise_on_quadratics_is_the_one_of_the_flattest(mu, clients, cohort):
-    """Two steps on mu/2 |x|^2, from noise: lr^2 sigma^2 (1 + (1 - lr mu)^2) over the cohort; only second moments of noise
+    """Two steps on mu/2 |x|^2, from noise: lr^2 sigma^2 (1 + (1 - lr mu)^2) over the cohort; only second moments of it
     count there, so that the bound is attained."""
     lr = 0.25
     training = local_sgd(local_lr=lr, local_steps=2, participants=Cohort(cohort))
@@ -208,6 +209,16 @@ def test_small_steps_are_accurate(lr):
     found = worst_case(STRONG, training, clients=2)
     rate = (1 - Fraction(lr) / 5) ** 8
     assert found.status == "solved" and (1 - found.value) == pytest.approx(float(1 - rate), rel=1e-6)
+
+
+def test_small_values_are_accurate_too():
+    """Beside a dissimilarity of 1000, a gap is known as well as without: one local step does not feel it."""
+    one = local_sgd(local_lr="1/4")
+    near = value(STRONG, one, metric="final_gap", clients=1)
+    assert value(STRONG, one, metric="final_gap", dissimilarity_at_optimum=1000) == pytest.approx(near, rel=1e-5)
+    drift = [additive_constant(STRONG, local_sgd(local_lr=lr, local_steps=2), contraction=1).value / float(lr) ** 3
+             for lr in (Fraction(1, 1000), Fraction(1, 2000))]  # fmt: skip
+    assert drift[0] == pytest.approx(drift[1], rel=1e-2)
 
 
 def test_averages_of_one_round():
@@ -300,3 +311,20 @@ def test_pairs_that_are_added_give_the_value_of_all_pairs(monkeypatch):
     monkeypatch.setattr(solver, "first_pairs", lambda program, pairs: np.array([0 in (p, q) for _, p, q in pairs]))
     found = worst_case(STRONG, training, rounds=2, metric="final_gap", dissimilarity_at_optimum=1)
     assert found.value == pytest.approx(whole, rel=1e-7) and len(found.solution.pairs) < len(found.program.pairs)
+
+
+def spent(steps: int, rounds: int) -> float:
+    training = local_sgd(local_lr="1/20", local_steps=steps)
+    began = time.process_time()
+    value(STEEP, training, rounds=rounds, dissimilarity_at_optimum=1)
+    return time.process_time() - began
+
+
+def test_two_steps_take_less_than_50_ms():
+    value(STEEP, local_sgd(local_lr="1/20"))  # what is imported on first use
+    assert min(spent(2, 1) for _ in range(3)) < 0.05
+
+
+@pytest.mark.slow
+def test_eight_steps_in_four_rounds_take_less_than_5_s():
+    assert spent(8, 4) < 5
