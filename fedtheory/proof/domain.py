@@ -21,7 +21,7 @@ from ..quantities import QUANTITIES, quantity
 from . import smt
 from .identity import is_identity
 from .polynomials import Ratio
-from .positivity import Certificate, Counterexample, certify, refute
+from .positivity import Certificate, Counterexample, certify, negative_at, refute
 from .regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from .steps import Evidence, Finding
 
@@ -195,7 +195,10 @@ class Follows:
 @lru_cache(maxsize=2000)
 def _certified(check: Follows) -> Finding:
     for where in check.domain.regions(s.name for s in check.expression.free_symbols):
-        found = certify(check.expression, where, _POLYA)
+        negative = list(negative_at(check.expression, where))
+        if any(check.domain.completed(point) is not None for point in negative):
+            break  # where the hypotheses hold, so it does not follow
+        found = None if negative else certify(check.expression, where, _POLYA)
         if found is not None:
             return Finding("proved", (found,))
     return Finding("unknown")

@@ -123,8 +123,12 @@ class Model:
     def path(self, world: World, i: int, k: int) -> Fraction:
         x = self.start
         for step in range(k):
-            x -= self.step * (self.clients[i].gradient(x) + world.noise[i][step])
+            x -= self.step * (self.clients[i].gradient(x) + self.noise_at(world, i, step))
         return x
+
+    def noise_at(self, world: World, i: int, step: int) -> Fraction:
+        """Beyond the round's last step there is none."""
+        return world.noise[i][step] if step < self.steps else Fraction(0)
 
     def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Fraction:
         at = (atom.step[0] * k + atom.step[1] * self.steps + atom.step[2]) if atom.step else 0
@@ -143,7 +147,7 @@ class Model:
             case "g", _:
                 return self.clients[_index(i)].gradient(self.path(world, _index(i), at))
             case "N", _:
-                return world.noise[_index(i)][at]
+                return self.noise_at(world, _index(i), at)
         return self.gradient(atom.name, _index(i))
 
     @cache  # noqa: B019 (a model lives as long as its test)
