@@ -461,6 +461,14 @@ def at_start(entry: tuple) -> bool:
     return "S" not in bounds and all(stage(atom)[0] == "start" for atom in atoms)
 
 
+def of_cohort(entry: tuple) -> bool:
+    """Whether a cohort's mean, or the round's end, occurs in it."""
+    if entry[0] == "product":
+        binders = entry[1] + entry[2][0] + entry[3][0]
+        return "S" in binders or "end" in (stage(entry[2][1])[0], stage(entry[3][1])[0])
+    return entry[0] == "value" and ("S" in entry[1] or stage(entry[2])[0] == "end")
+
+
 def of_algorithm(form: dict) -> bool:
     names = {t[1][0] for e in form if e[0] == "product" for t in e[2:]}
     return not all(map(at_start, form)) or any(name.startswith("E ") for name in names)
@@ -808,7 +816,12 @@ class Rules:
     def axiom(self, items: list, *more: tuple, context: str = "start", equality: bool = False) -> dict:
         need(not self.premises, "an axiom has no premises")
         given = {n: self.proof.residues(self.proof.scalar(c)) for n, c in self.line["parameters"].items()}
-        need(set(given) == ({"local_lr", "size"} if context == "cohort" else set()), "parameters of an axiom")
+        of_paths = {"local_lr", "size"} if context == "cohort" else set()
+        if context == "cohort" and self.line["context"] == "start":  # of paths, whatever the cohort
+            need(not any(map(of_cohort, (e for e, _ in items))), "of a cohort, which is not given")
+            context, of_paths = "start", {"local_lr"}
+            more = tuple(part for part in more if part[0] != "cohort_before_noise")
+        need(set(given) == of_paths, "parameters of an axiom")
         return self.concluded(
             self.total((items, None)), context=context, equality=equality, more=more, parameters=given
         )

@@ -8,53 +8,42 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import sympy
 
 from ..claims import readings
-from ..quantities import QUANTITIES
 from . import checker
 from .derivations import Derivation
-from .kernel.forms import STEPS
-from .kernel.regions import Condition
 from .kernel.rounds import average, contraction
-from .kernel.saved import ancestry, saved
-from .kernel.scalars import Scalar
+from .kernel.saved import saved
 from .kernel.theorems import Theorem
+from .read_off import OF_KIND, READINGS, Letters, ReadOff, other_kinds
 from .steps import Evidence, Finding, Step
 
-_QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1),
-             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
-             "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_server_noise": ("server_noise", 2),
-}  # fmt: skip
-"""The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
-the optimum."""
-
-_NO_AXIOMS = {"combine", "project"}
-"""The rules that need no premise: sums of squares, and what a projection is."""
-
-_READINGS = {
-    "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
-    "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
-    "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
-}
-"""The assumptions that are a reading of the algorithm."""
-
-_PARAMETERS = {
-    "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
-    "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
-}  # fmt: skip
-"""The quantity that each of the algorithm's parameters is; the free ``share`` of a draw is none."""
+_OF_HYPOTHESES = frozenset({readings.ROOT})
+"""The ambiguities that concern a claim's hypotheses alone, so that a derivation may name the option that it covers."""
 
 
 @dataclass(frozen=True)
 class Composed:
-    """The check that the kernel makes a theorem, and that the independent checker accepts its proof as saved."""
+    """The check that the kernel makes a theorem, and that the independent checker accepts its proof as saved.
+
+    Attributes:
+        make: makes the theorem; nothing else here does so before it is asked for.
+        always: see ``OfRounds``.
+    """
 
     make: Callable[[], Theorem]
+    always: frozenset[str] = frozenset()
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """The kinds of assumption without a constant that the theorem takes, and that are no reading."""
+        return other_kinds(self.make(), self.always)
 
     def certified(self) -> Finding:
         text = json.dumps(saved(self.make()), separators=(",", ":"))
@@ -94,14 +83,16 @@ class OfRounds(ABC):
     Attributes:
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
-        more: readings under which the functional is the one that is bounded, beside ``own_readings``.
+        more: the options of hypotheses that it is compared under, beside ``own_readings``.
         always: readings' assumptions that every run of the algorithm meets, so that the claim cannot be read otherwise.
     """
 
-    own_readings: ClassVar[Mapping[str, str]] = {}
+    own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    of_one_kind: ClassVar[bool] = True
+    """Whether a theorem given a kind of round speaks of runs whose rounds are all of it."""
 
     make: Callable[[], Theorem]
-    letters: Mapping[str, str]
+    letters: Letters
     more: Mapping[str, str] = field(default_factory=dict)
     always: frozenset[str] = frozenset()
 
@@ -118,117 +109,89 @@ class OfRounds(ABC):
     def theorem(self) -> Theorem:
         return self.make()
 
+    @cached_property
+    def own(self) -> ReadOff:
+        """The theorem in the vocabulary."""
+        return ReadOff(self.theorem, self.letters, self.always)
+
+    @property
+    def all_of(self) -> tuple[ReadOff, ...]:
+        """It and the other theorems that are used."""
+        return (self.own,)
+
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What the region asks of quantities, beyond what the vocabulary says of each; and P >= 0, P < 1."""
-        found = []
-        for condition in self.theorem.where.conditions:
-            if condition.bound is None or condition.name not in self.letters or self._in_vocabulary(condition):
-                continue
-            for i, (expression, strict) in enumerate(condition.polynomials(self.theorem.where.ring)):
-                if not strict:
-                    found.append((f"{self.letters[condition.name]}_{i}", self.read(expression)))
-        return tuple(found)
-
-    def _in_vocabulary(self, condition: Condition) -> bool:
-        """Whether the vocabulary says as much of the quantity."""
-        known = QUANTITIES[self.letters[condition.name]]
-        return condition.kind == "interval" and condition.bound == 1 and known.lower >= 0 and known.upper <= 1
-
-    def read(self, scalar: Scalar) -> sympy.Expr:
-        """A scalar in the vocabulary's names."""
-        unknown = scalar.names - self.letters.keys()
-        if unknown:
-            raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
-        return scalar.expression().xreplace({sympy.Symbol(a): sympy.Symbol(b) for a, b in self.letters.items()})
-
-    def read_apart(self, scalar: Scalar) -> sympy.Expr:
-        """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
-        parts = {sympy.S.One: scalar}
-        for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
-            if name not in scalar.bottom.names:
-                letter = self.read(self.theorem.where.ring[name])
-                parts = {data * letter**power: part for data, whole in parts.items()
-                         for power, part in whole.coefficients(name).items()}  # fmt: skip
-        return sympy.Add(*(data * self.read(part) for data, part in parts.items()))
-
-    def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
-        """(quantities whose bounds it assumes, other kinds of assumption, readings), read off the theorem.
-
-        Raises:
-            ValueError: a constant is another one than the quantity itself.
-        """
-        if self.always - _READINGS.keys():
-            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(_READINGS)}")
-        quantities, others, read = [], [], {}
-        for name, constant in sorted(self.theorem.assumptions, key=str):
-            if name in self.always:
-                continue
-            if name in _READINGS:
-                ambiguity, option = _READINGS[name]
-                read[ambiguity] = option
-            elif constant is None:
-                others.append(name)
-            else:
-                quantity, power = _QUANTITY[name]
-                own = sympy.Symbol(quantity) ** power
-                weaker = (sympy.S.Zero,) if name == "strongly_convex" else ()  # a strongly convex function is convex
-                if self.read(constant) not in (own, *weaker):
-                    raise ValueError(f"{name}: the theorem takes the constant {constant}, not {own}")
-                quantities.append(quantity)
-        self._check_parameters()
-        return tuple(dict.fromkeys(quantities)), tuple(others), read
-
-    def _check_parameters(self) -> None:
-        """Refuse letters that stand for other quantities than those that the theorem's algorithm has in their place."""
-        for name, value in self.theorem.parameters:
-            own = value.is_polynomial and str(value) in value.names
-            if name == "share" and own:
-                continue
-            if name not in _PARAMETERS or not own or self.letters.get(str(value)) != _PARAMETERS[name]:
-                raise ValueError(f"{name} = {value}: allowed is the letter of the algorithm's {_PARAMETERS.get(name)}")
-        if self.letters.get(STEPS, "local_steps") != "local_steps":
-            raise ValueError(f"{STEPS} = {self.letters[STEPS]}: allowed is local_steps")
+        """What has to be >= 0, beyond what the vocabulary says."""
+        asked = {need: name for each in self.all_of for name, need in each.needs()
+                 if name != OF_KIND or self.of_one_kind}  # fmt: skip
+        names = list(asked.values())
+        return tuple(
+            (name if names.count(name) == 1 else f"{name}.{i}", need) for i, (need, name) in enumerate(asked.items())
+        )
 
     def step(self, name: str, equation: str, says: str) -> Step:
-        """The one step of a proof that the kernel composed; its assumptions are the theorem's."""
-        return Step(name, equation, says, "composed", (Composed(self.make),), printed=False, assumes=self.kinds()[1])
+        """The one step of a proof that the kernel composed; what it takes is the theorem's."""
+        return Step(name, equation, says, "composed", self.checks, printed=False)
+
+    @property
+    def checks(self) -> tuple[Composed, ...]:
+        """One for each of the theorems."""
+        return (Composed(self.make, self.always),)
 
     def makes(self, steps: Iterable[Step]) -> bool:
-        """Whether the steps are this theorem, with its assumptions, and nothing else."""
-        checks = (Composed(self.make),)
-        return all((s.kind, s.checks, s.assumes) == ("composed", checks, self.kinds()[1]) for s in steps)
+        """Whether the steps are these theorems, with their assumptions, and nothing else."""
+        return all((s.kind, s.checks, s.assumes) == ("composed", self.checks, ()) for s in steps)
 
     def axioms(self) -> tuple[str, ...]:
-        """The kernel's axioms that the theorem is made of."""
-        return tuple(sorted({t.rule for t in ancestry(self.theorem) if not t.premises} - _NO_AXIOMS))
+        """The kernel's axioms that the theorems are made of."""
+        return tuple(sorted({name for each in self.all_of for name in each.axioms()}))
 
     def assumed(self) -> tuple[str, ...]:
         """The assumptions that those name, each with its constant where it has one."""
-        found = []
-        for name, constant in sorted(self.theorem.assumptions, key=str):
-            found.append(name if constant is None else f"{name}({self.read(constant)})")
-        return tuple(found)
+        return tuple(dict.fromkeys(name for each in self.all_of for name in each.assumed()))
 
     def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
-        """What the step shows."""
-        return replace(self._computed, name=name, steps=(step,), proves=proves)
+        """What the step shows; the theorem is made when that is asked for."""
+        return Computed(name, functional=self.functional, steps=(step,), proves=proves, origin=self)
 
     @cached_property
-    def _computed(self) -> Derivation:
-        quantities, _, read = self.kinds()
-        unknown = {q for q in quantities if q not in QUANTITIES}
+    def content(self) -> Mapping[str, Any]:
+        """What a derivation says, computed from the theorem, by the derivation's fields.
+
+        Raises:
+            ValueError: a letter stands for another quantity than the theorem's algorithm has in its place.
+        """
+        if self.always - READINGS.keys():
+            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(READINGS)}")
+        if self.more.keys() - _OF_HYPOTHESES:
+            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
+        kinds = [each.kinds() for each in self.all_of]
+        read = {name: option for _, options in kinds for name, option in options.items()}
+        return {"right_side": self.right_side(), "needs": self.needs(),
+                "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
+                "readings": {**read, **self.more, **self.own_readings}}  # fmt: skip
+
+
+class Computed(Derivation):
+    """A derivation that is computed from its origin, each part when it is first asked for; what is given instead stays
+    as it is, and differs from what is computed (see ``joints.is_computed``)."""
+
+    def __init__(self, name: str, *, functional: str, steps: tuple[str, ...], **given: Any) -> None:
+        fields = {"name": name, "functional": functional, "steps": steps, "proves": (), "algorithm": "",
+                  "left_side": None, "choices": {}, "origin": None} | given  # fmt: skip
+        unknown = fields.keys() - {f.name for f in dataclass_fields(Derivation)}
         if unknown:
-            raise ValueError(f"{sorted(unknown)}: no quantities of the vocabulary")
-        return Derivation(
-            "",
-            functional=self.functional,
-            steps=(),
-            right_side=self.right_side(),
-            needs=self.needs(),
-            assumptions=quantities,
-            readings={**read, **self.more, **self.own_readings},
-            origin=self,
-        )
+            raise TypeError(f"{sorted(unknown)}: no parts of a derivation")
+        self.__dict__.update(fields)
+
+    def _part(self, name: str) -> Any:
+        if self.origin is None:
+            raise ValueError(f"{self.name}: allowed is a derivation with an origin, from which it is computed")
+        return self.origin.content[name]
+
+    right_side = cached_property(lambda self: self._part("right_side"))
+    needs = cached_property(lambda self: self._part("needs"))
+    assumptions = cached_property(lambda self: self._part("assumptions"))
+    readings = cached_property(lambda self: self._part("readings"))
 
 
 class Contraction(OfRounds):
@@ -239,9 +202,19 @@ class Contraction(OfRounds):
 
     def right_side(self) -> sympy.Expr:
         factor, addition = contraction(self.theorem)
-        rounds, distance = sympy.symbols("rounds initial_distance")
-        fall = sympy.factor(self.read(1 - factor))
-        return sympy.exp(-fall * rounds) * distance**2 + self.read_apart(addition) / fall
+        fall = sympy.factor(self.own.read(1 - factor))
+        return self.decay(fall) * sympy.Symbol("initial_distance") ** 2 + self.own.read_apart(addition) / fall
+
+    def decay(self, fall: sympy.Expr) -> sympy.Expr:
+        """What (1 - fall)^R is at most."""
+        return sympy.exp(-fall * sympy.Symbol("rounds"))
+
+
+class Geometric(Contraction):
+    """The same with (1 - fall)^R itself, fall = 1 - P."""
+
+    def decay(self, fall: sympy.Expr) -> sympy.Expr:
+        return (1 - fall) ** sympy.Symbol("rounds")
 
 
 class Descent(OfRounds):
@@ -249,9 +222,9 @@ class Descent(OfRounds):
     summing over the rounds."""
 
     functional = "average_squared_gradient"
-    own_readings: ClassVar[Mapping[str, str]] = {readings.AVERAGE: readings.FROM_ROUND_0}
+    own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {readings.AVERAGE: readings.FROM_ROUND_0}
 
     def right_side(self) -> sympy.Expr:
         fall, addition = average(self.theorem)
         gap, rounds = sympy.symbols("initial_gap rounds")
-        return (gap / rounds + self.read_apart(addition)) / sympy.factor(self.read(fall))
+        return (gap / rounds + self.own.read_apart(addition)) / sympy.factor(self.own.read(fall))

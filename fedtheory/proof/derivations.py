@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import sympy
 
@@ -19,6 +20,11 @@ from .steps import Step
 
 class Origin(Protocol):
     """A theorem from which a derivation is computed."""
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """What is computed of a derivation, by its fields."""
+        ...
 
     def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation: ...
 
@@ -73,6 +79,12 @@ class Derivation:
         for name in self.readings:
             check_options(name, self.options(name))
 
+    def of(self, algorithm: str) -> Self:
+        """The same, about this algorithm's runs unless it says another's; nothing is computed for it."""
+        made = copy(self)
+        made.__dict__["algorithm"] = self.algorithm or algorithm
+        return made
+
     def options(self, name: str) -> tuple[str, ...]:
         """The options of an ambiguity under which it holds; none if it says nothing of it."""
         allowed = self.readings.get(name, ())
@@ -91,4 +103,5 @@ class Derivation:
             own = None if functional.expression is None else bare(functional.expression)
             return own is not None and (own == self.left_side or is_identity(own, self.left_side))
         known = [f for f in vars(functionals).values() if isinstance(f, Functional) and f.name == functional.name]
-        return functional in known if self.right_side is not None else functional.expression is not None
+        bounded = self.origin is not None or self.right_side is not None
+        return functional in known if bounded else functional.expression is not None

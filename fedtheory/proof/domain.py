@@ -19,8 +19,9 @@ import sympy
 from ..claims.arithmetic import denominators
 from ..quantities import QUANTITIES, quantity
 from . import smt
+from .identity import is_identity
 from .polynomials import Ratio
-from .positivity import Certificate, Counterexample, certify, refute
+from .positivity import Certificate, Counterexample, certify, negative_at, refute
 from .regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from .steps import Evidence, Finding
 
@@ -35,6 +36,8 @@ ATOMS = tuple(f"atom_{i}" for i in range(8))
 
 AUXILIARY = ("log_factor", "excess", *ATOMS)
 """Numbers >= 0 that stand for parts of a chosen step size; every other name has to be a quantity of the vocabulary."""
+
+_PROBABILITIES = ("snapshot_probability", "client_round_probability")
 
 _POLYA = 1
 """Here regions have many parameters, and higher powers cost too much."""
@@ -120,8 +123,35 @@ class Follows:
         return tuple(self.domain.regions(s.name for s in self.expression.free_symbols))
 
     def certified(self) -> Finding:
+        """A certificate on one of the regions; or one for each of ``ends``; or ``unknown``."""
+        found = self.directly()
+        if found.outcome == "proved" or not self.ends():
+            return found
+        both = [end.directly() for end in self.ends()]
+        if any(end.outcome != "proved" for end in both):
+            return found
+        return Finding("proved", tuple(e for end in both for e in end.evidence))
+
+    def directly(self) -> Finding:
         """A certificate on one of the regions, or ``unknown``."""
         return _certified(self)
+
+    def ends(self) -> tuple[Follows, ...]:
+        """What is affine in a probability q is >= 0 where it is so with 0 and with 1 in the place of q, on the whole
+        domain: these two checks, each of which may use another hypothesis; none if it is not affine in one.
+
+        >>> a, q = sympy.symbols("local_lr snapshot_probability")
+        >>> [end.expression for end in Follows(q * a + (1 - q) * a**2, Domain()).ends()]
+        [local_lr**2, local_lr]
+        """
+        for name in _PROBABILITIES:
+            q = sympy.Symbol(name)
+            if self.expression.has(q):
+                low, high = (sympy.cancel(self.expression.subs(q, end)) for end in (0, 1))
+                defined = all(e.is_finite is not False and rational(e) for e in (low, high))
+                if defined and is_identity(self.expression, low + q * (high - low)):
+                    return Follows(low, self.domain), Follows(high, self.domain)
+        return ()
 
     def decide(self) -> Finding:
         finding = self.certified()
@@ -151,7 +181,9 @@ class Follows:
         return found.refutes(self.expression, found.region) and self.domain.completed(point) is not None
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether this certificate proves it; nothing is searched."""
+        """Whether this certificate proves it, or these two its ends; nothing is searched."""
+        if len(evidence) == 2 and (ends := self.ends()):
+            return all(end.accepts((one,)) for end, one in zip(ends, evidence, strict=True))
         return (
             len(evidence) == 1
             and isinstance(evidence[0], Certificate)
@@ -163,7 +195,10 @@ class Follows:
 @lru_cache(maxsize=2000)
 def _certified(check: Follows) -> Finding:
     for where in check.domain.regions(s.name for s in check.expression.free_symbols):
-        found = certify(check.expression, where, _POLYA)
+        negative = list(negative_at(check.expression, where))
+        if any(check.domain.completed(point) is not None for point in negative):
+            break  # where the hypotheses hold, so it does not follow
+        found = None if negative else certify(check.expression, where, _POLYA)
         if found is not None:
             return Finding("proved", (found,))
     return Finding("unknown")

@@ -8,7 +8,6 @@ to join: the claim is one inequality between numbers, decided on its own data.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from ..claims.statement import Claim
 from .derivations import Derivation
@@ -52,7 +51,7 @@ def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
         return False
     (name,) = derivation.steps
     computed = origin.derivation(derivation.name, name, derivation.proves)
-    return origin.makes(own) and derivation == replace(computed, algorithm=derivation.algorithm)
+    return origin.makes(own) and derivation == computed.of(derivation.algorithm)
 
 
 def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivation]) -> str:

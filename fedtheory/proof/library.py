@@ -60,7 +60,7 @@ class Library:
 
     def assumed(self, names: Iterable[str]) -> tuple[str, ...]:
         """The kinds of assumption that the steps of these names take, with all that they rest on."""
-        return tuple(dict.fromkeys(kind for name in self.needed(names) for kind in self.step(name).assumes))
+        return tuple(dict.fromkeys(kind for name in self.needed(names) for kind in self.step(name).takes))
 
     def _visit(self, name: str, done: dict[str, None], above: tuple[str, ...]) -> None:
         """Add a step to ``done``, after all that it needs."""

@@ -141,9 +141,9 @@ class LocalSGD:
         ax, scale = self.axioms, self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
-        step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context="cohort",
+        step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context=ax.given,
                     squares=squares)  # fmt: skip
-        return induct(combine([], where=ax.where, context="cohort"), step, bound, factor)
+        return induct(combine([], where=ax.where, context=ax.given), step, bound, factor)
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:
@@ -151,10 +151,10 @@ class LocalSGD:
         drift at K = 1."""
         ax, K, L = self.axioms, self.K, self.L
         change = self.gradient_along - self.gradient_at_start
-        spread = combine([], where=ax.where, context="cohort", squares=[(change - self.drift / K, "SK", K)])
+        spread = combine([], where=ax.where, context=ax.given, squares=[(change - self.drift / K, "SK", K)])
         smooth = over_steps(over_clients(ax.smooth(ITERATE, START_POINT, L), "S"))
         paths = over_steps(over_clients(self.path if self.convex else self.rough_path, "S"))
-        return combine([(spread, 1), (smooth, K), (paths, K * L**2)], where=ax.where, context="cohort")
+        return combine([(spread, 1), (smooth, K), (paths, K * L**2)], where=ax.where, context=ax.given)
 
     @cached_property
     def drift_bound(self) -> Theorem:
@@ -166,7 +166,7 @@ class LocalSGD:
         squares = [
             (g0, "S", scale * K**2 * (1 if self.convex else Fraction(4, 3)) - coefficient(whole.form, g0, g0, "S"))
         ]
-        return combine([(whole, 1)], where=ax.where, context="cohort", squares=squares,
+        return combine([(whole, 1)], where=ax.where, context=ax.given, squares=squares,
                        constant=scale * share * self.variance - whole.form.entries[ONE])  # fmt: skip
 
     @cached_property
@@ -175,7 +175,7 @@ class LocalSGD:
         ax = self.axioms
         variance = over_steps(over_clients(ax.variance(self.variance), "S"))
         return combine([(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
-                       where=ax.where, context="cohort")  # fmt: skip
+                       where=ax.where, context=ax.given)  # fmt: skip
 
     def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """What |x+ - x*|^2 is at most, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
@@ -190,7 +190,7 @@ class LocalSGD:
             *((theorem, c * eta**2) for theorem, c in sum_bound),
         ]
         near_square = (D + e / (near * K), "", near * eta * K)
-        return combine(premises, where=where, context="cohort",
+        return combine(premises, where=where, context=ax.given,
                        squares=[near_square, *((v, bound, c * eta**2) for v, bound, c in squares)])  # fmt: skip
 
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
@@ -209,7 +209,7 @@ class LocalSGD:
             *((theorem, c * eta**2 * half) for theorem, c in sum_bound),
         ]
         near_square = (g + e / (near * K), "", near * eta * K / 2)
-        return combine(premises, where=where, context="cohort",
+        return combine(premises, where=where, context=ax.given,
                        squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)])  # fmt: skip
 
     def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:

@@ -180,6 +180,26 @@ def refute(
     return None
 
 
+def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Iterator[dict[str, Fraction]]:
+    """Those of a few points of the region at which the expression is negative. If there is one, nothing certifies the
+    expression on the region, and expanding it can be spared.
+
+    >>> from fedtheory.proof.regions import capped, region
+    >>> x = sympy.Symbol("x")
+    >>> [any(negative_at(c - x, region(capped("x", sympy.Integer(1))))) for c in (0, 1)]
+    [True, False]
+    """
+    inequality, rng = Ratio.of(expression), random.Random(0)
+    for _ in range(samples):
+        parameters = {name: Fraction(rng.choice(_SHORT[kind])) for name, kind in where.kinds}
+        try:
+            point = where.image(parameters)
+            if inequality.at(point) < 0:
+                yield point
+        except ZeroDivisionError:
+            continue
+
+
 def counterexample_at(inequality: Ratio, where: Region, parameters: Mapping[str, Fraction]) -> Counterexample | None:
     """The counterexample with these parameters, if they give one."""
     try:

@@ -224,6 +224,11 @@ class Step:
         if self.kind in ("definition", "unclear") and self.checks:
             raise ValueError(f"checks of step {self.name!r}: a {self.kind} step has none")
 
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The kinds of assumption that it takes: its own, and those of the theorems that its checks make."""
+        return (*self.assumes, *(kind for check in self.checks for kind in getattr(check, "assumes", ())))
+
 
 @dataclass(frozen=True)
 class Decision:

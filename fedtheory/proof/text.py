@@ -73,7 +73,7 @@ def uses(chain: Chain) -> dict[str, list[str]]:
         return {"axioms": [], "assumptions": [], "given": []}
     if derivation.origin is not None:
         return {"axioms": [*derivation.origin.axioms()], "assumptions": [*derivation.origin.assumed()], "given": []}
-    kinds = [kind for step in chain.own for kind in step.assumes]
+    kinds = [kind for step in chain.own for kind in step.takes]
     given = [f"{step.equation}: {step.says}" for step in chain.own if step.kind == "definition"]
     return {"axioms": [], "assumptions": [*dict.fromkeys([*derivation.assumptions, *kinds])], "given": given}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import sympy
 
@@ -236,7 +237,7 @@ def compare(
         checks += [Follows(e, domain) for e in exponents]
         total, conditions = rooted(claimed, replaced)
         other, more = rooted(shown, replaced)
-        difference = sympy.together(total - other)
+        difference = _less(total, other)
         checks += [Follows(c, domain) for c in (*conditions, *more)]
         if has_unknown_sign(data):
             checks.append(Identity(total, other))
@@ -253,6 +254,13 @@ def _real_powers(expression: sympy.Expr) -> list[sympy.Expr]:
     return [power for power in expression.atoms(sympy.Pow) if power.exp.free_symbols & real]
 
 
+@lru_cache(maxsize=1000)
+def _less(total: sympy.Expr, other: sympy.Expr) -> sympy.Expr:
+    """The difference over one denominator."""
+    return sympy.together(total - other)
+
+
+@lru_cache(maxsize=1000)
 def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
     """The summands of every product of data, without it.
 

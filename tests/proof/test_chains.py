@@ -47,6 +47,7 @@ EXPECTED = {
     "fast.thm2@sharp": None,
     "fast.thm2@sharper": None,
     "fast.thm2@averaged": None,
+    "fast.thm2@wide": None,
     # mu R is printed where the proof gives mu^2 R
     "fast.cor3@main": "claim.term.1.step_1",
     "fast.cor3@corrected": None,

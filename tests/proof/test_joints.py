@@ -32,7 +32,10 @@ COMPOSED = [d for d in library().derivations if d.origin is not None]
         ("fast.thm2@sharp", KERNEL, "proved"),  # implied by what the kernel composes
         ("fast.rem2.a@main", SINGLE, "proved"),
         ("fast.lemma1@main", DECLARED, "steps decided"),
-        ("fast.thm1@sharp", DECLARED, "steps decided"),
+        ("li2020.thm1@main", DECLARED, "steps decided"),
+        ("fast.thm1@sharp", KERNEL, "proved"),
+        ("fast.eq17@main", KERNEL, "proved"),  # of one round, given its start
+        ("safari.thm4@corrected", KERNEL, "proved"),  # of two theorems, one for each kind of round
         ("flics.eq7.a@main", DECLARED, "steps decided"),  # that the expression is a variance is shown by other steps
         ("fast.cor3@main", DECLARED, "gap"),
     ],
@@ -50,7 +53,7 @@ def test_what_a_proof_uses_is_named() -> None:
     of = uses(reverify("fast.thm1@sharper"))
     assert {"descent", "smooth", "unbiased", "uncorrelated", "variance", "dissimilar"} <= {*of["axioms"]}
     assert "bounded_noise(gradient_noise**2)" in of["assumptions"] and "strongly_convex" not in str(of["assumptions"])
-    declared = uses(reverify("fast.thm1@sharp"))
+    declared = uses(reverify("li2020.thm1@main"))
     assert declared["axioms"] == [] and "unbiased_noise" in declared["assumptions"] and declared["given"]
 
 
@@ -73,7 +76,7 @@ BY_HAND = {
     "no readings": lambda d: replace(d, readings={}),
     "another average": lambda d: replace(d, readings={**d.readings, readings.AVERAGE: readings.FROM_ROUND_1}),
     "no origin": lambda d: replace(d, origin=None),
-    "another theorem": lambda d: replace(d, steps=("thm2.sharper.round",)),
+    "another theorem": lambda d: replace(d, steps=("thm2.sharper.composed",)),
     "another functional": lambda d: replace(d, functional="final_squared_distance"),
 }
 
@@ -102,7 +105,7 @@ def test_what_is_written_by_hand_proves_nothing(name: str) -> None:
 )
 def test_a_letter_stands_for_the_quantity_in_its_place(other: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"allowed is|takes the constant"):
-        Descent(nonconvex, {**LETTERS, **other}).derivation("", "", ())
+        _ = Descent(nonconvex, {**LETTERS, **other}).content
 
 
 def test_each_composed_derivation_is_what_its_theorem_gives() -> None:

@@ -33,7 +33,14 @@ _NOT_NEEDED = "1/8 and the sharper drift give the factor 1/4 already"
 _NEGATIVE = "a negative term dropped makes the right side larger"
 _ZERO = "0 times anything is 0"
 _SHARPER = "the edition `sharper` says as much"
+_COMPOSED = "what the kernel composes has smaller constants"
 IMPLIED = {
+    **{("eq17@main", change): _COMPOSED for change in ("half of gradient", "99% of gradient", "99% of noise")},
+    **{("eq28@main", change): _COMPOSED for change in (
+        "half of heterogeneity", "99% of heterogeneity", "half of noise", "99% of noise")},
+    **{("thm2@corrected", change): _COMPOSED for change in (
+        "half of arbitrary_rounds", "99% of arbitrary_rounds", "half of heterogeneity", "99% of heterogeneity",
+        "99% of noise")},
     ("lemma2@main", "without strong_convexity"): _NEGATIVE,
     ("eq13@main", "without full_pseudogradient"): _NEGATIVE,
     ("eq23@main", "without arbitrary_pseudogradient"): _NEGATIVE,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .forms import END, PATH, Atom, Form, Term, Value, Vector, dot, known_before, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Context, Refused, Theorem, _theorem, started
+from .theorems import Context, Refused, Theorem, _theorem, entry_binders, started
 
 _FIRST = (1, 0, 0)
 START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
@@ -36,12 +36,14 @@ class Axioms:
     """The axioms on a region of scalars: of a round of local SGD with ``step`` size, whose cohort has ``size`` clients
     and ends in the mean of its clients' last iterates.
 
-    Clients have virtual paths: every client has iterates and noise, whether it takes part or not.
+    Clients have virtual paths: every client has iterates and noise, whether it takes part or not. What is ``given``
+    along the paths is the round's start and its cohort; or its start alone, where nothing is said of the cohort.
     """
 
     where: Where
     step: Scalar
     size: Scalar
+    given: Literal["cohort", "start"] = "cohort"
 
     @property
     def _parameters(self) -> dict[str, Scalar]:
@@ -63,6 +65,11 @@ class Axioms:
     def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], context: Context = "start",
               equality: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
         parameters = self._parameters if context == "cohort" else {}
+        if context == "cohort" and self.given == "start":
+            if any("S" in entry_binders(e) for e in form.entries) or any(t.atom.stage == END for t in form.terms):
+                raise Refused(f"{form}: of a cohort, which is not given")
+            context, parameters = "start", {"local_lr": self.step}
+            assumptions = tuple(a for a in assumptions if a[0] != "cohort_before_noise")
         return _theorem(rule, [], context=context, where=self.where, form=form, assumptions=assumptions,
                         parameters=parameters, equality=equality, **arguments)  # fmt: skip
 

@@ -53,25 +53,37 @@ class Condition:
         return getattr(regions, self.kind)(self.name, bound)
 
 
+def _chart(ring: Ring, conditions: tuple[Condition, ...]) -> regions.Region:
+    parts = []
+    for condition in conditions:
+        if condition.name == STEPS:
+            if condition.kind != "count":
+                raise ValueError(f"{STEPS}: allowed is a count, as steps are counted from 0 to {STEPS} - 1")
+            parts += [regions.at_least(STEPS, (ring[STEP] + 1).expression()), regions.count(STEP, 0)]
+        else:
+            parts.append(condition.part())
+    return regions.region(*parts)
+
+
 @dataclass(frozen=True)
 class Where:
-    """A region: one condition a scalar; a bound uses only scalars of later conditions."""
+    """A region: one condition a scalar; a bound uses only scalars of later conditions, and divides by nothing that may
+    be 0 under these."""
 
     ring: Ring
     conditions: tuple[Condition, ...]
 
+    def __post_init__(self) -> None:
+        for i, condition in enumerate(self.conditions):
+            bound = condition.bound
+            if bound is not None and not bound.is_polynomial:
+                later, bottom = _chart(self.ring, self.conditions[i + 1 :]), bound.bottom.expression()
+                if not (later.never_zero(bottom) or later.never_zero(-bottom)):
+                    raise ValueError(f"{condition.name}: the bound {bound} divides by what may be 0")
+
     def chart(self) -> regions.Region:
         """All points of the region, and with them every step k from 0 to K - 1 where there are steps."""
-        parts = []
-        for condition in self.conditions:
-            if condition.name == STEPS:
-                if condition.kind != "count":
-                    raise ValueError(f"{STEPS}: allowed is a count, as steps are counted from 0 to {STEPS} - 1")
-                index = self.ring[STEP]
-                parts += [regions.at_least(STEPS, (index + 1).expression()), regions.count(STEP, 0)]
-            else:
-                parts.append(condition.part())
-        return regions.region(*parts)
+        return _chart(self.ring, self.conditions)
 
     def certifies(self, expression: Scalar) -> bool:
         """Whether expression >= 0 is certified everywhere on the region, where it is defined everywhere."""

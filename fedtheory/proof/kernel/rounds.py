@@ -5,7 +5,7 @@ from __future__ import annotations
 from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
-from .theorems import MEAN, Context, Refused, Theorem, _check_context, _theorem, known_at_start
+from .theorems import MEAN, Context, Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
 
 UNIFORM, ARBITRARY = "uniform", "arbitrary"
 
@@ -126,7 +126,7 @@ def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where
     if not where.certifies(q) or not where.certifies(1 - q):
         raise Refused(f"probability {q}: not certified to be in [0, 1]")
     late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (snapshot, arbitrary)]
-    if late[0] != late[1] or any("S" in _binders(e) for e in late[0]):
+    if late[0] != late[1] or any("S" in entry_binders(e) for e in late[0]):
         raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
     one, other = dict(snapshot.parameters), dict(arbitrary.parameters)
     common = (one.keys() & other.keys()) - {"size"}
@@ -152,18 +152,18 @@ def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where
     )
 
 
-def _binders(entry: Entry) -> str:
-    if isinstance(entry, Product):
-        return entry.bound + entry.left.bound + entry.right.bound
-    return entry.bound if isinstance(entry, Value) else ""
+def _of_every_round(theorem: Theorem) -> None:
+    """Refuse what is not given a round's start, or its start and its kind: the latter where every round is of it."""
+    context: Context = "kind" if theorem.context == "kind" else "start"
+    _check_context(theorem, context, theorem.kind)
 
 
 def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
     """(P, B) of a theorem P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with 0 <= P < 1 and B >= 0, certified: then
 
-    E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P)   for every R, by induction over the rounds."""
-    context: Context = "start"
-    _check_context(theorem, context, "")
+    E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P)   for every R, by induction over the rounds; of a theorem
+    given a round's kind, where every round is of that kind."""
+    _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     start, optimum, end = (
         Vector(ring, {Term("", a): ring.number(1)}) for a in (Atom("x"), Atom("x*"), Atom("x+", stage=END))
@@ -185,8 +185,10 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     """(c, B) of a theorem F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 with c > 0 and B >= 0, certified: then, by summing
     over the rounds,
 
-        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c."""
-    _check_context(theorem, "start", "")
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c;
+
+    of a theorem given a round's kind, where every round is of that kind."""
+    _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))
     rest = theorem.form - Form.of(ring, {values[0]: one, values[1]: -one})

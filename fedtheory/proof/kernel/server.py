@@ -10,9 +10,9 @@ from typing import Any
 from .axioms import NEXT, START_POINT
 from .forms import END, Atom, Form, Term, Value, Vector, dot, square
 from .regions import Where
-from .rounds import ARBITRARY, _binders
+from .rounds import ARBITRARY
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _check_context, _theorem, known_at_start
+from .theorems import Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
 
 SERVER = "server"
 """The kind of a round in which the server alone moves."""
@@ -92,7 +92,7 @@ def mix_server(server: Theorem, clients: Theorem, probability: Scalar, where: Wh
     if not where.certifies(q) or not where.certifies(1 - q):
         raise Refused(f"probability {q}: not certified to be in [0, 1]")
     late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (server, clients)]
-    if late[0] != late[1] or any("S" in _binders(e) for e in late[0]):
+    if late[0] != late[1] or any("S" in entry_binders(e) for e in late[0]):
         raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
     kept = Form.of(where.ring, late[0])
     return _theorem(

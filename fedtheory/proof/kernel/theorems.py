@@ -93,6 +93,13 @@ def known_at_start(entry: Entry) -> bool:
     return not cohorts and all(atom.stage == START for atom in atoms)
 
 
+def entry_binders(entry: Entry) -> str:
+    """All binders of an entry and of its factors."""
+    if isinstance(entry, Product):
+        return entry.bound + entry.left.bound + entry.right.bound
+    return entry.bound if isinstance(entry, Value) else ""
+
+
 def about_start(form: Form) -> bool:
     """Whether all of a form is known at the round's start, so that it holds whatever else is given."""
     return all(map(known_at_start, form.entries))

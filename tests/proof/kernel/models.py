@@ -32,15 +32,20 @@ class Client:
         return self.level * d + (self.left if d < 0 else self.right) * d * d / 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
-    """One thing that can happen in a round: the cohort, and every client's noise at every step."""
+    """One thing that can happen in a round: the cohort, and every client's noise at every step. It is made once."""
 
     cohort: Cohort
     noise: tuple[tuple[Fraction, ...], ...]
 
 
-Worlds = tuple[tuple[Fraction, World], ...]
+class Worlds(tuple[tuple[Fraction, World], ...]):
+    """What may happen, with probabilities; as they are made once, two are the same only if they are one object."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +123,12 @@ class Model:
     def path(self, world: World, i: int, k: int) -> Fraction:
         x = self.start
         for step in range(k):
-            x -= self.step * (self.clients[i].gradient(x) + world.noise[i][step])
+            x -= self.step * (self.clients[i].gradient(x) + self.noise_at(world, i, step))
         return x
+
+    def noise_at(self, world: World, i: int, step: int) -> Fraction:
+        """Beyond the round's last step there is none."""
+        return world.noise[i][step] if step < self.steps else Fraction(0)
 
     def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Fraction:
         at = (atom.step[0] * k + atom.step[1] * self.steps + atom.step[2]) if atom.step else 0
@@ -138,7 +147,7 @@ class Model:
             case "g", _:
                 return self.clients[_index(i)].gradient(self.path(world, _index(i), at))
             case "N", _:
-                return world.noise[_index(i)][at]
+                return self.noise_at(world, _index(i), at)
         return self.gradient(atom.name, _index(i))
 
     @cache  # noqa: B019 (a model lives as long as its test)
@@ -151,6 +160,10 @@ class Model:
         return self.clients[i].gradient({"g_start": self.start, "g_opt": self.optimum}[family])
 
     def term(self, term: Term, world: World, i: int | None, k: int) -> Fraction:
+        return self._term(term, world, i if term.open_client else None, k if term.open_step else 0)
+
+    @cache  # noqa: B019 (a model lives as long as its test)
+    def _term(self, term: Term, world: World, i: int | None, k: int) -> Fraction:
         total, members = Fraction(0), self.members(term.bound, world, i)
         for j in members:
             for step in range(self.steps) if "K" in term.bound else [k]:
@@ -181,11 +194,15 @@ class Model:
         """The scalars: the model's own, and ``free`` ones of the proof."""
         slopes = [s for c in self.clients for s in (c.left, c.right)]
         mean = sum((c.gradient(self.start) for c in self.clients), Fraction(0)) / len(self.clients)
-        far = max(abs(c.gradient(self.start) - mean) for c in self.clients)
+        far = max(*(abs(c.gradient(self.start) - mean) for c in self.clients), *self.far_at_optimum)
         own = {"eta": self.step, "K": Fraction(self.steps), "m": Fraction(self.cohort), "L": max(slopes),
                "n": Fraction(self.arbitrary_cohort), "q": self.probability, "mu": min(slopes), "sigma": self.noise,
                "sigma_G": far, "share": self.share}  # fmt: skip
         return {**free, **own}
+
+    @cached_property
+    def far_at_optimum(self) -> tuple[Fraction, ...]:
+        return 0 * self.start, *(abs(c.gradient(self.optimum)) for c in self.clients)
 
     @property
     def share(self) -> Fraction:
@@ -200,10 +217,35 @@ class Model:
         numbers = self.numbers(theorem, free)
         for size in self._sizes(theorem, numbers):
             at = numbers | {"size": Fraction(size)}
-            if not _inside(theorem, at):
+            if not (_inside(theorem, at) and self._is_of(theorem, at)):
                 continue
             for weighted in self.given(theorem.context, theorem.kind, size):
                 yield from self._values(theorem, at, weighted)
+
+    def parameters(self, theorem: Theorem) -> dict[str, Fraction]:
+        """The algorithm's, by the names that a theorem has for them; a cohort's size only where its kind is known."""
+        own = {"local_lr": self.step, "cohort": Fraction(self.cohort), "probability": self.probability,
+               "arbitrary_cohort": Fraction(self.arbitrary_cohort)}  # fmt: skip
+        sizes = {"uniform": Fraction(self.cohort), "arbitrary": Fraction(self.arbitrary_cohort)}
+        return own | ({"size": sizes[theorem.kind]} if theorem.context == "kind" and theorem.kind in sizes else {})
+
+    def _is_of(self, theorem: Theorem, at: Mapping[str, Fraction]) -> bool:
+        """Whether a theorem is of the model's algorithm, and of federations with the model's constants: where these are
+        expressions it may be of others."""
+        own = self.parameters(theorem)
+        if any(value.at(at) != own[name] for name, value in theorem.parameters if name in own):
+            return False
+        return all(self._meets(name, c.at(at), at) for name, c in theorem.assumptions if c is not None)
+
+    @staticmethod
+    def _meets(name: str, constant: Fraction, at: Mapping[str, Fraction]) -> bool:
+        """Whether the model meets an assumption with this constant, if it does with its own."""
+        letter, power = {"smooth": ("L", 1), "strongly_convex": ("mu", 1), "bounded_noise": ("sigma", 2),
+                         "bounded_dissimilarity": ("sigma_G", 2), "bounded_dissimilarity_at_optimum": ("sigma_G", 2),
+                         "bounded_server_noise": ("sigma_s", 2)}.get(name, ("", 0))  # fmt: skip
+        if not letter:  # the probability of a kind, which is a parameter too
+            return True
+        return constant <= at[letter] if name == "strongly_convex" else constant >= at[letter] ** power
 
     def _sizes(self, theorem: Theorem, numbers: Mapping[str, Fraction]) -> list[int]:
         size = dict(theorem.parameters).get("size")
@@ -218,10 +260,13 @@ class Model:
             kinds = [kind] if kind else ["uniform", "arbitrary"]
             return [w for each in kinds for w in self._by_cohort(each, size)]
         if context == "kind":
-            return [tuple(self.worlds(kind))]
+            return [Worlds(self.worlds(kind))]
         q = self.probability
-        return [tuple((q * p, w) for p, w in self.worlds("uniform"))
-                + tuple((p * (1 - q), w) for p, w in self.worlds("arbitrary"))]  # fmt: skip
+        either = (
+            [(q * p, w) for p, w in self.worlds("uniform")],
+            [(p * (1 - q), w) for p, w in self.worlds("arbitrary")],
+        )
+        return [Worlds(either[0] + either[1])]
 
     def _by_cohort(self, kind: str, size: int) -> Iterator[Worlds]:
         worlds = self.worlds(kind)
@@ -229,7 +274,7 @@ class Model:
             chosen = [(p, w) for p, w in worlds if w.cohort == cohort and len(cohort) == size]
             if chosen:
                 total = sum(p for p, _ in chosen)
-                yield tuple((p / total, w) for p, w in chosen)
+                yield Worlds((p / total, w) for p, w in chosen)
 
     def _values(self, theorem: Theorem, at: Mapping[str, Fraction], worlds: Worlds) -> Iterator[Fraction]:
         free = theorem.form.open

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix, project
 from fedtheory.proof.kernel.saved import ancestry
 from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.server import ServerAxioms, mix_server
 from fedtheory.proof.kernel.theorems import (
     Theorem,
     combine,
@@ -38,6 +40,7 @@ class Made:
     arguments: Mapping[str, Any]
     step: Scalar | None
     size: Scalar | None
+    server: Scalar | None
     form: Any
 
     def theorem(self, earlier: list[Theorem]) -> Theorem:
@@ -66,10 +69,16 @@ class Made:
                 return project(a["family"], a["other"], self.kind, where)
             case "mix":
                 return mix(*p, a["probability"], where)
-        one = where.ring.number(1)
-        axioms = Axioms(where, self.step if self.step is not None else one, self.size if self.size is not None else one)
+            case "mix server":
+                return mix_server(*p, a["probability"], where)
         names = {"mu <= L": "constants_in_order"}
-        return getattr(axioms, names.get(self.rule, self.rule.replace(" ", "_")))(**a)
+        name = names.get(self.rule, self.rule.removeprefix("server ").replace(" ", "_"))
+        if self.rule.startswith("server "):
+            return getattr(ServerAxioms(where, self.server), name)(**a)
+        one = where.ring.number(1)
+        of_paths = self.step is not None and self.size is None  # given the round's start alone
+        step, size = (one if scalar is None else scalar for scalar in (self.step, self.size))
+        return getattr(Axioms(where, step, size, "start" if of_paths else "cohort"), name)(**a)
 
 
 def lines(theorem: Theorem) -> list[Made]:
@@ -78,7 +87,8 @@ def lines(theorem: Theorem) -> list[Made]:
     numbers = {id(t): i for i, t in enumerate(order)}
     return [
         Made(t.rule, tuple(numbers[id(p)] for p in t.premises), t.where, t.context, t.kind, t.arguments,
-             dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"), t.form)
+             dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"),
+             dict(t.parameters).get("server_lr"), t.form)
         for t in order
     ]  # fmt: skip
 
@@ -97,7 +107,32 @@ def replayed(
     return made[-1]
 
 
-_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix"}
+def stated(theorem: Theorem) -> tuple:
+    """What a theorem says, without how it was made."""
+    return (theorem.context, theorem.kind, theorem.where, theorem.assumptions, theorem.parameters, theorem.form,
+            theorem.equality, theorem.path_to_the_end)  # fmt: skip
+
+
+def remade(proof: list[Made], made: list[Theorem], at: int, changed: Made) -> Theorem:
+    """The last theorem of a proof whose theorems are ``made``, with another line at one place: only what rests on it is
+    made again, and what says the same as before is kept.
+
+    Raises:
+        ValueError: a rule refuses.
+    """
+    again, touched = list(made), {at}
+    for i in range(at, len(proof)):
+        if i != at and not touched & {*proof[i].premises}:
+            continue
+        again[i] = (changed if i == at else proof[i]).theorem(again)
+        if stated(again[i]) == stated(made[i]):
+            again[i] = made[i]
+        else:
+            touched.add(i)
+    return again[-1]
+
+
+_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix", "mix server"}
 """The rules that are told a region; the others but the axioms take their premises'."""
 _RULES = {*_OF_A_REGION, "over clients", "over steps", "induct", "last step", "expect arbitrary"}
 
@@ -116,9 +151,12 @@ def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple
     for name, argument in line.arguments.items():
         for what, other in others(argument):
             yield f"{name}: {what}", replace(line, arguments={**line.arguments, name: other})
-    if axiom and line.step is not None and line.size is not None:
+    if axiom and line.step is not None:
         yield "the step size is twice as long", replace(line, step=line.step * 2)
-        yield "the cohort has a client more", replace(line, size=line.size + 1)
+        if line.size is not None:
+            yield "the cohort has a client more", replace(line, size=line.size + 1)
+    if axiom and line.server is not None:
+        yield "the server's step is twice as long", replace(line, server=line.server * 2)
     if line.rule == "induct":
         for share in (1 + PERCENT, 1 - PERCENT):
             yield f"claimed {share} times", replace(line, form=line.form * share)
@@ -134,7 +172,8 @@ def regions_of(where: Where, more: list[Where]) -> Iterator[Where]:
                 looser = replace(condition, bound=condition.bound * share)
                 yield replace(where, conditions=(*rest[0], looser, *rest[1]))
         if condition.kind == "positive":
-            yield replace(where, conditions=(*rest[0], Condition(condition.name, "nonnegative"), *rest[1]))
+            with suppress(ValueError):  # there is no region that divides by what may be 0
+                yield replace(where, conditions=(*rest[0], Condition(condition.name, "nonnegative"), *rest[1]))
     yield from (other for other in more if other != where)
 
 

@@ -13,7 +13,7 @@ from fedtheory.proof.kernel.theorems import Theorem
 from .models import Model, World, Worlds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ServerWorld(World):
     """A server's round: its noise. No cohort takes part."""
 
@@ -52,19 +52,21 @@ class ServerModel(Model):
         return super().atom(atom, world, i, k)
 
     def numbers(self, theorem: Theorem, free: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        far = max(abs(c.gradient(self.optimum)) for c in self.clients)
         own = super().numbers(theorem, free)
-        return own | {"eta_s": self.server_step, "sigma_s": self.server_noise, "m": Fraction(self.arbitrary_cohort),
-                      "sigma_G": max(far, own["sigma_G"])}  # fmt: skip
+        return own | {"eta_s": self.server_step, "sigma_s": self.server_noise, "m": Fraction(self.arbitrary_cohort)}
+
+    def parameters(self, theorem: Theorem) -> dict[str, Fraction]:
+        own = super().parameters(theorem)
+        return own | {"server_lr": self.server_step, "client_round_probability": self.probability}
 
     @cache  # noqa: B019 (a model lives as long as its test)
     def given(self, context: str, kind: str, size: int) -> list[Worlds]:
         if context == "cohort":
             return list(self._by_cohort("arbitrary", size))
         if context == "kind":
-            return [tuple(self.worlds(kind))]
+            return [Worlds(self.worlds(kind))]
         q = self.probability
         server, clients = self.worlds("server"), self.worlds("arbitrary")
         if self.kinds == "after noise":  # the clients' turn comes where the server's noise would be negative
             server, q = [(Fraction(1), server[0][1])], Fraction(1, 2)
-        return [tuple((p * (1 - q), w) for p, w in server) + tuple((p * q, w) for p, w in clients)]
+        return [Worlds([*((p * (1 - q), w) for p, w in server), *((p * q, w) for p, w in clients)])]

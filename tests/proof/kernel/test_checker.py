@@ -21,6 +21,7 @@ from fedtheory.papers.fast.proofs.composed import (
     strongly_convex,
     strongly_convex_averaged,
 )
+from fedtheory.papers.fast.proofs.composed_rounds import full_progress
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.saved import saved
 from fedtheory.proof.saved_proofs import Unreadable, check_file
@@ -111,6 +112,29 @@ CHANGES = {
 def test_it_rejects(name: str) -> None:
     data = copy.deepcopy(DATA)
     CHANGES[name](data)
+    with pytest.raises(checker.Wrong):
+        checker.check(data)
+
+
+COHORTS_MEAN = [[["S", ["g_start", True, []]], ONE]]
+ALONE: dict[str, Callable[[dict], object]] = {
+    "a cohort's mean where none is given": lambda line: line["arguments"].update(other=COHORTS_MEAN),
+    "given the cohort": lambda line: line.update(context="cohort"),
+    "given the cohort, with a size": lambda line: line.update(
+        context="cohort", parameters=line["parameters"] | {"size": ONE}
+    ),
+    "with the size of a cohort": lambda line: line.update(parameters=line["parameters"] | {"size": ONE}),
+    "without a mean of 0": lambda line: line.update(assumptions=[]),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_it_rejects_of_paths_given_the_start(name: str) -> None:
+    data = json.loads(json.dumps(saved(full_progress())))
+    assert checker.check(copy.deepcopy(data)) > 20
+    line = next(line for line in data["theorems"] if line["rule"] == "unbiased")
+    assert line["context"] == "start" and [a for a, _ in line["assumptions"]] == ["unbiased_noise"]
+    ALONE[name](line)
     with pytest.raises(checker.Wrong):
         checker.check(data)
 

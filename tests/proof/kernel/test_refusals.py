@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -27,6 +28,7 @@ from fedtheory.papers.fast.proofs.kinds import (
 )
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from fedtheory.proof.kernel.forms import PATH, START, Atom, Form, dot, square
+from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import (
     ARBITRARY,
     UNIFORM,
@@ -57,6 +59,8 @@ NEAR = over_clients(AXIOMS.dissimilar(START_POINT, sigma_G**2), "S")
 WIDER = region(1 / (7 * L * K), convex=True)
 G, GRADIENT = Atom("g_start", True), Atom("g", True, (1, 0, 0), PATH)
 STRONGER = SGD.path.form - square(g0) * (k * eta**2)
+ALONE = replace(AXIOMS, given="start")
+"""Of the clients' paths, whatever the cohort."""
 LATE = combine([], squares=[(SGD.moved, "", 1)], where=PLAIN, context="kind", kind=ARBITRARY)
 
 
@@ -107,6 +111,17 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "a larger step size than shown": lambda: instantiate(SGD.path, {"eta": 2 * eta}, PLAIN),
     "a gradient bound as a contraction": lambda: contraction(mixed_distance()),
     "dissimilarity along the path": lambda: AXIOMS.dissimilar(ITERATE, sigma_G**2),
+    "a bound over what may be 0": lambda: Where(
+        RING, (Condition("eta", "capped", 1 / L), Condition("L", "nonnegative"))
+    ),
+    "a bound over what is not conditioned": lambda: Where(RING, (Condition("eta", "capped", 1 / L),)),
+    "a cohort's mean where none is given": lambda: ALONE.unbiased(SGD.cohort_gradient),
+    "a cohort's noise where none is given": lambda: ALONE.uncorrelated(),
+    "a round's end where no cohort is given": lambda: ALONE.round(x),
+    "descent to a round's end where no cohort is given": lambda: ALONE.descent(NEXT, START_POINT, L),
+    "a path given the start, used given the cohort": lambda: combine([(ALONE.variance(sigma**2), 1)], **COHORT),
+    "a path given the cohort, used given the start": lambda: combine([(VARIANCE, 1)], where=PLAIN, context="start"),
+    "the cohort's mean of a path given the start": lambda: over_clients(ALONE.variance(sigma**2), "S"),
     "scalars of another ring": lambda: combine([(VARIANCE, type(RING)("L mu").symbols[0])], **COHORT),
 }  # fmt: skip
 

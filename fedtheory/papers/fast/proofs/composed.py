@@ -6,7 +6,9 @@ With p = 1 - q, h = q/m + p/n, z = L K eta, in expectation given the start x of 
                     + K eta (p^2/mu + (6/5 q/m + 3/4 q + 4 p) K eta) sigma_G^2 + K eta^2 (9/8 h + 3/5) sigma^2
     under eta <= 1/(8 L K)         F(x+) <= F(x) - K eta/2 (1 - 7 z) |grad F(x)|^2 + ...
 
-and the same under eta <= h mu/(8 L^2 K) and eta <= h/(16 L K) with noise that falls with the cohorts. The bias of
+and the same under eta <= h mu/(8 L^2 K) and eta <= h/(16 L K) with noise that falls with the cohorts. What the repaired
+editions of Theorem 1 say follows with other parameters of Young's inequality between grad F(x) and the drift: 2 z, and
+1/4, by which the drift costs z^2 and not z. The bias of
 arbitrary rounds enters through the projection of their cohorts' mean gradient on what the start knows, hence p^2 and
 not p; co-coercivity pays for the squares of gradients, hence no L^2 in their price.
 """
@@ -15,12 +17,15 @@ from __future__ import annotations
 
 from functools import cache
 
+import sympy
+
 from ....proof.composed import Contraction, Descent, OfRounds
 from ....proof.kernel.rounds import average, contraction
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.objective import cocoercive, monotone
+from . import composed_curved, composed_rounds
 from .kinds import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -110,17 +115,49 @@ def nonconvex_averaged() -> Theorem:
                     h * L * eta * 3)  # fmt: skip
 
 
+@cache
+def nonconvex_sharp() -> Theorem:
+    return _descent(2 * z, 1 / (42 * L * K), 1 - 21 * z, p**2 + 22 * z, (h * 2 + _one * 11 / 5) * L * eta)
+
+
+@cache
+def nonconvex_corrected() -> Theorem:
+    """Half of |grad F(x)|^2, and a drift of the order z^2."""
+    return _descent(_one / 4, 1 / (20 * L * K), _one / 2, p**2 * 2 + (q / m + 2 * p) * 4 * z + z**2 * 53 / 2,
+                    (h * 9 / 8 + z * 51 / 10) * L * eta)  # fmt: skip
+
+
 _THEOREMS: dict[str, OfRounds] = {
+    "thm1.corrected": Descent(nonconvex_corrected, LETTERS),
+    "thm1.sharp": Descent(nonconvex_sharp, LETTERS),
     "thm1.sharper": Descent(nonconvex, LETTERS),
     "thm1.averaged": Descent(nonconvex_averaged, LETTERS),
     "thm2.sharper": Contraction(strongly_convex, LETTERS),
     "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
+    "thm2.wide": Contraction(composed_curved.strongly_convex, LETTERS),
+    "thm2.corrected": Contraction(composed_curved.strongly_convex_corrected, LETTERS),
+    "cor3.corrected": Contraction(
+        composed_curved.mostly_snapshots,
+        {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
+        | {"a": 1 - sympy.Symbol("snapshot_probability")},
+    ),
+    **composed_rounds.THEOREMS,
 }
-_SAYS = {"thm1": "F falls in a round, composed from the axioms", "thm2": "a round contracts, composed from the axioms"}
+_SAYS = {
+    "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",
+    "eq17": "gradients stay near the global one", "eq28": "the sum of gradients points to the optimum",
+}  # fmt: skip
 
-STEPS = tuple(theorem.step(f"{name}.round", "composed", _SAYS[name[:4]]) for name, theorem in _THEOREMS.items())
+STEPS = tuple(
+    theorem.step(f"{name}.composed", "composed", f"{_SAYS[name[:4]]}, composed from the axioms")
+    for name, theorem in _THEOREMS.items()
+)
+
+_ALSO = {"thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected")}
 
 DERIVATIONS = tuple(
-    theorem.derivation(f"composed, {name}", f"{name}.round", (f"fast.{name.replace('.', '@')}",))
+    theorem.derivation(
+        f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
+    )
     for name, theorem in _THEOREMS.items()
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....proof.composed import Contraction, Descent, OfRounds
 from .composed4 import nonconvex, nonconvex_averaged
 from .composed5 import strongly_convex
+from .composed_repaired import THEOREMS as REPAIRED
 from .kinds import LETTERS
 
 _SET = frozenset({"cohort_is_a_set"})
@@ -14,12 +15,27 @@ _THEOREMS: dict[str, OfRounds] = {
     "thm4.sharper": Descent(nonconvex, LETTERS, always=_SET),
     "thm4.averaged": Descent(nonconvex_averaged, LETTERS, always=_SET),
     "thm5.sharper": Contraction(strongly_convex, LETTERS, always=_SET),
+    **REPAIRED,
 }
-_SAYS = {"thm4": "F falls in a round, composed from the axioms", "thm5": "a round contracts, composed from the axioms"}
 
-STEPS = tuple(theorem.step(f"{name}.round", "composed", _SAYS[name[:4]]) for name, theorem in _THEOREMS.items())
+
+def _says(theorem: OfRounds) -> str:
+    what = "a round contracts" if theorem.functional == "final_squared_distance" else "F falls in a round"
+    return f"{what}, composed from the axioms"
+
+
+def _label(name: str) -> str:
+    """What FAST's displays have the same numbers as is named with the paper."""
+    return f"safari.{name}" if name.startswith("eq") else name
+
+
+STEPS = tuple(
+    theorem.step(f"{_label(name)}.composed", "composed", _says(theorem)) for name, theorem in _THEOREMS.items()
+)
 
 DERIVATIONS = tuple(
-    theorem.derivation(f"composed, {name}", f"{name}.round", (f"safari.{name.replace('.', '@')}",))
+    theorem.derivation(
+        f"composed, {_label(name)}", f"{_label(name)}.composed", (f"safari.{'@'.join(name.rsplit('.', 1))}",)
+    )
     for name, theorem in _THEOREMS.items()
 )

@@ -1,0 +1,195 @@
+"""What a theorem of the kernel says in the vocabulary of claims: its scalars, region, assumptions and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import sympy
+
+from ..claims import readings
+from ..quantities import QUANTITIES
+from .kernel.forms import STEPS
+from .kernel.regions import Condition
+from .kernel.saved import ancestry
+from .kernel.scalars import Scalar
+from .kernel.theorems import Theorem
+
+_QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1),
+             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
+             "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_server_noise": ("server_noise", 2),
+}  # fmt: skip
+"""The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
+the optimum."""
+
+_NO_AXIOMS = {"combine", "project"}
+"""The rules that need no premise: sums of squares, and what a projection is."""
+
+_SNAPSHOTS, _CLIENT_ROUNDS = map(sympy.Symbol, ("snapshot_probability", "client_round_probability"))
+_KINDS = {
+    "uniform": {"snapshot_probability": _SNAPSHOTS - 1}, "server": {"client_round_probability": -_CLIENT_ROUNDS},
+    "arbitrary": {"client_round_probability": _CLIENT_ROUNDS - 1, "snapshot_probability": -_SNAPSHOTS},
+}  # fmt: skip
+"""What is >= 0 where every round is of this kind, by the quantity that says so."""
+
+READINGS = {
+    "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
+    "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
+    "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
+}
+"""The assumptions that are a reading of the algorithm."""
+
+_PARAMETERS = {
+    "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
+    "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
+}  # fmt: skip
+"""The quantity that each of the algorithm's parameters is; the free ``share`` of a draw is none."""
+
+
+Letters = Mapping[str, str | sympy.Expr]
+
+OF_KIND = "kind"
+"""The name of the need that every round is of the theorem's kind."""
+
+
+@dataclass(frozen=True)
+class ReadOff:
+    """A theorem, read with the quantities that its letters stand for.
+
+    Attributes:
+        letters: by letter the name of a quantity, or an expression in quantities.
+        always: readings' assumptions that every run of the algorithm meets.
+    """
+
+    theorem: Theorem
+    letters: Letters
+    always: frozenset[str] = frozenset()
+
+    def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """What the region asks of quantities, beyond what the vocabulary says of each; what the algorithm's parameters
+        are, where the theorem has expressions for them; and the kind of every round, where it is given one."""
+        found = []
+        for condition in self.theorem.where.conditions:
+            if condition.name in self.letters and not self._in_vocabulary(condition):
+                name = str(self.letters[condition.name]).replace(" ", "")
+                for i, (expression, strict) in enumerate(condition.polynomials(self.theorem.where.ring)):
+                    if not strict:
+                        found.append((f"{name}_{i}", self.read(expression)))
+        for name, value in self.theorem.parameters:
+            if name in self._parameters and self._place(value) != self._parameters[name]:
+                tie = -((sympy.Symbol(self._parameters[name]) - self.read(value)) ** 2)
+                found += [(name, tie)] if tie != 0 else []
+        return (*found, *self._needs_of_kind())
+
+    def _needs_of_kind(self) -> Iterator[tuple[str, sympy.Expr]]:
+        if self.theorem.context == "kind":
+            known = [need for name, need in _KINDS[self.theorem.kind].items() if name in self.letters.values()]
+            if not known:
+                raise ValueError(f"{self.theorem.kind} rounds: no letter says how probable they are")
+            yield OF_KIND, known[0]
+
+    def _place(self, value: Scalar) -> str | sympy.Expr | None:
+        """What a parameter stands for that is a letter."""
+        return self.letters.get(str(value)) if value.is_polynomial and str(value) in value.names else None
+
+    def _in_vocabulary(self, condition: Condition) -> bool:
+        """Whether the vocabulary says as much of the quantity.
+
+        Raises:
+            ValueError: the condition is that it is > 0 or a count, and the vocabulary does not say so.
+        """
+        stands_for, kind = self.letters[condition.name], condition.kind
+        if not isinstance(stands_for, str):
+            if any(strict for _, strict in condition.polynomials(self.theorem.where.ring)):
+                raise ValueError(f"{condition.name}: {kind}, which {stands_for} need not be")
+            return False
+        known = QUANTITIES[stands_for]
+        above_zero = known.positive or known.lower > 0
+        says = {"nonnegative": known.lower >= 0, "positive": above_zero, "capped": above_zero,
+                "count": known.integer and known.lower >= 1}  # fmt: skip
+        if not says.get(kind, True):
+            raise ValueError(f"{condition.name}: {kind}, which {known.name} need not be")
+        if condition.bound is None:
+            return True
+        return kind == "interval" and condition.bound == 1 and known.lower >= 0 and known.upper <= 1
+
+    def read(self, scalar: Scalar) -> sympy.Expr:
+        """A scalar in the vocabulary's names."""
+        unknown = scalar.names - self.letters.keys()
+        if unknown:
+            raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
+        meaning = {a: sympy.Symbol(b) if isinstance(b, str) else b for a, b in self.letters.items()}
+        return scalar.expression().xreplace({sympy.Symbol(name): value for name, value in meaning.items()})
+
+    def read_apart(self, scalar: Scalar) -> sympy.Expr:
+        """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
+        parts = {sympy.S.One: scalar}
+        for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
+            if name not in scalar.bottom.names:
+                letter = self.read(self.theorem.where.ring[name])
+                parts = {data * letter**power: part for data, whole in parts.items()
+                         for power, part in whole.coefficients(name).items()}  # fmt: skip
+        return sympy.Add(*(data * self.read(part) for data, part in parts.items()))
+
+    def kinds(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """(quantities whose bounds it assumes, readings), read off the theorem.
+
+        Raises:
+            ValueError: a constant is another one than the quantity itself.
+        """
+        quantities, read = [], {}
+        for name, constant in sorted(self.theorem.assumptions, key=str):
+            if name in self.always:
+                continue
+            if name in READINGS:
+                ambiguity, option = READINGS[name]
+                read[ambiguity] = option
+            elif constant is not None:
+                quantity, power = _QUANTITY[name]
+                own = sympy.Symbol(quantity) ** power
+                weaker = (sympy.S.Zero,) if name == "strongly_convex" else ()  # a strongly convex function is convex
+                if self.read(constant) not in (own, *weaker):
+                    raise ValueError(f"{name}: the theorem takes the constant {constant}, not {own}")
+                quantities.append(quantity)
+        self._check_parameters()
+        return tuple(dict.fromkeys(quantities)), read
+
+    @property
+    def _parameters(self) -> dict[str, str]:
+        """The quantity that each of the algorithm's parameters is; of a round of known kind its cohort's size, too."""
+        size = {"uniform": {"size": "cohort"}, "arbitrary": {"size": "arbitrary_cohort"}}
+        return {**_PARAMETERS, **size.get(self.theorem.kind, {})}
+
+    def _places(self, value: Scalar) -> list[str]:
+        """The quantities of all parameters that are the same."""
+        return [self._parameters[n] for n, other in self.theorem.parameters if n in self._parameters and other == value]
+
+    def _check_parameters(self) -> None:
+        """Refuse letters that stand for other quantities than those that the theorem's algorithm has in their place;
+        what a parameter is that has no letter of its own stands among the needs."""
+        for name, value in self.theorem.parameters:
+            quantity = self._parameters.get(name)
+            if name == "share" and str(value) not in self.letters:
+                continue
+            expression = str(value) not in value.names and value.names <= self.letters.keys()
+            if not quantity or not (expression or self._place(value) in self._places(value)):
+                raise ValueError(f"{name} = {value}: allowed is the letter of the algorithm's {quantity}")
+        if self.letters.get(STEPS, "local_steps") != "local_steps":
+            raise ValueError(f"{STEPS} = {self.letters[STEPS]}: allowed is local_steps")
+
+    def axioms(self) -> tuple[str, ...]:
+        """The kernel's axioms that the theorem is made of."""
+        return tuple(sorted({t.rule for t in ancestry(self.theorem) if not t.premises} - _NO_AXIOMS))
+
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions that those name, each with its constant where it has one."""
+        found = []
+        for name, constant in sorted(self.theorem.assumptions, key=str):
+            found.append(name if constant is None else f"{name}({self.read(constant)})")
+        return tuple(found)
+
+
+def other_kinds(theorem: Theorem, always: frozenset[str]) -> tuple[str, ...]:
+    """The kinds of assumption without a constant that a theorem takes, and that are no reading."""
+    names = (name for name, constant in sorted(theorem.assumptions, key=str) if constant is None)
+    return tuple(name for name in names if name not in always and name not in READINGS)
