@@ -21,6 +21,9 @@ from .local import LocalTraining
 
 Array = Sequence | np.ndarray
 
+CACHE = 2**21
+"""Bytes of the points of the pairs that train together, so that what a step touches stays in a processor's cache."""
+
 
 class Quadratic(ConvexFederation):
     """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
@@ -214,9 +217,9 @@ class Quadratic(ConvexFederation):
         return gradient + self._slopes[pairs.client] if self._tilted else gradient
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """With tiles: what goes in, a product, and picking it out."""
+        """With tiles: what goes in, a product, and picking it out. Gaussian noise is drawn in float64 whatever x is."""
         tiles = 3 * TILE * self.clients * x.nbytes if isinstance(self._products, Dense) else 0
-        return Footprint(tiles, 8 * x.nbytes, 0)
+        return Footprint(tiles, 8 * x.nbytes + 64 * self.dimension, 0, max(TILE, CACHE // x.nbytes))
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
         if self._tilted:

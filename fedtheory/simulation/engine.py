@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..randomness import Axis
 from .checkpoint import Checkpoints, known_choices
-from .memory import LIMIT, chunks, settled
+from .memory import chunks, settled
 from .observing import Observer
 from .progress import ProgressBar
 from .rounds import advance
@@ -33,7 +33,7 @@ def simulate(
     observers: Sequence[Observer | str] | None = None,
     chunk: int | None = None,
     pairs_at_once: int | None = None,
-    memory_limit: int = LIMIT,
+    memory_limit: int | None = None,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
@@ -54,9 +54,11 @@ def simulate(
             weights are in float64 either way.
         chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
             at once are no faster). Draws do not depend on it.
-        pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows).
-        memory_limit: bytes that the simulation may hold besides the federation's data; predicted before the run, which
-            is chunked accordingly. Of networks a trial step is measured.
+        pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
+            quadratics as many as stay in a processor's cache).
+        memory_limit: bytes that the simulation may hold besides the federation's data, with what is recorded; predicted
+            before the run, which is chunked accordingly (default: a quarter of what is free, rounded down to a power
+            of two, at most 4 GiB). Of networks a trial step is measured.
         directory: where to keep checkpoints; an interrupted run continues from the last one. A second process waits
             for the first, and then reads.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
