@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,9 +85,14 @@ def simulate(
     with plan.federation.working():
         for start in range(0, replicas, size):
             ids = torch.arange(start, min(start + size, replicas), device=plan.device)
-            with Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10)) as store:
+            with _store(plan, ids, directory, checkpoint_every or max(1, rounds // 10)) as store:
                 parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
     return Run.join(parts)
+
+
+def _store(plan: Plan, ids: Tensor, directory: str | Path | None, every: int) -> AbstractContextManager[Checkpoints]:
+    """Where a chunk is kept. What it must agree with takes a look at all data, and is not asked for in memory."""
+    return Checkpoints.open(directory, {} if directory is None else plan.label(ids), every)
 
 
 def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:
