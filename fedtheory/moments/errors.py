@@ -16,6 +16,7 @@ import numpy as np
 
 from ..functionals import Functional, check_average
 from ..participation import Recorded
+from .following import followed
 from .forms import Forms, about_optimum, forms_of
 from .joint_law import chain_of
 from .linear_rounds import mean_map
@@ -99,6 +100,12 @@ def _observed(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nda
     quadratic(setting)
     forms = forms_of(setting, exact)
     squares, start = forms.squares(), packed_start(setting, forms)
+    if not exact:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = followed(setting, forms, start, _both(squares), rounds)
+            if found is not None:
+                sums = np.concatenate([[0.0], found[1].cumsum()])
+                return np.stack([*found[:, rounds], sums[rounds]]), found[1, 0]
     distance = observable(setting, forms, squares["squared_distance"])
     gradient = observable(setting, forms, squares["squared_gradient"])
     plan = accumulated(timeline(setting, symmetric_moment_map, exact, forms), gradient)
@@ -109,6 +116,10 @@ def _observed(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nda
     with np.errstate(over="ignore", invalid="ignore"):
         values = observed(plan, np.concatenate([start, none], axis=-1), np.stack([*rows, total]), rounds)
     return values, (gradient * start).sum()
+
+
+def _both(squares: dict[str, np.ndarray]) -> np.ndarray:
+    return np.stack([squares["squared_distance"], squares["squared_gradient"]])
 
 
 def expected_models(setting: Setting, rounds: Any = None, exact: bool = False) -> np.ndarray:

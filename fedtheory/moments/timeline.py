@@ -164,6 +164,12 @@ def _varying(setting: Setting, one_round: Callable, exact: bool, forms: Forms | 
     return Varying(of_round)
 
 
+def is_steady(setting: Setting) -> bool:
+    """Whether the kinds of round, and who takes part in them, are the same all along."""
+    changing = setting.algorithm.by_rule or _amplifies(setting) or _has_given_weights(setting)
+    return not changing and phases_of(setting.participation) is None
+
+
 def _amplifies(setting: Setting) -> bool:
     return any(isinstance(kind, ClientRound) and isinstance(kind.server, Amplified) for kind in setting.algorithm.kinds)
 

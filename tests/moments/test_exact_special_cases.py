@@ -274,7 +274,7 @@ def test_sizes() -> None:
     fed = Quadratic([[1]] * clients, [[i] for i in range(clients)])
     setting = on(algorithms.mifa(**STEPS), Uniform(2), fed)
     with pytest.raises(ValueError, match=rf"a state of 72 numbers .* of {72 * 73 // 2} numbers; .* most {LARGEST}"):
-        setting.exact([1])
+        setting.exact([10**8])
     assert fixed_point(setting).bias[0] == pytest.approx(0, abs=1e-9)  # means are fewer
     half = on(algorithms.mifa(**STEPS), Uniform(2), Quadratic([[1]] * 45, [[i] for i in range(45)]))
     with pytest.raises(ValueError, match=rf"of {47 * 48 // 2} Fractions; allowed are at most {LARGEST_EXACT}"):

@@ -13,7 +13,7 @@ from fedtheory import algorithms
 from fedtheory.federations import Quadratic
 from fedtheory.federations.base import COMMON
 from fedtheory.functionals import AVERAGE_ITERATE_DISTANCE, AVERAGE_SQUARED_GRADIENT, BEST_GAP
-from fedtheory.moments import averages, errors
+from fedtheory.moments import averages, errors, following
 from fedtheory.moments.averages import of_run
 from fedtheory.moments.errors import exact_errors, initial_moments
 from fedtheory.moments.forms import by_coordinate, whole
@@ -109,6 +109,38 @@ def test_dense_hessians_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(exact_errors(setting, range(300)).squared_distance, wanted[0], rtol=1e-12)
         one = exact_errors(setting, [299]).squared_gradient
         np.testing.assert_allclose(one, wanted[1, 299:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fast", "mixed", "safari", "fedvarp", "momentum"])
+def test_short_runs_are_followed_by_factors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dense Hessians; made to be followed whatever takes less time."""
+    dense = Quadratic([np.eye(2), TURNED[:2, :2], TURNED[1:, 1:]], [[1, 0], [-2, 3], [4, 1]], 0.5, server_noise=0.25)
+    setting = setting_of(name, dense)
+    wanted = on_all_entries(setting, 8, False)
+    monkeypatch.setattr(following, "_by_operator", lambda *work: np.inf)
+    monkeypatch.setattr(errors, "timeline", None)
+    found = exact_errors(setting, [7, 0, 3])
+    np.testing.assert_allclose(found.squared_distance, wanted[0, [7, 0, 3]], rtol=1e-13)
+    np.testing.assert_allclose(found.squared_gradient, wanted[1, [7, 0, 3]], rtol=1e-13)
+    np.testing.assert_allclose(found.gradient_sum, [wanted[1, :7].sum(), 0, wanted[1, :3].sum()], rtol=1e-13)
+    assert found.initial_squared_gradient == pytest.approx(wanted[1, 0], rel=1e-13)
+
+
+def test_dense_hessians_of_eighty_dimensions() -> None:
+    """Their operator would be too large, so few rounds are followed and many are refused."""
+    rng = np.random.default_rng(6)
+    roots = rng.standard_normal((2, 80, 80)) / 9
+    hessians = roots @ roots.transpose(0, 2, 1)
+    centres = rng.standard_normal((2, 80))
+    fed = Quadratic((hessians + hessians.transpose(0, 2, 1)) / 2, centres)
+    setting = Setting(fed, algorithms.fedavg(local_lr=0.1), Fixed([1]), start=1.0)
+    x = np.ones(80)
+    for _ in range(3):
+        x = x - 0.1 * fed.hessians[1] @ (x - centres[1])
+    error = x - fed.optimum.numpy()
+    assert exact_errors(setting, [3]).squared_distance[0] == pytest.approx(error @ error, rel=1e-12)
+    with pytest.raises(ValueError, match=r"a state of 81 numbers .* of 3321 numbers; allowed are at most 2500"):
+        exact_errors(setting, [10**6])
 
 
 def test_a_hundred_dimensions() -> None:
