@@ -8,6 +8,7 @@ entries, and each of its squares takes 2 n^3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,12 +73,13 @@ def followed(
     Raises:
         ValueError: as ``rounds_of_kind``.
     """
-    last, algorithm, layout = int(rounds.max()), setting.algorithm, layout_of(setting)
-    numbers = layout.size * (layout.size + 1) // 2
-    quickest = last * (_ROUND + 12 * layout.size**3 / _SPEED)  # a round has three factors at least
-    few = forms.blocks or not is_steady(setting) or quickest > _by_operator(numbers, last)
-    if few or len(chain_of(setting.participation, forms.hessians.shape[0]).sets) > 1:
+    last, algorithm, numbers = int(rounds.max()), setting.algorithm, start.shape[-1]
+    quickest = last * (_ROUND + 12 * isqrt(2 * numbers) ** 3 / _SPEED)  # a round has three factors at least
+    if forms.blocks or quickest > _by_operator(numbers, last) or not is_steady(setting):
         return None
+    if len(chain_of(setting.participation, forms.hessians.shape[0]).sets) > 1:
+        return None
+    layout = layout_of(setting)
     made = [rounds_of_kind(setting, kind, False, layout, forms)[0] for kind in dict.fromkeys(algorithm.kinds)]
     if algorithm.period is not None:
         first, rest = Factors.of([(1.0, made[0])]), Factors.of([(1.0, made[-1])])

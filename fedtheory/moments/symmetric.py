@@ -6,11 +6,22 @@ operator on all s^2 entries. The last of them is E 1 1 = 1.
 
 from __future__ import annotations
 
+from functools import cache
 from math import isqrt
 
 import numpy as np
 
 from .linear_rounds import LinearRound
+
+
+@cache
+def triangle(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and columns of the entries with i <= j, in their order, each (n,)."""
+    return np.triu_indices(size)
+
+
+SMALL = 8
+"""So many numbers of a state, in floats, are packed from the operator on all entries: fewer calls, then."""
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:
@@ -19,7 +30,7 @@ def packed(matrix: np.ndarray) -> np.ndarray:
     >>> packed(np.array([[1, 2], [2, 3]])).tolist()
     [1, 2, 3]
     """
-    rows, columns = np.triu_indices(matrix.shape[-1])
+    rows, columns = triangle(matrix.shape[-1])
     return matrix[..., rows, columns]
 
 
@@ -30,7 +41,7 @@ def unpacked(vector: np.ndarray) -> np.ndarray:
     [[1, 2], [2, 3]]
     """
     size = isqrt(2 * vector.shape[-1])  # s^2 <= 2 n < (s + 1)^2
-    rows, columns = np.triu_indices(size)
+    rows, columns = triangle(size)
     matrix = np.empty((*vector.shape[:-1], size, size), dtype=vector.dtype)
     matrix[..., rows, columns], matrix[..., columns, rows] = vector, vector
     return matrix
@@ -42,7 +53,7 @@ def functional(form: np.ndarray) -> np.ndarray:
     >>> functional(np.array([[1, 2], [2, 3]])).tolist()
     [1, 4, 3]
     """
-    rows, columns = np.triu_indices(form.shape[-1])
+    rows, columns = triangle(form.shape[-1])
     both = packed(form) + packed(form.swapaxes(-1, -2))
     both[..., rows == columns] = packed(form)[..., rows == columns]
     return both
@@ -60,10 +71,15 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
     With the factors L_c, R_c of the round, the row (i, j) is that of sum_kl sum_c L_c,ik R_c,jl Z_kl, where Z_kl and
     Z_lk are one number.
     """
-    left, right = (np.moveaxis(each, 0, -3) for each in round.factors())  # (*blocks, factors, s, s)
     size = round.size
-    rows, columns = np.triu_indices(size)
+    rows, columns = triangle(size)
     apart = rows != columns
+    if size <= SMALL and round.increments.ndim == 3 and round.increments.dtype != object:
+        entries = round.square_increment().reshape(size, size, size, size)[rows, columns]
+        folded = entries[:, rows, columns]
+        folded[:, apart] += entries[:, columns[apart], rows[apart]]
+        return folded
+    left, right = (np.moveaxis(each, 0, -3) for each in round.factors())  # (*blocks, factors, s, s)
     of_row = []
     for i in range(size):
         later = right[..., i:, :].reshape(*right.shape[:-2], -1)  # (*blocks, factors, (j, l))
