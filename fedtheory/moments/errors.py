@@ -91,7 +91,8 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
     if not exact:
         values[:, ~np.isfinite(values).all(0)] = np.inf
         initial = float(initial)
-    return ExactErrors(rounds, *values, initial_squared_gradient=initial)
+    distance, gradient, total = values
+    return ExactErrors(rounds, distance, gradient, total, initial)
 
 
 def _observed(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
