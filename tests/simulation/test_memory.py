@@ -56,6 +56,16 @@ def test_what_is_predicted_is_held_and_a_limit_is_kept(name: str, monkeypatch: p
         this.simulate(**options, memory_limit=least - 1)
 
 
+def test_what_is_recorded_counts() -> None:
+    """The rows of all replicas, and the segments that they are put together from."""
+    *what, observers = CASES["each client's"]
+    this = setting(*what)
+    run = this.simulate(replicas=9, rounds=8, record_every=2, observers=observers, device="cpu")
+    rows = sum(values.nbytes for values in run.rows.values())
+    needs = Needs.of(Plan.of(this, 8, 0, 2, observers), 2**30)
+    assert 2 * rows <= needs.bytes(9, 0, 0) - needs.base <= 3 * rows
+
+
 def test_pairs_stay_in_the_cache_and_runs_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     *what, observers = CASES["dense"]
     this = setting(*what)
