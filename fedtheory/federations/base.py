@@ -86,11 +86,12 @@ class Pairs:
 
 class Footprint(NamedTuple):
     """Bytes: ``base`` however many pairs train, ``pair`` for each pair that trains at a time, ``replica`` for each
-    replica."""
+    replica; and how many pairs are trained ``together`` at most, since more would be slower."""
 
     base: int
     pair: int
     replica: int
+    together: int = 2**62
 
 
 class Federation(ABC):

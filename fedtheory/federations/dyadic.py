@@ -25,18 +25,21 @@ def integers(array: np.ndarray) -> tuple[np.ndarray, int]:
     return whole.astype(object) << shifts.astype(object), least
 
 
-def nearest_minimiser(matrices: np.ndarray, centres: np.ndarray) -> np.ndarray | None:
+def nearest_minimiser(matrices: np.ndarray, centres: np.ndarray, points: np.ndarray | None = None) -> np.ndarray | None:
     """The floats nearest to the solution x of (sum_i H_i) x = sum_i H_i c_i, for ``matrices`` H (M, D, D), symmetric
-    with a positive definite sum, and ``centres`` c (M, D); ``None`` where that is not certain after some refinement.
+    with a positive definite sum, and ``centres`` c (M, D), or those nearest to p - x for each of the ``points`` p
+    (P, D); ``None`` where that is not certain after some refinement.
 
     With A the sum and r the exact residual at an approximation y, |x - y| <= |r| / (least eigenvalue of A). So y is
     moved by approximate solutions of A d = r until both ends of that interval round to the same floats.
 
-    >>> nearest_minimiser(np.array([[[1.0]], [[2.0]]]), np.array([[1.0], [0.0]]))  # 1/3
-    array([0.33333333])
+    >>> third = np.array([[[1.0]], [[2.0]]]), np.array([[1.0], [0.0]])
+    >>> nearest_minimiser(*third), nearest_minimiser(*third, points=np.array([[1.0]]))  # 1/3, 1 - 1/3
+    (array([0.33333333]), array([[0.66666667]]))
     """
     n, _ = integers(matrices)
-    c, f = integers(centres)
+    from_here, f = integers(centres if points is None else np.concatenate([centres, points]))
+    c, p = from_here[: len(centres)], from_here[len(centres) :]
     total, right = n.sum(0), np.matmul(n, c[:, :, None])[:, :, 0].sum(0)
     scale = max((abs(each).bit_length() for each in total.ravel()), default=0)
     rounded = (total / (1 << scale)).astype(float)
@@ -52,7 +55,7 @@ def nearest_minimiser(matrices: np.ndarray, centres: np.ndarray) -> np.ndarray |
         size = max((abs(each).bit_length() for each in residual), default=0)
         scaled = (residual / (1 << size)).astype(float)
         far = _ceiling(float(np.linalg.norm(scaled)) / least, size - scale)
-        low, high = (_floats(z + sign * far, f - shift) for sign in (-1, 1))
+        low, high = (_floats((p << shift) - end if len(p) else end, f - shift) for end in (z - far, z + far))
         if (low == high).all():
             return low
         z = z + np.array([_times_power(step, size - scale) for step in inverse @ scaled], dtype=object)
@@ -73,5 +76,5 @@ def _ceiling(value: float, exponent: int) -> int:
 def _floats(whole: np.ndarray, exponent: int) -> np.ndarray:
     """The floats nearest to whole 2^exponent."""
     if exponent >= 0:
-        return np.array([float(each << exponent) for each in whole])
-    return np.array([each / (1 << -exponent) for each in whole])
+        return (whole << exponent).astype(float)
+    return (whole / (1 << -exponent)).astype(float)

@@ -15,7 +15,7 @@ from ..data import Dataset, dirichlet
 from .base import ConvexFederation, Pairs, check_noise
 from .constants import Constants, Region
 from .logistic_constants import LogisticConstants
-from .logistic_optimum import Optimum, minimise
+from .logistic_optimum import Optimum, minimised
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
 # Up to so many scores, clients of equal size are computed in one batched product instead of one by one: what costs is
@@ -236,7 +236,7 @@ class Logistic(ConvexFederation):
     def _optimum(self) -> Optimum:
         if self._known.optimum is None:
             source = self._original or self
-            self._known.optimum = minimise(source._rows, source._labels, source._weights, self.classes, self.l2)
+            self._known.optimum = minimised(source._rows, source._labels, source._weights, self.classes, self.l2)
         return self._known.optimum
 
     def _present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:

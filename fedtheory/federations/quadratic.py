@@ -15,10 +15,14 @@ from .base import ConvexFederation, Footprint, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .dyadic import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
+from .given import checked_weights, full_matrices, numbers
 from .hessians import TILE, Dense, products
 from .local import LocalTraining
 
 Array = Sequence | np.ndarray
+
+CACHE = 2**21
+"""Bytes of the points of the pairs that train together, so that what a step touches stays in a processor's cache."""
 
 
 class Quadratic(ConvexFederation):
@@ -57,7 +61,7 @@ class Quadratic(ConvexFederation):
         self.exact_centres = exact_array("centres", centres)
         self._keep(hessians, "centres", self.exact_centres, gradient_noise, noise, server_noise)
         if objective_weight is not None:
-            self.objective_weight = _checked_weights(objective_weight, self.clients)
+            self.objective_weight = checked_weights(objective_weight, self.clients)
         self._check_convex()
         self._place("cpu", torch.float64)
 
@@ -67,12 +71,12 @@ class Quadratic(ConvexFederation):
         self.exact_gradient_noise = exact_number("gradient_noise", gradient_noise)
         self.exact_server_noise = exact_number("server_noise", server_noise)
         check_noise(float(self.exact_gradient_noise), noise, float(self.exact_server_noise))
-        hessians = _numbers("hessians", given)
+        hessians = numbers("hessians", given)
         if rows.ndim != 2 or hessians.shape not in (rows.shape, (*rows.shape, *rows.shape[1:])):
             shapes = f"{hessians.shape} and {rows.shape}"
             raise ValueError(f"hessians and {name} have shapes {shapes}: allowed is (M, D, D) or (M, D), and (M, D)")
         self._given = hessians
-        self.hessians = _full_matrices(hessians).astype(float)
+        self.hessians = full_matrices(hessians).astype(float)
         if not (self.hessians == self.hessians.transpose(0, 2, 1)).all():
             raise ValueError("hessians: allowed are symmetric matrices")
         self.clients, self.dimension = rows.shape
@@ -97,7 +101,7 @@ class Quadratic(ConvexFederation):
         """
         centres = exact_array("offsets", offsets)
         centres = centres[:, None] if centres.ndim == 1 else centres
-        hessian = _numbers("hessian", hessian)
+        hessian = numbers("hessian", hessian)
         if hessian.ndim == 0:
             hessian = np.full(centres.shape[1], hessian[()])
         hessians = np.stack([hessian] * len(centres))
@@ -134,7 +138,16 @@ class Quadratic(ConvexFederation):
     @cached_property
     def exact_hessians(self) -> np.ndarray:
         """H_i in Fractions, (clients, D, D)."""
-        return _full_matrices(exact_array("hessians", self._given))
+        return full_matrices(exact_array("hessians", self._given))
+
+    @cached_property
+    def exact_diagonals(self) -> np.ndarray | None:
+        """The Hessians' diagonals in Fractions, (clients, D), where all of them are diagonal; else ``None``."""
+        if self._given.ndim == 2:
+            return exact_array("hessians", self._given)
+        if self._given[:, ~np.eye(self.dimension, dtype=bool)].any():
+            return None
+        return exact_array("hessians", self._given.diagonal(axis1=1, axis2=2))
 
     _tilted = False
     """Whether the clients are kept by their slopes, not by their minimisers."""
@@ -142,6 +155,8 @@ class Quadratic(ConvexFederation):
     @cached_property
     def exact_slopes(self) -> np.ndarray:
         """grad F_i(0) in Fractions, (clients, D)."""
+        if self.exact_diagonals is not None:
+            return -self.exact_diagonals * self.exact_centres
         return np.stack([-(h @ c) for h, c in zip(self.exact_hessians, self.exact_centres, strict=True)])
 
     @cached_property
@@ -175,14 +190,14 @@ class Quadratic(ConvexFederation):
         if spectra.min() < -tolerance:
             raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
                              "allowed is >= 0")  # fmt: skip
-        diagonal = not self._mean_hessian[~np.eye(self.dimension, dtype=bool)].any()  # then nothing is rounded
-        least = self._mean_hessian.diagonal().min() if diagonal else np.linalg.eigvalsh(self._mean_hessian).min()
+        diagonal = not self.mean_hessian[~np.eye(self.dimension, dtype=bool)].any()  # then nothing is rounded
+        least = self.mean_hessian.diagonal().min() if diagonal else np.linalg.eigvalsh(self.mean_hessian).min()
         if least <= (0 if diagonal else tolerance):
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
         self._products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
-        self._hessian = torch.as_tensor(self._mean_hessian, device=device, dtype=dtype)
+        self._hessian = torch.as_tensor(self.mean_hessian, device=device, dtype=dtype)
         if self._tilted:
             self._slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
         else:
@@ -202,9 +217,9 @@ class Quadratic(ConvexFederation):
         return gradient + self._slopes[pairs.client] if self._tilted else gradient
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """With tiles: what goes in, a product, and picking it out."""
+        """With tiles: what goes in, a product, and picking it out. Gaussian noise is drawn in float64 whatever x is."""
         tiles = 3 * TILE * self.clients * x.nbytes if isinstance(self._products, Dense) else 0
-        return Footprint(tiles, 8 * x.nbytes, 0)
+        return Footprint(tiles, 8 * x.nbytes + 64 * self.dimension, 0, max(TILE, CACHE // x.nbytes))
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
         if self._tilted:
@@ -237,8 +252,8 @@ class Quadratic(ConvexFederation):
         return np.tensordot(self.exact_weight, self.exact_hessians, axes=1)
 
     @property
-    def _mean_hessian(self) -> np.ndarray:
-        """The same in floats; of equal weights as the mean."""
+    def mean_hessian(self) -> np.ndarray:
+        """The same in floats; of equal weights the mean of ``hessians``."""
         return self.hessians.mean(0) if self.objective_weight is None else self.exact_hessian.astype(float)
 
     @cached_property
@@ -250,17 +265,41 @@ class Quadratic(ConvexFederation):
         """
         if not self.has_optimum:
             raise ValueError("hessians: their mean is not positive definite, so there is no unique global minimiser")
+        if self.exact_diagonals is not None:
+            return -(self.exact_weight @ self.exact_slopes) / (self.exact_weight @ self.exact_diagonals)
+        if self.has_common_hessian and not self._tilted:
+            return self.exact_weight @ self.exact_centres
         return solve_exactly(self.exact_hessian, -self.exact_weight @ self.exact_slopes)
 
     @cached_property
     def _rounded_optimum(self) -> np.ndarray:
         """The floats nearest to x*."""
-        found = None
-        if self._given.dtype == float and not self._tilted and self.objective_weight is None and self.dimension > 1:
+        found = self._nearest()
+        return self.exact_optimum.astype(float) if found is None else found
+
+    def from_optimum(self, points: np.ndarray) -> np.ndarray:
+        """The floats nearest to p - x* for each of the points p in Fractions, (number, D).
+
+        Raises:
+            ValueError: F has no unique minimiser.
+
+        >>> fed = Quadratic([[[3.0, 0], [0, 1]]], [[0.1, 2.0]])
+        >>> fed.from_optimum(fed.exact_centres).tolist()
+        [[0.0, 0.0]]
+        """
+        floats = points.astype(float)
+        known = "exact_optimum" in self.__dict__ or not self.has_optimum or (floats != points).any()
+        found = None if known else self._nearest(floats)
+        return (points - self.exact_optimum).astype(float) if found is None else found
+
+    def _nearest(self, points: np.ndarray | None = None) -> np.ndarray | None:
+        """``nearest_minimiser``, where it takes less time than Fractions do."""
+        apart = self.exact_diagonals is None and not (self.has_common_hessian and not self._tilted)
+        if apart and self._given.dtype == float and not self._tilted and self.objective_weight is None:
             centres = self.exact_centres.astype(float)
             if (centres == self.exact_centres).all():
-                found = nearest_minimiser(self.hessians, centres)
-        return self.exact_optimum.astype(float) if found is None else found
+                return nearest_minimiser(self.hessians, centres, points)
+        return None
 
     @property
     def optimum(self) -> Tensor:
@@ -348,40 +387,10 @@ class Quadratic(ConvexFederation):
             return Constant(value, EXACT, "common Hessian: the same at every x")
         if region is None:
             return Constant(float("inf"), EXACT, "Hessians differ: unbounded over R^D")
-        deviations = self.hessians - self._mean_hessian
+        deviations = self.hessians - self.mean_hessian
         if np.shape(region.centre) != (self.dimension,):
             raise ValueError(f"region's centre has shape {np.shape(region.centre)}: allowed is ({self.dimension},)")
         shift = np.asarray(region.centre) - self._rounded_optimum
         at_centre = np.linalg.norm(residuals + deviations @ shift, axis=1)
         value = (at_centre + region.radius * np.linalg.norm(deviations, ord=2, axis=(1, 2))).max()
         return Constant(float(value), BOUND, "value at the ball's centre plus radius times spectral norm")
-
-
-def _numbers(name: str, values: object) -> np.ndarray:
-    """Floats where all values are, or are integers that floats are; else Fractions.
-
-    Raises:
-        ValueError: there are none, or one is no finite number.
-    """
-    if not isinstance(values, np.ndarray) or values.dtype not in (np.float32, np.float64) or values.size == 0:
-        return exact_array(name, values)
-    return values.astype(float) if np.isfinite(values).all() else exact_array(name, values)
-
-
-def _full_matrices(hessians: np.ndarray) -> np.ndarray:
-    """(M, D, D) from (M, D) diagonals; anything else unchanged."""
-    if hessians.ndim != 2:
-        return hessians
-    zero = np.array([Fraction(0)]) if hessians.dtype == object else np.zeros(1)
-    full = np.broadcast_to(zero, (*hessians.shape, hessians.shape[1])).copy()
-    for i in range(hessians.shape[1]):
-        full[:, i, i] = hessians[:, i]
-    return full
-
-
-def _checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
-    weights = tuple(exact_array("objective_weight", values).tolist())
-    if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
-        raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
-                         f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
-    return weights

@@ -20,11 +20,12 @@ import numpy as np
 
 from ..federations.quadratic import Quadratic
 from ..functionals import AVERAGES, Functional, check_average
-from .errors import accumulated, initial_moments, whole_rounds
-from .joint_law import chain_of
-from .linear_rounds import mean_map, second_moment_map
-from .rounds import layout_of, quadratic
-from .timeline import advance, operators, timeline
+from .errors import accumulated, observable, packed_start, whole_rounds
+from .forms import Forms, forms_of, squares, whole
+from .linear_rounds import mean_map
+from .rounds import quadratic
+from .symmetric import symmetric_moment_map, unpacked
+from .timeline import layout_for, observed, operators, timeline
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -39,9 +40,10 @@ def form_of(fed: Quadratic, observable: str) -> np.ndarray:
     Raises:
         ValueError: it is none of ``squared_distance``, ``squared_gradient`` and ``gap``.
     """
-    hessian = fed.exact_hessian
-    identity = np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)])
-    forms = {"squared_distance": identity, "squared_gradient": hessian @ hessian, "gap": hessian / 2}
+    return _one_of(squares(fed.exact_hessian), observable)
+
+
+def _one_of(forms: dict[str, np.ndarray], observable: str) -> np.ndarray:
     if observable not in forms:
         raise ValueError(f"observable = {observable!r}: allowed is {', '.join(forms)}")
     return forms[observable]
@@ -75,85 +77,79 @@ def of_run(
     several = functional.average or functional.best
     if several and numbers.min() < 1:
         raise ValueError(f"rounds contain {numbers.min()}: an average needs >= 1")
-    form = form_of(quadratic(setting), functional.observable)
+    forms = forms_of(setting, exact)
+    form = _one_of(forms.squares(), functional.observable)
     with np.errstate(over="ignore", invalid="ignore"):
-        if functional.of_all_rounds:
-            values = _followed(setting, functional, form, numbers, exact, average == AVERAGES[0])
-        else:
-            values = _by_powers(setting, functional, form, numbers, exact, average == AVERAGES[0])
+        follow = _followed if functional.of_all_rounds else _by_powers
+        values = follow(setting, functional, forms, form, numbers, average == AVERAGES[0])
     return values if exact else np.where(np.isfinite(values), values, np.inf)
 
 
 def _by_powers(
-    setting: Setting, functional: Functional, form: np.ndarray, numbers: np.ndarray, exact: bool, ends: bool
+    setting: Setting, functional: Functional, forms: Forms, form: np.ndarray, numbers: np.ndarray, ends: bool
 ) -> np.ndarray:
     """The observable at the last iterate, or its mean over the iterates, of which the last is one if it ``ends``."""
-    weight = _weight(setting, form, exact)
-    start = initial_moments(setting, exact)
-    plan = timeline(setting, second_moment_map, exact)
+    weight, start = observable(setting, forms, form), packed_start(setting, forms)
+    plan, exact = timeline(setting, symmetric_moment_map, forms.dtype == object, forms), forms.dtype == object
     if not functional.average:
-        return advance(plan, start, numbers) @ weight
-    states = advance(accumulated(plan, weight), np.append(start, start[-1] * 0), numbers)
-    total = states[:, -1] + (states[:, :-1] @ weight - start @ weight if ends else 0)
-    return total / (numbers if exact else numbers.astype(float))
+        return observed(plan, start, weight[None], numbers)[0]
+    none = 0 * start[..., -1:]
+    total = np.concatenate([weight if ends else 0 * weight, none + 1], axis=-1)
+    sums = observed(accumulated(plan, weight), np.concatenate([start, none], axis=-1), total[None], numbers)[0]
+    return (sums - ((start * weight).sum() if ends else 0)) / (numbers if exact else numbers.astype(float))
 
 
-def _weight(setting: Setting, form: np.ndarray, exact: bool) -> np.ndarray:
-    """The row vector on the recursion's state that stands for E y^T A y."""
-    layout = layout_of(setting)
-    padded = np.full((layout.size, layout.size), Fraction(0), dtype=object)
-    padded[layout.of_model, layout.of_model] = form
-    chain = chain_of(setting.participation, setting.federation.clients)
-    return chain.summed(padded.ravel().astype(object if exact else float))
-
-
-def second_moments(setting: Setting, rounds: int, exact: bool = False) -> Iterator[np.ndarray]:
-    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (states of the participants, size, size).
+def second_moments(
+    setting: Setting, rounds: int, exact: bool = False, forms: Forms | None = None
+) -> Iterator[np.ndarray]:
+    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``forms``,
+    by default whole.
 
     Raises:
         ValueError: as ``exact_errors``, or more than ``MOST_ROUNDS``.
     """
-    size = layout_of(setting).size
-    state = initial_moments(setting, exact)
-    maps = operators(_plan(setting, second_moment_map, rounds, exact))
-    yield state.reshape(-1, size, size)
+    forms = forms or whole(quadratic(setting), exact)
+    state, size = packed_start(setting, forms), layout_for(setting, forms).size
+    shape = (*forms.blocks, -1, size * (size + 1) // 2)
+    maps = operators(_plan(setting, symmetric_moment_map, rounds, forms))
+    yield unpacked(state.reshape(shape))
     for _ in range(rounds):
-        state = next(maps) @ state
-        yield state.reshape(-1, size, size)
+        state = (next(maps) @ state[..., None])[..., 0]
+        yield unpacked(state.reshape(shape))
 
 
-def _plan(setting: Setting, one_round: Any, rounds: int, exact: bool) -> Any:
+def _plan(setting: Setting, one_round: Any, rounds: int, forms: Forms) -> Any:
     if rounds > MOST_ROUNDS:
         raise ValueError(f"rounds = {rounds}: allowed are at most {MOST_ROUNDS} where all of them are followed")
-    return timeline(setting, one_round, exact)
+    return timeline(setting, one_round, forms.dtype == object, forms)
 
 
 def _followed(
-    setting: Setting, functional: Functional, form: np.ndarray, numbers: np.ndarray, exact: bool, ends: bool
+    setting: Setting, functional: Functional, forms: Forms, form: np.ndarray, numbers: np.ndarray, ends: bool
 ) -> np.ndarray:
-    horizon, form = int(numbers.max()), form if exact else form.astype(float)
-    model = layout_of(setting).of_model
-    means = operators(_plan(setting, mean_map, horizon, exact)) if functional.of_mean else None
+    horizon, exact = int(numbers.max()), forms.dtype == object
+    model, shape = layout_for(setting, forms).of_model, form.shape[:-1]  # (*blocks, d)
+    means = operators(_plan(setting, mean_map, horizon, forms)) if functional.of_mean else None
     weigh = functional.weights or (lambda r: 1)
-    cross: Any = None  # E[S_{r-1} z_r^T], (D, states * size)
-    total, weights, best = form[0, 0] * 0, form[0, 0] * 0, None
+    cross: Any = None  # E[S_{r-1} z_r^T], (*blocks, d, states * size)
+    zero = Fraction(0) if exact else 0.0
+    total, weights, best = zero, zero, None
     values = {}
-    for r, moments in enumerate(second_moments(setting, horizon, exact)):
+    for r, moments in enumerate(second_moments(setting, horizon, exact, forms)):
         if r > 0 or not ends:
-            of_model = moments[:, model, model].sum(0)
-            gap, w = (form * of_model).sum(), weigh(r)
+            gap, w = (form * moments[..., model, model].sum(-3)).sum(), weigh(r)
             best, weights = gap if best is None else min(best, gap), weights + w
             if means is None:
                 total = total + w * gap
             else:
-                rows = moments[:, model].transpose(1, 0, 2).reshape(len(form), -1)
+                rows = np.moveaxis(moments[..., model, :], -3, -2).reshape(*shape, -1)
                 earlier = 0 * rows if cross is None else cross
-                with_model = earlier.reshape(len(form), -1, moments.shape[2])[:, :, model].sum(1)
+                with_model = earlier.reshape(*shape, -1, moments.shape[-1])[..., model].sum(-2)
                 total = total + 2 * w * (form * with_model).sum() + w * w * gap
                 cross = earlier + w * rows
             mean = total / (weights * weights if functional.of_mean else weights)
             values[r if ends else r + 1] = best if functional.best else mean
         if means is not None:
             operator = next(means)
-            cross = None if cross is None else cross @ operator.T
+            cross = None if cross is None else cross @ operator.swapaxes(-1, -2)
     return np.array([values[int(r)] for r in numbers], dtype=object if exact else float)

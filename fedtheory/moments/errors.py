@@ -9,16 +9,21 @@ on each other, by its joint law with the state.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..functionals import Functional, check_average
 from ..participation import Recorded
-from .linear_rounds import mean_map, second_moment_map
+from .following import followed
+from .forms import Forms, about_optimum, forms_of
+from .joint_law import chain_of
+from .linear_rounds import mean_map
 from .one_sided import enumerated, is_one_sided
-from .rounds import initial_state, layout_of, observables, quadratic, spread_over_participation
-from .timeline import Schedule, Timeline, Varying, advance, timeline
+from .rounds import initial_state, layout_of, quadratic, spread_over_participation
+from .symmetric import functional, packed, symmetric_moment_map
+from .timeline import Schedule, Timeline, Varying, advance, layout_for, observed, timeline
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -82,19 +87,40 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
     if is_one_sided(setting):
         values, first = enumerated(setting, rounds, exact)
         return ExactErrors(rounds, values[:, 0], values[:, 1], values[:, 2], first)
-    plan, weights = timeline(setting, second_moment_map, exact), observables(setting, exact)
-    plan = accumulated(plan, weights["squared_gradient"])
-    start = initial_moments(setting, exact)
-    with np.errstate(over="ignore", invalid="ignore"):
-        states = advance(plan, np.append(start, start[-1] * 0), rounds)
-        if not exact:
-            states[~np.isfinite(states).all(1)] = np.inf
-        observed = {name: states[:, :-1] @ weight for name, weight in weights.items()}
+    values, initial = _observed(setting, rounds, exact)
     if not exact:
-        observed = {name: np.where(np.isnan(values), np.inf, values) for name, values in observed.items()}
-    initial = start @ weights["squared_gradient"]
-    initial = initial if exact else float(initial)
-    return ExactErrors(rounds, **observed, gradient_sum=states[:, -1], initial_squared_gradient=initial)
+        values[:, ~np.isfinite(values).all(0)] = np.inf
+        initial = float(initial)
+    distance, gradient, total = values
+    return ExactErrors(rounds, distance, gradient, total, initial)
+
+
+def _observed(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.ndarray, Any]:
+    """E|x - x*|^2, E|grad F(x)|^2 and the sum of the latter before each of the rounds, (3, len(rounds)), and
+    |grad F(x_0)|^2."""
+    quadratic(setting)
+    forms = forms_of(setting, exact)
+    squares, start = forms.squares(), packed_start(setting, forms)
+    if not exact:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = followed(setting, forms, start, _both(squares), rounds)
+            if found is not None:
+                sums = np.concatenate([[0.0], found[1].cumsum()])
+                return np.stack([*found[:, rounds], sums[rounds]]), found[1, 0]
+    distance = observable(setting, forms, squares["squared_distance"])
+    gradient = observable(setting, forms, squares["squared_gradient"])
+    plan = accumulated(timeline(setting, symmetric_moment_map, exact, forms), gradient)
+    none = 0 * start[..., -1:]
+    rows = [np.concatenate([row, none], axis=-1) for row in (distance, gradient)]
+    total = np.zeros_like(rows[0])
+    total[..., -1] = total[..., -1] + 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = observed(plan, np.concatenate([start, none], axis=-1), np.stack([*rows, total]), rounds)
+    return values, (gradient * start).sum()
+
+
+def _both(squares: dict[str, np.ndarray]) -> np.ndarray:
+    return np.stack([squares["squared_distance"], squares["squared_gradient"]])
 
 
 def expected_models(setting: Setting, rounds: Any = None, exact: bool = False) -> np.ndarray:
@@ -135,6 +161,29 @@ def initial_moments(setting: Setting, exact: bool = False) -> np.ndarray:
     return spread_over_participation(setting, np.outer(state, state).ravel())
 
 
+def packed_start(setting: Setting, forms: Forms) -> np.ndarray:
+    """The second moments of the state before round 0, as ``symmetric`` packs them: (*blocks, n); for participants with
+    a memory, times the probability of each of their states."""
+    exact = forms.dtype == object
+    layout = layout_for(setting, forms)
+    error = about_optimum(quadratic(setting), setting.exact_start[None], exact)[0]
+    state = np.zeros((*forms.blocks, layout.size), dtype=int).astype(forms.dtype)
+    for part in layout.of_start:
+        state[..., part] = forms.along(error)
+    state[..., -1] = Fraction(1) if exact else 1.0
+    square = packed(state[..., :, None] * state[..., None, :])
+    return spread_over_participation(setting, square)
+
+
+def observable(setting: Setting, forms: Forms, form: np.ndarray) -> np.ndarray:
+    """The row on what ``packed_start`` describes that stands for E y^T A y, summed over blocks; A (*blocks, d, d)."""
+    layout = layout_for(setting, forms)
+    padded = np.zeros((*forms.blocks, layout.size, layout.size), dtype=int).astype(forms.dtype)
+    padded[..., layout.of_model, layout.of_model] = form
+    chain = chain_of(setting.participation, setting.federation.clients)
+    return chain.summed(functional(padded))
+
+
 def accumulated(plan: Timeline | Varying, weight: np.ndarray) -> Timeline | Varying:
     """The timeline with one more coordinate: the sum of ``weight . state`` over the rounds passed."""
     if isinstance(plan, Varying):
@@ -149,8 +198,8 @@ def accumulating(plan: Schedule, weight: np.ndarray) -> Schedule:
 
 
 def _extended(operator: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    size = len(operator)
-    extended = np.zeros((size + 1, size + 1), dtype=int).astype(operator.dtype)
-    extended[:size, :size], extended[size, :size] = operator, weight
-    extended[size, size] = extended[size, size] + 1
+    *blocks, size = weight.shape
+    extended = np.zeros((*blocks, size + 1, size + 1), dtype=int).astype(operator.dtype)
+    extended[..., :size, :size], extended[..., size, :size] = operator, weight
+    extended[..., size, size] = extended[..., size, size] + 1
     return extended

@@ -44,19 +44,20 @@ class Chain:
         return [draws_of_set(members, clients) for members in self.sets]
 
     def operator(self, of_state: Sequence[np.ndarray]) -> np.ndarray:
-        """The operator on (Z_s)_s from those of a round in each state, (states * size, states * size)."""
+        """The operator on (Z_s)_s from those of a round in each state, (*blocks, states * size, states * size)."""
         if len(of_state) == 1:
             return of_state[0]
         transitions = self.transitions.astype(of_state[0].dtype)
         return np.block([[p * of for p, of in zip(column, of_state, strict=True)] for column in transitions.T])
 
     def spread(self, start: np.ndarray) -> np.ndarray:
-        """What the chain makes of a start that does not depend on it, (states * size,)."""
-        return np.kron(self.initial.astype(start.dtype), start)
+        """What the chain makes of a start that does not depend on it, (*blocks, states * size)."""
+        each = self.initial.astype(start.dtype)[:, None] * start[..., None, :]
+        return each.reshape(*start.shape[:-1], -1)
 
     def summed(self, weight: np.ndarray) -> np.ndarray:
         """The row vector on (Z_s)_s that stands for ``weight`` on their sum."""
-        return np.tile(weight, len(self.sets))
+        return np.concatenate([weight] * len(self.sets), axis=-1)
 
 
 ALONE = Chain(((),), np.array([Fraction(1)], dtype=object), np.array([[Fraction(1)]], dtype=object))
@@ -103,6 +104,15 @@ def check_size(numbers: int, what: str, how: str, exact: bool = False) -> None:
     if numbers > largest:
         kind = "Fractions" if exact else "numbers"
         raise ValueError(f"{what}: {how} make an exact recursion of {numbers} {kind}; allowed are at most {largest}")
+
+
+def check_entries(coordinates: int, numbers: int, what: str, exact: bool = False) -> None:
+    """Raise ``ValueError`` if recursions of coordinates that evolve alone, each of so many ``numbers``, would have
+    operators with more entries in all than one of ``LARGEST``, or ``LARGEST_EXACT``, numbers."""
+    largest = (LARGEST_EXACT if exact else LARGEST) ** 2
+    if coordinates * numbers**2 > largest:
+        raise ValueError(f"{what}: {coordinates} recursions of {numbers} numbers have {coordinates * numbers**2} "
+                         f"entries; allowed are at most {largest}")  # fmt: skip
 
 
 def _clients(process: Participation, clients: int) -> list[_Client]:

@@ -185,8 +185,8 @@ def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Dra
 def server_round(layout: Layout, local: LocalMaps) -> LinearRound:
     """A round of the server's own, as of a single client with certain participation; all that is remembered stays."""
     kind = local.maps.dtype
-    increment = _zeros(kind, 1, layout.size, layout.size)
-    increment[0, layout.of_model] = _update(layout, local, 0)
+    increment = _zeros(kind, 1, *local.blocks, layout.size, layout.size)
+    increment[0, ..., layout.of_model, :] = _update(layout, local, 0)
     certain = np.ones(1, dtype=int).astype(kind)
     noise = Noise(local.noise[0], [0], _unit(kind, layout, layout.of_model)[None])
     return LinearRound(increment, certain, certain[None], (noise,))
@@ -203,7 +203,8 @@ class _Builder:
         family, coefficients = weighing(self.kind.aggregation, len(self.local.maps))
         here = np.flatnonzero(self.draws.first(PRESENT) > 0).tolist()
         families = [family] + ([PRESENT] if self.remembers and family != PRESENT else [])
-        increments = _zeros(self.dtype, 1 + len(families) * len(here), self.layout.size, self.layout.size)
+        shape = (*self.local.blocks, self.layout.size, self.layout.size)
+        increments = _zeros(self.dtype, 1 + len(families) * len(here), *shape)
         increments[0] = self._if_anybody()
         noises: list[Noise] = []
         for a, i in enumerate(here, start=1):
@@ -276,9 +277,9 @@ class _Builder:
 
 
 def _update(layout: Layout, local: LocalMaps, client: int) -> np.ndarray:
-    """The map from the state to delta_i without its noise, (D, size)."""
-    rows = _zeros(local.maps.dtype, layout.dimension, layout.size)
-    rows[:, layout.of_model], rows[:, -1] = -local.shares[client], local.maps[client, :-1, -1]
+    """The map from the state to delta_i without its noise, (*blocks, D, size)."""
+    rows = _zeros(local.maps.dtype, *local.blocks, layout.dimension, layout.size)
+    rows[..., layout.of_model], rows[..., -1] = -local.shares[client], local.maps[client, ..., :-1, -1]
     return rows
 
 

@@ -27,7 +27,7 @@ class Noise:
     """One source of noise, and where it goes.
 
     Attributes:
-        covariance: (D, D), N_s.
+        covariance: (*blocks, D, D), N_s.
         factors: the numbers a whose L_sa is not 0, distinct.
         loads: (len(factors), size, D), their L_sa.
     """
@@ -41,8 +41,11 @@ class Noise:
 class LinearRound:
     """One kind of round; entries are floats, or exact numbers (dtype object).
 
+    Where coordinates evolve alone (``forms``), there is a round for each of them: increments, covariances and what
+    follows from them have an axis of blocks, (..., size, size).
+
     Attributes:
-        increments: (factors, size, size), P_a; their last rows are 0.
+        increments: (factors, *blocks, size, size), P_a; their last rows are 0.
         first: (factors,), E[u_a].
         second: (factors, factors), E[u_a u_b].
         noises: independent of one another and of the u_a.
@@ -56,26 +59,31 @@ class LinearRound:
     @property
     def size(self) -> int:
         """How many numbers the state has, with the last 1."""
-        return self.increments.shape[1]
+        return self.increments.shape[-1]
 
     def mean_increment(self) -> np.ndarray:
-        """P = sum_a E[u_a] P_a, (size, size)."""
+        """P = sum_a E[u_a] P_a, (*blocks, size, size)."""
         return np.tensordot(self.first, self.increments, axes=1)
 
-    def square_increment(self) -> np.ndarray:
-        """vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major; the last entry of vec(Z) is 1."""
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
         mean, identity = self.mean_increment(), np.eye(self.size, dtype=int).astype(self.increments.dtype)
+        identity = np.broadcast_to(identity, mean.shape)
         partners = np.tensordot(self.second, self.increments, axes=1)
         left = np.concatenate([mean[None], identity[None], self.increments])
-        right = np.concatenate([identity[None], mean[None], partners])
+        return left, np.concatenate([identity[None], mean[None], partners])
+
+    def square_increment(self) -> np.ndarray:
+        """vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major; the last entry of vec(Z) is 1. Without blocks."""
+        left, right = self.factors()
         # The sum of the Kronecker products of left and right.
         operator = np.tensordot(left, right, axes=(0, 0)).transpose(0, 2, 1, 3).reshape([self.size**2] * 2)
         operator[:, -1] = operator[:, -1] + self.added_noise().ravel()
         return operator
 
     def added_noise(self) -> np.ndarray:
-        """sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (size, size)."""
-        added = np.zeros((self.size, self.size), dtype=int).astype(self.increments.dtype)
+        """sum_ab E[u_a u_b] sum_s L_sa N_s L_sb^T, (*blocks, size, size)."""
+        added = np.zeros(self.increments.shape[1:], dtype=int).astype(self.increments.dtype)
         for noise in self.noises:
             second = self.second[np.ix_(noise.factors, noise.factors)]
             for load, partner in zip(noise.loads, np.tensordot(second, noise.loads, axes=1), strict=True):
@@ -90,7 +98,7 @@ class LinearRound:
 
 
 def mean_map(round: LinearRound) -> np.ndarray:
-    """E z -> E z' of one round, (size, size); the last row is exactly (0, ..., 0, 1)."""
+    """E z -> E z' of one round, (*blocks, size, size); the last row is exactly (0, ..., 0, 1)."""
     return np.eye(round.size, dtype=int).astype(round.increments.dtype) + round.mean_increment()
 
 

@@ -21,7 +21,6 @@ from ..federations.base import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place
 from ..quantities import check_values
-from ..simulation.own_rounds import TensorRound
 from .affine import Affine, NotLinear, Space
 from .cohorts import Law
 from .linear_rounds import LinearRound, Noise
@@ -222,6 +221,8 @@ def _on_tensors(
     kind: OwnRound, fed: Quadratic, counts: tuple[int, ...], layout: OwnLayout, states: np.ndarray
 ) -> np.ndarray:
     """The states (replicas, size) after a round of the engine's kind, but for their last 1."""
+    from ..simulation.own_rounds import TensorRound  # lazily, as the engine is
+
     optimum = fed.exact_optimum.astype(float)
     shift = np.zeros(layout.size)
     for part in layout.of_start:

@@ -35,6 +35,7 @@ from ..schedule import one_number
 from .after_noise import as_one_client, chosen_noise
 from .cohorts import Law, certain, law_of
 from .draws import PRESENT, Draws, answering, draws_of, draws_of_set, phases_of
+from .forms import Forms, identity_like, product, squares, whole
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
@@ -46,14 +47,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LocalMaps:
-    """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*.
+    """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*; by
+    coordinates that evolve alone (see ``forms``) with an axis of blocks after that of the clients, and D = 1.
 
     Attributes:
-        maps: (M, D + 1, D + 1), [[A_i, b_i], [0, 1]].
-        shares: (M, D, D), I - A_i: a sum of its own, since the difference loses its digits where steps are small.
-        noise: (M, D, D), the covariance of what gradient noise adds.
-        gradients: (M, D, D + 1): the map from (y, 1) to client i's sum of local gradients, sum_k H_i (y_{i,k} - m_i)
-            without noise.
+        maps: (M, *blocks, D + 1, D + 1), [[A_i, b_i], [0, 1]].
+        shares: (M, *blocks, D, D), I - A_i: a sum of its own, since the difference loses its digits where steps are
+            small.
+        noise: (M, *blocks, D, D), the covariance of what gradient noise adds.
+        gradients: (M, *blocks, D, D + 1): the map from (y, 1) to client i's sum of local gradients,
+            sum_k H_i (y_{i,k} - m_i), without noise.
         common_noise: whether the noise is the same for all clients, which then have the same Hessian.
     """
 
@@ -62,6 +65,10 @@ class LocalMaps:
     noise: np.ndarray
     gradients: np.ndarray
     common_noise: bool = False
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        return self.maps.shape[1:-2]
 
     def gradient_sums(self) -> np.ndarray:
         """``gradients``."""
@@ -87,20 +94,19 @@ def quadratic(setting: Setting) -> Quadratic:
     return setting.federation
 
 
-def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False) -> LocalMaps:
-    """The clients' maps in a round of this kind.
+def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
+    """The clients' maps in a round of this kind, by default of the whole federation.
 
     Raises:
         ValueError: its step size changes with the round, or is irrational where Fractions are asked for; or clients do
             not step by plain SGD.
     """
-    shifted = fed.exact_centres - fed.exact_optimum
-    noise = fed.exact_gradient_noise
+    forms = forms or whole(fed, exact)
     sizes = step_sizes(kind, exact)
     if isinstance(kind.local_lr, tuple):
-        made = _varying_maps(fed.exact_hessians, shifted, noise, sizes, kind.proximal, exact)
+        made = _varying_maps(forms, sizes, kind.proximal)
     else:
-        made = _maps(fed.exact_hessians, shifted, noise, sizes[0], kind.local_steps, exact, kind.proximal)
+        made = _maps(forms, forms.gradient_noise, sizes[0], kind.local_steps, kind.proximal)
     return replace(made, common_noise=has_common_noise(fed))
 
 
@@ -119,32 +125,36 @@ def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
     return list(sizes) * (kind.local_steps if len(sizes) == 1 else 1)
 
 
-def _varying_maps(
-    hessians: np.ndarray, minimisers: np.ndarray, noise: Fraction, sizes: list[Any], proximal: Fraction, exact: bool
-) -> LocalMaps:
+def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMaps:
     """As ``_maps``, with a size of its own for each step. With S_k = I - eta_k (H + rho I), by steps
 
     I - B_{k+1} = (I - B_k) + eta_k (H B_k - rho (I - B_k)),  N_{k+1} = S_k N_k S_k + eta_k^2 sigma^2/D I.
     """
-    kind = object if exact else float
-    number: Any = (lambda v: v) if exact else float
-    hessians, minimisers = hessians.astype(kind), minimisers.astype(kind)
-    clients, dimension = minimisers.shape
-    identity = np.eye(dimension, dtype=int).astype(kind) * number(Fraction(1))
-    variance, rho = number(noise**2 / dimension), number(proximal)
+    hessians, number = forms.hessians, _numbers_of(forms)
+    identity = identity_like(hessians)
+    variance, rho = number(forms.gradient_noise**2 / forms.dimension), number(proximal)
     shares, visited, added = 0 * hessians, 0 * hessians, 0 * hessians
     for eta in map(number, sizes):
         moved, step = identity - shares, identity - eta * (hessians + rho * identity)
         visited = visited + moved
-        shares = shares + eta * (hessians @ moved - rho * shares)
-        added = step @ added @ step + eta**2 * variance * identity
-    maps = np.zeros((clients, dimension + 1, dimension + 1), dtype=int).astype(kind)
-    maps[:, :-1, :-1] = identity - shares
-    maps[:, :-1, -1] = [share @ m for share, m in zip(shares, minimisers, strict=True)]
-    maps[:, -1, -1] = number(Fraction(1))
-    sums = hessians @ visited
-    at_zero = -np.stack([total @ m for total, m in zip(sums, minimisers, strict=True)])
-    return LocalMaps(maps, shares, added, np.concatenate([sums, at_zero[:, :, None]], axis=2))
+        shares = shares + eta * (product(hessians, moved) - rho * shares)
+        added = product(product(step, added), step) + eta**2 * variance * identity
+    return _local(forms, identity - shares, shares, added, visited)
+
+
+def _numbers_of(forms: Forms) -> Any:
+    """From a Fraction to a number of the forms' kind."""
+    return (lambda value: value) if forms.dtype == object else float
+
+
+def _local(forms: Forms, moved: np.ndarray, shares: np.ndarray, added: np.ndarray, visited: np.ndarray) -> LocalMaps:
+    """The maps from A_i, I - A_i, the noise's covariance and the sum of the B_{i,k}, each (M, *blocks, d, d)."""
+    minimisers, (*outer, size) = forms.minimisers[..., None], forms.minimisers.shape
+    maps = np.zeros((*outer, size + 1, size + 1), dtype=int).astype(forms.dtype)
+    maps[..., :-1, :-1], maps[..., :-1, -1:] = moved, shares @ minimisers
+    maps[..., -1, -1] = _numbers_of(forms)(Fraction(1))
+    sums = product(forms.hessians, visited)
+    return LocalMaps(maps, shares, added, np.concatenate([sums, -(sums @ minimisers)], axis=-1))
 
 
 def has_common_noise(fed: Quadratic) -> bool:
@@ -160,49 +170,29 @@ def has_common_noise(fed: Quadratic) -> bool:
     return fed.noise == COMMON
 
 
-def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False) -> LocalMaps:
+def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
     """The server's map in a round of its own, as of a single client that minimises F in one step."""
-    hessian = fed.exact_hessian[None]
-    at_optimum = np.full((1, fed.dimension), Fraction(0), dtype=object)
-    return _maps(hessian, at_optimum, fed.exact_server_noise, one_number("server_lr", kind.server_lr), 1, exact)
+    forms = forms or whole(fed, exact)
+    one = replace(forms, hessians=forms.hessian[None], minimisers=0 * forms.minimisers[:1])
+    return _maps(one, forms.server_noise, one_number("server_lr", kind.server_lr), 1)
 
 
-def _maps(
-    hessians: np.ndarray,
-    minimisers: np.ndarray,
-    noise: Fraction,
-    lr: Fraction,
-    steps: int,
-    exact: bool,
-    proximal: Fraction = Fraction(0),
-) -> LocalMaps:
-    """Gradient steps on (y - m_i)^T H_i (y - m_i) / 2; hessians (M, D, D) and minimisers (M, D) in Fractions."""
-    clients, dimension = minimisers.shape
-    kind = object if exact else float
-    eta = lr if exact else float(lr)
-    identity = np.array([[Fraction(int(i == j)) for j in range(dimension)] for i in range(dimension)])
-    identity = identity.astype(kind)
-    pull = eta * hessians.astype(kind)
-    back = eta * (proximal if exact else float(proximal)) * identity
+def _maps(forms: Forms, noise: Fraction, lr: Fraction, steps: int, proximal: Fraction = Fraction(0)) -> LocalMaps:
+    """``steps`` gradient steps of each client, all of the size ``lr``."""
+    number, identity = _numbers_of(forms), identity_like(forms.hessians)
+    eta = number(lr)
+    pull, back = eta * forms.hessians, eta * number(proximal) * identity
     step = identity - pull - back
-    noise_level = noise**2 / dimension
-    noise_level = eta**2 * (noise_level if exact else float(noise_level))
+    noise_level = eta**2 * number(noise**2 / forms.dimension)
     power, shares, added = np.broadcast_to(identity, step.shape), 0 * step, 0 * step
     moved, visited = power, 0 * step
     for _ in range(steps):
-        added = added + noise_level * (power @ power)
-        shares = shares + power @ pull
+        added = added + noise_level * product(power, power)
+        shares = shares + product(power, pull)
         visited = visited + moved
-        power = power @ step
-        moved = step @ moved + back
-    minimisers = minimisers.astype(kind)
-    drift = np.stack([share @ m for share, m in zip(shares, minimisers, strict=True)])
-    maps = np.zeros((clients, dimension + 1, dimension + 1), dtype=int).astype(kind)
-    maps[:, :-1, :-1], maps[:, :-1, -1] = moved, drift
-    maps[:, -1, -1] = Fraction(1) if exact else 1.0
-    sums = hessians.astype(kind) @ visited
-    at_zero = -np.stack([total @ m for total, m in zip(sums, minimisers, strict=True)])
-    return LocalMaps(maps, shares, added, np.concatenate([sums, at_zero[:, :, None]], axis=2))
+        power = product(power, step)
+        moved = product(step, moved) + back
+    return _local(forms, moved, shares, added, visited)
 
 
 def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -263,9 +253,16 @@ def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
 
 
 def rounds_of_kind(
-    setting: Setting, kind: Kind, exact: bool = False, layout: Layout | OwnLayout | None = None
+    setting: Setting,
+    kind: Kind,
+    exact: bool = False,
+    layout: Layout | OwnLayout | None = None,
+    forms: Forms | None = None,
 ) -> list[LinearRound]:
     """What a round of this kind does to the state, for each state of participants with a memory, or once.
+
+    Args:
+        layout, forms: of what the state is, by default of the whole one; by coordinates, the layout is that of one.
 
     Raises:
         ValueError: the federation is not quadratic; moments do not close under the algorithm; the participants'
@@ -273,7 +270,7 @@ def rounds_of_kind(
             floats only.
     """
     fed, layout = quadratic(setting), layout or layout_of(setting)
-    return rounds_with(setting.participation, fed, kind, drawn(setting, kind, exact), exact, layout)
+    return rounds_with(setting.participation, fed, kind, drawn(setting, kind, exact), exact, layout, forms)
 
 
 def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws] | list[Law]:
@@ -297,15 +294,21 @@ def _trainings(fed: Quadratic) -> LocalMapsOf:
 
 
 def rounds_with(
-    process: Participation, fed: Quadratic, kind: Kind, draws: list[Any], exact: bool, layout: Any
+    process: Participation,
+    fed: Quadratic,
+    kind: Kind,
+    draws: list[Any],
+    exact: bool,
+    layout: Any,
+    forms: Forms | None = None,
 ) -> list[LinearRound]:
     """The rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
         return [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
     if isinstance(kind, ServerRound):
-        return [server_round(layout, server_map(fed, kind, exact))] * len(draws)
-    bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact)
+        return [server_round(layout, server_map(fed, kind, exact, forms))] * len(draws)
+    bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact, forms)
     if isinstance(process, LargestNoise) and kind.uniform is None:
         local = as_one_client(local, chosen_noise(fed, kind, process, exact))
     return [client_round(bound, layout, local, each) for each in draws]
@@ -322,25 +325,17 @@ def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRo
     return rounds_of_kind(setting, kind, exact)[0]
 
 
-def observables(setting: Setting, exact: bool = False) -> dict[str, np.ndarray]:
-    """``observable_weights`` for the whole state of ``setting``."""
-    weights = observable_weights(quadratic(setting), exact, layout_of(setting))
-    chain = chain_of(setting.participation, setting.federation.clients)
-    return {name: chain.summed(weight) for name, weight in weights.items()}
-
-
 def observable_weights(
     fed: Quadratic, exact: bool = False, layout: Layout | OwnLayout | None = None
 ) -> dict[str, np.ndarray]:
     """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,), for participants without a
     memory; by default for an algorithm that remembers nothing, of size D + 1."""
-    kind, layout, hessian = object if exact else float, layout or Layout(fed.dimension), fed.exact_hessian
-    identity = np.array([[Fraction(int(i == j)) for j in range(fed.dimension)] for i in range(fed.dimension)])
+    layout, forms = layout or Layout(fed.dimension), squares(fed.exact_hessian if exact else fed.mean_hessian)
     weights = {}
-    for name, form in {"squared_distance": identity, "squared_gradient": hessian @ hessian}.items():
-        padded = np.full((layout.size, layout.size), Fraction(0), dtype=object)
-        padded[layout.of_model, layout.of_model] = form
-        weights[name] = padded.ravel().astype(kind)
+    for name in ("squared_distance", "squared_gradient"):
+        padded = np.zeros((layout.size, layout.size), dtype=int).astype(forms[name].dtype)
+        padded[layout.of_model, layout.of_model] = forms[name]
+        weights[name] = padded.ravel()
     return weights
 
 

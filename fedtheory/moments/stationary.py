@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..federations.elimination import solve_exactly
 from .errors import exact_errors
@@ -279,6 +278,8 @@ def best_probability(setting: Setting, rounds: float) -> BestProbability:
     >>> best_probability(s, 100).probability, best_probability(s, 300).probability
     (1.0, 0.0)
     """
+    from scipy.optimize import minimize_scalar
+
     if not rounds >= 1 or (rounds != math.inf and rounds != int(rounds)):
         raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1, or inf")
 

@@ -15,10 +15,14 @@ from ..algorithms.every_round import EveryRound
 from ..algorithms.server import Amplified
 from ..participation import Fixed, Participation, Phases
 from .draws import phases_of
-from .joint_law import chain_of, check_size
-from .lifting import Amplifying
+from .forms import Forms
+from .joint_law import Chain, chain_of, check_entries, check_size
+from .lifting import Amplifying, Layout
 from .linear_rounds import mean_map
+from .own_rounds import OwnLayout
+from .powers import apply_powers, at_horizons
 from .rounds import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
+from .symmetric import symmetric_moment_map
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -33,26 +37,27 @@ class Schedule:
     period: int
 
 
-def schedule(setting: Setting, one_round: Callable, exact: bool = False, layout: Any = None) -> Schedule:
-    """The schedule of ``one_round`` (``mean_map`` or ``second_moment_map``) operators of ``setting``.
+def schedule(
+    setting: Setting, one_round: Callable, exact: bool = False, layout: Any = None, forms: Forms | None = None
+) -> Schedule:
+    """The schedule of ``one_round`` (``mean_map``, ``second_moment_map`` or ``symmetric_moment_map``) operators of
+    ``setting``.
 
     A kind of round that comes with probability q mixes the two kinds: a draw, then one of the two maps.
 
     Args:
         layout: what the state holds, if more than this setting needs.
+        forms: the federation, if by coordinates that evolve alone.
 
     Raises:
         ValueError: as ``rounds_of_kind``, or more numbers than ``joint_law.LARGEST``.
     """
-    algorithm, layout = setting.algorithm, layout or layout_of(setting)
+    algorithm, layout = setting.algorithm, layout or layout_for(setting, forms)
     chain = chain_of(setting.participation, setting.federation.clients)
-    states = len(chain.sets)
-    numbers = states * (layout.size if one_round is mean_map else layout.size**2)
-    how = f"a state of {layout.size} numbers and {states} of the participants"
-    check_size(numbers, f"algorithm = {type(algorithm).__name__}", how, exact)
+    _check(setting, one_round, chain, layout, forms, exact)
 
     def operator(kind: Kind) -> np.ndarray:
-        of_state = [one_round(round) for round in rounds_of_kind(setting, kind, exact, layout)]
+        of_state = [one_round(round) for round in rounds_of_kind(setting, kind, exact, layout, forms)]
         return chain.operator(of_state)
 
     one, other = algorithm.kinds
@@ -63,6 +68,22 @@ def schedule(setting: Setting, one_round: Callable, exact: bool = False, layout:
     q = algorithm.share if exact else float(algorithm.share)
     mixed = q * first + (1 - q) * second
     return Schedule(mixed, mixed, 1)
+
+
+def layout_for(setting: Setting, forms: Forms | None) -> Layout | OwnLayout:
+    """What the state holds; by coordinates that evolve alone, that of one of them."""
+    layout = layout_of(setting)
+    return replace(layout, dimension=1) if forms is not None and forms.blocks else layout
+
+
+def _check(setting: Setting, one_round: Callable, chain: Chain, layout: Any, forms: Forms | None, exact: bool) -> None:
+    """Refuse operators that are too large."""
+    size, states = layout.size, len(chain.sets)
+    whole = {mean_map: size, symmetric_moment_map: size * (size + 1) // 2}.get(one_round, size**2)
+    algorithm = f"algorithm = {type(setting.algorithm).__name__}"
+    check_size(states * whole, algorithm, f"a state of {size} numbers and {states} of the participants", exact)
+    if forms is not None and forms.blocks:
+        check_entries(forms.dimension, states * whole, algorithm, exact)
 
 
 @dataclass(frozen=True)
@@ -85,8 +106,11 @@ MOST_VARYING = 10**5
 """So many rounds that all differ are followed."""
 
 
-def timeline(setting: Setting, one_round: Callable, exact: bool = False) -> Timeline | Varying:
-    """The operators of ``one_round`` of all rounds, also where the law of the participants changes between phases.
+def timeline(
+    setting: Setting, one_round: Callable, exact: bool = False, forms: Forms | None = None
+) -> Timeline | Varying:
+    """The operators of ``one_round`` of all rounds, also where the law of the participants changes between phases; by
+    coordinates if the ``forms`` are.
 
     Raises:
         ValueError: as ``schedule``; a phase's length is not a multiple of the algorithm's period; given weights under
@@ -94,31 +118,30 @@ def timeline(setting: Setting, one_round: Callable, exact: bool = False) -> Time
             that its periods have no fixed length.
     """
     if setting.algorithm.by_rule:
-        return _varying(setting, one_round, exact)
+        return _varying(setting, one_round, exact, forms)
     phases = phases_of(setting.participation)
     if _amplifies(setting):
-        return _amplified(setting, one_round, exact)
+        return _amplified(setting, one_round, exact, forms)
     if _has_given_weights(setting):
-        return _given(setting, one_round, exact)
+        return _given(setting, one_round, exact, forms)
     if phases is None:
-        return Timeline((schedule(setting, one_round, exact),), (1,), False)
+        return Timeline((schedule(setting, one_round, exact, None, forms),), (1,), False)
     period, ended = setting.algorithm.period or 1, phases.lengths if phases.cyclic else phases.lengths[:-1]
     if any(length % period for length in ended):
         raise ValueError(f"lengths = {list(ended)}: exact moments need multiples of the snapshot period, {period}")
-    layout = layout_of(setting)
-    made = {process: schedule(replace(setting, participation=process), one_round, exact, layout)
+    layout = layout_for(setting, forms)
+    made = {process: schedule(replace(setting, participation=process), one_round, exact, layout, forms)
             for process in dict.fromkeys(phases.processes)}  # fmt: skip
     return Timeline(tuple(made[process] for process in phases.processes), phases.lengths, phases.cyclic)
 
 
-def _varying(setting: Setting, one_round: Callable, exact: bool) -> Varying:
+def _varying(setting: Setting, one_round: Callable, exact: bool, forms: Forms | None) -> Varying:
     """The rounds of step sizes by rule."""
-    algorithm, fed, layout = setting.algorithm, quadratic(setting), layout_of(setting)
+    algorithm, fed, layout = setting.algorithm, quadratic(setting), layout_for(setting, forms)
     phases, chain = phases_of(setting.participation), chain_of(setting.participation, fed.clients)
     if _amplifies(setting) or _has_given_weights(setting):
         raise ValueError(f"{algorithm}: step sizes by rule are followed where neither FedAmplify nor weights alternate")
-    numbers = len(chain.sets) * (layout.size if one_round is mean_map else layout.size**2)
-    check_size(numbers, f"algorithm = {type(algorithm).__name__}", f"a state of {layout.size} numbers", exact)
+    _check(setting, one_round, chain, layout, forms, exact)
     made = {}
     for process in (setting.participation,) if phases is None else dict.fromkeys(phases.processes):
         own = replace(setting, participation=process)
@@ -126,7 +149,8 @@ def _varying(setting: Setting, one_round: Callable, exact: bool) -> Varying:
 
     def operator(process: Participation, place: int, round: int) -> np.ndarray:
         kind, draws = algorithm.kinds[place].at(round), made[process][place]
-        return chain.operator([one_round(each) for each in rounds_with(process, fed, kind, draws, exact, layout)])
+        made_of = rounds_with(process, fed, kind, draws, exact, layout, forms)
+        return chain.operator([one_round(each) for each in made_of])
 
     def of_round(round: int) -> np.ndarray:
         process = setting.participation if phases is None else phases.processes[phases.place(round)]
@@ -140,6 +164,12 @@ def _varying(setting: Setting, one_round: Callable, exact: bool) -> Varying:
     return Varying(of_round)
 
 
+def is_steady(setting: Setting) -> bool:
+    """Whether the kinds of round, and who takes part in them, are the same all along."""
+    changing = setting.algorithm.by_rule or _amplifies(setting) or _has_given_weights(setting)
+    return not changing and phases_of(setting.participation) is None
+
+
 def _amplifies(setting: Setting) -> bool:
     return any(isinstance(kind, ClientRound) and isinstance(kind.server, Amplified) for kind in setting.algorithm.kinds)
 
@@ -148,7 +178,7 @@ def _has_given_weights(setting: Setting) -> bool:
     return any(isinstance(kind.aggregation, GivenWeights) for kind in setting.algorithm.client_rounds)
 
 
-def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
+def _amplified(setting: Setting, one_round: Callable, exact: bool, forms: Forms | None) -> Timeline:
     """The rounds of a period, of which the last stretches the way gone in it, in a cycle."""
     kind, process = setting.algorithm.client_rounds[0], setting.participation
     assert isinstance(kind.server, Amplified)
@@ -162,12 +192,12 @@ def _amplified(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
     for last in (False, True):
         server: Any = Amplifying(kind.server.global_lr, last)
         algorithm = EveryRound(replace(kind, server=server))
-        schedules.append(schedule(replace(setting, algorithm=algorithm), one_round, exact))
+        schedules.append(schedule(replace(setting, algorithm=algorithm), one_round, exact, None, forms))
     period = kind.server.period
     return Timeline(tuple(schedules), (period - 1, 1), True) if period > 1 else Timeline((schedules[1],), (1,), False)
 
 
-def _given(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
+def _given(setting: Setting, one_round: Callable, exact: bool, forms: Forms | None) -> Timeline:
     """The rounds of given weights, a row each, in a cycle."""
     kind = setting.algorithm.client_rounds[0]
     assert isinstance(kind.aggregation, GivenWeights)
@@ -177,7 +207,7 @@ def _given(setting: Setting, one_round: Callable, exact: bool) -> Timeline:
             "rounds"
         )
     algorithms = [EveryRound(replace(kind, aggregation=Constant(row))) for row in kind.aggregation.aggregation_weight]
-    schedules = [schedule(replace(setting, algorithm=algorithm), one_round, exact) for algorithm in algorithms]
+    schedules = [schedule(replace(setting, algorithm=each), one_round, exact, None, forms) for each in algorithms]
     return Timeline(tuple(schedules), (1,) * len(schedules), True)
 
 
@@ -188,24 +218,37 @@ def phase_settings(setting: Setting) -> list[Setting]:
     return [replace(setting, participation=Fixed(members)) for members in setting.participation.sets]
 
 
+def observed(plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+    """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, (q, len(rounds)),
+    from the state ``start`` (*blocks, n) before round 0: as ``advance``, where it can be without the states."""
+    if isinstance(plan, Timeline) and len(plan.schedules) == 1 and not plan.cyclic and start.dtype != object:
+        only = plan.schedules[0]
+        return at_horizons(only.first, only.rest, only.period, start, observables, rounds)
+    if start.dtype == object or isinstance(plan, Varying):
+        flat = observables.reshape(len(observables), -1)
+        return _one_by_one(plan, start, rounds, lambda state: flat @ state.ravel()).T
+    states = advance(plan, start, rounds)
+    flat = np.moveaxis(states, -2, 0).reshape(len(rounds), -1)
+    return observables.reshape(len(observables), -1) @ flat.T
+
+
 def advance(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """The state before each of ``rounds``, (len(rounds), size), from ``start`` before round 0.
+    """The state before each of ``rounds``, (*blocks, len(rounds), n), from ``start`` (*blocks, n) before round 0.
 
     By binary powers of one cycle's operator, so the cost grows with the logarithm of the horizon; in Fractions, whose
     digits grow with every product, and where all rounds differ, round by round.
     """
-    if isinstance(plan, Varying) and np.max(rounds) > MOST_VARYING:
-        raise ValueError(f"rounds = {np.max(rounds)}: allowed are at most {MOST_VARYING} with step sizes by rule")
     if start.dtype == object or isinstance(plan, Varying):
-        return _one_by_one(plan, start, rounds)
+        return np.moveaxis(_one_by_one(plan, start, rounds, lambda state: state), 0, -2)
     left = np.array(rounds, dtype=np.int64)
-    states = np.broadcast_to(start, (len(left), len(start))).copy()
+    *blocks, size = start.shape
+    states = np.broadcast_to(start[..., None, :], (*blocks, len(left), size)).copy()
     if plan.cyclic:
-        columns = np.eye(len(start))
+        columns = np.broadcast_to(np.eye(size), (*blocks, size, size))
         for part, length in zip(plan.schedules, plan.lengths, strict=True):
-            columns = _advance(part, columns, np.full(len(start), length))
+            columns = _advance(part, columns, np.full(size, length))
         cycles, left = np.divmod(left, sum(plan.lengths))
-        states = _apply_powers(columns.T, cycles, states)
+        states = apply_powers(columns.swapaxes(-1, -2), cycles, states)
     for i, (part, length) in enumerate(zip(plan.schedules, plan.lengths, strict=True)):
         endless = i == len(plan.schedules) - 1
         passed = left if endless else np.minimum(left, length)
@@ -213,13 +256,16 @@ def advance(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> 
     return states
 
 
-def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+def _one_by_one(plan: Timeline | Varying, start: np.ndarray, rounds: np.ndarray, what: Callable) -> np.ndarray:
+    """``what`` is asked of the state before each of the rounds, (len(rounds), ...)."""
     wanted, state = np.asarray(rounds).tolist(), start
-    asked, kept = set(wanted), {0: start}
+    if isinstance(plan, Varying) and max(wanted) > MOST_VARYING:
+        raise ValueError(f"rounds = {max(wanted)}: allowed are at most {MOST_VARYING} with step sizes by rule")
+    asked, kept = set(wanted), {0: what(start)}
     for r, operator in enumerate(itertools.islice(operators(plan), max(wanted)), start=1):
-        state = operator @ state
+        state = (operator @ state[..., None])[..., 0]
         if r in asked:
-            kept[r] = state
+            kept[r] = what(state)
     return np.array([kept[r] for r in wanted], dtype=start.dtype)
 
 
@@ -236,18 +282,9 @@ def operators(plan: Timeline | Varying) -> Iterator[np.ndarray]:
 
 
 def _advance(schedule: Schedule, states: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """Each row of ``states`` moved on by its number of rounds."""
+    """Each of the states moved on by its number of rounds."""
     period = np.linalg.matrix_power(schedule.rest, schedule.period - 1) @ schedule.first
     cycles, phase = np.divmod(rounds, schedule.period)
-    states = _apply_powers(period, cycles, states)
-    states[phase > 0] = states[phase > 0] @ schedule.first.T
-    return _apply_powers(schedule.rest, np.maximum(phase - 1, 0), states)
-
-
-def _apply_powers(matrix: np.ndarray, exponents: np.ndarray, states: np.ndarray) -> np.ndarray:
-    power, states = matrix, states.copy()
-    for bit in range(int(exponents.max()).bit_length()):
-        power = power @ power if bit else matrix
-        chosen = (exponents >> bit & 1).astype(bool)
-        states[chosen] = states[chosen] @ power.T
-    return states
+    states = apply_powers(period, cycles, states)
+    states[..., phase > 0, :] = states[..., phase > 0, :] @ schedule.first.swapaxes(-1, -2)
+    return apply_powers(schedule.rest, np.maximum(phase - 1, 0), states)

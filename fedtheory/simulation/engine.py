@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, as_completed
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from .. import __version__
 from ..randomness import Axis
 from .checkpoint import Checkpoints, known_choices
-from .memory import LIMIT, chunks, settled
+from .memory import chunks, settled
 from .observing import Observer
 from .progress import ProgressBar
 from .rounds import advance
@@ -21,6 +25,10 @@ from .state import Plan, State
 
 if TYPE_CHECKING:
     from ..setting import Setting
+
+
+Keep = tuple[str | Path | None, int]
+"""Where checkpoints are kept, and the rounds between them."""
 
 
 def simulate(
@@ -33,12 +41,13 @@ def simulate(
     observers: Sequence[Observer | str] | None = None,
     chunk: int | None = None,
     pairs_at_once: int | None = None,
-    memory_limit: int = LIMIT,
+    memory_limit: int | None = None,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype | None = None,
     directory: str | Path | None = None,
     checkpoint_every: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
+    executor: Executor | None = None,
 ) -> Run:
     """Simulate ``replicas`` independent runs of ``rounds`` rounds.
 
@@ -54,18 +63,24 @@ def simulate(
             weights are in float64 either way.
         chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
             at once are no faster). Draws do not depend on it.
-        pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows).
-        memory_limit: bytes that the simulation may hold besides the federation's data; predicted before the run, which
-            is chunked accordingly. Of networks a trial step is measured.
+        pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
+            quadratics as many as stay in a processor's cache).
+        memory_limit: bytes that the simulation may hold besides the federation's data, with what is recorded; predicted
+            before the run, which is chunked accordingly (default: a quarter of what is free, rounded down to a power
+            of two, at most 4 GiB). Of networks a trial step is measured.
         directory: where to keep checkpoints; an interrupted run continues from the last one. A second process waits
             for the first, and then reads.
         checkpoint_every: rounds between checkpoints (default: a tenth of the run).
         progress: called with (replica-rounds done, replica-rounds in all); ``True``: a bar with the time that is left.
+            With an executor, after each chunk.
+        executor: of ``concurrent.futures``, threads, processes or machines, over which the chunks are spread, each with
+            a ``memory_limit`` of its own. Bits depend on ``chunk`` alone, which says how much there is to spread.
+            Processes are sent the setting, so its parts must be such as can be sent.
 
     Raises:
         ValueError: a count below 1, a directory that holds another run, an observer of what the setting does not have
-            (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, or another dtype
-            than float32 and float64.
+            (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, another dtype
+            than float32 and float64, or a worker whose versions are others than here.
     """
     counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
               "pairs_at_once": pairs_at_once, "memory_limit": memory_limit,
@@ -78,13 +93,58 @@ def simulate(
     together, pairs = chunks(plan, replicas, memory_limit)
     size, plan = chunk or together, replace(plan, pairs_at_once=pairs_at_once or pairs)
     report = ProgressBar() if progress is True else progress or None
+    spans = [(start, min(start + size, replicas)) for start in range(0, replicas, size)]
+    keep = directory, checkpoint_every or max(1, rounds // 10)
+    if executor is not None:
+        return Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds)))
     parts = []
     with plan.federation.working():
-        for start in range(0, replicas, size):
-            ids = torch.arange(start, min(start + size, replicas), device=plan.device)
-            with Checkpoints.open(directory, plan.label(ids), checkpoint_every or max(1, rounds // 10)) as store:
-                parts.append(_run_chunk(plan, ids, store, _shifted(report, start * rounds, replicas * rounds)))
+        for span in spans:
+            parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
     return Run.join(parts)
+
+
+def _chunk(plan: Plan, span: tuple[int, int], keep: Keep, progress: Callable[[int], None]) -> Run:
+    """The replicas of ``span``."""
+    ids = torch.arange(*span, device=plan.device)
+    with _store(plan, ids, *keep) as store:
+        return _run_chunk(plan, ids, store, progress)
+
+
+def _spread(
+    executor: Executor, plan: Plan, spans: list[tuple[int, int]], keep: Keep, progress: Callable[[int], None]
+) -> list[Run]:
+    """The chunks, in order, run by the executor; where one fails, those that have not begun are called off."""
+    futures = [executor.submit(_elsewhere, _versions(), plan, span, keep) for span in spans]
+    done = 0
+    try:
+        for future in as_completed(futures):
+            done += future.result().replicas
+            progress(done * plan.rounds)
+    finally:
+        for future in futures:
+            future.cancel()
+    return [future.result() for future in futures]
+
+
+def _elsewhere(versions: dict[str, str], plan: Plan, span: tuple[int, int], keep: Keep) -> Run:
+    """A chunk, in a worker."""
+    own = _versions()
+    differing = [f"{name} {own[name]}, not {version}" for name, version in versions.items() if own[name] != version]
+    if differing:
+        raise ValueError(f"executor: a worker has {'; '.join(differing)}: allowed are the versions of who asks")
+    with plan.federation.working():
+        return _chunk(plan, span, keep, lambda done: None)
+
+
+def _versions() -> dict[str, str]:
+    """What draws and iterates may depend on besides the plan."""
+    return {"torch": torch.__version__, "numpy": np.__version__, "fedtheory": __version__}
+
+
+def _store(plan: Plan, ids: Tensor, directory: str | Path | None, every: int) -> AbstractContextManager[Checkpoints]:
+    """Where a chunk is kept. What it must agree with takes a look at all data, and is not asked for in memory."""
+    return Checkpoints.open(directory, {} if directory is None else plan.label(ids), every)
 
 
 def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int) -> Callable[[int], None]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ..functionals import Functional, check_average
 from .run_files import load_run, save_run, to_pandas
@@ -135,6 +134,8 @@ class Run:
         One replica, or one that diverged, leaves the whole line. The interval is pointwise, and
         approximate where the mean of ``replicas`` samples is not near normal.
         """
+        from scipy import stats  # lazily: it takes half as long to import as torch
+
         samples = self.samples(functional, average)
         mean = samples.mean(0)
         half = np.full_like(mean, np.inf)

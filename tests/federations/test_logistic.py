@@ -300,3 +300,29 @@ def test_refuses_wrong_points() -> None:
             method(torch.zeros(2, dtype=torch.float64))
     with pytest.raises(ValueError, match=r"region.centre has shape \(3,\): allowed is \(2,\)"):
         fed.constants(Region(np.zeros(3), 1.0))
+
+
+def test_the_optimum_is_found_once_for_the_same_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another federation of the same data knows it; one of other data, labels, weight or l2 does not."""
+    calls: list[float] = []
+    minimise = logistic_optimum.minimise
+
+    def counted(*arguments: object) -> object:
+        calls.append(0.0)
+        return minimise(*arguments)
+
+    monkeypatch.setattr(logistic_optimum, "_KNOWN", type(logistic_optimum._KNOWN)())
+    monkeypatch.setattr(logistic_optimum, "_MOST_KNOWN", 3)
+    monkeypatch.setattr(logistic_optimum, "minimise", counted)
+    rows, labels = [[[0.5, 1.0], [2.0, -1.0]], [[1.0, 1.0]]], [[0, 1], [1]]
+    made = [Logistic(rows, labels, 0.1) for _ in range(2)]
+    assert made[0].optimum.tolist() == made[1].optimum.tolist() and len(calls) == 1
+    others = [
+        Logistic(rows, labels, 0.2),
+        Logistic(rows, [[1, 1], [0]], 0.1),
+        Logistic([rows[0], [[1.0, 2.0]]], labels, 0.1),
+    ]
+    assert len({tuple(each.optimum.tolist()) for each in [*others, made[0]]}) == 4 and len(calls) == 4
+    assert (
+        Logistic(rows, labels, 0.1).optimum.tolist() == made[0].optimum.tolist() and len(calls) == 5
+    )  # it was the oldest

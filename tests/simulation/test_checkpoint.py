@@ -367,3 +367,13 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         write_beside(tmp_path / "file", b"new")
     assert contents(tmp_path) == {"file": b"old"}
+
+
+def test_what_a_store_must_agree_with_is_asked_for_with_a_store_only(tmp_path, monkeypatch):
+    """It takes a look at all data."""
+    asked = []
+    monkeypatch.setattr(Counting, "identity", lambda fed, server=False: asked.append(fed) or b"")
+    run_once(None)
+    assert not asked
+    run_once(tmp_path)
+    assert asked

@@ -1,0 +1,45 @@
+"""What quadratic federations are given: numbers, diagonals, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ..exact import exact_array
+
+
+def numbers(name: str, values: object) -> np.ndarray:
+    """Floats where all values are, or are integers that floats are; else Fractions.
+
+    Raises:
+        ValueError: there are none, or one is no finite number.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype not in (np.float32, np.float64) or values.size == 0:
+        return exact_array(name, values)
+    return values.astype(float) if np.isfinite(values).all() else exact_array(name, values)
+
+
+def full_matrices(hessians: np.ndarray) -> np.ndarray:
+    """(M, D, D) from (M, D) diagonals; anything else unchanged."""
+    if hessians.ndim != 2:
+        return hessians
+    zero = np.array([Fraction(0)]) if hessians.dtype == object else np.zeros(1)
+    full = np.broadcast_to(zero, (*hessians.shape, hessians.shape[1])).copy()
+    for i in range(hessians.shape[1]):
+        full[:, i, i] = hessians[:, i]
+    return full
+
+
+def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
+    """phi >= 0 in Fractions.
+
+    Raises:
+        ValueError: they are not as many as clients, one is below 0, or their sum is not 1.
+    """
+    weights = tuple(exact_array("objective_weight", values).tolist())
+    if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
+        raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
+                         f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
+    return weights

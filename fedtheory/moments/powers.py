@@ -1,0 +1,111 @@
+"""Powers of a round's operator, applied to states and to observables.
+
+Operators are (*blocks, n, n), states (*blocks, k, n): a block of an operator acts on its block of each state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+TINY = np.finfo(float).tiny
+
+
+def squared(operator: np.ndarray) -> np.ndarray:
+    """Its product with itself. Columns that are 0, as in the end those of all that a run forgets, cost nothing; numbers
+    below the normal range count as 0, since arithmetic on them is slow."""
+    live = operator.reshape(-1, operator.shape[-1]).any(0)
+    if live.all():
+        product = operator @ operator
+    else:
+        product = np.zeros_like(operator)
+        columns = operator[..., live]
+        product[..., live] = columns @ columns[..., live, :]
+    product[np.abs(product) < TINY] = 0
+    return product
+
+
+def apply_powers(operator: np.ndarray, exponents: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Each of the states moved on by its number of rounds (k,), by binary powers.
+
+    >>> apply_powers(np.array([[0.5]]), np.array([0, 3]), np.array([[8.0], [8.0]])).tolist()
+    [[8.0], [1.0]]
+    """
+    power, states = operator, states.copy()
+    for bit in range(int(exponents.max()).bit_length()):
+        power = squared(power) if bit else operator
+        _move(power.swapaxes(-1, -2), exponents >> bit, states)
+    return states
+
+
+def _move(by: np.ndarray, whether: np.ndarray, states: np.ndarray) -> None:
+    """Move the states with an odd number in ``whether``, in place."""
+    chosen = (whether & 1).astype(bool)
+    if chosen.any():
+        states[..., chosen, :] = states[..., chosen, :] @ by
+
+
+def at_horizons(
+    first: np.ndarray, rest: np.ndarray, period: int, start: np.ndarray, observables: np.ndarray, rounds: np.ndarray
+) -> np.ndarray:
+    """The observables (q, *blocks, n) of the state before each of the rounds, (q, len(rounds)), summed over blocks.
+
+    Operators come as ``first`` in the rounds 0, period, 2 period, ..., else ``rest``. With P that of a period and a
+    round's number p (m a + b) + f, p the period, an observable w is there
+
+        (w R_f P^b) (P^m)^a z_0,   R_0 = I, R_f = rest^(f-1) first:
+
+    observables take the small steps, and states the giant ones, so some sqrt(R) of each are made instead of R states.
+    """
+    cycles, phase = np.divmod(np.asarray(rounds, dtype=np.int64), period)
+    whole = np.linalg.matrix_power(rest, period - 1) @ first if period > 1 else first
+    bits = int(cycles.max()).bit_length()
+    small = _small_bits(cycles, phase, len(observables))
+    of_row, row = np.unique(phase << small | cycles & (1 << small) - 1, return_inverse=True)
+    giant, state = np.unique(cycles >> small, return_inverse=True)
+    rows = _in_phase(first, rest, of_row >> small, observables)
+    states = np.broadcast_to(start[..., None, :], (*start.shape[:-1], len(giant), start.shape[-1])).copy()
+    power, steps = whole, np.tile(of_row & (1 << small) - 1, len(observables))
+    for bit in range(bits):
+        power = squared(power) if bit else whole
+        if bit < small:
+            _move(power, steps >> bit, rows)
+        else:
+            _move(power.swapaxes(-1, -2), giant >> (bit - small), states)
+    return _paired(rows, states, len(observables), row, state)
+
+
+def _small_bits(cycles: np.ndarray, phase: np.ndarray, observables: int) -> int:
+    """The binary digits of the numbers of periods that observables take: none where horizons are few."""
+    phases = len(np.unique(phase))
+    digits = max(0, round(np.log2(max(1, int(cycles.max())) / (observables * phases)) / 2))
+    rows = len(np.unique(phase << digits | cycles & (1 << digits) - 1)) * observables
+    return digits if rows + len(np.unique(cycles >> digits)) < len(np.unique(cycles)) + observables * phases else 0
+
+
+def _in_phase(first: np.ndarray, rest: np.ndarray, phase: np.ndarray, observables: np.ndarray) -> np.ndarray:
+    """Each observable as one of the state before the period in which a round has the place ``phase`` (u,):
+    (*blocks, q u, n)."""
+    distinct, place = np.unique(phase, return_inverse=True)
+    rows = np.repeat(np.moveaxis(observables, 0, -2), len(distinct), axis=-2)
+    where = np.tile(distinct, len(observables))
+    later = where > 0
+    if later.any():
+        moved = apply_powers(rest.swapaxes(-1, -2), where[later] - 1, rows[..., later, :])
+        rows[..., later, :] = moved @ first
+    of_each = np.add.outer(np.arange(len(observables)) * len(distinct), place).ravel()
+    return rows[..., of_each, :]
+
+
+def _paired(rows: np.ndarray, states: np.ndarray, observables: int, row: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """sum over blocks of rows[q, row] . states[state], (observables, len(row))."""
+    flat_rows, flat_states = (np.moveaxis(each, -2, 0).reshape(each.shape[-2], -1) for each in (rows, states))
+    count = len(flat_rows) // observables
+    if count * len(flat_states) <= 8 * len(row) + 2**16:
+        return (flat_rows @ flat_states.T).reshape(observables, count, -1)[:, row, state]
+    found = np.empty((observables, len(row)))
+    size = max(1, 2**22 // flat_states.shape[1])
+    for at in range(0, len(row), size):
+        here = slice(at, at + size)
+        for q in range(observables):
+            found[q, here] = np.einsum("ij,ij->i", flat_rows[q * count + row[here]], flat_states[state[here]])
+    return found

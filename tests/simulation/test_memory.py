@@ -1,0 +1,92 @@
+"""What a simulation of quadratics holds: predicted with everything in it, and kept below a limit; tensors, counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from fedtheory import algorithms
+from fedtheory.algorithms.base import Algorithm
+from fedtheory.federations import Quadratic, quadratic
+from fedtheory.federations.ledger import peak_bytes
+from fedtheory.participation import Fixed, Participation, Uniform
+from fedtheory.setting import Setting
+from fedtheory.simulation import memory
+from fedtheory.simulation.memory import Needs, chunks
+from fedtheory.simulation.state import Plan
+
+CLIENTS, DIMENSION, REPLICAS = 60, 12, 60
+STEPS = {"local_lr": 0.05, "local_steps": 2}
+PEAKS = algorithms.fast(**STEPS, cohort=6, snapshot_period=1)
+CASES = {
+    "dense": ("dense", "two-point", algorithms.fedavg(**STEPS), Uniform(CLIENTS), ["squared_distance"]),
+    "few": ("diagonal", "gaussian", algorithms.fedavg(**STEPS), Uniform(6), ["squared_gradient"]),
+    "remembered": ("diagonal", "two-point", algorithms.fedvarp(**STEPS), Uniform(CLIENTS), ["squared_distance"]),
+    "peaks": ("diagonal", "two-point", PEAKS, Fixed(range(6)), ["peaks"]),
+    "each client's": ("diagonal", "two-point", algorithms.fedau(**STEPS, cutoff=5), Uniform(6), ["weights"]),
+}  # fmt: skip
+
+
+def setting(hessians: str, noise: str, algorithm: Algorithm, who: Participation) -> Setting:
+    rng = np.random.default_rng(0)
+    roots = rng.standard_normal((CLIENTS, DIMENSION, DIMENSION)) / 4
+    matrices = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(DIMENSION)
+    matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
+    given = matrices if hessians == "dense" else rng.uniform(0.1, 1, (CLIENTS, DIMENSION))
+    return Setting(Quadratic(given, rng.standard_normal((CLIENTS, DIMENSION)), 0.5, noise), algorithm, who)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_what_is_predicted_is_held_and_a_limit_is_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    *what, observers = CASES[name]
+    this = setting(*what)
+    options = {"replicas": REPLICAS, "rounds": 3, "observers": observers, "record_every": 1, "device": "cpu"}
+    plan = Plan.of(this, 3, 0, 1, observers)
+    together, pairs = chunks(plan, REPLICAS, 2**30)
+    needs = Needs.of(plan, 2**30)
+    predicted = needs.bytes(REPLICAS, together, pairs or together * needs.most)
+    peak = peak_bytes(lambda: this.simulate(**options))
+    assert peak <= predicted <= 6 * peak
+    least = needs.bytes(REPLICAS, 1, 1)
+    limit = least + (predicted - least) // 3
+    assert chunks(plan, REPLICAS, limit) != (together, pairs)
+    assert peak_bytes(lambda: this.simulate(**options, memory_limit=limit)) <= limit
+    with pytest.raises(ValueError, match=f"memory_limit = {least - 1}: one replica .* needs {least} bytes, .* allowed"):
+        this.simulate(**options, memory_limit=least - 1)
+
+
+def test_what_is_recorded_counts() -> None:
+    """The rows of all replicas, and the segments that they are put together from."""
+    *what, observers = CASES["each client's"]
+    this = setting(*what)
+    run = this.simulate(replicas=9, rounds=8, record_every=2, observers=observers, device="cpu")
+    rows = sum(values.nbytes for values in run.rows.values())
+    needs = Needs.of(Plan.of(this, 8, 0, 2, observers), 2**30)
+    assert 2 * rows <= needs.bytes(9, 0, 0) - needs.base <= 3 * rows
+
+
+def test_pairs_stay_in_the_cache_and_runs_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    *what, observers = CASES["dense"]
+    this = setting(*what)
+    options = {"replicas": 20, "rounds": 4, "observers": observers, "device": "cpu"}
+    wanted = this.simulate(**options).rows["squared_distance"]
+    monkeypatch.setattr(quadratic, "CACHE", 64 * 8 * DIMENSION)
+    assert chunks(Plan.of(this, 4), 20, 2**30) == (20, 64)
+    np.testing.assert_allclose(this.simulate(**options).rows["squared_distance"], wanted, rtol=1e-12)
+
+
+def test_by_default_a_quarter_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, limit in ((2**40, 4 * 2**30), (2**30 + 5, 2**28), (2**30 - 1, 2**27), (3, 1)):
+        monkeypatch.setattr(memory, "_free", lambda free=free: free)
+        assert memory.default_limit(torch.device("cpu")) == limit
+    this = setting(*CASES["few"][:-1])
+    with pytest.raises(ValueError, match=r"memory_limit = 1: one replica .* allowed is at least so many"):
+        this.simulate(replicas=2, rounds=1, device="cpu")
+
+
+def test_what_is_free_is_read_or_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory.Path, "read_text", lambda path: "MemTotal: 9 kB\nMemAvailable:       7 kB\n")
+    assert memory._free() == 7 * 1024
+    monkeypatch.setattr(memory.Path, "read_text", lambda path: "")
+    assert memory._free() == 4 * memory.LIMIT
