@@ -78,8 +78,8 @@ def calculator(claim: Claim, values: Mapping[str, float] | None = None) -> Calcu
         "ref": literal(claim.ref),
         "fields": literal([field.data() for field in found]),
         "pairs": literal([pair for pair in ORDERED_PAIRS if {*pair} <= {field.name for field in found}]),
-        "bound": _named((name, sympy.sympify(value), "NaN") for name, value in claim.bound.items()),
-        "choices": _named((n, choice, "NaN") for n, choice in claim.choices.items() if not by_rule(choice)),
+        "bound": _named((name, sympy.sympify(value), None) for name, value in claim.bound.items()),
+        "choices": _named((n, choice, None) for n, choice in claim.choices.items() if not by_rule(choice)),
         "terms": _named((term.name, term.expression, "Infinity") for term in claim.terms),
         "rates": _named((rate.name, rate.expression, "Infinity") for rate in claim.rates),
         "slack": "[" + ",".join(map(_slack, claim.hypotheses)) + "]",
@@ -138,13 +138,14 @@ def _usual(known: Quantity) -> float:
     return 0.5 if known.upper == 1 else max(1.0, known.lower)
 
 
-def _function(expression: sympy.Expr, undefined: str) -> str:
-    """The expression with the names that it needs."""
+def _function(expression: sympy.Expr, undefined: str | None) -> str:
+    """The expression with the names that it needs, and what counts where it is undefined; ``None``: division by zero is
+    what it is in floating point, as it is for what a claim chooses."""
     needs = literal(sorted(s.name for s in expression.free_symbols))
     return f"{{needs:{needs},at:{function(expression, undefined)}}}"
 
 
-def _named(entries: Iterable[tuple[str, sympy.Expr, str]]) -> str:
+def _named(entries: Iterable[tuple[str, sympy.Expr, str | None]]) -> str:
     return "[" + ",".join(f"{{name:{literal(name)},of:{_function(e, other)}}}" for name, e, other in entries) + "]"
 
 

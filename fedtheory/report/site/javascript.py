@@ -2,6 +2,7 @@
 
 An expression becomes a call tree such as ``o.mul(v.x, o.pow(v.y, o.num(2, 1)))``. ``o`` is plain floating point, or
 numbers of unlimited range where the plain ones leave theirs, as in `claims.arithmetic`; ``v`` are the values by name.
+Operations come in the order in which `claims.arithmetic` has them, so that a difference that is 0 there is 0 here.
 """
 
 from __future__ import annotations
@@ -45,11 +46,23 @@ def javascript(expression: sympy.Basic) -> str:
     return _written(expression, {})
 
 
-def function(expression: sympy.Expr, undefined: str) -> str:
-    """An object ``{at, sides}``: the value, and what it divides by of either sign; ``undefined`` is what counts where
-    one of these is 0 or the value is no number."""
-    sides = ",".join(javascript(d) for d in two_sided_denominators(expression))
-    return f"{{at:(o,v)=>{javascript(expression)},sides:(o,v)=>[{sides}],undefined:{undefined}}}"
+def function(expression: sympy.Expr, undefined: str | None) -> str:
+    """An object ``{at, undefined}``: ``at`` gives the value and what it divides by of either sign; ``undefined`` is
+    what counts where one of these is 0 or the value is no number. With ``None``, division by zero is what it is in
+    floating point.
+
+    >>> print(function(sympy.Symbol("x") / 2, "Infinity"))
+    {at:(o,v)=>{return [o.mul(o.num(1,2),v["x"])]},undefined:Infinity}
+    """
+    sides = () if undefined is None else two_sided_denominators(expression)
+    common, written = sympy.cse([expression, *sides]) if sides else ([], [expression])
+    local: dict[sympy.Symbol, str] = {}
+    lines = []
+    for name, part in common:
+        lines.append(f"const {name}={_written(part, local)};")
+        local[name] = name.name
+    values = ",".join(_written(part, local) for part in written)
+    return f"{{at:(o,v)=>{{{''.join(lines)}return [{values}]}},undefined:{undefined or 'NaN'}}}"
 
 
 def _written(node: Any, bound: Mapping[sympy.Symbol, str]) -> str:
@@ -63,11 +76,13 @@ def _written(node: Any, bound: Mapping[sympy.Symbol, str]) -> str:
     if node.is_number and not node.args:  # pi, a float, an infinity
         return f"o.num({float(node)!r},1)".replace("inf", "Infinity")
     if node.is_Add:
-        return f"o.add({parts(*node.args)})"
+        return f"o.add({parts(*node.as_ordered_terms())})"
     if node.is_Mul:
         return _quotient(node, parts)
     if node.is_Pow:
-        return f"o.div(o.num(1,1),{_power(node.base, -node.exp, parts)})" if _below(node) else _power(*node.args, parts)
+        return (
+            f"o.div(o.num(1,1),{parts(sympy.sqrt(node.base))})" if node.exp == -_HALF else f"o.pow({parts(*node.args)})"
+        )
     if isinstance(node, sympy.Sum) and len(node.limits) == 1:
         index, low, high = node.limits[0]
         name = "n" * (len(bound) + 1)
@@ -77,20 +92,19 @@ def _written(node: Any, bound: Mapping[sympy.Symbol, str]) -> str:
     raise ValueError(f"no arithmetic for {type(node).__name__} in {node}")
 
 
-def _below(node: sympy.Expr) -> bool:
-    """Whether it is a power that belongs under a fraction's bar."""
-    return bool(node.is_Pow and node.exp.is_Rational and node.exp.is_negative)
-
-
-def _power(base: sympy.Expr, exponent: sympy.Expr, parts: Callable[..., str]) -> str:
-    return parts(base) if exponent == 1 else f"o.pow({parts(base, exponent)})"
+_HALF = sympy.Rational(1, 2)
 
 
 def _quotient(node: sympy.Mul, parts: Callable[..., str]) -> str:
-    """A product, what is divided by in one denominator."""
-    below = [sympy.Pow(factor.base, -factor.exp) for factor in node.args if _below(factor)]
-    above = [factor for factor in node.args if not _below(factor)] or [sympy.Integer(1)]
+    """A product, what is divided by in one denominator, a sign in front."""
+    coefficient, _ = node.as_coeff_Mul()
+    if coefficient.is_negative:
+        return f"o.neg({parts(-node)})"
+    factors = node.as_ordered_factors()
+    below = [factor for factor in factors if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative]
+    above = [factor for factor in factors if factor not in below] or [sympy.Integer(1)]
     top = parts(*above) if len(above) == 1 else f"o.mul({parts(*above)})"
     if not below:
         return top
-    return f"o.div({top},{parts(*below) if len(below) == 1 else f'o.mul({parts(*below)})'})"
+    under = parts(*(sympy.Pow(factor.base, -factor.exp) for factor in below))
+    return f"o.div({top},{under if len(below) == 1 else f'o.mul({under})'})"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -42,7 +43,8 @@ _ALPHABETS = {"mathbf": "BOLD", "mathbb": "DOUBLE-STRUCK", "mathcal": "SCRIPT", 
 _SPACES = {",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.3em", "quad": "1em", "qquad": "2em", "!": "0"}
 
 
-def mathml(latex: str, display: bool = False) -> Markup:
+@lru_cache(maxsize=4096)
+def mathml(latex: str) -> Markup:
     """A formula as a ``math`` element.
 
     Raises:
@@ -57,8 +59,7 @@ def mathml(latex: str, display: bool = False) -> Markup:
     content = reader.row()
     if reader.left:
         raise ValueError(f"{latex!r}: {reader.left[0]!r} closes nothing")
-    block = Markup(' display="block"') if display else ""
-    return Markup("<math{}>{}</math>").format(block, content)
+    return Markup("<math>{}</math>").format(content)
 
 
 def symbol(name: str) -> Markup:

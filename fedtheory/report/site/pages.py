@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ...files import check_target, write_beside
 from ...papers import all_claims, papers
@@ -35,7 +36,12 @@ def environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"js": lambda value: Markup(literal(value)), "number": number, "plain": plain_text}
+    made.filters |= {
+        "js": lambda value: Markup(literal(value)),
+        "number": number,
+        "plain": plain_text,
+        "docstring": docstring,
+    }
     made.globals |= {"address": address, "NOT_CHECKED": evidence.NOT_CHECKED}
     return made
 
@@ -61,13 +67,30 @@ def plain_text(value: Any) -> str:
     """Plain data in one line.
 
     >>> plain_text({"a": [1, 0.5], "b": {"c": None}})
-    'a: 1, 0.5; b: (c: not known)'
+    'a: (1, 0.5); b: (c: not known)'
     """
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {_inner(entry)}" for key, entry in value.items()) or "none"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_inner, value)) or "none"
     return number(value)
+
+
+def docstring(text: str) -> Markup:
+    """A docstring: paragraphs as such, indented lines and examples as they stand.
+
+    >>> print(docstring("A ``b`` <c>.\\n\\n    x = 1"))
+    <p>A <code>b</code> &lt;c&gt;.</p><pre>    x = 1</pre>
+    """
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    return Markup("").join(map(_block, blocks))
+
+
+def _block(text: str) -> Markup:
+    if text.startswith((" ", ">>>")) or "\n " in text:
+        return Markup("<pre>{}</pre>").format(text)
+    marked = re.sub(r"(`{1,2})([^`]+)\1", r"<code>\2</code>", str(escape(text)))
+    return Markup("<p>{}</p>").format(Markup(marked))
 
 
 def _inner(value: Any) -> str:
@@ -93,8 +116,12 @@ def write(into: Path, figures: Path | None = None, progress: Tell = None) -> lis
         page = claim_page(claim, tuple(path.name for path in pictures))
         written.append(_page(into / address(claim.ref), "claim.html", page=page, up="../"))
         tell("claims", done, len(claims))
-    for name, template, content in more_pages(figures):
+    for done, (name, template, content) in enumerate(more_pages(), start=1):
+        picture = getattr(content.get("page"), "picture", None)
+        if picture:
+            written.append(_copied(picture, into / "figures" / content["page"].copied))
         written.append(_page(into / name, template, up="../" * name.count("/"), **content))
+        tell("other pages", done, done)
     written.append(_page(into / "index.html", "index.html", up="", **front_page()))
     return written
 

@@ -13,14 +13,15 @@ const Arithmetic = (() => {
   };
   const power = (base, exponent) => {
     if (exponent === 0.5) return Math.sqrt(base);
+    if (exponent === 2) return base * base;
     if (Math.abs(base) === 1 && (Number.isNaN(exponent) ? base === 1 : !Number.isFinite(exponent))) return 1;
     return Math.pow(base, exponent);
   };
   Object.assign(plain, {
-    of: (x) => x,
     num: (p, q) => p / q,
     add: (...xs) => xs.reduce((a, b) => watched(a + b, a, b)),
     mul: (...xs) => xs.reduce((a, b) => watched(a * b, a, b)),
+    neg: (x) => -x,
     div: (a, b) => (b === 0 ? a / b : watched(a / b, a, b)),
     pow: (a, b) => {
       const result = power(a, b);
@@ -38,7 +39,6 @@ const Arithmetic = (() => {
       for (let n = low; n <= high; n++) total += term(n);
       return total;
     },
-    float: (x) => x,
   });
 
   // Wide numbers are [m, e] with |m| in [1/2, 1), or m = 0, infinite or not a number.
@@ -77,7 +77,7 @@ const Arithmetic = (() => {
   }
   function raised(base, exponent) {
     const b = float(base), t = float(exponent), near = power(b, t);
-    if (Number.isInteger(t) && t >= 0 && t < 64) return whole(base, t);
+    if (Number.isInteger(t) && Math.abs(t) < 64) return t < 0 ? over(wide(1), whole(base, -t)) : whole(base, t);
     const ordinary = Math.abs(near) > 1e-300 && Math.abs(near) < 1e300 && Math.abs(b) > 1e-300 && b < 1e300;
     const doublings = (Math.log2(Math.abs(base[0])) + base[1]) * t;
     if (ordinary || base[0] === 0 || t === 0 || !Number.isFinite(doublings)) return wide(near);
@@ -88,10 +88,10 @@ const Arithmetic = (() => {
   const less = (a, b) => plus(a, [-b[0], b[1]])[0] <= 0;
   const chosen = (a, b, mine) => (Number.isNaN(a[0]) || (!Number.isNaN(b[0]) && mine) ? a : b);
   const unlimited = {
-    of: (x) => wide(x),
     num: (p, q) => over(wide(p), wide(q)),
     add: (...xs) => xs.reduce(plus),
     mul: (...xs) => xs.reduce(times),
+    neg: ([m, e]) => [-m, e],
     div: over,
     pow: raised,
     exp: (x) => {
@@ -110,22 +110,19 @@ const Arithmetic = (() => {
       for (let n = float(low); n <= float(high); n++) total = plus(total, term(wide(n)));
       return total;
     },
-    float,
   };
 
-  // The value of a compiled expression {at, sides, undefined} at plain values.
+  // The value of a compiled expression {at, undefined} at plain values.
   function evaluate(compiled, values) {
     plain.left = false;
-    let o = plain, value = compiled.at(plain, values), sides = compiled.sides(plain, values);
+    let [value, ...sides] = compiled.at(plain, values);
     if (plain.left) {
-      o = unlimited;
       const widened = Object.fromEntries(Object.entries(values).map(([name, x]) => [name, wide(x)]));
-      value = compiled.at(o, widened);
-      sides = compiled.sides(o, widened).map((side) => [side[0], 0]);
+      [value, ...sides] = compiled.at(unlimited, widened);
+      value = float(value);
+      sides = sides.map(([m]) => m);
     }
-    const zero = sides.some((side) => (o === plain ? side : side[0]) === 0);
-    const number = o.float(value);
-    return zero || Number.isNaN(number) ? compiled.undefined : number;
+    return sides.includes(0) || Number.isNaN(value) ? compiled.undefined : value;
   }
 
   return { evaluate, plain, unlimited, wide };
