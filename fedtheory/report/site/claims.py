@@ -22,7 +22,7 @@ from ...quantities import symbol as quantity_symbol
 from .calculator import Calculator, calculator
 from .evidence import NOT_CHECKED, Proof, instances, kinds_of, largest_ratio, proof_of, rows
 from .instances import Film, film, point_of, values_of
-from .mathml import mathml, symbol
+from .mathml import formula, symbol
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _commands(claim: Claim, proof: Proof | None, shown: tuple[Shown, ...]) -> It
 def letters_of(claim: Claim) -> dict[str, Markup]:
     """The letters of a claim's quantities, typeset; the name in code where its paper has none."""
     names = {*claim.quantities, *claim.bound, *claim.choices}
-    return {name: mathml(claim.letters[name]) if name in claim.letters else symbol(name) for name in names}
+    return {name: formula(claim.letters[name]) if name in claim.letters else symbol(name) for name in names}
 
 
 def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
@@ -151,7 +151,7 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
     marked = {(difference.kind, difference.name) for difference in differences}
 
     def typeset(expression: Any, before: str = "") -> Markup:
-        return mathml(before + expression_latex(expression, claim.letters))
+        return formula(before + expression_latex(expression, claim.letters))
 
     def letter(name: str) -> str:
         return expression_latex(quantity_symbol(name), claim.letters)
@@ -160,12 +160,12 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
         return tuple((name, typeset(relation)) for name, relation in hypothesis.alternatives.items())
 
     return Statement(
-        claim, mathml(claim.functional.latex),
+        claim, formula(claim.functional.latex),
         tuple(Part(t.name, typeset(t.expression, _joined(i, t.expression)), differs=("term", t.name) in marked)
               for i, t in enumerate(claim.terms)),
         tuple(Part(h.name, typeset(h.relation), h.source, "only the proof uses it" if h.implicit else "",
                    ("hypothesis", h.name) in marked, options(h)) for h in claim.hypotheses),
-        tuple(Part(a.name, mathml(letter(a.quantity)) if a.quantity else Markup(""), a.source, a.meaning,
+        tuple(Part(a.name, formula(letter(a.quantity)) if a.quantity else Markup(""), a.source, a.meaning,
                    ("assumption", a.name) in marked) for a in claim.assumptions),
         tuple(Part(name, typeset(choice, f"{letter(name)} = "), "",
                    "changes with the rounds" if by_rule(choice) else QUANTITIES[name].meaning,

@@ -73,6 +73,11 @@ class Proof:
     steps: tuple[ProofStep, ...]
     ties: tuple[ProofStep, ...]
 
+    @property
+    def to_decide(self) -> int:
+        """How many steps there are besides those that are given."""
+        return sum(step.outcome != "given" for step in (*self.steps, *self.ties))
+
 
 @cache
 def rows() -> dict[str, dict[str, Any]]:

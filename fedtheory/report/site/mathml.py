@@ -62,6 +62,18 @@ def mathml(latex: str) -> Markup:
     return Markup("<math>{}</math>").format(content)
 
 
+def formula(latex: str) -> Markup:
+    """A formula as ``mathml`` has it, or as its LaTeX where that cannot be read: a paper's letters may be anything.
+
+    >>> print(formula("{a"))
+    <math><mtext class="code">{a</mtext></math>
+    """
+    try:
+        return mathml(latex)
+    except ValueError:
+        return symbol(latex)
+
+
 def symbol(name: str) -> Markup:
     """A name that has no letter, as it is written in code."""
     return Markup('<math><mtext class="code">{}</mtext></math>').format(name)
