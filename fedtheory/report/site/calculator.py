@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,27 +107,55 @@ def _sides(claim: Claim) -> Iterable[sympy.Expr]:
 
 def start_values(claim: Claim, names: Iterable[str], needed: set[str], values: Mapping[str, float]) -> dict[str, float]:
     """Allowed values, by name: the given ones, else usual ones with step sizes so small that hypotheses hold, if any
-    are. What runs alone have is left out unless it is given or the right side needs it."""
+    are, or else others at which fewer fail. What runs alone have is left out unless it is given or the right side needs
+    it."""
     usual = {n: float(values.get(n, _usual(QUANTITIES[n]))) for n in names
              if n in values or n in needed or not QUANTITIES[n].scope}  # fmt: skip
     for small, large in ORDERED_PAIRS:
         if small in usual and large in usual and small not in values:
             usual[small] = min(usual[small], usual[large])
-    free = [name for name in STEPS if name in usual and name not in values]
+    free = [name for name in usual if name not in values]
+    steps = [name for name in STEPS if name in free]
     tried = dict(usual)
-    for _ in range(_HALVINGS if free else 0):
-        if _holds(claim, tried):
+    for _ in range(_HALVINGS if steps else 0):
+        if not _failing(claim, tried):
             return tried
-        tried |= {name: tried[name] / 2 for name in free}
-    return usual
+        tried |= {name: tried[name] / 2 for name in steps}
+    return _moved(claim, usual, free)
 
 
-def _holds(claim: Claim, values: Mapping[str, float]) -> bool:
-    """Whether no hypothesis fails; what lacks a value, or has none, keeps no step size from being used."""
+def _moved(claim: Claim, start: dict[str, float], free: Iterable[str]) -> dict[str, float]:
+    """The values with some of them moved, one at a time, as long as fewer hypotheses fail."""
+    found, failing = start, _failing(claim, start)
+    for name in (*free, *free) if failing else ():
+        for candidate in _elsewhere(QUANTITIES[name], found):
+            fewer = _failing(claim, found | {name: candidate})
+            if fewer is not None and fewer < (failing or 0):
+                found, failing = found | {name: candidate}, fewer
+    return found
+
+
+def _elsewhere(known: Quantity, values: Mapping[str, float]) -> Iterator[float]:
+    """Other allowed values of a quantity: the ends of its range, its equal, some steps away."""
+    value = values[known.name]
+    yield from (max(1.0, known.lower), *(values[large] for small, large in ORDERED_PAIRS
+                                         if small == known.name and large in values))  # fmt: skip
+    if not known.positive and known.lower == 0:
+        yield 0.0
+    for factor in (4, 40, 1 / 4, 1 / 40, 1 / 400):
+        if known.lower <= value * factor <= known.upper:
+            yield float(max(round(value * factor), known.lower)) if known.integer else value * factor
+    if known.upper == 1:
+        yield from (0.9, 0.99)
+
+
+def _failing(claim: Claim, values: Mapping[str, float]) -> int | None:
+    """How many hypotheses fail; ``None`` where the claim has no value there."""
     try:
-        return claim.evaluate(**values).hypotheses_hold is not False
+        slack = claim.evaluate(**values).slack.values()
     except ValueError:
-        return True
+        return None
+    return sum(bool(value is not None and value < 0) for value in slack)
 
 
 def _usual(known: Quantity) -> float:

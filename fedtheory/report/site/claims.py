@@ -16,13 +16,19 @@ from ...claims.schedules import by_rule
 from ...claims.statement import Ambiguity, Claim
 from ...claims.typeset import expression_latex
 from ...papers import editions, papers
-from ...papers.whose import algorithm_of
+from ...papers.whose import OF_RUNS, algorithm_of
 from ...quantities import QUANTITIES
 from ...quantities import symbol as quantity_symbol
 from .calculator import Calculator, calculator
 from .evidence import NOT_CHECKED, Proof, instances, kinds_of, largest_ratio, proof_of, rows
 from .instances import Film, film, point_of, values_of
 from .mathml import formula, symbol
+
+SCOPE_WORDS = {
+    "function": "a function at some points", "weights": "weights that clients estimate",
+    "selection": "a server's selection", "learning": "a learning problem", "values": "values of quantities alone",
+}  # fmt: skip
+"""What functionals that are of no run are of, by their scope."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,12 @@ class ClaimPage:
     figures: tuple[str, ...] = ()
     commands: tuple[tuple[str, str], ...] = ()
     refereed: Mapping[str, Any] | None = None
+
+    @property
+    def about(self) -> str:
+        """Of what the left side is."""
+        scope = self.claim.functional.scope
+        return f"{scope}s of {self.algorithm}" if scope in OF_RUNS and self.algorithm else SCOPE_WORDS.get(scope, scope)
 
     @property
     def readings(self) -> tuple[Ambiguity, ...]:
@@ -177,8 +189,11 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
 
 
 def _joined(index: int, expression: Any) -> str:
-    """The sign that joins a summand to what stands before it, unless it brings one."""
-    return "+ " if index > 0 and not expression_latex(expression, {}).startswith("-") else ""
+    """What stands before a summand: nothing before the first; else a plus, unless it brings a minus. The braces make a
+    sign one between two summands, not one in front of a number."""
+    if index == 0:
+        return ""
+    return "{} " if expression_latex(expression, {}).startswith("-") else "{} + "
 
 
 def _others(claim: Claim) -> Iterator[Statement]:
