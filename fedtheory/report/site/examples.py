@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 import numpy as np
 
@@ -91,13 +92,13 @@ PROCESSES: Mapping[str, Callable[[], tuple[Participation, int]]] = {
     "Uniform": lambda: (Uniform(3), _CLIENTS),
     "Fixed": lambda: (Fixed([0, 3, 4]), _CLIENTS),
     "Phases": lambda: (Phases([[0, 1], [6, 7], [10, 11]], [12, 6, 9], cyclic=True), _CLIENTS),
-    "Multinomial": lambda: (Multinomial(3, [f"{i + 1}/78" for i in range(_CLIENTS)]), _CLIENTS),
+    "Multinomial": lambda: (Multinomial(3, [Fraction(i + 1, 78) for i in range(_CLIENTS)]), _CLIENTS),
     "Weighted": lambda: (Weighted(3, [float(i + 1) for i in range(_CLIENTS)]), _CLIENTS),
     "IndexBeta": lambda: (IndexBeta(3), _CLIENTS),
     "IndexGamma": lambda: (IndexGamma(3), _CLIENTS),
     "IndexWeibull": lambda: (IndexWeibull(3), _CLIENTS),
     "Bernoulli": lambda: (Bernoulli(_RATES), _CLIENTS),
-    "Markov": lambda: (Markov(_RATES, [f"{i + 1}/64" for i in range(_CLIENTS)]), _CLIENTS),
+    "Markov": lambda: (Markov(_RATES, [Fraction(i + 1, 64) for i in range(_CLIENTS)]), _CLIENTS),
     "Cyclic": lambda: (Cyclic(["1/4"] * _CLIENTS, period=16), _CLIENTS),
     "Mixture": lambda: (Mixture([Uniform(6), Fixed([0, 1])], ["1/4", "3/4"]), _CLIENTS),
     "Incomplete": lambda: (Incomplete(Bernoulli(["1/2"] * 9), absent=[2, 5, 6]), _CLIENTS),

@@ -113,7 +113,8 @@ class _Reader:
     def scripted(self) -> Markup:
         """An atom with what stands below and above it."""
         limits = self.left[0].removeprefix("\\") in _LIMITS
-        base, scripts = self.atom(), {}
+        base = self.atom()
+        scripts: dict[str, Markup] = {}
         while self.left and self.left[0] in ("^", "_", "'"):
             sign = self.left.pop(0)
             where, script = ("^", _element("mo", "′")) if sign == "'" else (sign, self.argument())

@@ -60,7 +60,7 @@ def _content(report: Report, claim: Claim, others: Sequence[Claim]) -> ClaimPage
         made = calculator(claim, values_of(claim, point) if point else {})
     except ValueError as reason:
         why = str(reason)
-    shown = ()
+    shown: tuple[Shown, ...] = ()
     if report.instance:
         command = f"fedtheory replay {report.instance_file} --theorem FILE"
         shown = (Shown(report.instance_file, command, report.instance, film(claim, point) if point else None),)
