@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from ..quantities import QUANTITIES, symbol
+from ..quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from .statement import Claim
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def expression_latex(expression: sympy.Basic, letters: Mapping[str, str]) -> str:
     """An expression in a paper's letters; a quantity for which it has none by its name in the vocabulary."""
     names = {}
-    for name in QUANTITIES:
-        spelled = rf"\mathtt{{{name.replace('_', chr(92) + '_')}}}"
-        names[symbol(name)] = letters.get(name, spelled)
+    for known in expression.atoms(sympy.Symbol):
+        if known.name in QUANTITIES:
+            spelled = rf"\mathtt{{{known.name.replace('_', chr(92) + '_')}}}"
+            names[known] = letters.get(known.name, spelled)
     return sympy.latex(expression, symbol_names=names)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 # Their commands are the application's.
-from . import data, experiments, learnability, lists, participation, statements, verdicts  # noqa: F401
+from . import data, experiments, learnability, lists, participation, report, statements, verdicts  # noqa: F401
 from .app import app
 from .statuses import run
 

@@ -219,7 +219,7 @@ def errata(
 @app.command()
 def referee(
     theorem: Annotated[Path, typer.Argument(help="A file that defines PAPER or CLAIM, or a folder. It is executed.")],
-    save: Annotated[Path | None, typer.Option(help="Write the report here: .md or .json.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the report here: .html, .md or .json.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     json: Json = False,
 ) -> None:
@@ -233,10 +233,14 @@ def referee(
     from ..files import check_target
 
     if save:
-        check_target(save, *SUFFIXES)
+        check_target(save, ".html", *SUFFIXES)
     with Progress() as progress:
         reports = examine_file(theorem, seed=seed, progress=progress)
-    if save:
+    if save and save.suffix == ".html":
+        from ..report.site.refereed import save as write_pages
+
+        write_pages(reports, save)
+    elif save:
         write(reports, save)
     print_json([r.data() for r in reports]) if json else print("\n".join(r.markdown() for r in reports))
     if code := status(reports):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Report:
         proof: by what it is proved, or why not, in a sentence.
         search: what was searched and what was not, as plain data.
         instance: the refuting instance's file content, or ``None``.
+        statement: the claim itself.
     """
 
     claim: str
@@ -54,6 +55,7 @@ class Report:
     proof: str
     search: dict[str, Any]
     instance: dict[str, Any] | None
+    statement: Claim | None = field(default=None, repr=False, compare=False)
 
     def data(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -107,11 +109,16 @@ def save(reports: Sequence[Report], path: str | Path) -> Path:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_beside(path, texts[path.suffix]().encode())
+    save_instances(reports, path.parent)
+    return path
+
+
+def save_instances(reports: Iterable[Report], folder: Path) -> None:
+    """Write each refuting instance in a file of the folder that can be replayed."""
     for report in reports:
         if report.instance:
             content = json_text(report.instance, indent=1) + "\n"
-            write_beside(path.with_name(report.instance_file), content.encode())
-    return path
+            write_beside(folder / report.instance_file, content.encode())
 
 
 STATES = {
@@ -258,7 +265,7 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     steps = len(chain.decisions) if chain and state == chain.verdict else 0
     shown = judgement or next(iter(needed.values()), None)
     instance = shown.to_json() if shown else None
-    return Report(claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance)
+    return Report(claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance, claim)
 
 
 def _attempt(claim: Claim) -> Chain | None:

@@ -78,7 +78,7 @@ def uses(chain: Chain) -> dict[str, list[str]]:
     return {"axioms": [], "assumptions": [*dict.fromkeys([*derivation.assumptions, *kinds])], "given": given}
 
 
-_JOINTS = {
+JOINTS = {
     "kernel": "composed by the kernel, from its axioms to the right side",
     "single step": "one inequality between numbers, decided on the claim's own data",
     "declared": "every step is decided; that they follow on each other is declared, not made by the kernel",
@@ -104,7 +104,7 @@ def lines(chain: Chain) -> list[str]:
         text.append(f"  first open step: {data['first_open']}")
     text += [f"  read with {', '.join(f'{k} = {v}' for k, v in r.items())}" for r in data["readings"] if r]
     text += [f"  {name}: {'; '.join(names)}" for name, names in data["uses"].items() if names]
-    text += [f"  {_JOINTS[data['joints']]}"] if data["outcome"] == "proved" else []
+    text += [f"  {JOINTS[data['joints']]}"] if data["outcome"] == "proved" else []
     shares = [f"{kind} {c['decided']}/{c['of']}" for kind, c in data["decided"].items()]
     return [*text, f"  decided: {', '.join(shares)}"]
 
@@ -122,19 +122,19 @@ def sentence(decision: Decision, words: Wording, repair: Step | None = None) -> 
     holds all the same: 1/2 - 12 z^2 >= 1/4 under z <= 1/8.
     """
     step = decision.step
-    says = _in_letters(step.says, words)
+    says = in_letters(step.says, words)
     meant = [text for letter, text in words.shorthands.items() if re.search(rf"\b{letter}\b", says)]
     claims = f"{step.equation}: {'' if step.kind == 'unclear' else 'it is claimed that '}{says}"
     claims += f" ({', '.join(meant)})" if meant else ""
     if decision.outcome != "gap":
         return f"{claims}. This is neither proved nor refuted."
-    parts = [f"{claims}. {_failure(decision, words)}{f': {_in_letters(step.why, words)}' if step.why else ''}."]
+    parts = [f"{claims}. {_failure(decision, words)}{f': {in_letters(step.why, words)}' if step.why else ''}."]
     if step.weakest_cap:
         proved, refuted = step.weakest_cap.weakest()
         if proved is not None and refuted is not None:
             parts.append(f"It {_cap_text(proved, refuted)}.")
     if repair is not None:
-        parts.append(f"What follows it holds all the same: {_in_letters(repair.says, words)}.")
+        parts.append(f"What follows it holds all the same: {in_letters(repair.says, words)}.")
     return " ".join(parts)
 
 
@@ -142,7 +142,7 @@ def _failure(decision: Decision, words: Wording) -> str:
     index, finding = next((i, f) for i, f in enumerate(decision.findings) if f.outcome == "gap")
     against = finding.evidence[0] if finding.evidence else None
     if not isinstance(against, Counterexample):
-        return f"At {_in_letters(str(_point(against) or against), words)} it fails" if against else "It fails"
+        return f"At {in_letters(str(_point(against) or against), words)} it fails" if against else "It fails"
     check = decision.step.checks[index]
     used = {s.name for s in check.expression.free_symbols} if hasattr(check, "expression") else set()
     values = dict(against.point)
@@ -170,7 +170,7 @@ def letter(name: str, words: Wording) -> str:
     return meaning if re.fullmatch(r"\S+( [-+] \S+)?", meaning) else name.replace("_", " ")
 
 
-def _in_letters(text: str, words: Wording) -> str:
+def in_letters(text: str, words: Wording) -> str:
     """A step's words with the paper's letters."""
     for short, long in words.prose.items():
         text = re.sub(rf"\b{short}\b", long.replace("\\", r"\\"), text)

@@ -1,0 +1,208 @@
+"""The pages of printed tables and of experiments: what is printed, and what our runs give in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...experiments.checks import check
+from ...experiments.likeness import Beside, Ranked, beside, ranked
+from ...experiments.overview import duration
+from ...experiments.pages import figure_name, number
+from ...experiments.results import experiment_files, published
+from ...experiments.schema import Experiment, Likeness, read_experiment
+from ...experiments.tables import Table, folder, tables
+from ...files import read_json
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A printed cell and ours: ``labels``, ``theirs``, ``ours``, ``difference`` and ``seeds``, as texts."""
+
+    labels: tuple[str, ...]
+    theirs: str
+    ours: str
+    difference: str
+    seeds: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A part of a printed table beside one experiment.
+
+    Attributes:
+        experiment: its title. page: its page. by: the names of the labels. unit: of the numbers. rows: cell by cell.
+        pairs: every two cells that the table ranks, with what our runs say.
+    """
+
+    experiment: str
+    page: str
+    by: tuple[str, ...]
+    unit: str
+    rows: tuple[Row, ...]
+    pairs: tuple[Ranked, ...]
+
+
+@dataclass(frozen=True)
+class TablePage:
+    """A printed table, as data, with what checks found about it and what stands beside it."""
+
+    table: Table
+    page: str
+    findings: tuple[Any, ...]
+    compared: tuple[Compared, ...]
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """The labels of each cell that others do not share, and what is printed."""
+        return [(cell.where or "all", cell.text or "nothing") for cell in self.table.cells]
+
+
+@dataclass(frozen=True)
+class ExperimentPage:
+    """An experiment file, with what was run of it."""
+
+    path: Path
+    page: str
+    experiment: Experiment
+    command: str
+    run: str
+    settings: tuple[tuple[str, str, str], ...]
+    tables: tuple[tuple[str, str], ...]
+    picture: Path | None
+
+    @property
+    def shape(self) -> str:
+        """How many settings, seeds and rounds."""
+        plan, search = self.experiment.plan, self.experiment.checked.search
+        number = f"a search of {sum(len(stage.values) for stage in search.stages)} settings" if search else \
+            f"{len(self.experiment.points())} settings"  # fmt: skip
+        return f"{number}, {len(plan.seeds)} {'seed' if len(plan.seeds) == 1 else 'seeds'}, {plan.rounds} rounds"
+
+    @property
+    def copied(self) -> str:
+        """The name of the picture among the report's."""
+        return f"{Path(self.page).stem}{self.picture.suffix}" if self.picture else ""
+
+
+@cache
+def experiments_page() -> bool:
+    """Whether the experiments are there: they are part of the project's sources, not of an installed package."""
+    try:
+        return folder().is_dir()
+    except FileNotFoundError:
+        return False
+
+
+def page_of(path: Path) -> str:
+    """Where an experiment's page lies in the folder.
+
+    >>> page_of(Path("experiments/fast/table2.cifar10.toml"))
+    'experiments/fast.table2.cifar10.html'
+    """
+    return f"experiments/{path.parent.name}.{path.stem}.html"
+
+
+def page_of_table(table: Table) -> str:
+    edition = "" if table.edition == "main" else f"{table.edition}."
+    return f"tables/{table.paper}.{edition}table{table.number}.html"
+
+
+def papers_with_tables() -> list[str]:
+    return sorted(path.name for path in folder().iterdir() if path.is_dir()) if experiments_page() else []
+
+
+@cache
+def files() -> tuple[tuple[Path, Experiment], ...]:
+    """Every experiment file, read."""
+    return tuple((path, read_experiment(path)) for path in experiment_files()) if experiments_page() else ()
+
+
+def table_pages() -> Iterator[TablePage]:
+    """A page for each printed table."""
+    for paper in papers_with_tables():
+        found = check(paper)
+        for table in tables(paper):
+            about = tuple(finding for finding in found if table.number in _numbers(finding.tables))
+            yield TablePage(table, page_of_table(table), about, tuple(_compared(table)))
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of tables in words such as "Tables 2 and D.6.1".
+
+    >>> _numbers("Table D.6.1, Table 2.")
+    ['Table', 'D.6.1', 'Table', '2']
+    """
+    return [word.rstrip(".") for word in re.findall(r"[\w.]+", text)]
+
+
+def _compared(table: Table) -> Iterator[Compared]:
+    for path, experiment in files():
+        if path.parent.name == table.paper and published(path).exists():
+            content = read_json(published(path))
+            for likeness in experiment.checked.likeness:
+                if (likeness.table, likeness.edition) == (table.number, table.edition):
+                    cells = beside(experiment, content, likeness, table)
+                    yield _beside(path, experiment, likeness, cells)
+
+
+def _beside(path: Path, experiment: Experiment, likeness: Likeness, cells: list[Beside]) -> Compared:
+    units = sorted({cell.cell.measure.unit for cell in cells})
+    return Compared(
+        experiment.checked.title, page_of(path), tuple(likeness.by), ", ".join(units),
+        tuple(_row(likeness, cell) for cell in cells), tuple(ranked(cells, likeness.orders)),
+    )  # fmt: skip
+
+
+def _row(likeness: Likeness, cell: Beside) -> Row:
+    labels = tuple(cell.labels.get(label, "all") for label in likeness.by)
+    if not cell.values:
+        return Row(labels, cell.cell.text, NOT_RUN, NOT_RUN, "none")
+    off = "not a number" if cell.cell.value is None else f"{cell.mean - float(cell.cell.value):+.2f}"
+    return Row(labels, cell.cell.text, number(cell.mean, cell.deviation), off, ", ".join(map(str, cell.values)))
+
+
+def experiment_pages() -> Iterator[ExperimentPage]:
+    """A page for each experiment file."""
+    for path, experiment in files():
+        content = read_json(published(path)) if published(path).exists() else None
+        picture = published(path).parent / figure_name(path)
+        yield ExperimentPage(
+            path, page_of(path), experiment, f"fedtheory run experiments/{path.parent.name}/{path.name}",
+            _run(content), tuple(_settings(content)), tuple(_likenesses(path, experiment)),
+            picture if picture.exists() else None,
+        )  # fmt: skip
+
+
+def _run(content: Mapping[str, Any] | None) -> str:
+    if content is None:
+        return NOT_RUN
+    units = sum(len(row["seeds"]) for row in content["settings"])
+    return f"{units} runs, {duration(content['seconds'])} of CPU time, at {', '.join(content['commits'])}"
+
+
+def _settings(content: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str]]:
+    """Of each setting that was run its name, its seeds and its statistics."""
+    for row in content["settings"] if content else ():
+        told = [f"{name} {_statistic(value)}" for name, value in row.get("statistics", {}).items()]
+        yield row["name"], ", ".join(map(str, row["seeds"])), "; ".join(told) or "none"
+
+
+def _statistic(value: Any) -> str:
+    if isinstance(value, Mapping) and isinstance(value.get("mean"), (int, float)):
+        return f"{value['mean']:.4g}"
+    return f"{value:.4g}" if isinstance(value, (int, float)) else "not a number"
+
+
+def _likenesses(path: Path, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """The printed tables that it stands beside, with their pages."""
+    wanted = {(each.table, each.edition) for each in experiment.checked.likeness}
+    for table in tables(path.parent.name):
+        if (table.number, table.edition) in wanted:
+            yield table.name, page_of_table(table)

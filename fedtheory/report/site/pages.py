@@ -1,0 +1,165 @@
+"""The folder of pages: what there is, which template shows it, and where it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from ...files import check_target, write_beside
+from ...papers import all_claims, papers
+from . import evidence
+from .claims import claim_page, figures_of
+from .javascript import literal
+
+HERE = Path(__file__).parent
+STYLES = ("style.css",)
+SCRIPTS = ("arithmetic.js", "plot.js", "calculator.js", "film.js", "filter.js")
+
+Tell = Callable[[str, int, int], None] | None
+
+
+def address(ref: str) -> str:
+    """Where the page of a claim lies in the folder."""
+    return f"claims/{ref}.html"
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates; whatever is no markup of our own is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {
+        "js": lambda value: Markup(literal(value)),
+        "number": number,
+        "plain": plain_text,
+        "docstring": docstring,
+    }
+    made.globals |= {"address": address, "NOT_CHECKED": evidence.NOT_CHECKED}
+    return made
+
+
+def render(template: str, **content: Any) -> str:
+    return environment().get_template(template).render(**content)
+
+
+def number(value: Any) -> str:
+    """A number as pages show it; what is none in words.
+
+    >>> number(0.00123456789), number(None), number(True), number(3)
+    ('0.00123457', 'not known', 'yes', '3')
+    """
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def plain_text(value: Any) -> str:
+    """Plain data in one line.
+
+    >>> plain_text({"a": [1, 0.5], "b": {"c": None}})
+    'a: (1, 0.5); b: (c: not known)'
+    """
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_inner(entry)}" for key, entry in value.items()) or "none"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_inner, value)) or "none"
+    return number(value)
+
+
+def docstring(text: str) -> Markup:
+    """A docstring: paragraphs as such, indented lines and examples as they stand.
+
+    >>> print(docstring("A ``b`` <c>.\\n\\n    x = 1"))
+    <p>A <code>b</code> &lt;c&gt;.</p><pre>    x = 1</pre>
+    """
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    return Markup("").join(map(_block, blocks))
+
+
+def _block(text: str) -> Markup:
+    if text.startswith((" ", ">>>")) or "\n " in text:
+        return Markup("<pre>{}</pre>").format(text)
+    marked = re.sub(r"(`{1,2})([^`]+)\1", r"<code>\2</code>", str(escape(text)))
+    return Markup("<p>{}</p>").format(Markup(marked))
+
+
+def _inner(value: Any) -> str:
+    return f"({plain_text(value)})" if isinstance(value, (Mapping, list, tuple)) and value else plain_text(value)
+
+
+def write(into: Path, figures: Path | None = None, progress: Tell = None) -> list[Path]:
+    """Write the report into a folder: every page, with what it needs beside it; what it does not write it leaves alone.
+
+    Args:
+        figures: a folder of pictures, which are copied where a page shows them.
+        progress: called with (what is done, how much of it is done, how much it is in all).
+    """
+    from .more import more_pages
+
+    check_target(into / "index.html", ".html")
+    tell = progress or (lambda label, done, total: None)
+    written = [_copied(HERE / "assets" / name, into / "assets" / name) for name in (*STYLES, *SCRIPTS)]
+    claims = all_claims()
+    for done, claim in enumerate(claims, start=1):
+        pictures = figures_of(claim.ref, figures) if figures else []
+        written += [_copied(path, into / "figures" / path.name) for path in pictures]
+        page = claim_page(claim, tuple(path.name for path in pictures))
+        written.append(_page(into / address(claim.ref), "claim.html", page=page, up="../"))
+        tell("claims", done, len(claims))
+    for done, (name, template, content) in enumerate(more_pages(), start=1):
+        picture = getattr(content.get("page"), "picture", None)
+        if picture:
+            written.append(_copied(picture, into / "figures" / content["page"].copied))
+        written.append(_page(into / name, template, up="../" * name.count("/"), **content))
+        tell("other pages", done, done)
+    written.append(_page(into / "index.html", "index.html", up="", **front_page()))
+    return written
+
+
+def front_page() -> dict[str, Any]:
+    """The scorecard: a row a claim, and how many of each paper have which verdict."""
+    rows = [_front_row(claim) for claim in all_claims()]
+    verdicts = list(evidence.verdict_counts())
+    return {"rows": rows, "papers": {name: paper.title for name, paper in papers().items()}, "verdicts": verdicts,
+            "kinds": evidence.KINDS}  # fmt: skip
+
+
+def _front_row(claim: Any) -> dict[str, Any]:
+    row = evidence.rows().get(claim.ref)
+    return {
+        "claim": claim, "verdict": row["verdict"] if row else evidence.NOT_CHECKED,
+        "ratio": evidence.largest_ratio(row), "kinds": evidence.kinds_of(row),
+        "why": row["why"] if row else evidence.NOT_CHECKED,
+    }  # fmt: skip
+
+
+def render_alone(template: str, **content: Any) -> str:
+    """One page with all that it needs inside it."""
+    styles, scripts = (Markup("\n").join(map(_asset, names)) for names in (STYLES, SCRIPTS))
+    return render(template, up="", styles=styles, scripts=scripts, **content)
+
+
+def _asset(name: str) -> Markup:
+    return Markup((HERE / "assets" / name).read_text(encoding="utf-8"))
+
+
+def _page(path: Path, template: str, **content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_beside(path, render(template, **content).encode())
+    return path
+
+
+def _copied(path: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_beside(target, path.read_bytes())
+    return target

@@ -1,0 +1,308 @@
+"""The pages in a browser: they load alone, and what they compute is what Python computes."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fedtheory.claims.arithmetic import compiled_slack, compiled_term
+from fedtheory.claims.schedules import by_rule
+from fedtheory.papers import all_claims, claim
+from fedtheory.quantities import ORDERED_PAIRS, QUANTITIES
+from fedtheory.report.site import evidence
+from fedtheory.report.site.calculator import fields
+from fedtheory.report.site.pages import address
+from tests.report.site import chromium
+
+pytestmark = [
+    pytest.mark.xdist_group("site"),
+    pytest.mark.skipif(chromium.program() is None, reason=f"no browser: none of {', '.join(chromium.NAMES)} is there"),
+]
+
+RELATIVE = 1e-12
+"""A few dozen operations, each off by less than 1e-15 relatively, with little cancellation at the points drawn."""
+
+
+@pytest.fixture(scope="module")
+def page():
+    with chromium.browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def quiet(page):
+    """A page on which nothing was said or asked for yet; in the end, nothing may have been."""
+    page.errors.clear(), page.requests.clear()
+    page.look(1280)
+    yield page
+    assert page.errors == []
+    assert [request for request in page.requests if not request.startswith(("file:", "data:"))] == []
+
+
+SET_AND_READ = """((points) => points.map((point) => {
+  const root = document.querySelector("[data-calculator]");
+  const inputs = [...root.querySelectorAll("[data-field]")];
+  if (point.slide !== undefined) {
+    const slider = root.querySelectorAll("[data-slider]")[point.slide];
+    slider.value = point.to;
+    slider.dispatchEvent(new Event("input"));
+  } else if (inputs.length) {
+    for (const input of inputs) input.value = point.values[input.dataset.field] ?? "";
+    inputs[0].dispatchEvent(new Event("input"));
+  }
+  const all = (kind) => Object.fromEntries([...root.querySelectorAll(`[data-${kind}]`)].map(
+    (cell) => [cell.dataset[kind], cell.dataset.value]));
+  return {values: Object.fromEntries(inputs.map((input) => [input.dataset.field, input.value])),
+          wrong: [...root.querySelectorAll("[data-complaint]")].map((cell) => cell.textContent).join(""),
+          total: all("total"), terms: all("terms"), slack: all("slack"), chosen: all("chosen"), bound: all("bound")};
+}))"""
+
+
+def points_of(statement):
+    """Values of the fields: as they stand at first, moved at random, with zeros, and far out."""
+    draw, found = random.Random(statement.ref), fields(statement, {})
+    start = {field.name: 1.0 if field.value is None else field.value for field in found}
+    moved = [{name: allowed(name, value * 2 ** draw.uniform(-2, 2), draw) for name, value in start.items()}
+             for _ in range(2)]  # fmt: skip
+    free = {f.name: f.quantity.lower == 0 and not f.quantity.positive and not f.quantity.integer for f in found}
+    zeros = {name: 0.0 if free[name] and draw.random() < 0.6 else value for name, value in moved[0].items()}
+    large = {f.name for f in found if math.isinf(f.quantity.upper) and not f.quantity.integer}
+    far = {name: allowed(name, value * 10 ** draw.choice((-150, -40, 0, 40)), draw) if name in large else value
+           for name, value in moved[1].items()}  # fmt: skip
+    if any(map(by_rule, statement.choices.values())):  # whose rational numbers have only so many digits
+        return [start, *moved, zeros]
+    return [start, *moved, zeros, far]
+
+
+def allowed(name, value, draw):
+    known = QUANTITIES[name]
+    if known.upper == 1:
+        return draw.random() or 0.5
+    if known.integer:
+        return float(max(round(value), known.lower))
+    return max(value, known.lower) if math.isfinite(known.lower) else value * draw.choice((-1, 1))
+
+
+def in_order(values):
+    """With what may not exceed another quantity cut to it."""
+    for small, large in ORDERED_PAIRS:
+        if small in values and large in values:
+            values[small] = min(values[small], values[large])
+    return values
+
+
+def exact_text(value):
+    return repr(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+
+
+def same(told, expected):
+    """Whether the page's number is Python's."""
+    expected = float(expected)
+    told = {"Infinity": math.inf, "-Infinity": -math.inf}.get(told) or float(told)
+    return (
+        told == expected
+        or (math.isnan(told) and math.isnan(expected))
+        or abs(told - expected) <= RELATIVE * abs(expected)
+    )
+
+
+def differences(statement, told):
+    """Where the page's numbers are not Python's, by name."""
+    values = {name: float(text) for name, text in told["values"].items() if text}
+    bound = statement.evaluate(**values)
+    chosen = {name: bound.quantities[name] for name, choice in statement.choices.items() if not by_rule(choice)}
+    numbers = {name: np.asarray(value, dtype=float)[()] for name, value in bound.quantities.items() if name not in
+               statement.choices or name in chosen}  # fmt: skip
+    expected = {
+        "terms": bound.terms, "slack": bound.slack, "chosen": chosen, "total": {"value": bound.value},
+        "bound": {name: numbers[name] for name in statement.bound},
+    }  # fmt: skip
+    if statement.functional.expression is not None:
+        expected["total"]["left"] = left_side(statement.functional.expression, numbers)
+    return {
+        (kind, name): (told[kind][name], value) for kind, entries in expected.items() for name, value in entries.items()
+        if not (told[kind][name] == "" if value is None else same(told[kind][name], value))
+    }  # fmt: skip
+
+
+def left_side(expression, numbers):
+    """A left side of values; no number where it is undefined, for which terms and slacks have different values."""
+    with np.errstate(all="ignore"):
+        above, below = compiled_term(expression)(numbers), compiled_slack(expression)(numbers)
+    return above if above == below else math.nan
+
+
+def is_too_wide(page):
+    return page.run("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+def test_every_calculator_computes_what_python_computes_on_a_page_that_fits_a_narrow_window(site, quiet):
+    quiet.look(400, dark=True)
+    wrong = {}
+    for statement in all_claims():
+        quiet.load(site / address(statement.ref))
+        assert not is_too_wide(quiet), statement.ref
+        points = [{"values": {n: exact_text(x) for n, x in in_order(p).items()}} for p in points_of(statement)]
+        points += [{"slide": 0, "to": to} for to in (310, 770) if fields(statement, {})]
+        for told in quiet.run(f"{SET_AND_READ}({json.dumps(points)})"):
+            if told["wrong"]:  # a slider that passes what another quantity allows
+                continue
+            found = differences(statement, told)
+            if found:
+                wrong[statement.ref] = found
+    assert wrong == {}
+
+
+READ = "document.querySelector('[data-total=value]').dataset.value"
+
+
+def test_a_key_on_a_slider_moves_the_number(site, quiet):
+    quiet.load(site / address("fast.thm2@corrected"))
+    before = float(quiet.run(READ))
+    quiet.run("document.querySelector('[data-slider=local_lr]').focus()")
+    for _ in range(3):
+        quiet.press("ArrowRight")
+    moved = quiet.run("document.querySelector('[data-field=local_lr]').value")
+    values = quiet.run("Object.fromEntries([...document.querySelectorAll('[data-field]')].map("
+                       "(e) => [e.dataset.field, e.value]))")  # fmt: skip
+    expected = claim("fast.thm2@corrected").evaluate(**{n: float(v) for n, v in values.items() if v})
+    assert values["local_lr"] == moved and float(quiet.run(READ)) != before
+    assert same(quiet.run(READ), expected.value)
+    points = quiet.run("document.querySelector('[data-plot] polyline').getAttribute('points').split(' ').length")
+    assert points > 50
+
+
+def test_what_is_not_allowed_is_said_and_not_computed(site, quiet):
+    quiet.load(site / address("fast.thm2@main"))
+
+    def told(name, text):
+        field = f"document.querySelector('[data-field={name}]')"
+        quiet.run(f"{field}.value = {json.dumps(text)}; {field}.dispatchEvent(new Event('input'))")
+        return quiet.run(f"document.querySelector('[data-complaint={name}]').textContent"), quiet.run(READ)
+
+    for name, text in {"cohort": "1.5", "local_lr": "0", "snapshot_probability": "2", "rounds": "<b>"}.items():
+        start = quiet.run(f"document.querySelector('[data-field={name}]').value")
+        said, value = told(name, text)
+        assert said == f"allowed is {QUANTITIES[name].allowed}" and value == ""
+        assert told(name, start)[0] == ""
+    assert told("strong_convexity", "1e9")[0] == "allowed is at most smoothness"
+
+
+def test_a_reading_changes_its_hypothesis(site, quiet):
+    statement = claim("safari.thm4@main")
+    quiet.load(site / address(statement.ref))
+    values = {name: 0.5 if QUANTITIES[name].upper == 1 else 2.0 for name in statement.quantities
+              if name not in statement.choices}  # fmt: skip
+    values |= {"server_lr": 0.01}
+    texts = json.dumps({name: exact_text(value) for name, value in values.items()})
+    quiet.run(f"for (const [n, v] of Object.entries({texts})) document.querySelector(`[data-field=${{n}}]`).value = v")
+    seen = set()
+    for option in next(a for a in statement.ambiguities if a.name == "q-condition").options:
+        quiet.run(f"""(() => {{ const select = document.querySelector('[data-reading="q-condition"]');
+            select.value = {json.dumps(option)}; select.dispatchEvent(new Event("change")); }})()""")
+        told = quiet.run("document.querySelector('[data-slack=q_condition]').dataset.value")
+        assert same(told, statement.evaluate(reading={"q-condition": option}, **values).slack["q_condition"])
+        seen.add(told)
+    assert len(seen) > 2
+
+
+def test_the_filters_filter(site, quiet):
+    quiet.load(site / "index.html")
+    rows = [(r, f"{r['id']}@{r['edition']}") for r in evidence.rows().values()]
+    shown = """[...document.querySelectorAll("[data-rows] tbody tr:not([hidden]) a")].map((a) => a.textContent)"""
+
+    def filtered(**chosen):
+        quiet.run(f"""(() => {{ const form = document.querySelector("[data-filters]");
+            for (const name of ["paper", "verdict", "kind", "text"]) form.elements[name].value = "";
+            for (const [name, value] of Object.entries({json.dumps(chosen)})) form.elements[name].value = value;
+            form.dispatchEvent(new Event("input")); }})()""")
+        assert quiet.run("document.querySelector('[data-count]').value").startswith(f"{len(quiet.run(shown))} of ")
+        return set(quiet.run(shown))
+
+    assert filtered() == {ref for _, ref in rows}
+    assert filtered(verdict="refuted") == {ref for row, ref in rows if row["verdict"] == "refuted"}
+    assert filtered(paper="fedau", kind="measured") == {
+        ref for row, ref in rows if ref.startswith("fedau.") and row["evidence"]["measured"]
+    }
+    assert filtered(text="Snapshot ROUND") == {"fast.eq13@main"} | filtered(text="round snapshot")
+    assert filtered(text="no such words") == set()
+    assert not quiet.run("document.querySelector('[data-nothing]').hidden")
+    quiet.run("document.querySelector('[data-reset]').click()")
+    assert len(quiet.run(shown)) == len(rows)
+    quiet.load(site / "claims/fast.thm1@main.html")
+    quiet.load(site / "index.html", "#verdict=needs")
+    assert set(quiet.run(shown)) == {ref for row, ref in rows if row["verdict"] == "needs"}
+
+
+def test_a_film_plays_to_its_end(site, quiet):
+    quiet.load(site / address("fast.thm1@main"))
+    told = "document.querySelector('[data-told]').value"
+    assert quiet.run(told).startswith("0: ")
+    quiet.run("document.querySelector('[data-play]').click()")
+    waits = f"const at = () => {told}.startsWith('0: ') ? setTimeout(at, 20) : done(true); at();"
+    assert quiet.run(f"new Promise((done) => {{ {waits} }})")
+    quiet.run("""(() => { const slider = document.querySelector("[data-frame]");
+        slider.value = slider.max; slider.dispatchEvent(new Event("input")); })()""")
+    assert quiet.run(told) == "100000: left 0.05491, right 0.01669"
+    assert quiet.run("document.querySelector('[data-play]').textContent") == "Play"
+
+
+def test_every_other_page_loads_alone_and_fits_a_narrow_window(site, quiet):
+    quiet.look(400)
+    for path in sorted(site.rglob("*.html")):
+        if path.parent.name != "claims":
+            quiet.load(path)
+            assert not is_too_wide(quiet), path.name
+
+
+def test_everything_can_be_reached_with_the_keyboard(site, quiet):
+    quiet.load(site / "index.html")
+    reached = []
+    for _ in range(12):
+        quiet.press("Tab")
+        reached.append(quiet.run("document.activeElement.name || document.activeElement.textContent"))
+    assert reached[0] == "To the content"
+    assert reached[5:9] == ["paper", "verdict", "kind", "text"]
+    assert reached[9:11] == ["fast.lemma1@main", "fast.lemma2@main"]
+    unnamed = """[...document.querySelectorAll("input, select, button")].filter((e) => !(e.labels?.length
+        || e.getAttribute("aria-label") || e.textContent.trim())).length"""
+    assert quiet.run(unnamed) == 0
+    quiet.load(site / address("fast.thm1@main"))
+    assert quiet.run(unnamed) == 0
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
+def test_screenshots_can_be_made(site, quiet, width, dark):
+    quiet.look(width, dark)
+    for name in ("index.html", address("fast.thm1@main")):
+        quiet.load(site / name)
+        picture = Image.open(io.BytesIO(quiet.screenshot(whole=False)))
+        assert picture.size == (width, 800)
+        corner = picture.convert("L").getpixel((width - 2, 780))
+        assert corner < 60 if dark else corner > 200
+
+
+def test_colours_can_be_told_from_what_is_behind_them(site, quiet):
+    """By the ratio of luminances that the Web Content Accessibility Guidelines ask of text."""
+    names = ["text", "quiet", "link", "printed", "good-text", "bad-text", "open-text", "plain-text"]
+    behind = {"good-text": "good", "bad-text": "bad", "open-text": "open", "plain-text": "plain"}
+    for dark in (False, True):
+        quiet.look(1280, dark)
+        quiet.load(site / "index.html")
+        for name in names:
+            pair = [quiet.run(f"getComputedStyle(document.documentElement).getPropertyValue('--{n}').trim()")
+                    for n in (name, behind.get(name, "box"))]  # fmt: skip
+            low, high = sorted(map(luminance, pair))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, dark)
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

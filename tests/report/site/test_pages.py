@@ -1,0 +1,247 @@
+"""The pages as files: links, formulas, words, and that they say what the published evidence says."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+import sympy
+from typer.testing import CliRunner
+
+import fedtheory.report.site as package
+from fedtheory.claims.comparison import compare
+from fedtheory.claims.statement import Term
+from fedtheory.cli import app
+from fedtheory.cli.verdicts import _instance_file
+from fedtheory.experiments.parts import FAMILIES
+from fedtheory.papers import all_claims, claim
+from fedtheory.papers.certificates import folders, published
+from fedtheory.report.site import evidence, pages
+from fedtheory.report.site.calculator import calculator
+from fedtheory.report.site.claims import claim_page, figures_of, statement_of
+from fedtheory.report.site.instances import film, point_of
+from fedtheory.report.site.javascript import javascript, literal
+from fedtheory.report.site.mathml import mathml
+from tests.report.site.reading import Page, read
+
+pytestmark = pytest.mark.xdist_group("site")
+
+ROOT = Path(package.__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def read_pages(site):
+    """Every page, read, by its place in the folder."""
+    return {path.relative_to(site).as_posix(): read(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_claim_table_experiment_algorithm_and_process_has_a_page(read_pages):
+    assert {pages.address(c.ref) for c in all_claims()} <= read_pages.keys()
+    for folder, family in (("algorithms", "algorithm"), ("processes", "process")):
+        assert {f"{folder}/{name}.html" for name in FAMILIES[family]()} == {
+            name for name in read_pages if name.startswith(f"{folder}/")
+        }
+    for folder in ("tables", "experiments"):
+        assert sum(name.startswith(f"{folder}/") for name in read_pages) > 10
+
+
+def test_every_link_leads_to_a_file_of_the_folder(site, read_pages):
+    for name, page in read_pages.items():
+        for link in page.links:
+            if not link.startswith(("#", "data:,")):
+                target = (site / name).parent / unquote(link.partition("#")[0])
+                assert target.is_file(), f"{name}: {link}"
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for path in site.rglob("*"):
+        if path.suffix in (".html", ".css", ".js"):
+            elsewhere = re.findall(
+                r"""(?:url\(|src=|href=|import\s*\(?|fetch\()\s*["']?(?:https?:)?//""", path.read_text()
+            )
+            assert elsewhere == [], path.name
+
+
+def test_no_cell_is_empty(read_pages):
+    assert {name: empty for name, page in read_pages.items()
+            if (empty := [tag for tag, text in page.cells if not text])} == {}  # fmt: skip
+
+
+def test_every_formula_is_well_formed(site):
+    seen = 0
+    for path in site.glob("claims/*.html"):
+        for formula in re.findall(r"<math>.*?</math>", path.read_text(encoding="utf-8"), re.DOTALL):
+            assert not re.search(r">\\", formula), f"{path.name}: a command that is not known in {formula}"
+            for element in ElementTree.fromstring(formula).iter():
+                expected = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
+                assert len(element) == expected.get(element.tag, len(element)), f"{path.name}: {formula}"
+            seen += 1
+    assert seen > 3000
+
+
+def test_the_front_page_says_what_the_scorecard_says(site, read_pages):
+    rows = evidence.rows()
+    content = (site / "index.html").read_text(encoding="utf-8")
+    found = re.findall(
+        r'<tr data-paper="(\w+)" data-verdict="([^"]+)".*?href="claims/([^"]+).html"', content, re.DOTALL
+    )
+    assert {ref: (paper, verdict) for paper, verdict, ref in found} == {
+        ref: (row["id"].split(".")[0], row["verdict"]) for ref, row in rows.items()
+    }
+    for row in rows.values():
+        assert " ".join(row["why"].split()) in read_pages["index.html"].text
+
+
+def test_what_is_not_known_is_called_so(monkeypatch):
+    known = evidence.rows()
+    ref = "fast.lemma2@main"
+    monkeypatch.setattr(evidence, "rows", lambda: {key: row for key, row in known.items() if key != ref})
+    monkeypatch.setattr("fedtheory.report.site.claims.rows", evidence.rows)
+    monkeypatch.setattr("fedtheory.report.site.claims.proof_of", lambda ref: None)
+    page = Page(pages.render("claim.html", page=claim_page(claim(ref)), up="../"))
+    for subject in ("Units", "Consistency", "Proof", "Search", "Measured"):
+        assert f"{subject} not checked" in page.text
+    front = next(row for row in pages.front_page()["rows"] if row["claim"].ref == ref)
+    assert (front["verdict"], front["ratio"], front["why"]) == ("not checked",) * 3
+
+
+def test_terms_stand_in_the_printed_order_and_all_editions_are_there(site):
+    page = claim_page(claim("safari.thm4@main"))
+    assert [part.name for part in page.statement.terms] == [term.name for term in claim("safari.thm4").terms]
+    assert [other.claim.edition for other in page.others] == [
+        "appendix", "submission", "corrected", "sharp", "sharper", "averaged"
+    ]  # fmt: skip
+    content = (site / "claims/safari.thm4@main.html").read_text(encoding="utf-8")
+    places = [content.index(f'title="{term.name}"') for term in claim("safari.thm4").terms]
+    assert places == sorted(places)
+
+
+def test_what_differs_between_editions_is_marked_and_nothing_else():
+    main, other = claim("fast.thm2@main"), claim("fast.thm2@appendix")
+    marked = statement_of(other, main)
+    differing = {(d.kind, d.name) for d in compare(main, other)}
+    assert differing == {("term", "arbitrary_rounds"), ("hypothesis", "q_condition")}
+    assert {("term", p.name) for p in marked.terms if p.differs} | {
+        ("hypothesis", p.name) for p in marked.hypotheses if p.differs
+    } == differing
+    assert not any(part.differs for part in statement_of(main).terms)
+    (difference,) = [d for d in marked.differences if d.name == "arbitrary_rounds"]
+    assert difference.before == str(main.term("arbitrary_rounds").expression)
+
+
+def test_a_film_ends_where_the_published_instance_does():
+    seen = 0
+    for statement in all_claims():
+        for found in evidence.instances(statement.ref):
+            shown = film(statement, point_of(statement, found["data"]))
+            if shown is not None:
+                last = [shown.data[side][-1] for side in ("left", "right")]
+                recorded = [float(found["data"][side]) for side in ("left", "right")]
+                assert last == pytest.approx(recorded, rel=1e-8)  # the run in floating point, recorded to 12 digits
+                assert shown.data["rounds"][-1] == found["data"]["rounds"]
+                seen += 1
+    assert seen > 30
+
+
+def test_a_proof_is_the_certificates_one():
+    for ref in ("fast.thm1@main", "fast.thm2@sharp", "safari.thm1@main", "flics.thm2@main"):
+        row = evidence.rows()[ref]["evidence"]["proof"]
+        proof = evidence.proof_of(ref)
+        steps = (*proof.steps, *proof.ties)
+        assert (proof.outcome, proof.to_decide) == (row["outcome"], row["steps"])
+        data = json.loads((folders()[ref.partition(".")[0]] / f"{ref}.json").read_text())
+        assert [(s.name, s.outcome) for s in proof.ties] == [(s["name"], s["outcome"]) for s in data["steps"]]
+        assert not any(step.outcome == evidence.NOT_CHECKED for step in steps)
+    assert evidence.proof_of("fast.thm1@nowhere") is None
+    (gap,) = [s for s in evidence.proof_of("fast.thm1@main").steps if s.name == "a2.22_under_the_cap_1/8"]
+    assert gap.outcome == "gap" and "off by -7/32" in gap.against
+
+
+def test_the_commands_find_what_they_name():
+    for ref in published():
+        for found in evidence.instances(ref):
+            path = _instance_file(found["command"].removeprefix("fedtheory replay "))
+            assert (
+                json.loads((ROOT / path).read_text() if not path.is_absolute() else path.read_text()) == found["data"]
+            )
+
+
+def test_pictures_are_found_by_their_names(tmp_path):
+    for name in (
+        "fast.thm1.png",
+        "fast.thm1.svg",
+        "fast.thm1@main.bounds.png",
+        "fast.thm1@sharp.png",
+        "fast.thm11.png",
+    ):
+        (tmp_path / name).write_text("")
+    assert [path.name for path in figures_of("fast.thm1@main", tmp_path)] == [
+        "fast.thm1.svg",
+        "fast.thm1@main.bounds.png",
+    ]
+
+
+@pytest.mark.parametrize("latex", ["{a", r"\frac{1}", "a}", r"\left( a", r"\sqrt", r"\mathbf{x"])
+def test_a_formula_that_does_not_end_is_refused(latex):
+    with pytest.raises(ValueError, match=r"ends|closes"):
+        mathml(latex)
+
+
+def test_letters_accents_scripts_and_delimiters():
+    assert mathml(r"\mathbb{E}\|\mathbf{x}_R\|^2").count("𝔼") == 1
+    assert "<msup><mo" in mathml(r"\|x\|^2")
+    assert mathml(r"\hat s_i(t)^{2}").startswith("<math><msub><mover")
+    assert '<munderover><mo movablelimits="false">∑</mo>' in mathml(r"\sum_{i=1}^M x")
+    assert mathml(r"\frac1M").count("<mfrac><mn>1</mn><mi>M</mi></mfrac>") == 1
+    assert mathml(r"\frac{x^2}{12}").endswith("<mn>12</mn></mfrac></math>")
+
+
+def test_an_expression_that_has_no_arithmetic_leaves_a_page_without_calculator():
+    x = claim("fast.lemma2").terms[0].expression
+    with pytest.raises(ValueError, match="no arithmetic for gamma"):
+        javascript(sympy.gamma(x))
+    odd = replace(claim("fast.lemma2"), terms=(Term("odd", sympy.gamma(x)),))
+    with pytest.raises(ValueError, match="gamma"):
+        calculator(odd)
+    shown = replace(claim_page(claim("fast.lemma2")), calculator=None, no_calculator="no arithmetic for gamma")
+    assert "There is none: no arithmetic for gamma." in Page(pages.render("claim.html", page=shown, up="../")).text
+
+
+def test_data_in_a_script_cannot_end_it():
+    assert "<" not in literal(["</script>", {"a": "<!--"}]) and json.loads(literal("</script>")) == "</script>"
+
+
+def test_templates_and_assets_are_part_of_the_package():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["fedtheory"]
+    for folder in ("templates", "assets"):
+        for path in (Path(package.__file__).parent / folder).iterdir():
+            inside = path.relative_to(ROOT / "fedtheory").as_posix()
+            assert any(fnmatch.fnmatch(inside, pattern) for pattern in wanted), inside
+
+
+def test_the_command_writes_where_it_is_told(tmp_path, monkeypatch):
+    asked = []
+
+    def write(into, figures, progress):
+        asked.append((into, figures))
+        return [into / "index.html", into / "assets/style.css"]
+
+    monkeypatch.setattr(package, "write", write)
+    done = CliRunner().invoke(app, ["report", "--into", str(tmp_path / "a"), "--figures", "pictures"])
+    assert done.exit_code == 0 and f"open {tmp_path / 'a' / 'index.html'}" in " ".join(done.output.split())
+    done = CliRunner().invoke(app, ["report", "--into", str(tmp_path / "a"), "--json"])
+    assert json.loads(done.output)["pages"] == [str(tmp_path / "a" / "index.html")]
+    assert asked == [(tmp_path / "a", Path("pictures")), (tmp_path / "a", Path("figures"))]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(ValueError, match="folder that can be written to"):
+        pages.write(tmp_path / "taken")
