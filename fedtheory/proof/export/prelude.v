@@ -654,6 +654,52 @@ Proof. apply bilinear_sum with (B := fun k => B_S S k); [apply steps_weight|]. i
 Lemma bilinear_E E (HE : expectation E) i k : bilinear (B_E E i k).
 Proof. apply bilinear_exp with (B := fun S => B_ S i k); [exact HE|]. intros. apply bilinear_one. Qed.
 
+(** *** From one round to many *)
+
+Lemma next_distance :
+  Es (fun S => ip S (vsub (xp S) xs) (vsub (xp S) xs))
+  = Es (fun S => ip S (xp S) (xp S)) + -2 * Es (fun S => ip S xs (xp S)) + ip [] xs xs.
+Proof.
+  rewrite (e_ext Es_exp (g := fun S => ip S (xp S) (xp S) + -2 * ip S xs (xp S) + ip [] xs xs)).
+  - rewrite (e_add Es_exp (fun S => ip S (xp S) (xp S) + -2 * ip S xs (xp S)) (fun _ => ip [] xs xs)).
+    rewrite (e_add Es_exp (fun S => ip S (xp S) (xp S)) (fun S => -2 * ip S xs (xp S))).
+    rewrite (e_scale Es_exp), (e_const Es_exp). reflexivity.
+  - intros S. rewrite ip_sub, (ip_sym S (xp S) xs), (known S start_xs start_xs). ring.
+Qed.
+
+Lemma start_distance : ip [] (vsub x xs) (vsub x xs) = ip [] x x - 2 * ip [] x xs + ip [] xs xs.
+Proof. rewrite ip_sub, (ip_sym [] xs x). ring. Qed.
+
+Lemma mean_squared (g : C -> V) :
+  ip [] (osumv (mean clients) g) (osumv (mean clients) g)
+  = osum (mean clients) (fun i => osum (mean clients) (fun j => ip [] (g i) (g j))).
+Proof. rewrite ip_osum_l. apply osum_ext. intros. apply ip_osum_r. Qed.
+
+Lemma contraction (P B : R) (A : nat -> R) : 0 <= P -> P < 1 -> 0 <= B ->
+  (forall r, A (Datatypes.S r) <= P * A r + B) -> forall r, A r <= P ^ r * A 0%nat + B / (1 - P).
+Proof.
+  intros HP HP1 HB H r.
+  assert (Q : 0 <= B / (1 - P)) by (apply quotient_nonneg; lra).
+  induction r as [|r IH]; simpl; [lra|].
+  apply (Rle_trans _ _ _ (H r)). apply (Rmult_le_compat_l P) in IH; [|exact HP].
+  replace (P * P ^ r * A 0%nat + B / (1 - P)) with (P * (P ^ r * A 0%nat + B / (1 - P)) + B) by (field; lra). lra.
+Qed.
+
+Lemma descent_mean (c B low : R) (D G' : nat -> R) : 0 < c -> (forall r, low <= D r) ->
+  (forall r, D (Datatypes.S r) <= D r - c * G' r + B) ->
+  forall r, (0 < r)%nat -> osum (mean (seq 0 r)) G' <= (D 0%nat - low) / (c * INR r) + B / c.
+Proof.
+  intros Hc L H r Hr. pose proof (lt_0_INR r Hr) as P.
+  assert (T : c * rsum (seq 0 r) G' <= D 0%nat - D r + INR r * B).
+  { clear Hr P. induction r as [|r IH]; [simpl; lra|].
+    rewrite rsum_snoc, S_INR. pose proof (H r). lra. }
+  unfold osum. cbn [fst snd mean]. rewrite seq_length.
+  apply (Rmult_le_reg_l (c * INR r)); [apply Rmult_lt_0_compat; assumption|].
+  replace (c * INR r * (/ INR r * rsum (seq 0 r) G')) with (c * rsum (seq 0 r) G') by (field; lra).
+  replace (c * INR r * ((D 0%nat - low) / (c * INR r) + B / c)) with (D 0%nat - low + INR r * B) by (field; lra).
+  pose proof (L r). lra.
+Qed.
+
 (** *** Tactics: a rewriting below so many sums; a sum of products of numbers >= 0 *)
 
 Tactic Notation "below" integer(n) tactic3(t) :=
