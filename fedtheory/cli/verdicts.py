@@ -128,6 +128,10 @@ def prove(
     missing: Annotated[
         bool, typer.Option("--missing", help="List the claims whose steps are decided, with the rule that is missing.")
     ] = False,
+    export: Annotated[
+        str | None, typer.Option(help="Write the published proof for another program: coq. It is not run.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option(help="With --export: the file; else it is printed.")] = None,
     json: Json = False,
 ) -> None:
     """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved`
@@ -139,6 +143,9 @@ def prove(
         _check(check, json)
     elif missing:
         _missing(json)
+    elif export or into:
+        assert ref
+        _export(ref, export or "", into)
     else:
         assert ref
         _prove(ref, save, recheck, json)
@@ -165,6 +172,23 @@ def _prove(ref: str, save: Path | None, recheck: bool, json: bool) -> None:
         print("\n".join(lines(chain)))
     if chain.outcome != "proved":
         raise typer.Exit(1)
+
+
+def _export(ref: str, language: str, into: Path | None) -> None:
+    from ..files import check_target, write_beside
+    from ..papers import claim
+    from ..papers.certificates import reverify
+    from ..proof.export import EXPORTS, exported
+
+    if language not in EXPORTS:
+        raise typer.BadParameter(f"--export {language}: allowed is {', '.join(EXPORTS)}")
+    if into:
+        check_target(into, EXPORTS[language])
+    text = exported(reverify(claim(ref).ref))
+    if into:
+        write_beside(into, text.encode())
+    else:
+        print(text)
 
 
 def _check(file: Path, json: bool) -> None:
