@@ -41,7 +41,7 @@ COUNTS = {
     "Q for known probabilities": 2, "the weight error for known probabilities": 1, "(B.6.7)": 2,
     "(24) to (23), as printed": 10, "(26), as printed": 22, "Lemma 6, as printed": 6, "(28), as printed": 13,
     "(9) to Theorem 1, as printed": 53, "(9) to Corollary 1.1, as printed": 55, "Hoeffding's step, as printed": 2,
-    "(11) to (22), as printed": 18, "Lemma 4, repaired": 7, "Lemma 5, repaired": 15, "Lemma 6, repaired": 4,
+    "(11) to (22)": 39, "Lemma 4, repaired": 7, "Lemma 5, repaired": 15, "Lemma 6, repaired": 4,
     "Lemma 7, repaired": 7, "Theorem 1 of FLICS, repaired": 24,
     "Theorem 1 of FLICS, repaired for random availability": 27, "Hoeffding's step, repaired": 8,
     "weak duality along a trace": 6, "(7), at most": 3, "(7), at least": 3, "the band of (7), at least": 2,

@@ -80,16 +80,16 @@ PRINTED = (
     Derivation("Hoeffding's step, as printed", functional="ratio_failure",
                steps=("flics.hoeffding.absolute", "flics.hoeffding.constant"), right_side=failure,
                proves=("flics.eq7.e@main",)),
-    Derivation("(11) to (22), as printed", functional="policy_limit",
-               steps=("flics.2.12_lower", "flics.2.14_no_solution", "flics.2.end"), right_side=sympy.Integer(0),
-               needs=(("least_participation", s_min - r_min),),
-               readings=_EITHER_MATRIX | {readings.SIGMA_T: readings.OF_THE_POLICY},
-               proves=("flics.thm2@main",)),
 )  # fmt: skip
 
 # What holds --------------------------------------------------------------------------------------------------------
 
 REPAIRED = (
+    Derivation("(11) to (22)", functional="policy_limit",
+               steps=("flics.2.12_lower", "flics.2.14_no_solution", "flics.2.end"), right_side=sympy.Integer(0),
+               needs=(("least_participation", s_min - r_min),),
+               readings=_EITHER_MATRIX | {readings.SIGMA_T: readings.OF_THE_POLICY},
+               proves=("flics.thm2@main",)),
     Derivation("Lemma 4, repaired", functional="aggregate_bias",
                steps=("flics.lemma4.mean", "flics.lemma4.ratio", "flics.lemma4.group", "flics.lemma4.triangle"),
                right_side=epsilon / (r_min - epsilon) * length, needs=(*_estimates, ("small_error", r_min - epsilon)),
