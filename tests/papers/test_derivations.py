@@ -43,7 +43,8 @@ COUNTS = {
     "(9) to Theorem 1, as printed": 53, "(9) to Corollary 1.1, as printed": 55, "Hoeffding's step, as printed": 2,
     "(11) to (22)": 39, "Lemma 4, repaired": 7, "Lemma 5, repaired": 15, "Lemma 6, repaired": 4,
     "Lemma 7, repaired": 7, "Theorem 1 of FLICS, repaired": 24,
-    "Theorem 1 of FLICS, repaired for random availability": 27, "Hoeffding's step, repaired": 8,
+    "Theorem 1 of FLICS, repaired for random availability": 27, "Theorem 1 of FLICS, for received counts": 29,
+    "Hoeffding's step, repaired": 8,
     "weak duality along a trace": 6, "(7), at most": 3, "(7), at least": 3, "the band of (7), at least": 2,
     "the band of (7), at most": 2,
 }  # fmt: skip

@@ -216,6 +216,9 @@ def test_the_right_sides_are_what_the_last_steps_show() -> None:
         "Lemma 6, repaired": _shown("flics.lemma6").subs(moved) + vector + covariance,
         "Lemma 7, repaired": state + _shown("flics.lemma7") * hat**2 / (p**2 * rate) * proxy,
         "Theorem 1 of FLICS, repaired": _shown("flics.thm1.round").subs(averaged) + gradient**2,
+        "Theorem 1 of FLICS, for received counts": (_shown("flics.received.round") + gradient**2).subs(averaged).subs(
+            {proxy: sympy.Symbol("answer_proxy"), sympy.Symbol(str(delta)): sympy.Symbol("answer_mismatch")}
+        ),
         "Theorem 1 of FLICS, repaired for random availability":
             _shown("flics.random.round").subs(averaged | {sympy.Symbol(str(delta)): sympy.Symbol("mean_mismatch")})
             + gradient**2,
@@ -255,7 +258,7 @@ def test_the_open_steps(ref: str) -> None:
 
 def test_what_stands_is_what_is_corrected_and_display_7() -> None:
     standing = (
-        {ref for ref in CLAIMS if ref.endswith(("@corrected", "@intermittent"))}
+        {ref for ref in CLAIMS if ref.endswith(("@corrected", "@intermittent", "@received"))}
         | {f"flics.eq7.{part}@main" for part in "abcd"}
         | {"flics.thm2@main"}
     )
@@ -287,6 +290,7 @@ def test_what_is_said_of_bracket_and_display_14_in_the_papers_letters() -> None:
         ("flics.thm1@corrected", [{"counts": "planned", "start": s} for s in ("forgotten", "counted")]),
         ("flics.cor1_1@corrected", [{"counts": "planned", "start": s} for s in ("forgotten", "counted")]),
         ("flics.thm1@intermittent", [{"counts": "planned", "start": s} for s in ("forgotten", "counted")]),
+        ("flics.thm1@received", [{"counts": "received", "start": s} for s in ("forgotten", "counted")]),
         ("flics.lemma7@corrected", [{}]),
     ],
 )
