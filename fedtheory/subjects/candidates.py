@@ -295,8 +295,11 @@ def _one_of(rng: np.random.Generator, special: Any, general: Any) -> Any:
 
 def conforming(candidate: Candidate, wanted: Demands) -> Candidate:
     """The candidate without noise and with a fixed set where maxima over the run have to be known, then on a line or
-    with everyone in snapshots; with equal cohorts where these are supposed."""
+    with everyone in snapshots; with equal cohorts where these are supposed, and with periodic snapshots where they have
+    to be."""
     candidate = replace(candidate, **wanted.fixed) if wanted.fixed else candidate
+    if not candidate.period and "probability" not in wanted.snapshots:
+        candidate = replace(candidate, period=2 if candidate.probability else 10)
     if wanted.equal_cohorts:
         candidate = replace(candidate, cohort=candidate.arbitrary_cohort)
     if not wanted.run_quantities:

@@ -15,6 +15,7 @@ COUNTS = {
     "(26) to (40), epsilon = mu/(8p)": 66, "one step of the mean": 43, "(5) to (24)": 70, "Theorem 1, repaired": 33,
     "Theorem 1, sharp": 34, "composed, thm1.sharper": 1, "composed, thm1.averaged": 1,
     "composed, thm2.sharper": 1, "composed, thm2.averaged": 1,
+    "composed, thm1.periodic": 1, "composed, thm2.periodic": 1,
     "the condition at sigma_G = 0": 1, "the quotient of leading coefficients": 2,
     "(2) to (11)": 11, "Theorem 1 of SAFARI, sharp": 7, "Theorem 1, for functions": 6, "Chernoff's bound": 6,
     "the one-dimensional example": 3, "the example, in the support": 3, "the example's excess risk": 1,

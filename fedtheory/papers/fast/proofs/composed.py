@@ -21,6 +21,7 @@ from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.objective import cocoercive, monotone
+from ....proof.scheduled import PeriodicContraction, PeriodicDescent
 from .kinds import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -116,6 +117,12 @@ _THEOREMS: dict[str, OfRounds] = {
     "thm2.sharper": Contraction(strongly_convex, LETTERS),
     "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
 }
+_PERIODIC: dict[str, OfRounds] = {
+    "thm1": PeriodicDescent(nonconvex, LETTERS),
+    "thm2": PeriodicContraction(strongly_convex, LETTERS),
+}
+"""Of the same theorems on one round, with snapshots at fixed times."""
+
 _SAYS = {"thm1": "F falls in a round, composed from the axioms", "thm2": "a round contracts, composed from the axioms"}
 
 STEPS = tuple(theorem.step(f"{name}.round", "composed", _SAYS[name[:4]]) for name, theorem in _THEOREMS.items())
@@ -123,4 +130,7 @@ STEPS = tuple(theorem.step(f"{name}.round", "composed", _SAYS[name[:4]]) for nam
 DERIVATIONS = tuple(
     theorem.derivation(f"composed, {name}", f"{name}.round", (f"fast.{name.replace('.', '@')}",))
     for name, theorem in _THEOREMS.items()
+) + tuple(
+    theorem.derivation(f"composed, {name}.periodic", f"{name}.sharper.round", (f"fast.{name}@periodic",))
+    for name, theorem in _PERIODIC.items()
 )
