@@ -84,6 +84,11 @@ def bound_counts(statement: Claim, *names: str) -> dict[str, int]:
     return {name: int(value) for name, value in counts.items() if value.is_Integer} | everyone
 
 
+def snapshots(wanted: Demands, probability: float) -> dict[str, Any]:
+    """That option of FAST: snapshots with this probability, or in every second round where they have to be periodic."""
+    return {"snapshot_probability": probability} if "probability" in wanted.snapshots else {"snapshot_period": 2}
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One point of the search space.
