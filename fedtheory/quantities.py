@@ -223,6 +223,10 @@ _ALL = (
     Quantity("mean_mismatch",
              "max over groups of |E[answers / estimate] - 1|, given the past, over the round's availability; of a run, "
              "its root mean square over rounds", DIMENSIONLESS, algorithms=_FLICS),
+    Quantity("answer_proxy", "mean over rounds of E sum_j p_j^2 S_j/s^_j^2, S the numbers of answers (0/0 is 0)",
+             DIMENSIONLESS, algorithms=_FLICS),
+    Quantity("answer_mismatch", "root mean square over rounds of max over groups of |E[S_j/s^_j] - 1|, given the past "
+             "and the round's availability, S the numbers of answers (0/0 is 0)", DIMENSIONLESS, algorithms=_FLICS),
     Quantity("local_gradient_bound", "max over clients, rounds and local steps of |stochastic gradient|", SLOPE,
              algorithms=_FLICS),
     Quantity("descent_constant", "the constant c of FLICS's Theorem 1", DIMENSIONLESS, positive=True,

@@ -275,7 +275,7 @@ EXPECTED_UNITS = {
         ],
         *["weight_concentration", "estimate_error", "largest_estimate_error", "least_participation"],
         *["least_group_participation", "selection_variance", "selection_proxy", "rate_spread", "weight_mismatch"],
-        "mean_mismatch",
+        *["mean_mismatch", "answer_proxy", "answer_mismatch"],
         *["descent_constant", "group_weight", "group_participation", "participation_estimate"],
         *["response_probability", "relative_error", "failure_probability", "hidden_constant", "price_drift"],
         *["client_share", "confidence", "complexity", "server_complexity", "pair_complexity", "sample_complexity"],

@@ -43,6 +43,8 @@ OF_RUNS: dict[str, Callable[[Followed], list[Any]]] = {
     "selection_variance": lambda run: _known(run.covariance, _means(run.variance)),
     "selection_proxy": lambda run: _means(run.proxy),
     "rate_spread": lambda run: _means(run.rate_spread),
+    "answer_proxy": lambda run: _means(run.answer_proxy),
+    "answer_mismatch": lambda run: [root(mean) for mean in _means(run.answer_mismatch)],
     "mean_mismatch": lambda run: [root(mean) for mean in _means(run.mean_mismatch)],
     "weight_mismatch": lambda run: [root(mean) for mean in _means(run.squared_mismatch)],
 }

@@ -270,7 +270,9 @@ class SelectedRound:
             "selection_variance": lambda: sum(
                 self._weighed_correlation() if reading.get(MATRIX) == CORRELATION else self._weighed_covariance.values()
             ),
+            "answer_mismatch": self._answer_mismatch,
             "selection_proxy": lambda: sum(a**2 * self._number(b) for a, b in zip(y, s, strict=True)),
+            "answer_proxy": lambda: sum(a**2 * self._number(b) for a, b in zip(y, s, strict=True)),
             "rate_spread": self._rate_spread,
             "mean_update_length": lambda: self._mean([_length(v) for v in zip(*self.updates, strict=True)]),
             "squared_mean_update": lambda: _square(self.aggregate(divided)[0]),
@@ -283,14 +285,26 @@ class SelectedRound:
         }  # fmt: skip
         return {name: known[name]() for name in names if name in known}
 
+    def _rates(self, case: Answering) -> list[Any]:
+        """Of a case, the expected numbers of answers."""
+        return [self._number(sum(n * chance for n, chance in enumerate(law))) for law in case.laws]
+
     def _rate_spread(self) -> Any:
         """E (sum_j p_j r_j / s^_j)^2 over the cases."""
         total = self._number(0)
         for case in self.cases:
-            rates = (self._number(sum(n * chance for n, chance in enumerate(law))) for law in case.laws)
-            ratio = sum(y * r for y, r in zip(self._scales, rates, strict=True))
+            ratio = sum(y * r for y, r in zip(self._scales, self._rates(case), strict=True))
             total = total + self._number(case.probability) * ratio**2
         return total
+
+    def _answer_mismatch(self) -> Any:
+        """The root of E (max_j |r_j / s^_j - 1|)^2 over the cases."""
+        total = self._number(0)
+        for case in self.cases:
+            pairs = zip(self._rates(case), map(self._number, self.estimate), strict=True)
+            far = functools.reduce(larger, (abs(r / e - 1) for r, e in pairs))
+            total = total + self._number(case.probability) * far * far
+        return root(total)
 
 
 def _square(vector: Any) -> Any:

@@ -79,6 +79,7 @@ class Followed:
         error: the same, largest |s* - s^(t)|; or why it is not known.
         proxy, rate_spread, squared_mismatch, mean_mismatch: (T,), of each round, in expectation; the last, squared, of
             the mismatch given the past alone.
+        answer_proxy, answer_mismatch: (T,), as proxy and squared_mismatch, of the answers that come.
         variance: the same; or why it is not known. correlation: the same of what is 1 where an answer varies.
     """
 
@@ -101,8 +102,7 @@ class Followed:
         self.squares, self.work = [self._square(nodes)], 0
         self.bound, self.error = [zero], [self.number(0)]
         self.proxy, self.rate_spread, self.squared_mismatch, self.variance = [], [], [], []
-        self.correlation: list[Any] = []
-        self.mean_mismatch: list[Any] = []
+        self.mean_mismatch, self.answer_proxy, self.answer_mismatch, self.correlation = [], [], [], []
         for t in range(1, rounds + 1):
             nodes = self._round(t, nodes)
             self.squares.append(self._square(nodes))
@@ -167,8 +167,10 @@ class Followed:
             history = [(t - 1) * s for s in self._estimate(sums, t - 1)]
             rates = tuple(map(self.number, var_rates(history, there, budget, self.weight)))
             bound = larger(bound, self._met(node, rates))
-            for after, estimate, moved in self._moves(t, sums, node, self.number(chance), there, rates):
+            moves = self._moves(t, sums, node, self.number(chance), there, rates)
+            for after, estimate, answers, moved in moves:
                 following[after] = moved.joined(following.get(after))
+                tally.answered(moved.chance, answers, estimate, (sums, there))
                 tally.add(moved.chance, rates, estimate, sums)
                 if not isinstance(self.long_term, Unserved):
                     error = max(error, *(abs(s - e) for s, e in zip(self.long_term, estimate, strict=True)))
@@ -179,15 +181,16 @@ class Followed:
 
     def _moves(
         self, t: int, sums: tuple, node: _Node, chance: Any, there: Counts, rates: tuple
-    ) -> Iterator[tuple[tuple, tuple, _Node]]:
-        """What may happen: the sums after the round, s^ and the runs."""
+    ) -> Iterator[tuple[tuple, tuple, tuple, _Node]]:
+        """What may happen: the sums after the round, s^, the answers (where s^ is known before them, those that
+        are expected) and the runs."""
         planned = self.policy.counts != RECEIVED
         if planned:
             after = self._counted(t, sums, rates)
             estimate = self._estimate(after, t)
         if planned and not self.divided:
             self._worked(1)
-            yield after, estimate, self._moved_on_average(node, chance, there, rates, estimate)
+            yield after, estimate, rates, self._moved_on_average(node, chance, there, rates, estimate)
             return
         laws = [answer_law(self.policy.answers, r, a) for r, a in zip(rates, there, strict=True)]
         self._worked(math.prod(map(len, laws)))
@@ -197,7 +200,7 @@ class Followed:
                 if not planned:
                     after = self._counted(t, sums, counts)
                     estimate = self._estimate(after, t)
-                yield after, estimate, self._moved(node, share, counts, estimate)
+                yield after, estimate, rates if planned else counts, self._moved(node, share, counts, estimate)
 
     def _worked(self, ways: int) -> None:
         self.work += ways
@@ -294,7 +297,17 @@ class _Tally:
     def __init__(self, run: Followed) -> None:
         self.run, zero = run, run.convert(0)
         self.proxy = self.rate_spread = self.mismatch = self.variance = self.correlation = zero
+        self.answers = zero
         self.pasts: dict[tuple, tuple[Any, list[Any]]] = {}
+        self.states: dict[tuple, tuple[Any, list[Any]]] = {}
+
+    def answered(self, chance: Any, answers: tuple, estimate: tuple, state: tuple) -> None:
+        """S_j/s^_j, which is 0 for a group that has never answered; a state is the past and who is there."""
+        convert, pairs = self.run.convert, list(zip(answers, estimate, strict=True))
+        ratios = [convert(n / e) if n else convert(0) for n, e in pairs]
+        _average(self.states, state, chance, ratios)
+        y = (p / e if n else 0 for p, (n, e) in zip(self.run.weight, pairs, strict=True))
+        self.answers += chance * convert(sum(a**2 * n for a, n in zip(y, answers, strict=True)))
 
     def add(self, chance: Any, rates: tuple, estimate: tuple, past: tuple) -> None:
         run, convert = self.run, self.run.convert
@@ -306,8 +319,7 @@ class _Tally:
         y = [p / e for p, e in zip(run.weight, estimate, strict=True)]
         parts = list(zip(y, rates, strict=True))
         ratios = [convert(r / e) for r, e in zip(rates, estimate, strict=True)]
-        seen, means = self.pasts.get(past, (convert(0), [convert(0)] * len(ratios)))
-        self.pasts[past] = seen + chance, [m + chance * r for m, r in zip(means, ratios, strict=True)]
+        _average(self.pasts, past, chance, ratios)
         self.proxy += chance * convert(sum(a**2 * r for a, r in parts))
         self.rate_spread += chance * convert(sum(a * r for a, r in parts) ** 2)
         self.mismatch += chance * convert(max(abs(r / e - 1) for r, e in zip(rates, estimate, strict=True)) ** 2)
@@ -322,6 +334,8 @@ class _Tally:
         run.rate_spread.append(self.rate_spread)
         run.squared_mismatch.append(self.mismatch)
         run.mean_mismatch.append(self._given_the_past())
+        run.answer_proxy.append(self.answers)
+        run.answer_mismatch.append(self._far(self.states))
         run.variance.append(self.variance)
         run.correlation.append(self.correlation)
 
@@ -329,11 +343,20 @@ class _Tally:
         """E (max over groups of |E[r_j/s^_j | the past] - 1|)^2."""
         if self.proxy == INFINITE[self.run.numbers]:
             return self.proxy
+        return self._far(self.pasts)
+
+    def _far(self, groups: Mapping[tuple, tuple[Any, list[Any]]]) -> Any:
         total = self.run.convert(0)
-        for chance, means in self.pasts.values():
+        for chance, means in groups.values():
             far = functools.reduce(larger, (abs(mean / chance - 1) for mean in means))
             total = total + chance * far * far
         return total
+
+
+def _average(groups: dict[tuple, tuple[Any, list[Any]]], key: tuple, chance: Any, ratios: list[Any]) -> None:
+    """Add ratios that come with this chance to those of the same key."""
+    seen, means = groups.get(key, (chance * 0, [chance * 0] * len(ratios)))
+    groups[key] = seen + chance, [m + chance * r for m, r in zip(means, ratios, strict=True)]
 
 
 def follow(question: Question) -> Followed:

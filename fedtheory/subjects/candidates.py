@@ -84,6 +84,11 @@ def bound_counts(statement: Claim, *names: str) -> dict[str, int]:
     return {name: int(value) for name, value in counts.items() if value.is_Integer} | everyone
 
 
+def snapshots(wanted: Demands, probability: float) -> dict[str, Any]:
+    """That option of FAST: snapshots with this probability, or in every second round where they have to be periodic."""
+    return {"snapshot_probability": probability} if "probability" in wanted.snapshots else {"snapshot_period": 2}
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One point of the search space.
@@ -295,8 +300,11 @@ def _one_of(rng: np.random.Generator, special: Any, general: Any) -> Any:
 
 def conforming(candidate: Candidate, wanted: Demands) -> Candidate:
     """The candidate without noise and with a fixed set where maxima over the run have to be known, then on a line or
-    with everyone in snapshots; with equal cohorts where these are supposed."""
+    with everyone in snapshots; with equal cohorts where these are supposed, and with periodic snapshots where they have
+    to be."""
     candidate = replace(candidate, **wanted.fixed) if wanted.fixed else candidate
+    if not candidate.period and "probability" not in wanted.snapshots:
+        candidate = replace(candidate, period=2 if candidate.probability else 10)
     if wanted.equal_cohorts:
         candidate = replace(candidate, cohort=candidate.arbitrary_cohort)
     if not wanted.run_quantities:

@@ -32,7 +32,7 @@ from ..setting import Setting
 from . import kinked_runs
 from .base import Point, Space, runs_of
 from .by_rule import by_rule, followed, free_of_steps, left_in_floats, numbers_of, possible, step_of
-from .candidates import LEFT_OUT, Candidate, demands, draw, in_words, perturb, settle, structured, within
+from .candidates import LEFT_OUT, Candidate, demands, draw, in_words, perturb, settle, snapshots, structured, within
 from .enclosure import algorithm_of, with_new_steps
 from .entries import FREE, stated_constants
 from .found import LATE, Found, finds_at, worst
@@ -356,10 +356,10 @@ class Runs(Space):
         Raises:
             ValueError: the claim allows no snapshot probability below 1.
         """
-        statement = self.statement
+        statement, wanted = self.statement, self.demands
 
         def setting(lr: float, probability: float) -> Setting:
-            algorithm = fast(cohort=cohort, local_steps=local_steps, local_lr=lr, snapshot_probability=probability)
+            algorithm = fast(cohort=cohort, local_steps=local_steps, local_lr=lr, **snapshots(wanted, probability))
             return Setting(federation, algorithm, IndexBeta(arbitrary_cohort))
 
         def slack(at: Setting, hypothesis: str, **overrides: float) -> float:

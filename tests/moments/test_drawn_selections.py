@@ -27,7 +27,9 @@ from fedtheory.subjects.selection.samples import Selections
 from .selection_settings import one_round
 
 CLAIMS = {c.ref: c for c in all_claims() if c.paper == "flics" and c.functional.scope == "selection"}
-OF_ONE_ROUND = (*OF_ROUNDS, "least_group_participation", *(name for name in OF_RUNS if name != "rate_spread"))
+OF_CASES = ("rate_spread", "answer_mismatch")
+"""Of which a candidate's cases and its setting's, which are more, give numbers of other kinds."""
+OF_ONE_ROUND = (*OF_ROUNDS, "least_group_participation", *(name for name in OF_RUNS if name not in OF_CASES))
 OF_GROUPS = ("smoothness", "gradient_noise", "dissimilarity", "groups", "weight_concentration", "local_steps")
 
 

@@ -24,7 +24,7 @@ ROUND = one_round(WEIGHT, (F(1), F(1, 2)), [(F(1), (2, 1), (F(5, 4), F(1, 2)))],
 STATED = {"estimate_error": 0.3, "least_participation": 0.4, "descent_constant": 0.2, "relative_error": 0.5,
           "failure_probability": 0.1, "hidden_constant": 1.0}  # fmt: skip
 REFS = [c.ref for c in all_claims() if c.paper == "flics" and c.functional.scope == "selection"]
-HOLDING = [ref for ref in REFS if ref.endswith(("@corrected", "@intermittent"))]
+HOLDING = [ref for ref in REFS if ref.endswith(("@corrected", "@intermittent", "@received"))]
 
 
 def where(ref: str) -> tuple[Setting, object]:
@@ -32,7 +32,7 @@ def where(ref: str) -> tuple[Setting, object]:
         return ROUND, None
     if "eq7" in ref:
         return answers(F(1, 4), 2), [1, 10, 100]
-    return TRACE, [1, 10, 100] if ref in HOLDING else [1, 4, 8]
+    return TRACE, [1, 10, 100] if ref in HOLDING and "received" not in ref else [1, 4, 8]
 
 
 def bound(statement: Claim, question: Question) -> Bound:

@@ -103,20 +103,26 @@ def enumerated(setting: Setting, rounds: int) -> dict[str, list[float]]:
         return sum(c * np.square((phi[:, None] * h * (w - fed.centres)).sum(0)).sum() for c, w, _ in paths)
 
     paths = [(1.0, setting.exact_start.astype(float), [])]
-    told = {"squares": [square(paths)], "proxy": [], "spread": [], "mismatch": [], "mean": [], "met": [0.0]}
+    told = {"squares": [square(paths)], "proxy": [], "spread": [], "mismatch": [], "mean": [], "met": [0.0],
+            "answers": [], "stray": []}  # fmt: skip
     for t in range(1, rounds + 1):
         after, proxy, spread, mismatch, mean, met = [], 0.0, 0.0, 0.0, 0.0, told["met"][-1]
+        answers, stray = 0.0, 0.0
         for chance, w, counted in paths:
             ratio = np.zeros(len(p))
             for present, members in there(setting, t - 1):
                 own = np.array([sum(GROUPS[i] == j for i in members) for j in range(len(p))])
                 before = estimate(counted, t - 1)
+                within = np.zeros(len(p))
                 rates = var((t - 1) * before, own, float(policy.exact_budget(t - 1)), p).rates
                 for q, who in answering(rates, members, policy.answers):
                     numbers = np.array([sum(GROUPS[i] == j for i in who) for j in range(len(p))])
                     now = [*counted, rates if policy.counts == "planned" else numbers]
                     s, share = estimate(now, t), chance * present * q
                     y = np.divide(p, s, out=np.full(len(p), np.inf), where=s > 0)
+                    sent = np.where(numbers > 0, numbers / np.where(numbers > 0, s, 1), 0)
+                    within += q * sent
+                    answers += share * (np.where(numbers > 0, p / np.where(numbers > 0, s, 1), 0) ** 2 @ numbers)
                     proxy += share * (y**2 @ rates)
                     spread += share * (y @ rates) ** 2
                     mismatch += share * (abs(rates / s - 1).max() ** 2 if (s > 0).all() else np.inf)
@@ -126,13 +132,15 @@ def enumerated(setting: Setting, rounds: int) -> dict[str, list[float]]:
                     for each in itertools.product(*drawn):
                         moved = w + float(kind.server.global_lr) * scale * sum(each, np.zeros(fed.dimension))
                         after.append((share / math.prod(map(len, drawn)), moved, now))
+                stray += chance * present * abs(within - 1).max() ** 2
                 if kind.local_steps == 1:
                     met = max([met] + [np.linalg.norm(h[i] * (w - fed.centres[i]) + z) for i in members for z in noises
                                        if rates[GROUPS[i]] > 0])  # fmt: skip
             mean += chance * abs(ratio - 1).max() ** 2
         paths = after
         told["squares"].append(square(paths))
-        for name, value in (("proxy", proxy), ("spread", spread), ("mismatch", mismatch), ("mean", mean), ("met", met)):
+        for name, value in (("proxy", proxy), ("spread", spread), ("mismatch", mismatch), ("mean", mean), ("met", met),
+                            ("answers", answers), ("stray", stray)):  # fmt: skip
             told[name].append(value)
     return told
 
@@ -175,11 +183,15 @@ def test_every_path(name: str) -> None:
         np.testing.assert_allclose(left(functional, question), values, rtol=1e-12)
     other = Question(setting, list(numbers), {"minimum": "t = 0..T-1"})
     np.testing.assert_allclose(left(LEAST_SQUARED_GRADIENT, other), np.minimum.accumulate(squares[:-1]), rtol=1e-12)
-    means = {"selection_proxy": "proxy", "rate_spread": "spread"}
+    means = {"selection_proxy": "proxy", "rate_spread": "spread", "answer_proxy": "answers"}
     for quantity_name, own in means.items():
         values = np.cumsum(told[own]) / numbers
         np.testing.assert_allclose(quantity(quantity_name, question).value, values, rtol=1e-12)
-    for quantity_name, own in {"weight_mismatch": "mismatch", "mean_mismatch": "mean"}.items():
+    for quantity_name, own in {
+        "weight_mismatch": "mismatch",
+        "mean_mismatch": "mean",
+        "answer_mismatch": "stray",
+    }.items():
         mismatch = np.sqrt(np.cumsum(told[own]) / numbers)
         np.testing.assert_allclose(quantity(quantity_name, question).value, mismatch, rtol=1e-12, atol=1e-12)
     bound = quantity("local_gradient_bound", question)
@@ -193,7 +205,8 @@ def test_every_path(name: str) -> None:
 def test_fractions_and_balls_agree_with_floats(name: str) -> None:
     setting = named(name)
     with working_precision():
-        for of in ("local_gradient_bound", "selection_proxy", "rate_spread", "weight_mismatch", "mean_mismatch"):
+        for of in ("local_gradient_bound", "selection_proxy", "rate_spread", "weight_mismatch", "mean_mismatch",
+                   "answer_proxy", "answer_mismatch"):  # fmt: skip
             close, exact, enclosed = (quantity(of, Question(setting, 3, {}, n)).value for n in ("float", EXACT, BALL))
             if math.isinf(close):
                 assert math.isinf(exact)

@@ -28,6 +28,7 @@ EXPECTED = {
     "fast.thm1@sharp": None,
     "fast.thm1@sharper": None,
     "fast.thm1@averaged": None,
+    "fast.thm1@periodic": None,
     "fast.cor1@main": _Q_CONDITION,
     "fast.cor1@appendix": _Q_CONDITION,
     "fast.cor1@corrected": None,
@@ -48,6 +49,7 @@ EXPECTED = {
     "fast.thm2@sharper": None,
     "fast.thm2@averaged": None,
     "fast.thm2@wide": None,
+    "fast.thm2@periodic": None,
     # mu R is printed where the proof gives mu^2 R
     "fast.cor3@main": "claim.term.1.step_1",
     "fast.cor3@corrected": None,

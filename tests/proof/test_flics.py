@@ -53,7 +53,6 @@ OPEN = dict.fromkeys(CLAIMS, ()) | {
     "flics.thm1@appendix": (*_THEOREM_1, "claim.term.1", "claim.term.gradient_noise^2"),
     "flics.cor1_1@main": _THEOREM_1,
     "flics.eq7.e@main": ("flics.hoeffding.absolute", "flics.hoeffding.constant"),
-    "flics.thm2@main": ("flics.2.12_weight", "flics.2.21", "flics.2.end"),
 }
 """The open steps of each claim; none for what is proved."""
 REPAIRED = {
@@ -64,7 +63,7 @@ REPAIRED = {
                         "flics.1.over_T"],
     "flics.cor1_1@main": ["flics.5.sign", "flics.5.cauchy", "flics.7.groups", "flics.1.sign", "flics.1.rounds",
                           "flics.1.over_T", "flics.1.rate"],
-    "flics.thm2@main": ["flics.2.14", "flics.2.18"],
+    "flics.thm2@main": ["flics.2.12_weight", "flics.2.14", "flics.2.18", "flics.2.21"],
 }  # fmt: skip
 """The printed steps that fail and are repaired."""
 
@@ -209,6 +208,7 @@ def test_the_right_sides_are_what_the_last_steps_show() -> None:
     moved = _named(dot_A_A=vector, dot_A_B=0, dot_B_B=0, total=many)
     parts = steps_of_eq7
     expected = {
+        "(11) to (22)": sympy.Integer(0),
         "Lemma 4, repaired": (_shown("flics.lemma4.ratio") + share / hat - 1) * length,
         "Lemma 5, repaired": (_shown("flics.lemma5") + steps * local * one_step).subs(
             _named(dot_g_g=gradient**2, dot_x_x=update / (steps * local) ** 2)
@@ -216,6 +216,9 @@ def test_the_right_sides_are_what_the_last_steps_show() -> None:
         "Lemma 6, repaired": _shown("flics.lemma6").subs(moved) + vector + covariance,
         "Lemma 7, repaired": state + _shown("flics.lemma7") * hat**2 / (p**2 * rate) * proxy,
         "Theorem 1 of FLICS, repaired": _shown("flics.thm1.round").subs(averaged) + gradient**2,
+        "Theorem 1 of FLICS, for received counts": (_shown("flics.received.round") + gradient**2).subs(averaged).subs(
+            {proxy: sympy.Symbol("answer_proxy"), sympy.Symbol(str(delta)): sympy.Symbol("answer_mismatch")}
+        ),
         "Theorem 1 of FLICS, repaired for random availability":
             _shown("flics.random.round").subs(averaged | {sympy.Symbol(str(delta)): sympy.Symbol("mean_mismatch")})
             + gradient**2,
@@ -254,9 +257,11 @@ def test_the_open_steps(ref: str) -> None:
 
 
 def test_what_stands_is_what_is_corrected_and_display_7() -> None:
-    standing = {ref for ref in CLAIMS if ref.endswith(("@corrected", "@intermittent"))} | {
-        f"flics.eq7.{part}@main" for part in "abcd"
-    }
+    standing = (
+        {ref for ref in CLAIMS if ref.endswith(("@corrected", "@intermittent", "@received"))}
+        | {f"flics.eq7.{part}@main" for part in "abcd"}
+        | {"flics.thm2@main"}
+    )
     assert {ref for ref in CLAIMS if not OPEN[ref]} == standing
     assert set(CLAIMS) == {ref for d in DERIVATIONS for ref in d.proves}
 
@@ -285,6 +290,7 @@ def test_what_is_said_of_bracket_and_display_14_in_the_papers_letters() -> None:
         ("flics.thm1@corrected", [{"counts": "planned", "start": s} for s in ("forgotten", "counted")]),
         ("flics.cor1_1@corrected", [{"counts": "planned", "start": s} for s in ("forgotten", "counted")]),
         ("flics.thm1@intermittent", [{"counts": "planned", "start": s} for s in ("forgotten", "counted")]),
+        ("flics.thm1@received", [{"counts": "received", "start": s} for s in ("forgotten", "counted")]),
         ("flics.lemma7@corrected", [{}]),
     ],
 )
@@ -300,6 +306,7 @@ IMPLIED = {
     "eq7.a@main": {"without square": _NEGATIVE},
     "eq7.b@main": {"without participation": _NEGATIVE},
     "eq7.d@main": {"without clients": _NEGATIVE},
+    "thm2@main": dict.fromkeys(("99% of zero", "half of zero"), "the right side is 0"),
 }
 PROVED = [ref for ref in CLAIMS if not OPEN[ref]]
 
@@ -401,9 +408,20 @@ def test_readings_that_the_proof_does_not_cover_lose_it() -> None:
 
 def test_the_wrong_statements_are_not_proved_with_other_terms() -> None:
     """A refuted statement does not become true by a term of 1/1000 more."""
-    for ref in ("lemma4", "lemma5", "lemma6", "lemma7", "thm1", "thm2"):
+    for ref in ("lemma4", "lemma5", "lemma6", "lemma7", "thm1"):
         this = CLAIMS[f"flics.{ref}@main"]
         assert not proved(this) and not proved(replace(this, terms=(*this.terms, Term("more", Rational(1, 1000)))))
+
+
+def test_theorem_2_is_proved_with_the_policys_objective_alone() -> None:
+    this = thm2.MAIN
+    assert {reading["sigma_T"] for reading in chain(this.ref).readings} == {"the policy's objective"}
+    spread, matrix = this.ambiguities
+    for option in spread.options:
+        alone = replace(this, ambiguities=(replace(spread, options=(option,)), matrix))
+        assert proved(alone) == (option == "the policy's objective")
+    assert not proved(replace(this, terms=(Term("zero", Rational(-1, 1000)),)))
+    assert not proved(replace(this, assumptions=())) and not proved(replace(this, hypotheses=()))
 
 
 def test_an_assumption_from_the_other_side_does_not_count() -> None:

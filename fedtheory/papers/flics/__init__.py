@@ -23,6 +23,8 @@ LETTERS = {
     "rate_spread": r"\bar S_T",
     "weight_mismatch": r"\bar\delta_T",
     "mean_mismatch": r"\tilde\delta_T",
+    "answer_proxy": r"\hat V_T",
+    "answer_mismatch": r"\hat\delta_T",
     "local_gradient_bound": "G",
     "descent_constant": "c",
     "weighted_pseudogradient": r"\mathbb{E}\Big\|\sum_{i=1}^Mp_i\sum_{k=0}^{K-1}\nabla F_i("

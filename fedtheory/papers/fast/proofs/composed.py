@@ -26,6 +26,7 @@ from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.objective import cocoercive, monotone
 from . import composed_curved, composed_rounds
+from ....proof.scheduled import PeriodicContraction, PeriodicDescent
 from .kinds import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -143,6 +144,12 @@ _THEOREMS: dict[str, OfRounds] = {
     ),
     **composed_rounds.THEOREMS,
 }
+_PERIODIC: dict[str, OfRounds] = {
+    "thm1": PeriodicDescent(nonconvex, LETTERS),
+    "thm2": PeriodicContraction(strongly_convex, LETTERS),
+}
+"""Of the same theorems on one round, with snapshots at fixed times."""
+
 _SAYS = {
     "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",
     "eq17": "gradients stay near the global one", "eq28": "the sum of gradients points to the optimum",
@@ -160,4 +167,7 @@ DERIVATIONS = tuple(
         f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
     )
     for name, theorem in _THEOREMS.items()
+) + tuple(
+    theorem.derivation(f"composed, {name}.periodic", f"{name}.sharper.composed", (f"fast.{name}@periodic",))
+    for name, theorem in _PERIODIC.items()
 )

@@ -12,7 +12,7 @@ from ....claims.statement import Ambiguity, Assumption, Hypothesis, numbered
 from ....quantities import symbols
 
 L, m, n, K, R = symbols("smoothness", "cohort", "arbitrary_cohort", "local_steps", "rounds")
-eta, q = symbols("local_lr", "snapshot_probability")
+eta, q, period = symbols("local_lr", "snapshot_probability", "snapshot_period")
 
 z = L * K * eta
 """How far local training moves, relative to the length on which gradients change."""
@@ -50,6 +50,7 @@ COHORT_DRAW = Ambiguity(
 RANDOM_SNAPSHOTS = Ambiguity(
     readings.SNAPSHOTS, (readings.PROBABILITY,), "every round is a snapshot with probability q, on its own"
 )
+PERIODIC_SNAPSHOTS = Ambiguity(readings.SNAPSHOTS, (readings.PERIOD,), "the rounds 0, I, 2I, ... are snapshots")
 COHORT_IS_A_SET = Ambiguity(readings.UNIFORM_COHORT, (readings.WITHOUT_REPLACEMENT,), "m different clients")
 
 ONE_ROUND = Hypothesis("one_round", Le(R, 1), "one round, from x_0 = x_r")

@@ -9,8 +9,8 @@ from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
 from .common import (
-    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, NONCONVEX, RANDOM_SNAPSHOTS, SNAPSHOT_RULE, K, L, R,
-    assumptions, eta, inverse_cohort, m, n, q, z,
+    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, NONCONVEX, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
+    K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
 )  # fmt: skip
 
 sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")
@@ -126,4 +126,24 @@ AVERAGED = SHARPER.edited(
     hypotheses=(Hypothesis("step_cap", Le(eta, inverse_cohort / (16 * L * K)), "composed"),),
 )
 
-EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED)
+# Snapshots in the rounds 0, I, 2I, ...: every round is of a known kind, and the floor is the mean of 0 and sigma_G^2
+# over the rounds. Of R rounds a share of at most 1/I + (1 - 1/I)/R are snapshots, and of at most 1 - 1/I are none.
+_others = 1 - 1 / period
+_snapshots = 1 / period + _others / R
+PERIODIC = SHARPER.edited(
+    "periodic",
+    "FAST, Theorem 1, composed by the kernel",
+    title="FAST on non-convex objectives, with snapshots in every I-th round",
+    terms={
+        "noise": (Rational(9, 8) * (_snapshots / m + _others / n) + 3 * (1 - 1 / K) * (_snapshots + _others))
+        * L
+        * eta
+        * sigma**2
+        / (1 - 7 * z),
+        "arbitrary_rounds": _others * sigma_G**2 / (1 - 7 * z),
+        "heterogeneity": (_snapshots * (6 / (5 * m) + Rational(7, 4)) + 6 * _others) * z * sigma_G**2 / (1 - 7 * z),
+    },
+    ambiguities=(SUM_OF_THE_PROOF, PERIODIC_SNAPSHOTS, COHORT_IS_A_SET),
+)
+
+EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED, PERIODIC)

@@ -18,8 +18,8 @@ from ....claims.statement import Claim, Hypothesis, Term, least
 from ....functionals import FINAL_SQUARED_DISTANCE
 from ....quantities import symbols
 from .common import (
-    CORRECTED_STRONGLY_CONVEX, COHORT_DRAW, COHORT_IS_A_SET, RANDOM_SNAPSHOTS, SNAPSHOT_RULE, STRONGLY_CONVEX, K, L,
-    R, assumptions, eta, inverse_cohort, m, n, q, z,
+    CORRECTED_STRONGLY_CONVEX, COHORT_DRAW, COHORT_IS_A_SET, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
+    STRONGLY_CONVEX, K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
 )  # fmt: skip
 
 mu, sigma, sigma_G, distance = symbols("strong_convexity", "gradient_noise", "dissimilarity", "initial_distance")
@@ -126,4 +126,28 @@ WIDE = SHARPER.edited(
     hypotheses=(Hypothesis("step_cap", Le(eta, 1 / (8 * L * K)), "composed"),),
 )
 
-EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED, WIDE)
+# Snapshots in the rounds 0, I, 2I, ...: the rounds of either kind are weighed by how much of them is left in the end,
+# so that the last I - 1, which may all be arbitrary, count for a little more than their share.
+_fall = K * eta * _sharper_rate
+_others = (1 - 1 / period) * (1 + _fall)
+_snapshots = 1 / period + (1 - 1 / period) * _fall
+PERIODIC = SHARPER.edited(
+    "periodic",
+    "FAST, Theorem 2, composed by the kernel",
+    title="FAST on strongly convex objectives, with snapshots in every I-th round",
+    terms={
+        "arbitrary_rounds": _others * sigma_G**2 / mu / _sharper_rate,
+        "heterogeneity": (_snapshots * (6 / (5 * m) + Rational(3, 4)) + 4 * _others)
+        * K
+        * eta
+        * sigma_G**2
+        / _sharper_rate,
+        "noise": (Rational(9, 8) * (_snapshots / m + _others / n) + Rational(3, 5) * (_snapshots + _others))
+        * eta
+        * sigma**2
+        / _sharper_rate,
+    },
+    ambiguities=(PERIODIC_SNAPSHOTS, COHORT_IS_A_SET),
+)
+
+EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED, WIDE, PERIODIC)

@@ -16,12 +16,14 @@ from .tables import (
 length, mean_update, state_update = sympy.symbols("mean_update_length squared_mean_update squared_state_update")
 mean_vector, vectors, covariance = sympy.symbols("squared_mean_vector mean_squared_vector vector_covariance")
 price_drift, rate_spread, mean_delta = sympy.symbols("price_drift rate_spread mean_mismatch")
+answer_proxy, answer_delta = sympy.symbols("answer_proxy answer_mismatch")
 
 _noise = ("gradient_noise",)
 _bounded = ("gradient_noise", "local_gradient_bound")
 _smooth = ("smoothness", *_bounded)
 _UNDIVIDED = {readings.LINE_14: readings.NOT_DIVIDED}
 _PLANNED = _UNDIVIDED | {readings.COUNTS: readings.PLANNED, readings.START: (readings.FORGOTTEN, readings.COUNTED)}
+_RECEIVED = _PLANNED | {readings.COUNTS: readings.RECEIVED}
 _EITHER_MATRIX = {readings.SIGMA: (readings.COVARIANCE, readings.CORRELATION)}
 _COVARIANCE = {readings.SIGMA: readings.COVARIANCE}
 _LEAST = _PLANNED | _COVARIANCE | {readings.MINIMUM: readings.FROM_T_0}
@@ -80,16 +82,16 @@ PRINTED = (
     Derivation("Hoeffding's step, as printed", functional="ratio_failure",
                steps=("flics.hoeffding.absolute", "flics.hoeffding.constant"), right_side=failure,
                proves=("flics.eq7.e@main",)),
-    Derivation("(11) to (22), as printed", functional="policy_limit",
-               steps=("flics.2.12_lower", "flics.2.14_no_solution", "flics.2.end"), right_side=sympy.Integer(0),
-               needs=(("least_participation", s_min - r_min),),
-               readings=_EITHER_MATRIX | {readings.SIGMA_T: readings.OF_THE_POLICY},
-               proves=("flics.thm2@main",)),
 )  # fmt: skip
 
 # What holds --------------------------------------------------------------------------------------------------------
 
 REPAIRED = (
+    Derivation("(11) to (22)", functional="policy_limit",
+               steps=("flics.2.12_lower", "flics.2.14_no_solution", "flics.2.end"), right_side=sympy.Integer(0),
+               needs=(("least_participation", s_min - r_min),),
+               readings=_EITHER_MATRIX | {readings.SIGMA_T: readings.OF_THE_POLICY},
+               proves=("flics.thm2@main",)),
     Derivation("Lemma 4, repaired", functional="aggregate_bias",
                steps=("flics.lemma4.mean", "flics.lemma4.ratio", "flics.lemma4.group", "flics.lemma4.triangle"),
                right_side=epsilon / (r_min - epsilon) * length, needs=(*_estimates, ("small_error", r_min - epsilon)),
@@ -115,6 +117,12 @@ REPAIRED = (
                    + L * eta * eta_L * K * G**2 * (proxy + rate_spread),
                assumptions=_smooth, readings=_PLANNED,
                proves=("flics.thm1@intermittent", "flics.cor1_1@intermittent")),
+    Derivation("Theorem 1 of FLICS, for received counts", functional="mean_squared_gradient",
+               steps=("flics.received.sum",),
+               right_side=2 * gap / (eta * eta_L * K * T) + 2 * drift + 2 * answer_delta**2 * G**2
+                   + L * eta * eta_L * K * G**2 * answer_proxy,
+               needs=(("step_cap", 1 - K * L * eta * eta_L),), assumptions=_smooth, readings=_RECEIVED,
+               proves=("flics.thm1@received", "flics.cor1_1@received")),
     Derivation("Hoeffding's step, repaired", functional="ratio_failure", steps=("flics.hoeffding.both",),
                right_side=2 * sympy.exp(-2 * n * t * relative_error**2 * r**2 / (1 + relative_error) ** 2),
                proves=("flics.eq7.e@corrected",)),

@@ -31,7 +31,7 @@ FIRST_HALF = (
                             positive("room"), positive("epsilon"), positive("weight"))),
     nonnegative_step("flics.2.12_weight", "before (12)", "the summands p_i/s^_i(t) are those of (5) and (8), and no "
                      "larger", p**2 / hat - p / hat, region(interval("weight"), positive("estimate")), expected="gap",
-                     why="(5) and (8) have p_i^2"),
+                     why="(5) and (8) have p_i^2", repaired_by=("flics.limit.objective",)),
     Step("flics.2.12", "(12)", "the early rounds and epsilon vanish in the limit: the mean of T rounds, T_0 of which "
          "add up to C, is at most X + epsilon for T >= C/epsilon", "analytic",
          (Nonnegative(X + epsilon - (C + (T - T_0) * X) / T,
@@ -86,10 +86,12 @@ SECOND_HALF = (
                       (region(at_least("x", y), positive("y"), positive("weight")),
                        region(at_least("y", x), positive("x"), positive("weight")))),)),
     same("flics.2.21", "(20), (21)", "the multipliers of round t, which belong to s^(t), cancel the derivative at "
-         "s^(T)", [(1 / last**2, 1 / now**2)], expected="gap", why="only where both are the same, or in the limit"),
-    Step("flics.2.end", "after (21)", "(13), (12) and Lemma 3 together give the limit", "lemma", expected="unknown",
+         "s^(T)", [(1 / last**2, 1 / now**2)], expected="gap", why="only where both are the same, or in the limit",
+         repaired_by=("flics.limit.block",)),
+    Step("flics.2.end", "after (21)", "(13), (12) and Lemma 3, with what repairs them, give the limit", "lemma",
          rests_on=("flics.2.11", "flics.2.12_upper", "flics.2.12_weight", "flics.2.12", "flics.2.13", "flics.2.convex",
-                   "flics.2.multipliers", "flics.2.14", "flics.2.18", "flics.2.tangent", "flics.2.21")),
+                   "flics.2.multipliers", "flics.2.14", "flics.2.18", "flics.2.tangent", "flics.2.21",
+                   "flics.limit.end")),
 )  # fmt: skip
 
 # What holds along every trace -----------------------------------------------------------------------------------------
@@ -98,6 +100,18 @@ _mixed = region(interval("rate", 0, a), interval("other_rate", 0, a), interval("
 _half_way = region(interval("theta", 0, sympy.Rational(1, 2)), at_least("d", -s), positive("share"))
 _C = sympy.Symbol("curvature")
 _ascent = region(positive("slope"), nonnegative("curvature"))
+
+FIRST_ORDER = (
+    Nonnegative(a - ((1 - theta) * r + theta * q), (_mixed,)),
+    Nonnegative((1 - theta) * r + theta * q, (_mixed,)),
+    Identity(p**2 / (s + theta * d) - p**2 / s + theta * d * (p / s) ** 2,
+             theta**2 * p**2 * d**2 / (s**2 * (s + theta * d))),
+    Nonnegative(s + theta * d - s / 2, (_half_way,)),
+    # X = sum W_j d_j > 0 and X <= theta C for 0 < theta <= 1/2 contradict each other at theta = X/(2 (X + C))
+    Nonnegative(X - X / (2 * (X + _C)) * _C - X / 2, (_ascent,)),
+    Nonnegative(sympy.Rational(1, 2) - X / (2 * (X + _C)), (_ascent,)),
+)  # fmt: skip
+"""That sum W_j d_j <= 0 at the least sum p_j^2/s_j of a convex set, for the way d from there to any of its points."""
 
 REPAIRED = (
     given("flics.2.policy", "(5), (6)", "planned counts: s^(t) is the mean of r(1), ..., r(t), and r(t) minimises "
@@ -117,14 +131,7 @@ REPAIRED = (
     # d = (r_j - r^F_j)/t; from r^F the share theta of the way to r
     Step("flics.2.first_order", "repaired", "so W(t).(r - r^F(t)) <= 0 for all rates that are allowed: else a small "
          "step towards r would make the minimum smaller", "analytic",
-         (Nonnegative(a - ((1 - theta) * r + theta * q), (_mixed,)),
-          Nonnegative((1 - theta) * r + theta * q, (_mixed,)),
-          Identity(p**2 / (s + theta * d) - p**2 / s + theta * d * (p / s) ** 2,
-                   theta**2 * p**2 * d**2 / (s**2 * (s + theta * d))),
-          Nonnegative(s + theta * d - s / 2, (_half_way,)),
-          # X = sum W_j d_j > 0 and X <= theta C for 0 < theta <= 1/2 contradict each other at theta = X/(2 (X + C))
-          Nonnegative(X - X / (2 * (X + _C)) * _C - X / 2, (_ascent,)),
-          Nonnegative(sympy.Rational(1, 2) - X / (2 * (X + _C)), (_ascent,))),
+         FIRST_ORDER,
          printed=False, rests_on=("flics.2.derivative",)),
     # total = sum of r, there = sum of a, used = u(t) = min(k, there)
     Step("flics.2.all_used", "repaired", "both plans may be taken to use u(t) = min(k, sum of a): more of r_j, up to "

@@ -28,9 +28,10 @@ P, epsilon, r_min, worst, s_min = symbols(
 )  # fmt: skip
 gap, c = symbols("initial_gap", "descent_constant")
 gradient, pseudogradient = symbols("gradient_norm", "weighted_pseudogradient")
-spread, proxy, mismatch, mean_mismatch, rate_spread = symbols(
-    "selection_variance", "selection_proxy", "weight_mismatch", "mean_mismatch", "rate_spread"
-)
+spread, proxy, mismatch, mean_mismatch, rate_spread, answer_proxy, answer_mismatch = symbols(
+    "selection_variance", "selection_proxy", "weight_mismatch", "mean_mismatch", "rate_spread", "answer_proxy",
+    "answer_mismatch",
+)  # fmt: skip
 
 inflation = 1 + epsilon / r_min
 """epsilon^."""

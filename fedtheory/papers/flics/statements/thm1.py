@@ -8,8 +8,9 @@ from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
 from .common import (
-    ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, NOISE, P, ROUNDS, SIGMA, T, assumptions,
-    c, drift, eta, eta_L, gap, inflation, mean_mismatch, mismatch, proxy, rate_spread, sigma, sigma_G, spread,
+    ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, NOISE, P, ROUNDS, SIGMA, T,
+    answer_mismatch, answer_proxy, assumptions, c, drift, eta, eta_L, gap, inflation, mean_mismatch, mismatch, proxy,
+    rate_spread, sigma, sigma_G, spread,
 )  # fmt: skip
 
 COUNTS = Ambiguity(
@@ -95,6 +96,20 @@ INTERMITTENT = CORRECTED.edited(
     hypotheses=(),
 )
 
+# As Algorithm 1 has it, line 14 aside: s^ counts the round's own answers, so that weights and answers depend on each
+# other. What they make of a group is S_j/s^_j, and its mean and variance given the past take the place of r_j/s^_j.
+RECEIVED = CORRECTED.edited(
+    "received",
+    "FLICS, Theorem 1, repaired for received counts",
+    title="FLICS-AVG on non-convex objectives, where the estimate counts the answers that come",
+    terms={"mismatch": 2 * G**2 * answer_mismatch**2, "selection": L * eta * eta_L * K * G**2 * answer_proxy},
+    ambiguities=(
+        UNDIVIDED,
+        Ambiguity(readings.COUNTS, (readings.RECEIVED,), "line 7: the answers, this round's too"),
+        START,
+    ),
+)
+
 # Neither K, M, c nor what bounds the participation stands in the printed rate: where the O(.) may hide all of them, an
 # instance, which fixes them, refutes nothing.
 CONSTANTS = Ambiguity(
@@ -142,7 +157,15 @@ COROLLARY_INTERMITTENT = COROLLARY_CORRECTED.edited(
     terms={"mismatch": 2 * G**2 * mean_mismatch**2, "selection": sqrt(M * K / T) * G**2 * (proxy + rate_spread)},
     hypotheses=(),
 )
+COROLLARY_RECEIVED = COROLLARY_CORRECTED.edited(
+    "received",
+    "FLICS, Corollary 1.1, repaired for received counts",
+    title="The rate of FLICS-AVG where the estimate counts the answers that come",
+    terms={"mismatch": 2 * G**2 * answer_mismatch**2, "selection": sqrt(M * K / T) * G**2 * answer_proxy},
+    ambiguities=RECEIVED.ambiguities,
+)
 
 EDITIONS = (
-    MAIN, APPENDIX, CORRECTED, INTERMITTENT, COROLLARY, COROLLARY_CORRECTED, COROLLARY_INTERMITTENT,
+    MAIN, APPENDIX, CORRECTED, INTERMITTENT, RECEIVED, COROLLARY, COROLLARY_CORRECTED, COROLLARY_INTERMITTENT,
+    COROLLARY_RECEIVED,
 )  # fmt: skip
