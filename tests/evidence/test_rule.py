@@ -12,13 +12,14 @@ from fedtheory.evidence.search import ROUNDING
 from fedtheory.proof.joints import DECLARED, KERNEL, PROVED, STEPS_DECIDED
 
 COMPLETE = {
-    "outcome": "proved", "readings": {}, "assuming": [], "joints": KERNEL, "repaired": 0, "steps": 7, "first_open": None,
+    "outcome": "proved", "readings": {}, "assuming": [], "joints": KERNEL, "repaired": 0, "steps": 7,
+    "first_open": None,
 }  # fmt: skip
 OPEN = COMPLETE | {"outcome": "open", "first_open": "step 3"}
 SEARCH = {"admissible": 4, "candidates": 9, "largest_ratio": "0.5", "largest_late_ratio": "0.25"}
 SURVIVED = (
-    "No admissible setting among 9 exceeds the bound; the largest left / right is 0.5, and 0.25 once the first term has "
-    "faded."
+    "No admissible setting among 9 exceeds the bound; the largest left / right is 0.5, and 0.25 once the first term "
+    "has faded."
 )
 INSTANCE = {"refutes": True, "file": "one.json", "ratio": "1.5", "readings": 1, "only_under": []}
 NEED = {"violates": ["independent_noise"], "assumption": "independent_noise", "ratio": "2", "file": "needs.json"}
@@ -51,7 +52,8 @@ WORDS = [
      "None of the 9 settings looked at meets every hypothesis."),
     (row(search=SEARCH | {"admissible": 0}, measured=[{"outcome": "undecided", "data": "digits"}]), "untested",
      "None of the 9 settings looked at meets every hypothesis."),
-    (row(instance=INSTANCE), "refuted", "An exact instance exceeds the bound 1.5 times with every printed hypothesis met."),
+    (row(instance=INSTANCE), "refuted",
+     "An exact instance exceeds the bound 1.5 times with every printed hypothesis met."),
     (row(instance=INSTANCE | {"ratio": "inf"}), "refuted",
      "An exact instance exceeds the bound with every printed hypothesis met."),
     (row(instance=INSTANCE | {"readings": 2}, proof=OPEN, search=SEARCH), "refuted",
@@ -89,9 +91,12 @@ WORDS = [
      f"{SURVIVED} An exact instance refutes it read with a: 1, b: 2 or a: 3."),
     (row(needs=[NEED], search=SEARCH, proof=OPEN), "needs",
      "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise. " + SURVIVED),
+    (row(needs=[NEED], units={"findings": [{"where": "noise"}]}), "needs",
+     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise. Not homogeneous "
+     "in noise."),
     (row(needs=[NEED, NEED | {"assumption": "z", "ratio": "3"}]), "needs",
-     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise and 3 times without "
-     "z."),
+     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise and 3 times "
+     "without z."),
     (row(needs=[NEED], proof=COMPLETE | {"assuming": ["independent_noise", "y"]}), "needs",
      "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise. "
      f"{PROVED.capitalize()} with independent_noise and y."),

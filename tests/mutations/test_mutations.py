@@ -39,7 +39,8 @@ def test_every_kind_of_change_and_none_of_texts():
     found = {change for _, change, _ in changes(SOURCE)}
     assert found >= {
         "not values or values[0] < least -> not values and values[0] < least",
-        "not values or values[0] < least -> not values", "not values -> values", "values[0] < least -> values[0] <= least",
+        "not values or values[0] < least -> not values", "not values -> values",
+        "values[0] < least -> values[0] <= least",
         "values[0] < least -> values[0] > least", "0 -> 1", "3 -> 4", "-least -> least", "max -> min",
         "max(values) + 1 -> max(values) - 1", "max(values) + 1 -> max(values)", "max(values) + 1 -> 1", "1 -> 0",
     }  # fmt: skip
