@@ -62,7 +62,7 @@ def _chosen(source: str, options: argparse.Namespace) -> list[Mutant]:
 
 
 def _run(
-    copy: Path, root: Path, path: str, tests: list[str], chosen: list[Mutant], equivalent: dict[str, str]
+    copy: Path, root: Path, path: str, tests: list[str], chosen: list[Mutant], equivalent: dict[tuple[str, str], str]
 ) -> int:  # fmt: skip
     for part in (root / part for part in COPIED):
         if part.is_dir():
@@ -81,7 +81,7 @@ def _run(
         shutil.rmtree(target.parent / "__pycache__", ignore_errors=True)
         target.write_text(mutant.source)
         if _status(copy, tests, limit, writes=False) == 0:
-            why = equivalent.get(mutant.change)
+            why = equivalent.get((mutant.text, mutant.change))
             known, survivors = known + (why is not None), survivors + (why is None)
             print(f"{path}:{mutant.line}: {mutant.change}  [{'equivalent: ' + why if why else 'SURVIVED'}]", flush=True)
     print(f"{path}: {len(chosen)} mutants, {len(chosen) - survivors - known} killed, {known} equivalent, "

@@ -32,11 +32,13 @@ class Mutant:
 
     Attributes:
         line: where, in the module as it is.
+        text: that line, without its indentation.
         change: the two texts of what is changed.
         source: the whole module, changed.
     """
 
     line: int
+    text: str
     change: str
     source: str
 
@@ -48,14 +50,14 @@ def mutants(source: str) -> Iterator[Mutant]:
     ['a < 2 and b -> a < 2 or b', 'a < 2 and b -> b', 'a < 2 and b -> a < 2', 'a < 2 -> a <= 2', 'a < 2 -> a > 2', \
 '2 -> 3', '2 -> 1']
     """
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.splitlines()
     for path in _places(tree):
         node = _at(tree, path)
         for other in _changes(node):
             mutated = copy.deepcopy(tree)
             _put(mutated, path, other)
-            text = ast.unparse(ast.fix_missing_locations(mutated))
-            yield Mutant(getattr(node, "lineno", 0), f"{ast.unparse(node)} -> {ast.unparse(other)}", text)
+            line, whole = getattr(node, "lineno", 1), ast.unparse(ast.fix_missing_locations(mutated))
+            yield Mutant(line, lines[line - 1].strip(), f"{ast.unparse(node)} -> {ast.unparse(other)}", whole)
 
 
 Path = tuple[tuple[str, int | None], ...]

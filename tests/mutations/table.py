@@ -32,22 +32,42 @@ FOCUSED = {
 
 _PRECISION = "a precision in bits, any of which is sound"
 _THRESHOLD = "on either side of the threshold both ways give the same to rounding"
+_FINITE = "nothing that is not finite compares"
 
-EQUIVALENT: dict[str, dict[str, str]] = {
+_NOTHING = "_NOTHING = -(2.0**60)"
+_FLOAT = "return np.ldexp(self.mantissa, np.clip(self.exponent, -5000, 5000).astype(np.int64))"
+_ORDINARY = "ordinary = (np.abs(plain) > 1e-300) & (np.abs(plain) < 1e300) & (np.abs(base) > 1e-300) & (base < 1e300)"
+_KNOWN = "known = ordinary | (magnitude == 0) | (times == 0) | ~np.isfinite(doublings)"
+_SIGN = "sign = np.where((self.mantissa < 0) & (times % 2 == 1), -1.0, 1.0)"
+_DOUBLINGS = "doublings = np.where(np.abs(argument) > 700, np.rint(argument / _LOG_2), 0.0)"
+_LIMITED = "doublings = np.where(np.isfinite(doublings), doublings, 0.0)"
+
+EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "claims/wide.py": {
-        "60 -> 61": "below every other exponent",
-        "5000 -> 5001": "beyond all floats", "5000 -> 4999": "beyond all floats",
-        "np.abs(base) > 1e-300 -> np.abs(base) >= 1e-300": _THRESHOLD,
-        "np.abs(argument) > 700 -> np.abs(argument) >= 700": _THRESHOLD,
-        "1e+300 -> 2e+300": _THRESHOLD, "1e+300 -> 5e+299": _THRESHOLD, "1e-300 -> 2e-300": _THRESHOLD,
-        "1e-300 -> 5e-301": _THRESHOLD, "700 -> 701": _THRESHOLD, "700 -> 699": _THRESHOLD,
-        "self.mantissa < 0 -> self.mantissa <= 0": "0 goes the other way",
+        (_NOTHING, "60 -> 61"): "below every other exponent",
+        (_FLOAT, "5000 -> 5001"): "beyond all floats",
+        (_FLOAT, "5000 -> 4999"): "beyond all floats",
+        (_ORDINARY, "np.abs(base) > 1e-300 -> np.abs(base) >= 1e-300"): _THRESHOLD,
+        (_ORDINARY, "1e+300 -> 2e+300"): _THRESHOLD, (_ORDINARY, "1e+300 -> 5e+299"): _THRESHOLD,
+        (_ORDINARY, "1e-300 -> 2e-300"): _THRESHOLD, (_ORDINARY, "1e-300 -> 5e-301"): _THRESHOLD,
+        (_SIGN, "self.mantissa < 0 -> self.mantissa <= 0"): "0 goes the other way",
+        (_KNOWN, "0 -> 1"): "0^t and 1^0 come out alike both ways",
+        (_KNOWN, "0 -> -1"): "0^t and 1^0 come out alike both ways",
+        (_DOUBLINGS, "np.abs(argument) > 700 -> np.abs(argument) >= 700"): _THRESHOLD,
+        (_DOUBLINGS, "700 -> 701"): _THRESHOLD, (_DOUBLINGS, "700 -> 699"): _THRESHOLD,
+        (_LIMITED, "0.0 -> 1.0"): "an infinite argument stays so",
+        (_LIMITED, "0.0 -> -1.0"): "an infinite argument stays so",
     },
-    "evidence/rule.py": {"0 -> -1": "any of the options is one that is covered"},
+    "evidence/rule.py": {
+        ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
+            "each of the options is one that is covered",
+    },
     "proof/analytic.py": {
-        "128 -> 129": _PRECISION, "128 -> 127": _PRECISION, "0 -> -1": "no derivative either way",
-        "value.is_finite() and value < 0 -> value < 0": "nothing that is not finite compares",
-        "value.is_finite() and value >= 0 -> value >= 0": "nothing that is not finite compares",
+        ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,
+        ("order: int = 0", "0 -> -1"): "no derivative either way",
+        ("if value.is_finite() and value < 0:", "value.is_finite() and value < 0 -> value < 0"): _FINITE,
+        ("if value.is_finite() and value >= 0:", "value.is_finite() and value >= 0 -> value >= 0"): _FINITE,
+        ("return _FUNCTIONS[expression.func](parts[0])", "0 -> -1"): "there is one",
     },
 }  # fmt: skip
-"""By module and change, why no test can tell the mutant."""
+"""By module, line and change, why no test can tell the mutant."""

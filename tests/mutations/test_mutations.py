@@ -32,7 +32,24 @@ def changes(source):
         from tests.mutations.operators import mutants
     finally:
         sys.path.remove(str(ROOT))
-    return [(mutant.line, mutant.change, mutant.source) for mutant in mutants(source)]
+    found = list(mutants(source))
+    assert all(mutant.text == source.splitlines()[mutant.line - 1].strip() for mutant in found)
+    return [(mutant.line, mutant.change, mutant.source) for mutant in found]
+
+
+def test_every_line_of_the_table_is_one_of_the_module():
+    """So that what was found to be equivalent is looked at again when its line changes."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        from tests.mutations.operators import mutants
+        from tests.mutations.table import EQUIVALENT, FOCUSED
+    finally:
+        sys.path.remove(str(ROOT))
+    for module, known in EQUIVALENT.items():
+        there = {(mutant.text, mutant.change) for mutant in mutants((ROOT / "fedtheory" / module).read_text())}
+        assert known.keys() <= there, known.keys() - there
+    for module, tests in FOCUSED.items():
+        assert (ROOT / "fedtheory" / module).exists() and all((ROOT / "tests" / test).exists() for test in tests)
 
 
 def test_every_kind_of_change_and_none_of_texts():
