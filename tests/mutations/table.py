@@ -32,6 +32,9 @@ FOCUSED = {
 
 _PRECISION = "a precision in bits, any of which is sound"
 _THRESHOLD = "on either side of the threshold both ways give the same to rounding"
+_BISECTED = "for _ in range(int(2 * a.shape[1] - 1).bit_length()):"
+_LEVEL = "level = np.clip(left + (k - _demand(p, b, a, left).sum(axis=1)) / steepness, left, right)"
+_RISE = "the last rise makes up for any level between the two kinks"
 _FINITE = "nothing that is not finite compares"
 
 _NOTHING = "_NOTHING = -(2.0**60)"
@@ -62,12 +65,26 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
             "each of the options is one that is covered",
     },
+    "moments/by_kind.py": {
+        ("at = end + sign * lr * noise", "end + sign * lr * noise -> end - sign * lr * noise"):
+            "both signs are equally likely",
+    },
     "proof/analytic.py": {
         ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,
         ("order: int = 0", "0 -> -1"): "no derivative either way",
         ("if value.is_finite() and value < 0:", "value.is_finite() and value < 0 -> value < 0"): _FINITE,
         ("if value.is_finite() and value >= 0:", "value.is_finite() and value >= 0 -> value >= 0"): _FINITE,
         ("return _FUNCTIONS[expression.func](parts[0])", "0 -> -1"): "there is one",
+    },
+    "selection/variance.py": {
+        (_BISECTED, "2 * a.shape[1] - 1 -> 2 * a.shape[1] + 1"): "one bisection more",
+        (_BISECTED, "1 -> 2"): "so many are enough for 2 M kinks",
+        (_LEVEL, "k - _demand(p, b, a, left).sum(axis=1) -> _demand(p, b, a, left).sum(axis=1)"): _RISE,
+        (_LEVEL, "left + (k - _demand(p, b, a, left).sum(axis=1)) / steepness -> "
+                 "(k - _demand(p, b, a, left).sum(axis=1)) / steepness"): _RISE,
+    },
+    "weights/cutoff_geometric.py": {
+        ("if moments[0] == 0.0:", "0 -> -1"): "the fourth central moment is 0 where the second is",
     },
 }  # fmt: skip
 """By module, line and change, why no test can tell the mutant."""
