@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 from flint import arb, arb_mat, ctx, fmpq
 
-from .arithmetic import exact_slack, fold, is_rational, two_sided_denominators
+from .arithmetic import exact_slack, fold, is_rational, two_sided_denominators, whole_power
 
 PRECISION = 256
 """Bits: far above what a million contracting rounds lose."""
@@ -72,23 +72,6 @@ class Ball:
         if not isinstance(other, (Ball, Fraction, int)):
             return NotImplemented
         return Ball(operation(self.value, ball(other)))
-
-
-def whole_power(base: arb, exponent: int) -> arb:
-    """base^exponent, by squaring where the base may be 0: arb's own power is not a number where the middle is 0.
-
-    >>> around_zero = arb(0, 1e-20)
-    >>> around_zero**2, whole_power(around_zero, 2).contains(0)
-    (nan, True)
-    """
-    if exponent < 0 or not base.contains(0):
-        return base**exponent
-    result = arb(1)
-    while exponent:
-        if exponent % 2:
-            result = result * base
-        base, exponent = base * base, exponent // 2
-    return result
 
 
 Number = Fraction | arb

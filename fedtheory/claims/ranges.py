@@ -1,26 +1,28 @@
-"""Which values of one quantity satisfy a rational inequality, or one with roots: exact, as a finite union of intervals.
+"""Which values of one quantity satisfy an inequality: exact, as a finite union of intervals.
 
-The inequality is brought to P/Q >= 0 without cancelling, its critical points are the real roots of the irreducible
-factors of P and Q over the rationals, and signs are decided exactly between and at them. No sign is assumed, and
-neither is that a denominator has one. What divides by zero follows the rule of ``fedtheory.claims.arithmetic``.
+A rational inequality, or one with roots, is brought to P/Q >= 0 without cancelling, its critical points are the real
+roots of the irreducible factors of P and Q over the rationals, and signs are decided exactly between and at them. No
+sign is assumed, and neither is that a denominator has one. Others are left to ``subdivision``. What divides by zero
+follows the rule of ``fedtheory.claims.arithmetic``.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import sympy
 
 from ..exact import exact_number
-from ..quantities import ORDERED_PAIRS, quantity
+from ..quantities import ORDERED_PAIRS, quantity, symbol
 from .algebraic import algebraic
-from .arithmetic import denominators, exact_slack, fold, is_rational
+from .arithmetic import denominators, fold, is_rational
+from .balls import ball, evaluate_number, evaluate_or_limit, working_precision
 from .piecewise import VARIABLE, Cases, constant
-from .roots import Field, Rational, Sign, factors_of, float_inside, real_roots
+from .roots import Field, Point, Rational, Sign, float_inside, real_roots
+from .subdivision import allowed_intervals
 
 Interval = tuple[Fraction | float, Fraction | float, bool, bool]
 """(low, high, whether low belongs to it, whether high does)."""
@@ -35,7 +37,8 @@ class Allowed:
         intervals: (low, high, low_closed, high_closed) each. Rational ends are Fractions, exactly; an irrational end
             is the nearest float inside, so that exactly the same floats belong to the set (an isolated irrational
             point or interval at such an end that no float can hit is left out). For an integer quantity the ends are
-            whole numbers.
+            whole numbers. Where exponentials, logarithms or roots of sums of the quantity decide, every end is such a
+            float, and what holds up to the largest float (or 2^1023) is said to hold up to infinity.
         bounds: the interval of all values that the quantity may have.
 
     >>> some = Allowed("local_lr", ((Fraction(0), Fraction(1, 3), False, True),), (Fraction(0), math.inf, False, False))
@@ -144,8 +147,9 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
     1 10 True True
     """
     known = quantity(name)
-    low, low_closed = Fraction(known.lower), not (known.positive and known.lower == 0)
-    high = known.upper if math.isinf(known.upper) else Fraction(known.upper)
+    low: Fraction | float
+    low, high = (end if math.isinf(end) else Fraction(end) for end in (known.lower, known.upper))
+    low_closed = not (math.isinf(low) or (known.positive and known.lower == 0))
     for small, large in ORDERED_PAIRS:
         if name == small and large in values:
             high = min(high, values[large])
@@ -155,12 +159,13 @@ def bounds(name: str, values: Mapping[str, Fraction]) -> Interval:
 
 
 def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
-    """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, integer
-    powers, Abs, Min and Max, roots of x, and any powers, exponentials and logarithms of what is given. Where it
-    divides by zero, x is allowed if the limit is +inf (``exact_slack``).
+    """{x within the bounds of the quantity ``name``: slack(x) >= 0}, where ``slack`` is built from +, *, /, Abs, Min
+    and Max, powers, exponentials and logarithms. Where it divides by zero, x is allowed if the limit is +inf
+    (``exact_slack``).
 
     Raises:
-        ValueError: the slack is no such expression, or roots of it coincide that are not seen to.
+        ValueError: the slack is no such expression; or it vanishes where that is not seen, such as at a double root
+            beside an exponential, or on a whole interval.
 
     >>> from fedtheory.quantities import symbol
     >>> x = symbol("local_lr")
@@ -170,25 +175,46 @@ def solution_set(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -
     local_lr in (1, 2] or [3, inf)
     >>> print(solution_set(2 - x**2, "local_lr", {}))
     local_lr in (0, 1.41421]
+    >>> print(solution_set(sympy.log(1 + x) - x / 2, "local_lr", {}))
+    local_lr in (0, 2.51286]
     >>> print(solution_set((x - 2) / symbol("dissimilarity") ** 2, "local_lr", {"dissimilarity": Fraction(0)}))
     local_lr in (2, inf)
     """
-    if slack.has(sympy.Max, sympy.Abs):
-        slack = slack.replace(sympy.Abs, lambda part: sympy.Max(part, -part, evaluate=False))
-        slack = slack.replace(sympy.Max, lambda *parts: -sympy.Min(*(-part for part in parts), evaluate=False))
+    slack = _in_minima(slack)
     one_sided = [d for d in denominators(slack) if d.is_nonnegative]
-    vanishing = [d for d in one_sided if _names(d) <= values.keys() and exact_slack(d, values) == 0]
+    vanishing = [d for d in one_sided if _names(d) <= values.keys() and _vanishes(d, values)]
     if vanishing:
         return _with_an_infinite_part(slack, vanishing, name, values)
     found = _where_defined(slack, name, values)
-    candidates = {root for d in one_sided if name in _names(d) for root in _rational_roots(d, name, values)}
+    candidates = {root for d in one_sided if name in _names(d) for root in _exact_roots(d, name, values)}
     low, high, low_closed, high_closed = found.bounds
     within = [r for r in candidates if low < r < high or (r == low and low_closed) or (r == high and high_closed)]
-    points = [(r, r, True, True) for r in within if exact_slack(slack, {**values, name: r}) >= 0]
+    with working_precision():
+        points = [(r, r, True, True) for r in within if evaluate_or_limit(slack, {**values, name: r}) >= 0]
     if not points:
         return found
     joined = _whole if quantity(name).integer else _union
     return Allowed(name, joined(sorted([*found.intervals, *points])), found.bounds)
+
+
+def _in_minima(slack: sympy.Expr) -> sympy.Expr:
+    """With minima for absolute values and maxima."""
+    if not slack.has(sympy.Max, sympy.Abs):
+        return slack
+    slack = slack.replace(sympy.Abs, lambda part: sympy.Max(part, -part, evaluate=False))
+    return slack.replace(sympy.Max, lambda *parts: -sympy.Min(*(-part for part in parts), evaluate=False))
+
+
+def _vanishes(denominator: sympy.Expr, values: Mapping[str, Fraction]) -> bool:
+    """Whether what cannot be negative is 0."""
+    with working_precision():
+        try:
+            value = evaluate_number(denominator, values)
+        except ZeroDivisionError:
+            return False
+        if ball(value) > 0 or value == 0:
+            return value == 0
+    raise ValueError(f"{denominator} cannot be told from 0")
 
 
 def _with_an_infinite_part(
@@ -210,34 +236,61 @@ def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction])
     """{x: slack(x) >= 0} without what divides by zero."""
     within = bounds(name, values)
     try:
-        field, cases = _piecewise(slack, name, values)
+        return with_exact_ends(slack, name, values)
     except ZeroDivisionError:
         return Allowed(name, (), within)
+    except ValueError as error:
+        try:
+            return Allowed(name, allowed_intervals(slack, symbol(name), values, within), within)
+        except ValueError as other:
+            raise ValueError(f"{error}; {other}") from None
+
+
+def with_exact_ends(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
+    """The same for an expression of polynomials and roots.
+
+    Raises:
+        ValueError: it has anything else, or its roots cannot be told apart.
+        ZeroDivisionError: it divides by zero for every x.
+    """
+    within = bounds(name, values)
+    field, cases = _piecewise(_in_minima(slack), name, values)
     branches = [[Sign(field, r.numerator * r.denominator, r.denominator) for r in (r, *c)] for r, c in cases.cases]
     factors = {key for branch in branches for sign in branch for key in sign.zeros}
     low, high, low_closed, high_closed = within
-    ends = [field.linear(Fraction(end)) for end in (low, high) if not math.isinf(end)]
+    ends = {end: field.linear(Fraction(end)) for end in (low, high) if not math.isinf(end)}
     integer = quantity(name).integer
-    points = real_roots(field, factors.union(ends), integer)
-    first = next(i for i, p in enumerate(points) if p.factor == ends[0])
-    last = len(points) if len(ends) == 1 else next(i for i, p in enumerate(points) if p.factor == ends[-1])
+    points = real_roots(field, factors.union(ends.values()), integer)
+    first = next((i for i, p in enumerate(points) if p.factor == ends.get(low)), -1)
+    last = next((i for i, p in enumerate(points) if p.factor == ends.get(high)), len(points))
 
-    between = [(p.high + q.low) / 2 for p, q in itertools.pairwise(points)] + [points[-1].high + 1]
+    def on(sample: Fraction) -> bool:
+        return any(all(sign.between(sample) for sign in branch) for branch in branches)
+
     cells: list[tuple[Fraction | float, Fraction | float, bool, bool, bool]] = []
     for i in range(first, min(last + 1, len(points))):
-        point, sample = points[i], between[i]
-        inside = low_closed if i == first else high_closed if i == last else True
-        if i == first == last:
-            inside = low_closed and high_closed
-        holds = inside and any(all(sign.at(point.factor, sample) for sign in branch) for branch in branches)
-        cells.append((point.above, point.below, True, True, holds))
+        sample = _beside(points, i)
+        if i >= 0:
+            point = points[i]
+            closed = (i != first or low_closed) and (i != last or high_closed)
+            holds = closed and any(all(sign.at(point.factor, sample) for sign in branch) for branch in branches)
+            cells.append((point.above, point.below, True, True, holds))
         if i < last:
-            holds = any(all(sign.between(sample) for sign in branch) for branch in branches)
+            left = (points[i].above, not points[i].rational) if i >= 0 else (-math.inf, False)
             after = points[i + 1] if i + 1 < len(points) else None
             right = (after.below, not after.rational) if after else (math.inf, False)
-            cells.append((point.above, right[0], not point.rational, right[1], holds))
-    intervals = filter(_is_inhabited, _joined(cells))
-    return Allowed(name, _whole(intervals) if integer else tuple(intervals), within)
+            cells.append((left[0], right[0], left[1], right[1], on(sample)))
+    found = filter(_is_inhabited, _joined(cells))
+    return Allowed(name, _whole(found) if integer else tuple(found), within)
+
+
+def _beside(points: Sequence[Point], i: int) -> Fraction:
+    """Between the i-th point and the next; before the first for i = -1."""
+    if not points:
+        return Fraction(0)
+    if i < 0:
+        return points[0].low - 1
+    return (points[i].high + points[i + 1].low) / 2 if i + 1 < len(points) else points[i].high + 1
 
 
 def _piecewise(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> tuple[Field, Cases]:
@@ -251,11 +304,14 @@ def _names(expression: sympy.Expr) -> set[str]:
     return {s.name for s in expression.free_symbols}
 
 
-def _rational_roots(expression: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> list[Fraction]:
-    """The rational x where a rational expression without Min vanishes."""
-    numbers = {other: constant(value) for other, value in values.items()} | {name: VARIABLE}
-    ratios = [ratio for ratio, _ in fold(expression, numbers, constant).cases]
-    return [Fraction(-f[0], f[1]) for ratio in ratios for f in factors_of(ratio.numerator) if len(f) == 2]
+def _exact_roots(expression: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> list[Fraction]:
+    """The rational x where an expression without Min vanishes, as far as they are seen to."""
+    try:
+        field, cases = _piecewise(expression, name, values)
+        factors = {key for ratio, _ in cases.cases for key in field.factors(ratio.numerator)}
+        return [point.low for point in real_roots(field, factors, False) if point.rational]
+    except ValueError:
+        return []
 
 
 def _union(intervals: Iterable[Interval]) -> tuple[Interval, ...]:

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import sympy
-from flint import arb, ctx, fmpq
 
 from ..exact import exact_number
 from ..quantities import QUANTITIES, check_values, quantity, symbol
-from .arithmetic import compiled_slack, compiled_term, fold
+from .arithmetic import compiled_slack, compiled_term
 from .links import linked_from
 from .ranges import Allowed, bounds, solution_set
+from .rounds import least_rounds
 from .statement import Claim, Hypothesis
 
 _DENSITY = 267
@@ -43,8 +44,8 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
         hypothesis: its name, or a hypothesis itself, such as another reading of it (``Hypothesis.under``).
 
     Raises:
-        ValueError: a value is unknown, wrong or missing, the quantity is among them, or the hypothesis has an
-            exponential, a logarithm or the root of a sum of it.
+        ValueError: a value is unknown, wrong or missing, the quantity is among them, or the relation's sign is not seen
+            somewhere (see ``ranges.solution_set``).
 
     FAST's Theorem 1 asks q >= numerator/denominator. With 2 L K eta_c = 1/4, sigma_G = 0 and G_2 = 1 the quotient is
     0.75 / (0.75 + G_3/4 - G_1). Where it exceeds 1, or its denominator vanishes, no q satisfies the condition; where
@@ -110,15 +111,16 @@ def largest_step(claim: Claim, /, **values: float) -> float:
 
 
 def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
-    """min {R : right side at R rounds <= epsilon}, exact to the integer.
+    """min {R : right side at R rounds <= epsilon}, exact to the integer, among the rounds that the claim allows.
 
-    That the right side does not increase with the rounds is shown first: by the sign of each term's derivative, or,
-    for a rational right side, by solving right(R) >= right(R + 1). The comparison is made in rational arithmetic, or
-    in balls that grow in precision until they decide. Hypotheses are not looked at.
+    Those are the rounds for which every hypothesis holds that is printed about rounds (``rounds >= 2``) and whose
+    other quantities are given; no other hypothesis is looked at. A right side that rises with the rounds, first or
+    later, is solved too: it may exceed epsilon again after the answer. See ``rounds.least_rounds``.
 
     Raises:
-        ValueError: ``epsilon`` is no finite number > 0, or not above the floor, the right side's limit for infinitely
-            many rounds (which the message names); or the right side is not seen to fall; a value is wrong or missing.
+        ValueError: ``epsilon`` is no finite number > 0, or no number of rounds is enough: then it is not above the
+            floor, the right side's limit for infinitely many rounds (which the message names), or the right side rises
+            before it gets there; or the right side cannot be told from epsilon; a value is wrong or missing.
 
     >>> from fedtheory.papers import claim
     >>> given = dict(smoothness=1, gradient_noise=1, dissimilarity=0, initial_gap=1, cohort=1, arbitrary_cohort=1,
@@ -128,31 +130,21 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
     >>> rounds_to(claim("fast.thm1"), 0.5, **given)
     Traceback (most recent call last):
     ValueError: epsilon = 0.5: allowed is a number above the floor 0.5 of fast.thm1@main
+    >>> rounds_to(claim("fedau.thm3"), 0.1, cutoff=5, cutoff_bias=0)    # 5 (2 + 3/log 2) log(R)/R
+    2472
     """
     target = exact_number("epsilon", epsilon)
     if target <= 0:
         raise ValueError(f"epsilon = {epsilon}: allowed is a finite number > 0")
     claim = linked_from(claim, values)
     known = _given(claim, "rounds", values)
-    _complete(f"the right side of {claim.ref}", [_right_side(claim)], "rounds", known)
-    R = sympy.Symbol("R", integer=True, positive=True)
-    numbers = {symbol(name): sympy.Rational(v.numerator, v.denominator) for name, v in known.items()}
-    right = _right_side(claim).xreplace(numbers | {symbol("rounds"): R})
-    if not _falls(right, R):
-        raise ValueError(f"the right side of {claim.ref} is not seen to fall with the rounds: allowed is one that does")
-    if _at_most(right, 1, target):
-        return 1
-    floor = sympy.Add(*(sympy.limit(term, R, sympy.oo) if term.has(R) else term for term in sympy.Add.make_args(right)))
-    if not floor.is_finite or _at_least(floor, target):
-        raise ValueError(f"epsilon = {epsilon}: allowed is a number above the floor {float(floor):.6g} of {claim.ref}")
-    enough = 2
-    while not _at_most(right, enough, target):
-        enough *= 2
-    short = enough // 2
-    while enough - short > 1:
-        middle = (short + enough) // 2
-        short, enough = (short, middle) if _at_most(right, middle, target) else (middle, enough)
-    return enough
+    right = _right_side(claim)
+    _complete(f"the right side of {claim.ref}", [right], "rounds", known)
+    printed = [h for h in claim.hypotheses if "rounds" in _names(h.slack)]
+    within, names = _allowed(replace(claim, hypotheses=tuple(printed)), "rounds", known)
+    if within.empty:
+        raise ValueError(f"no rounds satisfies the hypotheses {', '.join(names)} of {claim.ref}")
+    return least_rounds(right, known, within, target, claim.ref)
 
 
 def minimize(claim: Claim, quantity_name: str, /, **values: float) -> tuple[float, float]:
@@ -298,58 +290,15 @@ def _arrays(values: Mapping[str, object]) -> dict[str, np.ndarray]:
     return {name: np.asarray(value, dtype=float) for name, value in values.items()}
 
 
-def _falls(right: sympy.Expr, R: sympy.Symbol) -> bool:
-    """Whether it is seen that the expression does not increase with R >= 1."""
-    terms = sympy.Add.make_args(right)
-    open_terms = [term for term in terms if not (-sympy.diff(term, R)).is_nonnegative]
-    if not open_terms:
-        return True
-    rest, rounds = sympy.Add(*open_terms), symbol("rounds")
-    try:
-        return solution_set(rest.xreplace({R: rounds}) - rest.xreplace({R: rounds + 1}), "rounds", {}).everything
-    except ValueError:
-        return False
-
-
-def _fraction(number: sympy.Rational) -> Fraction:
-    return Fraction(int(number.p), int(number.q))
-
-
-def _ball(number: sympy.Rational | Fraction) -> arb:
-    return arb(fmpq(int(number.numerator), int(number.denominator)))
-
-
-def _at_most(right: sympy.Expr, rounds: int, target: Fraction) -> bool:
-    """Whether right <= target at so many rounds."""
-    if not right.has(sympy.exp, sympy.log) and not any(not p.exp.is_Integer for p in right.atoms(sympy.Pow)):
-        return fold(right, {"R": Fraction(rounds)}, _fraction) <= target
-    return _decided(lambda: fold(right, {"R": arb(rounds)}, _ball), target, lambda ball, goal: ball <= goal)
-
-
-def _at_least(constant: sympy.Expr, target: Fraction) -> bool:
-    if constant.is_Rational:
-        return _fraction(constant) >= target
-    return _decided(lambda: fold(constant, {}, _ball), target, lambda ball, goal: ball >= goal)
-
-
-def _decided(ball: Callable[[], arb], target: Fraction, holds: Callable[[arb, arb], bool]) -> bool:
-    precision = 128
-    while precision <= 2**18:
-        with ctx.workprec(precision):
-            value, goal = ball(), _ball(target)
-            if holds(value, goal):
-                return True
-            if value > goal or value < goal:
-                return False
-        precision *= 2
-    raise ValueError(f"epsilon = {target}: the right side cannot be told from it; allowed is any other number")
-
-
 def _grid(low: float, high: float, low_closed: bool, integer: bool) -> np.ndarray:
     """Samples of an interval, increasing, with its ends (but for an open end 0, where the right side may be infinite,
     and for infinity)."""
     if low == high or (integer and high - low <= 1e5):
         return np.arange(low, high + 1) if integer else np.array([low])
+    if low < 0:
+        below = -_grid(max(-high, 0.0), -low, high <= 0, integer)
+        above = _grid(0.0, high, True, integer) if high > 0 else below[:0]
+        return np.unique(np.concatenate([below, above]))
     top = high if math.isfinite(high) else _LARGEST
     bottom = low if low > 0 else min(_SMALLEST, high / 2)
     first = low if low_closed or low > 0 else bottom

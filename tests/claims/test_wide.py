@@ -69,6 +69,22 @@ def test_powers_logarithms_and_exponentials() -> None:
     assert abs(exact(Wide.rational(sympy.Rational(1, 10**400)) * huge) - 1) < F(1, 2**51)
 
 
+def test_ordinary_numbers_are_computed_as_numpy_does() -> None:
+    """To the last digit, not by way of logarithms."""
+    for base, power in ((0.3, 2.5), (7.0, -1.5), (1e-9, 3.25), (1.7e20, 2.0)):
+        assert float((Wide.of(base) ** Wide.of(power)).to_float()) == np.power(base, power)
+    for argument in (3.0, -2.75, 699.0, -650.5):
+        assert float(Wide.of(argument).exp().to_float()) == np.exp(argument)
+
+
+def test_signs_of_powers_far_away() -> None:
+    far = Wide.of(1e-300) * Wide.of(1e-300)
+    for base, power, sign in ((far, 3.0, 1), (-far, 3.0, -1), (far, 2.0, 1), (-far, 2.0, 1)):
+        value = base ** Wide.of(power)
+        assert np.sign(value.mantissa) == sign
+        assert exact(abs(value)) == pytest.approx(exact(far) ** int(power), rel=1e-11)
+
+
 SHARP = claim("safari.thm5@sharp")
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from fedtheory.claims.arithmetic import exact_slack
 from fedtheory.claims.balls import (
     PRECISION,
+    Ball,
     ball,
     ball_matrix,
     decimal,
@@ -377,3 +378,22 @@ def test_a_denominator_of_either_sign_may_have_either():
         for undefined in (Fraction(0), arb(0, 1)):
             got = evaluate_or_limit(root, {"x": Fraction(3), "y": undefined})
             assert not got >= 0 and not got < 0
+
+
+OPERATIONS = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", OPERATIONS)
+def test_balls_mix_with_whole_numbers_and_fractions(sign: str) -> None:
+    """Each operation with a ball on either side or both, against Fractions."""
+    operation, a, b = OPERATIONS[sign], Fraction(7, 3), Fraction(5)
+    with working_precision():
+        for left, right in ((Ball(ball(a)), b), (a, Ball(ball(b))), (Ball(ball(a)), Ball(ball(b))), (Ball(ball(a)), 5)):
+            found = operation(left, right).value
+            assert found.overlaps(ball(operation(a, b))) and float(found.rad()) < 1e-70
+        assert (-Ball(ball(a))).value.overlaps(ball(-a)) and (Ball(ball(a)) ** 3).value.overlaps(ball(a**3))
+        assert (Ball(arb(0, 1)) ** 2).value.contains(0) and not (Ball(ball(a)) ** 0 - 1).value.contains(1)
+        with pytest.raises(TypeError):
+            operation(Ball(ball(a)), 0.5)

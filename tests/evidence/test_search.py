@@ -224,7 +224,7 @@ def test_a_claim_or_its_ref() -> None:
 @pytest.mark.slow
 def test_charitable_instance() -> None:
     """Refutes under every reading, by a factor that a reader sees, with short numbers; and judging it afresh agrees."""
-    judgement = charitable_instance(claim("fast.thm1@main"), seed=1)
+    judgement = charitable_instance(claim("fast.thm1@main"), seed=5)
     assert judgement.refutes and all(r.left > MARGIN * r.right for r in judgement.readings)
     instance = Numbers.of(judgement.instance)
     digits = str(instance.start[0]) + str(instance.centres[0][0]) + str(instance.local_lr)

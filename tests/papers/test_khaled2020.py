@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sympy import Le
-from typer.testing import CliRunner
 
 from fedtheory import papers as registry
 from fedtheory.algorithms import fast, fedavg
 from fedtheory.claims.balls import ball
 from fedtheory.claims.statement import Claim
-from fedtheory.cli import app
 from fedtheory.evidence.judge import judge, parse
-from fedtheory.evidence.referee import RefereeError, referee
+from fedtheory.evidence.referee import RefereeError, referee, status
 from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
@@ -219,8 +217,9 @@ def test_a_slip_in_the_folder_is_refuted_elsewhere(tmp_path: Path, hidden: None)
     text = file.read_text()
     file.write_text(text.replace("gamma * sigma**2 / (mu * M)", "gamma * sigma**2 / (2 * mu * M)"))
     assert file.read_text() != text
-    done = CliRunner().invoke(app, ["referee", str(tmp_path / "mine")])
-    assert done.exit_code == 1 and "**refuted**" in done.stdout and "| instance |" in done.stdout
+    reports = referee(tmp_path / "mine", candidates=60)
+    (shown,) = (report.markdown() for report in reports)
+    assert status(reports) == 1 and "**refuted**" in shown and "| instance |" in shown
 
 
 def test_beside_the_built_in_one_its_name_is_taken() -> None:

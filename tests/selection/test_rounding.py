@@ -58,3 +58,22 @@ def test_rates_are_cut_downwards(monkeypatch):
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Highest())
     assert rounded([1 / 3, 1 / 3, 1 / 3], seed=0).sum() <= 1
     assert rounded(np.full((4, 7), 1 / 7), seed=0).sum(axis=1).max() <= 1
+
+
+class Least:
+    """The smallest draw that there is."""
+
+    def integers(self, low, high, size):
+        return np.full(size, low)
+
+
+def test_a_rate_below_one_may_be_left_out_and_a_whole_one_may_not(monkeypatch):
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Least())
+    assert rounded([1 - 2.0**-30, 1.0, 2.0**30 + 0.5], seed=0).tolist() == [0, 1, 2**30 + 1]
+    assert rounded([1.0], seed=0).tolist() == [1]
+
+
+def test_rates_are_multiples_of_two_to_the_minus_30(monkeypatch):
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Highest())
+    assert rounded([2.0**-30], seed=0).tolist() == [1]
+    assert rounded([2.0**-31], seed=0).tolist() == [0]

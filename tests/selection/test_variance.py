@@ -172,3 +172,9 @@ def test_batches_broadcast():
 def test_wrong_input_is_named(arguments, words):
     with pytest.raises(ValueError, match="^.*" + words.replace("[", r"\[").replace(".", r"\.")):
         var(*arguments)
+
+
+def test_the_worst_sum_of_weights_is_named():
+    weights = [[0.5, 0.5], [0.9, 0.9], [0.0, 0.125]]
+    with pytest.raises(ValueError, match=r"group_weight sums to 0\.125: allowed is a sum of 1"):
+        var(np.zeros((3, 2)), np.ones((3, 2)), np.ones(3), weights)

@@ -1,0 +1,146 @@
+"""The rule that turns evidence into one word: every branch, by changing one thing of a row's evidence."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from fedtheory.evidence.rule import Contradiction, covered, needed, overall, with_readings
+from fedtheory.evidence.search import ROUNDING
+from fedtheory.proof.joints import DECLARED, KERNEL, PROVED, STEPS_DECIDED
+
+COMPLETE = {
+    "outcome": "proved", "readings": {}, "assuming": [], "joints": KERNEL, "repaired": 0, "steps": 7,
+    "first_open": None,
+}  # fmt: skip
+OPEN = COMPLETE | {"outcome": "open", "first_open": "step 3"}
+SEARCH = {"admissible": 4, "candidates": 9, "largest_ratio": "0.5", "largest_late_ratio": "0.25"}
+SURVIVED = (
+    "No admissible setting among 9 exceeds the bound; the largest left / right is 0.5, and 0.25 once the first term "
+    "has faded."
+)
+INSTANCE = {"refutes": True, "file": "one.json", "ratio": "1.5", "readings": 1, "only_under": []}
+NEED = {"violates": ["independent_noise"], "assumption": "independent_noise", "ratio": "2", "file": "needs.json"}
+BARE = {
+    "proof": None, "exact": {"instance": None, "search": None}, "needs": [], "measured": [], "consistency": [],
+    "units": {"findings": []},
+}  # fmt: skip
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    """Evidence with some of its parts; ``search`` and ``instance`` are those of ``exact``."""
+    evidence = copy.deepcopy(BARE)
+    for name in ("search", "instance"):
+        if name in changes:
+            evidence["exact"][name] = changes.pop(name)
+    return evidence | changes
+
+
+def only_under(*readings: dict[str, str]) -> dict[str, Any]:
+    return INSTANCE | {"refutes": False, "only_under": list(readings)}
+
+
+WORDS = [
+    (row(), "not checked", "No search covers it."),
+    (row(search=SEARCH), "holds", SURVIVED),
+    (row(search=SEARCH | {"largest_late_ratio": None}), "holds",
+     "No admissible setting among 9 exceeds the bound; the largest left / right is 0.5."),
+    (row(search=SEARCH | {"admissible": 0}), "untested", "None of the 9 settings looked at meets every hypothesis."),
+    (row(search=SEARCH | {"admissible": 0}, measured=[{"outcome": "holds", "data": "digits"}]), "holds",
+     "None of the 9 settings looked at meets every hypothesis."),
+    (row(search=SEARCH | {"admissible": 0}, measured=[{"outcome": "undecided", "data": "digits"}]), "untested",
+     "None of the 9 settings looked at meets every hypothesis."),
+    (row(instance=INSTANCE), "refuted",
+     "An exact instance exceeds the bound 1.5 times with every printed hypothesis met."),
+    (row(instance=INSTANCE | {"ratio": "inf"}), "refuted",
+     "An exact instance exceeds the bound with every printed hypothesis met."),
+    (row(instance=INSTANCE | {"readings": 2}, proof=OPEN, search=SEARCH), "refuted",
+     "An exact instance exceeds the bound 1.5 times with every printed hypothesis met, under all 2 readings."),
+    (row(proof=COMPLETE, search=SEARCH), PROVED,
+     f"The 7 steps of a proof are decided, and composed by the kernel. {SURVIVED}"),
+    (row(proof=COMPLETE), PROVED, "The 7 steps of a proof are decided, and composed by the kernel."),
+    (row(proof=COMPLETE | {"joints": DECLARED}), STEPS_DECIDED, "The 7 steps of a proof are decided."),
+    (row(proof=COMPLETE | {"joints": DECLARED, "repaired": 1}), STEPS_DECIDED,
+     "The 7 steps of a proof are decided; 1 printed one does not hold and is replaced."),
+    (row(proof=COMPLETE | {"joints": DECLARED, "repaired": 2, "readings": {"root": ["a", "b"]}}), STEPS_DECIDED,
+     "The 7 steps of a proof are decided; 2 printed ones do not hold and are replaced. Read with root: a or b."),
+    (row(proof=COMPLETE | {"assuming": ["x", "y"]}, search=SEARCH), "unproved",
+     "Its proof takes x and y, not stated: it is complete with that, and no instance shows that it falls without. "
+     + SURVIVED),
+    (row(proof=OPEN, search=SEARCH), "unproved", f"Its proof is open at step 3. {SURVIVED}"),
+    (row(proof=OPEN | {"first_open": None}, search=SEARCH), "holds", SURVIVED),
+    (row(proof=OPEN, search=SEARCH | {"admissible": 0}), "untested",
+     "None of the 9 settings looked at meets every hypothesis."),
+    (row(search=SEARCH | {"largest_ratio": "1.25"}, proof=COMPLETE), "not checked",
+     "The search found a ratio of 1.25; no instance confirms it."),
+    (row(search=SEARCH | {"largest_ratio": str(1 + ROUNDING)}), "holds",
+     "No admissible setting among 9 exceeds the bound; the largest left / right is 1, and 0.25 once the first term has "
+     "faded."),
+    (row(measured=[{"outcome": "holds", "data": "a"}, {"outcome": "exceeded", "data": "b"},
+                   {"outcome": "exceeded", "data": "c"}], proof=COMPLETE), "not checked",
+     "The bound is exceeded on b; no exact instance confirms it."),
+    (row(consistency=[{"name": "undecided", "what": "p"}, {"name": "contradictory", "what": "q"},
+                      {"name": "contradictory", "what": "r"}], proof=COMPLETE), "vacuous",
+     "Its hypotheses contradict each other: q."),
+    (row(consistency=[{"name": "undecided", "what": "p"}], search=SEARCH), "holds", SURVIVED),
+    (row(search=SEARCH, units={"findings": [{"where": "noise"}, {"where": "drift"}]}), "holds",
+     f"{SURVIVED} Not homogeneous in noise and drift."),
+    (row(search=SEARCH, instance=only_under({"a": "1", "b": "2"}, {"a": "3"})), "holds",
+     f"{SURVIVED} An exact instance refutes it read with a: 1, b: 2 or a: 3."),
+    (row(needs=[NEED], search=SEARCH, proof=OPEN), "needs",
+     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise. " + SURVIVED),
+    (row(needs=[NEED], units={"findings": [{"where": "noise"}]}), "needs",
+     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise. Not homogeneous "
+     "in noise."),
+    (row(needs=[NEED, NEED | {"assumption": "z", "ratio": "3"}]), "needs",
+     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise and 3 times "
+     "without z."),
+    (row(needs=[NEED], proof=COMPLETE | {"assuming": ["independent_noise", "y"]}), "needs",
+     "Not stated, and needed: an exact instance exceeds the bound 2 times without independent_noise. "
+     f"{PROVED.capitalize()} with independent_noise and y."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("evidence", "word", "why"), WORDS, ids=lambda part: part if isinstance(part, str) else "")
+def test_one_word_and_why(evidence, word, why):
+    assert overall(evidence) == (word, why)
+
+
+def test_proved_and_refuted_is_an_error():
+    with pytest.raises(Contradiction, match=r"one\.json refutes a claim whose proof is complete"):
+        overall(row(instance=INSTANCE, proof=COMPLETE))
+    proof = COMPLETE | {"readings": {"root": ["a", "b"], "mean": ["c"]}}
+    refuted = r"one\.json refutes a claim under a reading under which its proof is complete"
+    for reading in ({"root": "b", "mean": "c"}, {"root": "a"}, {"other": "x"}, {}):
+        with pytest.raises(Contradiction, match=refuted):
+            overall(row(instance=only_under({"root": "z"}, reading), proof=proof))
+    for reading in ({"root": "z", "mean": "c"}, {"root": "a", "mean": "z"}, {"mean": "z"}):
+        assert overall(row(instance=only_under(reading), proof=proof))[0] == PROVED
+    assert overall(row(instance=only_under({}), proof=OPEN | {"first_open": None}, search=SEARCH))[0] == "holds"
+
+
+def test_an_instance_violates_what_the_proof_takes():
+    """Independent noise is uncorrelated too: what violates one of the two may be what the proof takes."""
+    other = NEED | {"violates": ["fixed_weights"], "file": "other.json"}
+    taking = COMPLETE | {"assuming": ["independent_noise"]}
+    with pytest.raises(Contradiction, match=r"other\.json violates nothing that the complete proof takes"):
+        overall(row(needs=[NEED, other], proof=taking))
+    assert overall(row(needs=[NEED | {"violates": ["uncorrelated_noise"]}], proof=taking))[0] == "needs"
+    assert overall(row(needs=[other], proof=OPEN))[0] == "needs"
+
+
+def test_what_is_shown_beside_the_word():
+    proof = {"readings": {"root": ["a", "b"], "mean": ["c"]}, "assuming": ["x"]}
+    for word, shown in (
+        (PROVED, "(root: a or b; mean: c)"), (STEPS_DECIDED, "(root: a or b; mean: c)"),
+        ("needs", "x (root: a or b; mean: c)"), ("holds", ""),
+    ):  # fmt: skip
+        evidence = {"proof": proof, "needs": [{"assumption": "y"}]}
+        assert with_readings({"verdict": word, "evidence": evidence}) == f"{word} {shown}".rstrip()
+    assert covered("proved", {"proof": None}) == {} and covered("proved", {}) == {}
+    for evidence, kinds in (({"proof": proof}, ("x",)), ({"proof": None}, ("y", "z")), ({}, ("y", "z")),
+                            ({"proof": {"assuming": []}}, ("y", "z"))):  # fmt: skip
+        assert needed("needs", evidence | {"needs": [{"assumption": "y"}, {"assumption": "z"}]}) == kinds
+    assert needed("refuted", {"needs": [{"assumption": "y"}]}) == ()

@@ -1,0 +1,90 @@
+"""Which tests are a module's own, and which of its mutants no test can tell, with the reason."""
+
+from __future__ import annotations
+
+FOCUSED = {
+    "claims/arithmetic.py": (
+        "claims/test_wide.py",
+        "claims/test_ranges.py",
+        "evidence/test_balls.py",
+        "claims/test_evaluation.py",
+    ),
+    "claims/balls.py": ("evidence/test_balls.py", "claims/test_algebraic.py"),
+    "claims/intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
+    "claims/ranges.py": ("claims/test_ranges.py", "claims/test_subdivision.py", "claims/test_algebraic.py"),
+    "claims/rounds.py": ("claims/test_rounds.py", "claims/test_solve.py"),
+    "claims/subdivision.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
+    "claims/wide.py": ("claims/test_wide.py",),
+    "evidence/judge.py": ("evidence/test_judging.py", "evidence/test_refuting_point.py"),
+    "evidence/rule.py": ("evidence/test_rule.py",),
+    "moments/by_kind.py": ("moments/test_kinked_runs.py", "moments/test_mean_drift.py"),
+    "proof/analytic.py": ("proof/test_analytic.py",),
+    "proof/gram.py": ("proof/test_gram.py", "proof/test_soundness.py"),
+    "proof/positivity.py": ("proof/test_positivity.py", "proof/test_soundness.py"),
+    "selection/exact.py": ("selection/test_offline.py", "evidence/test_selection_exact.py"),
+    "selection/rounding.py": ("selection/test_rounding.py",),
+    "selection/variance.py": ("selection/test_variance.py",),
+    "subjects/enclosure.py": ("evidence/test_confirm.py", "evidence/test_safari_instances.py"),
+    "weights/cutoff_geometric.py": ("weights/test_cutoff_geometric.py",),
+    "weights/moments.py": ("weights/test_moments.py",),
+}
+"""Test files below tests/, by module below fedtheory/; the examples in its docstrings come first."""
+
+_PRECISION = "a precision in bits, any of which is sound"
+_THRESHOLD = "on either side of the threshold both ways give the same to rounding"
+_BISECTED = "for _ in range(int(2 * a.shape[1] - 1).bit_length()):"
+_LEVEL = "level = np.clip(left + (k - _demand(p, b, a, left).sum(axis=1)) / steepness, left, right)"
+_RISE = "the last rise makes up for any level between the two kinks"
+_FINITE = "nothing that is not finite compares"
+
+_NOTHING = "_NOTHING = -(2.0**60)"
+_FLOAT = "return np.ldexp(self.mantissa, np.clip(self.exponent, -5000, 5000).astype(np.int64))"
+_ORDINARY = "ordinary = (np.abs(plain) > 1e-300) & (np.abs(plain) < 1e300) & (np.abs(base) > 1e-300) & (base < 1e300)"
+_KNOWN = "known = ordinary | (magnitude == 0) | (times == 0) | ~np.isfinite(doublings)"
+_SIGN = "sign = np.where((self.mantissa < 0) & (times % 2 == 1), -1.0, 1.0)"
+_DOUBLINGS = "doublings = np.where(np.abs(argument) > 700, np.rint(argument / _LOG_2), 0.0)"
+_LIMITED = "doublings = np.where(np.isfinite(doublings), doublings, 0.0)"
+
+EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "claims/wide.py": {
+        (_NOTHING, "60 -> 61"): "below every other exponent",
+        (_FLOAT, "5000 -> 5001"): "beyond all floats",
+        (_FLOAT, "5000 -> 4999"): "beyond all floats",
+        (_ORDINARY, "np.abs(base) > 1e-300 -> np.abs(base) >= 1e-300"): _THRESHOLD,
+        (_ORDINARY, "1e+300 -> 2e+300"): _THRESHOLD, (_ORDINARY, "1e+300 -> 5e+299"): _THRESHOLD,
+        (_ORDINARY, "1e-300 -> 2e-300"): _THRESHOLD, (_ORDINARY, "1e-300 -> 5e-301"): _THRESHOLD,
+        (_SIGN, "self.mantissa < 0 -> self.mantissa <= 0"): "0 goes the other way",
+        (_KNOWN, "0 -> 1"): "0^t and 1^0 come out alike both ways",
+        (_KNOWN, "0 -> -1"): "0^t and 1^0 come out alike both ways",
+        (_DOUBLINGS, "np.abs(argument) > 700 -> np.abs(argument) >= 700"): _THRESHOLD,
+        (_DOUBLINGS, "700 -> 701"): _THRESHOLD, (_DOUBLINGS, "700 -> 699"): _THRESHOLD,
+        (_LIMITED, "0.0 -> 1.0"): "an infinite argument stays so",
+        (_LIMITED, "0.0 -> -1.0"): "an infinite argument stays so",
+    },
+    "evidence/rule.py": {
+        ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
+            "each of the options is one that is covered",
+    },
+    "moments/by_kind.py": {
+        ("at = end + sign * lr * noise", "end + sign * lr * noise -> end - sign * lr * noise"):
+            "both signs are equally likely",
+    },
+    "proof/analytic.py": {
+        ("_BITS = 128", "128 -> 129"): _PRECISION, ("_BITS = 128", "128 -> 127"): _PRECISION,
+        ("order: int = 0", "0 -> -1"): "no derivative either way",
+        ("if value.is_finite() and value < 0:", "value.is_finite() and value < 0 -> value < 0"): _FINITE,
+        ("if value.is_finite() and value >= 0:", "value.is_finite() and value >= 0 -> value >= 0"): _FINITE,
+        ("return _FUNCTIONS[expression.func](parts[0])", "0 -> -1"): "there is one",
+    },
+    "selection/variance.py": {
+        (_BISECTED, "2 * a.shape[1] - 1 -> 2 * a.shape[1] + 1"): "one bisection more",
+        (_BISECTED, "1 -> 2"): "so many are enough for 2 M kinks",
+        (_LEVEL, "k - _demand(p, b, a, left).sum(axis=1) -> _demand(p, b, a, left).sum(axis=1)"): _RISE,
+        (_LEVEL, "left + (k - _demand(p, b, a, left).sum(axis=1)) / steepness -> "
+                 "(k - _demand(p, b, a, left).sum(axis=1)) / steepness"): _RISE,
+    },
+    "weights/cutoff_geometric.py": {
+        ("if moments[0] == 0.0:", "0 -> -1"): "the fourth central moment is 0 where the second is",
+    },
+}  # fmt: skip
+"""By module, line and change, why no test can tell the mutant."""
