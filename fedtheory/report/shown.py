@@ -63,8 +63,8 @@ def nameless(figure: Figure) -> list[str]:
     found = []
     for axes in figure.axes:
         held = {child for container in axes.containers for child in container.get_children()}
-        found += [str(line) for line in axes.lines
-                  if line not in held and not _name(line.get_label()) and len(np.asarray(line.get_xydata())) > 2]  # fmt: skip
+        lines = [line for line in axes.lines if line not in held and not _name(line.get_label())]
+        found += [str(line) for line in lines if len(np.asarray(line.get_xydata())) > 2]
         found += [str(each) for each in axes.collections
                   if isinstance(each, PolyCollection) and not _name(each.get_label())]  # fmt: skip
     return found

@@ -65,7 +65,7 @@ def test_floors(drawn) -> None:
     E y^2 = (2 q a (1 - a) m + q a^2)/(q a (2 - a) + (1 - q) s (2 - s)), m = 2q/(1 + q)."""
     left, right = drawn("safari.floors").axes
     shown = lines(left)
-    for label, a in (("exact, $\\eta_c$ = 1/5", 1 / 5), ("exact, $\\eta_c$ = 1/1000", 1 / 1000)):
+    for label, a in (("exact, $\\eta_c$ = 1/2", 1 / 2), ("exact, $\\eta_c$ = 1/1000", 1 / 1000)):
         q, errors, s = shown[label].get_xdata(), shown[label].get_ydata(), a / 2
         mean = 2 * q / (1 + q)
         by_hand = (2 * q * a * (1 - a) * mean + q * a**2) / (q * a * (2 - a) + (1 - q) * s * (2 - s))
