@@ -50,9 +50,9 @@ def numbers(figure: Figure) -> list[Row]:
     >>> import fedtheory as ft
     >>> bound = ft.claim("fast.thm2").evaluate(
     ...     smoothness=1, strong_convexity=1, gradient_noise=0, dissimilarity=0, initial_distance=1, cohort=1,
-    ...     arbitrary_cohort=1, local_steps=1, local_lr="1/20", snapshot_probability=1, rounds=[1, 2])
+    ...     arbitrary_cohort=1, local_steps=1, local_lr=1 / 40, snapshot_probability=1, rounds=[1, 2])
     >>> [(row.series, row.x, round(row.value, 4)) for row in numbers(ft.plot(bound))]
-    [('bound', 1.0, 0.9876), ('bound', 2.0, 0.9753)]
+    [('bound', 1.0, 0.9753), ('bound', 2.0, 0.9512)]
     """
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>" and axes.get_visible()]
     return [row for number, axes in enumerate(panels, 1) for row in _of_axes(axes, number)]
@@ -120,7 +120,7 @@ def _of_axes(axes: Axes, panel: int) -> Iterator[Row]:
 
 
 def _of_line(line: Line2D, panel: int, name: str) -> Iterator[Row]:
-    x, y = np.asarray(line.get_xydata(), dtype=float).T
+    x, y = np.asarray(line.get_xydata(), dtype=float).T.tolist() or ([], [])
     yield from (Row(panel, name, a, value=b) for a, b in zip(x, y, strict=True) if np.isfinite(b))
 
 
