@@ -18,7 +18,7 @@ CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11) or \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install verify report test data lint
+.PHONY: help install verify report figures test data lint
 
 help: ## print this text
 	@echo 'Targets:'
@@ -33,6 +33,9 @@ verify: $(STAMP) ## check every published verdict
 
 report: $(STAMP) ## write what is known as pages for a browser: report/site/index.html
 	$(VENV)/bin/fedtheory report
+
+figures: $(STAMP) ## draw every figure anew, its numbers beside it
+	OMP_NUM_THREADS=1 $(VENV)/bin/fedtheory run --all-figures
 
 test: $(STAMP) ## run the tests and the examples in the docstrings
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)

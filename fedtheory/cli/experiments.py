@@ -102,8 +102,9 @@ def _write_pages() -> Iterator[Path]:
 
 @app.command()
 def run(
-    files: Annotated[list[Path] | None, typer.Argument(help="Experiment files (TOML).")] = None,
-    all: Annotated[bool, typer.Option("--all", help="Every file of the experiments folder.")] = False,
+    files: Annotated[list[Path] | None, typer.Argument(help="Experiment files and figure files (TOML).")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Every experiment file of the experiments folder.")] = False,
+    all_figures: Annotated[bool, typer.Option("--all-figures", help="Every figure file of that folder.")] = False,
     budget: Annotated[str | None, typer.Option(help="Time after which nothing new begins: 90s, 30m, 2h.")] = None,
     only: Annotated[str, typer.Option(help="Settings by name, with * and ?: 'FedAvg*'.")] = "*",
     store: Annotated[Path, typer.Option(help="Where runs are kept; the same store goes on with them.")] = Path("runs"),
@@ -111,24 +112,31 @@ def run(
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
     track: Annotated[str | None, typer.Option(help="tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT.")] = None,
     publish: Annotated[bool, typer.Option("--publish", help="Keep the results in tables/ours.")] = False,
+    figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
+        "figures"
+    ),
+    svg: Annotated[bool, typer.Option("--svg", help="Draw figures as SVG, not as PNG.")] = False,
     json: Json = False,
 ) -> None:
-    """Run experiment files, or go on with them. Exit status 1 if something failed; the others are run all the same."""
+    """Run experiment files, or go on with them, and draw figure files. Exit status 1 if something failed; the others
+    are run all the same."""
     from ..experiments.commands import RunOptions, run_files
     from ..experiments.results import experiment_files, short
     from ..files import TEMPORARY, remove_leftovers
 
-    if bool(files) == all:
-        raise ValueError("files: allowed are experiment files, or --all")
+    if bool(files) == (all or all_figures):
+        raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
     options = RunOptions(store, budget, workers, scheduler, track, publish, only)
+    drawn, others = _split(files or [], all_figures)
+    failed = _draw(drawn, figures, "svg" if svg else "png")
     try:
-        report = run_files(experiment_files() if all else files or [], options)
+        report = run_files(experiment_files() if all else others, options)
     except KeyboardInterrupt:
         for folder in {path.parent for path in store.rglob(TEMPORARY)}:  # of workers that were ended while they wrote
             remove_leftovers(folder)
         print(f"fedtheory: interrupted; the same command goes on from the checkpoints in {store}", file=sys.stderr)
         raise typer.Exit(130) from None
-    if json:
+    if json and (report.contents or not drawn):
         print_json(report.contents)
     else:
         for content in report.contents:
@@ -136,5 +144,31 @@ def run(
             print_table([short(row) for row in content["settings"]])
     for line in report.lines:
         print(f"fedtheory: {line}", file=sys.stderr)
-    if report.failed:
+    if report.failed or failed:
         raise typer.Exit(1)
+
+
+def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]]:
+    """Figure files, and others; a file that is not there is said of by what runs the others."""
+    from ..report.drawing import figure_files, is_figure
+
+    drawn = [path for path in files if path.is_file() and is_figure(path)]
+    others = [path for path in files if path not in drawn]
+    return drawn + (figure_files() if all_figures else []), others
+
+
+def _draw(files: list[Path], into: Path, format: str) -> bool:
+    """Draw figure files one after another; whether one failed."""
+    from ..files import check_target
+    from ..report.drawing import written
+
+    if files:
+        check_target(into / "any")
+    failed = False
+    for path in files:
+        try:
+            print(written(path, into, format))
+        except (ValueError, FileNotFoundError) as error:
+            failed = True
+            print(f"fedtheory: {error}", file=sys.stderr)
+    return failed

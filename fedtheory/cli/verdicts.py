@@ -291,7 +291,7 @@ def verify(
     from ..files import check_target, read_json
     from ..papers import index
     from ..papers.certificates import publish
-    from ..report import catalogue
+    from ..report import drawing
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
     cache = None if fresh else Cache(report / "cache")
@@ -302,7 +302,7 @@ def verify(
 
         depth = assess.FULL if full else assess.QUICK
         verdicts = assess.assess_all(depth=depth, progress=tell("evidence"), cache=cache)
-        drawn = list(run_all(catalogue.figures(figures), progress=tell("figures")).values())
+        drawn = list(run_all(drawing.figures(figures), progress=tell("figures")).values())
     card = scorecard.to_json(verdicts)
     scorecard.write_json(report / "scorecard.json", card)
     for verdict in verdicts:

@@ -23,7 +23,7 @@ do not bear out of their papers is part of `fedtheory errata --paper NAME`.
 def overview(root: Path | None = None) -> str:
     """The list, as Markdown."""
     root = root or folder()
-    papers = sorted(path.name for path in root.iterdir() if path.is_dir())
+    papers = sorted(path.name for path in root.iterdir() if any(path.glob("*.toml")))
     return "\n".join([HEAD, *(line for paper in papers for line in _paper(paper, root))]) + "\n"
 
 

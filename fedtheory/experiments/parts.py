@@ -59,6 +59,7 @@ def _federations() -> Kinds:
 
     return {
         "Network": Network,
+        "Quadratic": Quadratic,
         "common_hessian": Quadratic.common_hessian,
         "logistic": logistic,
         "random_quadratic": random_quadratic,
@@ -109,6 +110,12 @@ def _solvers() -> Kinds:
     return {"SGD": SGD, "Adam": Adam}
 
 
+def _availabilities() -> Kinds:
+    from ..selection import CyclicAvailability, PoissonAvailability, UniformAvailability
+
+    return {each.__name__: each for each in (CyclicAvailability, PoissonAvailability, UniformAvailability)}
+
+
 def _observers() -> Kinds:
     from ..simulation import OBSERVERS
 
@@ -118,7 +125,7 @@ def _observers() -> Kinds:
 FAMILIES: dict[str, Callable[[], Kinds]] = {
     "algorithm": _algorithms, "process": _processes, "partition": _partitions, "federation": _federations,
     "model": _models, "dataset": _datasets, "augmentation": _augmentations, "solver": _solvers,
-    "observer": _observers,
+    "observer": _observers, "availability": _availabilities,
 }  # fmt: skip
 NESTED = {
     "Participation": "process", "Module": "model", "FlatModel": "model", "Partition": "partition",

@@ -1,5 +1,7 @@
+from .adaptive import plot_adaptive as plot_adaptive
 from .bounds import plot as plot
-from .bounds import plot_editions as plot_editions
+from .drawing import draw as draw
+from .drawing import figure_files as figure_files
 from .learnability import plot_capacity as plot_capacity
 from .learnability import plot_conditions as plot_conditions
 from .learnability import plot_server_data as plot_server_data
@@ -7,10 +9,16 @@ from .participation import plot_gap as plot_gap
 from .participation import plot_long_term as plot_long_term
 from .participation import plot_participation as plot_participation
 from .partitions import plot_partition as plot_partition
+from .practice import plot_practice as plot_practice
 from .regions import plot_allowed as plot_allowed
 from .regions import plot_maps as plot_maps
 from .settling import plot_algorithms as plot_algorithms
 from .settling import plot_floors as plot_floors
 from .settling import plot_inconsistency as plot_inconsistency
+from .shown import csv_text as csv_text
+from .shown import numbers as numbers
 from .style import save as save
+from .table import plot_table as plot_table
+from .tightness import plot_tightness as plot_tightness
+from .training import plot_curves as plot_curves
 from .weights import plot_cutoffs as plot_cutoffs

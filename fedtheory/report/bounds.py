@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,87 +15,152 @@ from numpy.typing import ArrayLike
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..functionals import Functional
-from ..moments.errors import ExactErrors, exact_errors
+from ..moments.errors import ExactErrors
 from ..schedule import StepRule
-from ..setting import Setting
 from ..simulation import Run
 from .style import (
-    BELOW,
-    BOUND,
-    DASHED,
+    DOTTED,
     EXACT,
-    LARGE,
+    LINES,
     MEASURED,
+    MIXED,
+    PRINTED,
+    PRINTED_LINES,
     REPAIRED,
-    SHARP,
+    REPAIRED_LINES,
+    WORST,
+    captioned,
     covered,
     finish,
     functional_label,
+    in_words,
     panels,
     quantity_label,
     scale,
     styled,
+    typeset_units,
 )  # fmt: skip
 
-MEASURED_STYLE: dict[str, Any] = {"color": MEASURED, "ls": DASHED, "lw": 1.6}
-
+MEASURED_STYLE: dict[str, Any] = {"color": MEASURED, "ls": DOTTED, "lw": 2.2}
 
 NO_BREAK = "\u00a0"
 """A space at which no line ends."""
+ROUNDING = 1e-12
+"""An exact value this little above a bound, relatively, may be rounding."""
 VISIBLE = 1.01
 """A band whose upper end is nowhere so many times its lower one is not seen."""
 
 
+@dataclass(frozen=True)
+class Right:
+    """One right side: a bound, what it is called, and how its line looks."""
+
+    bound: Bound
+    label: str
+    colour: str
+    line: Any
+
+
 @styled()
 def plot(
-    bound: Bound,
-    exact: ExactErrors | ArrayLike | None = None,
+    bound: Bound | Sequence[Bound],
+    exact: ExactErrors | ArrayLike | Mapping[str, ArrayLike] | None = None,
     run: Run | None = None,
     confidence: float = 0.99,
     terms: bool = False,
+    repaired: Sequence[Bound] = (),
+    worst: ArrayLike | None = None,
 ) -> Figure:
-    """A claim's right side with the exact left side and the replicas' mean and confidence band, where given.
+    """A claim's right side with the exact left side and the replicas' mean and confidence band, where given; or several
+    editions of a statement, printed and repaired, and the exact worst case.
 
     A bound at several rounds, or at several values of one other quantity, is a line over them, rounds logarithmic and
     values too where none is negative; a bound at one place is a bar beside its terms. Hypotheses that fail or are
     undecided are told in small print above, the values of all other quantities below. Where the exact left side first
-    exceeds the bound there is a mark.
+    exceeds the (first) bound there is a mark.
 
     Args:
-        bound: of any claim: ``claim.at(setting, rounds=array)`` or ``claim.evaluate(...)``.
+        bound: of any claim: ``claim.at(setting, rounds=array)`` or ``claim.evaluate(...)``; or several at the same
+            places, as printed.
         exact: the left side: ``setting.exact(rounds)``, or one number for each number of the bound, as
-            ``fedtheory.moments.evaluators.left`` gives for any functional.
+            ``fedtheory.moments.evaluators.left`` gives for any functional; or several of these, by name.
         run: ``setting.simulate(...)``, of a bound over rounds or at a recorded round.
         confidence: of the band.
         terms: whether a line has its terms as thin lines with it.
+        repaired: what holds in place of what is printed, at the same places.
+        worst: the largest left side that there is, one number for each number of the bound.
 
     Raises:
         ValueError: the bound varies with several quantities; ``exact`` or ``run`` does not speak of the claim's left
-            side, or not where the bound is.
+            side, or not where the bound is; several bounds that are not at the same places.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
     >>> algorithm = ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr="1/50")
     >>> s = ft.Setting(fed, algorithm, ft.participation.Fixed([0]), start=3)
-    >>> figure = plot(ft.claim("fast.thm1").at(s, rounds=range(1, 100)), s.exact(range(1, 100)))
+    >>> at = range(1, 100)
+    >>> figure = plot(ft.claim("fast.thm1").at(s, rounds=at), s.exact(at))
     >>> figure.axes[0].get_title(loc="left")
     'fast.thm1@main: FAST on non-convex objectives'
+    >>> both = plot(ft.claim("fast.thm1").at(s, rounds=at), repaired=[ft.claim("fast.thm1@sharp").at(s, rounds=at)])
+    >>> [line.get_label() for line in both.axes[0].lines]
+    ['printed (main)', 'repaired (sharp)']
     """
-    statement = bound.statement
+    rights = _rights([bound] if isinstance(bound, Bound) else list(bound), list(repaired))
+    first = rights[0].bound
+    statement, across = first.statement, _across(first)
     if run is not None and statement.functional.observable not in run.rows:
         raise ValueError(f"run has no {statement.functional.name}: allowed is one whose observables include what "
                          f"{statement.ref} is about")  # fmt: skip
-    figure, (axes,) = panels(6.4, 4.0)
-    across = _across(bound)
+    _check_places(rights, across)
+    figure, (axes,) = panels(6.4, 4.0 + 0.25 * (len(rights) > 2))
     if across is None:
-        _bars(axes, bound, exact, run, confidence)
+        _bars(axes, rights, exact, run, confidence, worst)
     else:
-        _lines(axes, bound, across, exact, run, confidence, terms)
-    note = _note(bound)
+        _lines(axes, rights, across, exact, run, confidence, terms, worst)
+    note = _notes(rights)
     _title(axes, statement, across is not None, note)
-    axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=BOUND)
-    figure.supxlabel(_values(bound, run), fontsize=6.5, color="0.35")
-    return figure
+    axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=PRINTED)
+    return captioned(figure, _values(first, run))
+
+
+def _rights(printed: list[Bound], repaired: list[Bound]) -> list[Right]:
+    if not printed:
+        printed, repaired = repaired[:1], repaired[1:]
+        if not printed:
+            raise ValueError("bound and repaired are empty: allowed is at least one bound")
+        alone = Right(printed[0], f"repaired ({printed[0].statement.edition})", REPAIRED, REPAIRED_LINES[0])
+        rights = [alone]
+    elif len(printed) == 1 and not repaired:
+        return [Right(printed[0], "bound", PRINTED, PRINTED_LINES[0])]
+    else:
+        rights = _named(printed, "printed", PRINTED, PRINTED_LINES)
+    return rights + _named(
+        repaired, "repaired", REPAIRED, REPAIRED_LINES[len(rights) if rights[0].colour == REPAIRED else 0 :]
+    )
+
+
+def _named(bounds: Sequence[Bound], word: str, colour: str, lines: Sequence[Any]) -> list[Right]:
+    if len(bounds) > len(lines):
+        raise ValueError(f"{len(bounds)} {word} bounds: allowed are up to {len(lines)}, whose lines can be told apart")
+    ids = {each.statement.id for each in bounds}
+    return [
+        Right(each, f"{word} ({each.statement.edition if len(ids) == 1 else each.statement.ref})", colour, line)
+        for each, line in zip(bounds, lines, strict=False)
+    ]
+
+
+def _check_places(rights: Sequence[Right], across: str | None) -> None:
+    """The bounds vary with the same quantity, at the same places."""
+    first = rights[0].bound
+    for each in rights[1:]:
+        other = _across(each.bound)
+        same = other == across and (
+            across is None or np.array_equal(first.quantities[across], each.bound.quantities[across])
+        )
+        if not same:
+            raise ValueError(f"{each.bound.statement.ref} varies with {other or 'nothing'}: allowed are bounds at the "
+                             f"same places as {first.statement.ref}: {across or 'none'}")  # fmt: skip
 
 
 def _values(bound: Bound, run: Run | None) -> str:
@@ -104,10 +170,10 @@ def _values(bound: Bound, run: Run | None) -> str:
         return value.text if isinstance(value, StepRule) else f"{float(value):.4g}"
 
     shown = {name: text(value) for name, value in bound.quantities.items() if not np.ndim(value)}
-    pairs = [f"{name} = {value}".replace(" ", NO_BREAK) for name, value in shown.items()]
+    pairs = [f"{in_words(name)} = {value}".replace(" ", NO_BREAK) for name, value in shown.items()]
     if run is not None and run.where:
         pairs.append(f"measured: {run.where['setting']}, seed {run.where['seed']}")
-    return textwrap.fill(", ".join(pairs), 110)
+    return ", ".join(pairs)
 
 
 def _title(axes: Axes, statement: Claim, across: bool, note: str) -> None:
@@ -127,18 +193,27 @@ def _across(bound: Bound) -> str | None:
     return several[0] if several else None
 
 
-def _lines(axes: Axes, bound: Bound, across: str, exact: Any, run: Run | None, confidence: float, terms: bool) -> None:
-    functional, at = bound.statement.functional, np.asarray(bound.quantities[across])
-    axes.loglog(at, np.broadcast_to(bound.value, at.shape), color=BOUND, lw=2, label="bound")
+def _lines(
+    axes: Axes, rights: Sequence[Right], across: str, exact: Any, run: Run | None, confidence: float, terms: bool,
+    worst: Any,
+) -> None:  # fmt: skip
+    first = rights[0].bound
+    functional, at = first.statement.functional, np.asarray(first.quantities[across])
+    values = [np.broadcast_to(np.asarray(each.bound.value, dtype=float), at.shape) for each in rights]
+    lefts = [(name, *_exact_line(functional, each, at)) for name, each in _exacts(exact).items()]
+    later = [left for _, places, left in lefts if np.array_equal(places, at)]
+    for n, (each, value) in enumerate(zip(rights, values, strict=True)):
+        width = {"lw": 2.0} | covered(value, [*values[n + 1 :], *later], share=0.9)
+        axes.loglog(at, value, color=each.colour, ls=each.line if len(rights) > 1 else "-", label=each.label, **width)
     if terms:
-        for name, value in bound.terms.items():
-            axes.plot(at, np.broadcast_to(value, at.shape), color=BOUND, lw=0.7, alpha=0.7)
-            end = at[-1], np.broadcast_to(value, at.shape)[-1]
-            axes.annotate(name, end, (0, 2), "data", "offset points", fontsize=7, color=BOUND, ha="right")
-    if exact is not None:
-        places, left = _exact_line(functional, exact, at)
-        axes.plot(places, left, color=EXACT, lw=1.6, label="exact")
-        _mark_crossing(axes, across, places, left, at, np.broadcast_to(bound.value, at.shape))
+        _draw_terms(axes, first, at)
+    if worst is not None:
+        axes.plot(*_exact_line(functional, worst, at), color=WORST, ls=MIXED, lw=1.8, label="worst case")
+    for (name, places, left), line in zip(lefts, LINES, strict=False):
+        axes.plot(places, left, color=EXACT, ls=line, lw=1.6, label=name)
+    if lefts:
+        what = "bound" if len(rights) == 1 else f"{rights[0].label.partition(' (')[0]} bound"
+        _mark_crossing(axes, across, *lefts[0][1:], at, values[0], what)
     if run is not None:
         if across != "rounds":
             raise ValueError(f"run: the bound varies with {across}: allowed is a bound over rounds, or at one round")
@@ -148,22 +223,55 @@ def _lines(axes: Axes, bound: Bound, across: str, exact: Any, run: Run | None, c
         axes.set_yscale("linear")
     if across != "rounds":
         axes.set_xscale(scale(at))
-    label = "rounds R" if across == "rounds" else quantity_label(across, bound.statement.paper)
-    finish(axes, "", label, functional_label(functional))
+    label = "rounds R" if across == "rounds" else quantity_label(across, first.statement.paper)
+    up = functional_label(functional) if len(lefts) < 2 else f"both sides  [{typeset_units(functional.units)}]"
+    below = len(axes.get_legend_handles_labels()[0]) > 2
+    finish(axes, "", label, up, legend=not below)
+    if below:
+        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def _exacts(exact: Any) -> dict[str, Any]:
+    if exact is None:
+        return {}
+    return dict(exact) if isinstance(exact, Mapping) else {"exact": exact}
+
+
+def _draw_terms(axes: Axes, bound: Bound, at: np.ndarray) -> None:
+    for name, value in bound.terms.items():
+        values = np.broadcast_to(value, at.shape)
+        axes.plot(at, values, color=PRINTED, lw=0.7, alpha=0.7, label=f"_{name}")
+        axes.annotate(name.replace("_", " "), (at[-1], values[-1]), (0, 2), "data", "offset points", fontsize=7,
+                      color=PRINTED, ha="right")  # fmt: skip
 
 
 def _mark_crossing(
-    axes: Axes, across: str, places: np.ndarray, left: np.ndarray, at: np.ndarray, right: np.ndarray
+    axes: Axes, across: str, places: np.ndarray, left: np.ndarray, at: np.ndarray, right: np.ndarray, what: str
 ) -> None:
     """A circle where the exact left side is first seen above the bound, at a place that both have."""
     _, ours, theirs = np.intersect1d(places, at, return_indices=True)
-    above = np.flatnonzero(left[ours] > right[theirs])
+    above = np.flatnonzero(left[ours] > right[theirs] * (1 + ROUNDING))
     if len(above):
         place, value = places[ours[above[0]]], left[ours[above[0]]]
         name = "R" if across == "rounds" else across
         axes.plot(
-            [place], [value], "o", mfc="none", mec=EXACT, ms=9, label=f"first above the bound, {name} = {place:.4g}"
+            [place],
+            [value],
+            "o",
+            mfc="none",
+            mec=EXACT,
+            ms=9,
+            label=f"first above the {what}, {name} = {_shown(place)}",
         )
+
+
+def _shown(place: float) -> str:
+    """A number of rounds with all of its digits, another quantity with four.
+
+    >>> _shown(13430), _shown(0.12345)
+    ('13 430', '0.1235')
+    """
+    return f"{place:,.0f}".replace(",", " ") if float(place).is_integer() else f"{place:.4g}"
 
 
 def _exact_line(functional: Functional, exact: Any, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,21 +305,29 @@ def _replicas(run: Run) -> str:
     return f"{run.replicas} replica{'s' if run.replicas > 1 else ''}"
 
 
-def _bars(axes: Axes, bound: Bound, exact: Any, run: Run | None, confidence: float) -> None:
+def _bars(axes: Axes, rights: Sequence[Right], exact: Any, run: Run | None, confidence: float, worst: Any) -> None:
+    bound = rights[0].bound
     functional, at = bound.statement.functional, bound.quantities.get("rounds")
-    bars = [("bound", float(bound.value), BOUND, 1.0)]
-    if len(bound.terms) > 1:
-        bars += [(f"  {name}", float(value), BOUND, 0.4) for name, value in bound.terms.items()]
-    if isinstance(exact, ExactErrors):
-        exact = _of_errors(functional, exact)[_place(exact.rounds, at, "exact")]
-    if exact is not None:
-        bars.append(("exact", float(exact), EXACT, 1.0))
+    bars = []
+    for each in rights:
+        bars.append((each.label, float(each.bound.value), each.colour, 1.0))
+        if len(rights) == 1 and len(bound.terms) > 1:
+            bars += [(f"  {name}", float(value), each.colour, 0.4) for name, value in bound.terms.items()]
+    if worst is not None:
+        bars.append(("worst case", float(np.asarray(worst)), WORST, 1.0))
+    for name, left in _exacts(exact).items():
+        value = (
+            _of_errors(functional, left)[_place(left.rounds, at, "exact")] if isinstance(left, ExactErrors) else left
+        )
+        bars.append((name, float(value), EXACT, 1.0))
     if run is not None:
         place = _place(run.rounds_of(functional), at, "run")
         mean, low, high = (values[place] for values in run.interval(functional, confidence=confidence))
         bars.append((f"measured\n({_replicas(run)})", float(mean), MEASURED, 0.8))
         if np.isfinite([low, high]).all():
-            axes.plot([low, high], [len(bars) - 1] * 2, color=EXACT, lw=1.2, marker="|")
+            axes.plot(
+                [low, high], [len(bars) - 1] * 2, color=EXACT, lw=1.2, marker="|", label=f"_{confidence:.0%} interval"
+            )
     names, values, colours, alphas = zip(*bars, strict=True)
     for row, (value, colour, alpha) in enumerate(zip(values, colours, alphas, strict=True)):
         axes.barh(row, value if np.isfinite(value) else 0, color=colour, alpha=alpha, height=0.6)
@@ -222,7 +338,7 @@ def _bars(axes: Axes, bound: Bound, exact: Any, run: Run | None, confidence: flo
     axes.margins(x=0.14)
     if not any(value and np.isfinite(value) for value in values):
         axes.set_xlim(0, 1)
-    finish(axes, "", functional_label(functional), "", grid=False)
+    finish(axes, "", functional_label(functional), "", grid=False, legend=False)
 
 
 def _place(rounds: np.ndarray, at: Any, what: str) -> int:
@@ -232,43 +348,17 @@ def _place(rounds: np.ndarray, at: Any, what: str) -> int:
     return int(found[0])
 
 
+def _notes(rights: Sequence[Right]) -> str:
+    """What is wrong with the hypotheses, in one line; with editions' names where there are several bounds."""
+    said = [(each.bound.statement.edition, _note(each.bound)) for each in rights]
+    if len(rights) == 1:
+        return textwrap.shorten(said[0][1], 110, placeholder=" ...")
+    return textwrap.shorten("; ".join(f"{name} {note}" for name, note in said if note), 110, placeholder=" ...")
+
+
 def _note(bound: Bound) -> str:
-    """What is wrong with the hypotheses, in one line."""
     failing = [name if np.all(slack < 0) else f"{name} (in part)"
                for name, slack in bound.slack.items() if slack is not None and np.any(slack < 0)]  # fmt: skip
     undecided = [name for name, slack in bound.slack.items() if slack is None]
     parts = [f"{word}: {', '.join(names)}" for word, names in (("fails", failing), ("undecided", undecided)) if names]
-    return textwrap.shorten("; ".join(parts), 110, placeholder=" ...")
-
-
-@dataclass(frozen=True)
-class Editions:
-    """A panel of ``plot_editions``.
-
-    Attributes:
-        title, up: what the panel shows.
-        editions: the printed, the corrected and the sharp one of a statement.
-        setting, rounds: where, and up to which round.
-    """
-
-    title: str
-    up: str
-    editions: tuple[Claim, Claim, Claim]
-    setting: Setting
-    rounds: int
-
-
-@styled(**LARGE)
-def plot_editions(left: Editions, right: Editions) -> Figure:
-    """Printed, corrected and sharp bounds over rounds, whatever their hypotheses say, with the exact left sides."""
-    figure, both = panels(10, 5, columns=2)
-    for axes, shown in zip(both, (left, right), strict=True):
-        horizons = np.unique(np.geomspace(1, shown.rounds, 200).astype(np.int64))
-        names = (("printed", BOUND), ("corrected", REPAIRED), ("sharp", SHARP))
-        curves = [replace(each, hypotheses=()).at(shown.setting, rounds=horizons).value for each in shown.editions]
-        curves.append(exact_errors(shown.setting, horizons).functional(shown.editions[0].functional))
-        for i, (name, colour) in enumerate((*names, ("exact", EXACT))):
-            label = name if name == "exact" else f"{name} bound"
-            axes.loglog(horizons, curves[i], color=colour, label=label, **covered(curves[i], curves[i + 1 :]))
-        finish(axes, shown.title, "rounds R", shown.up, **BELOW)
-    return figure
+    return "; ".join(parts)

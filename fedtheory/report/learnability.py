@@ -12,7 +12,22 @@ from matplotlib.figure import Figure
 
 from ..learning import FiniteClass, Law, TwoPoints, excess_law, finite_complexity, smallest_alpha, theorem_2, theorem_3
 from ..learning.relatedness import smallest_noise_constant
-from .style import BOUND, DASHED, KEY, LARGE, MEASURED, PALE, SEVERAL, SHARP, finish, panels, styled
+from .style import (
+    DASHED,
+    EXACT,
+    KEY,
+    LARGE,
+    LINES,
+    MIXED,
+    PALE,
+    PRINTED,
+    REPAIRED,
+    covered,
+    finish,
+    panels,
+    several,
+    styled,
+)
 
 
 @styled(**LARGE)
@@ -27,20 +42,33 @@ def plot_capacity(clients: int = 20, samples: Sequence[int] = (1, 10, 1000)) -> 
     figure, (left, right) = panels(10, 4.2, columns=2)
     m = np.arange(1, clients)
     omega = m / clients
-    left.plot(omega, (1 - omega) / 8, color=BOUND, label="printed, probability 1/20")
-    left.plot(omega, (1 - omega) / 2, color=MEASURED, label="the same process, probability 9/10")
-    left.plot(omega, 1 - omega, color=SHARP, label="clients that differ, certain")
-    for n, colour in zip(samples, SEVERAL, strict=False):
+    left.plot(omega, (1 - omega) / 8, color=PRINTED, label="printed, probability 1/20")
+    left.plot(omega, (1 - omega) / 2, color=REPAIRED, ls=DASHED, label="the same process, probability 9/10")
+    left.plot(omega, 1 - omega, color=REPAIRED, ls=MIXED, label="clients that differ, certain")
+    for n, colour in zip(samples, several(len(samples)), strict=True):
         problems = [TwoPoints(clients, int(k), n) for k in m]
-        right.plot(omega, [-math.expm1(p.log_shown()) for p in problems], color=colour, label=f"n = {n}")
-        right.plot(omega, [-math.expm1(p.log_shown_by_clients()) for p in problems], color=colour, ls=DASHED, lw=1.2)
-    right.axhline(1 / 20, color=PALE, lw=0.9)
+        hidden = np.array([-math.expm1(p.log_shown()) for p in problems])
+        right.plot(
+            omega, hidden, color=colour, label=f"n = {n}", **covered(hidden, [np.ones(len(m))] * (n != samples[-1]))
+        )
+        right.plot(
+            omega,
+            [-math.expm1(p.log_shown_by_clients()) for p in problems],
+            color=colour,
+            ls=DASHED,
+            lw=1.2,
+            label=f"_n = {n}, whole clients",
+        )
+    right.axhline(1 / 20, color=PALE, lw=0.9, label="1/20")
     right.plot([], [], color=KEY, ls=DASHED, lw=1.2, label="whole clients, alike")
     finish(left, "Error that some target forces", "capacity m/M", "error")
     finish(right, f"How often $x_2$ stays hidden, M = {clients}", "capacity m/M", "probability", legend=False)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=len(samples) + 1)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=len(samples) + 2)
     return figure
 
+
+MOST = 5
+"""Problems in one picture."""
 
 Problem = tuple[Law, Law, FiniteClass]
 """P, the clients' D, and the class."""
@@ -63,16 +91,16 @@ def plot_server_data(problems: Mapping[str, Problem], clients: int = 4, most: in
     >>> figure.axes[0].get_ylabel()
     'mean excess risk under P'
     """
-    if not 1 <= len(problems) <= len(SEVERAL):
-        raise ValueError(f"{len(problems)} problems: allowed are 1 to {len(SEVERAL)}")
+    if not 1 <= len(problems) <= MOST:
+        raise ValueError(f"{len(problems)} problems: allowed are 1 to {MOST}")
     figure, (axes,) = panels(6.2, 4.4)
     server = list(range(1, most + 1))
-    for (name, problem), colour in zip(problems.items(), SEVERAL, strict=False):
+    for (name, problem), colour in zip(problems.items(), several(len(problems)), strict=True):
         P, D, H = problem
         alpha = float(smallest_alpha(P.excesses(H), D.mixed(P, Fraction(1, 2)).excesses(H), 1).value)
         both, alone = one_server_sample_more(problem, clients, server)
         axes.plot(server, both, color=colour, label=rf"{name}, $\alpha$ = {alpha:.3g}")
-        axes.plot(server, alone, color=colour, ls=DASHED, lw=1.1)
+        axes.plot(server, alone, color=colour, ls=DASHED, lw=1.1, label=f"_{name}, without clients")
     axes.plot([], [], color=KEY, ls=DASHED, lw=1.1, label="without clients")
     finish(axes, f"{clients} client samples", "server samples", "mean excess risk under P")
     return figure
@@ -111,9 +139,9 @@ def plot_conditions(
         exact = [float(excess_law(P, H, [(P, n), (D, n)], server=s).quantile(confidence)) for s in (None, 0)]
         for name, value, bound in zip(used, exact, bounds, strict=True):
             used[name].append(value / bound if math.isfinite(bound) and bound > 0 else 0.0)
-    for (name, values), colour in zip(used.items(), (MEASURED, SHARP), strict=True):
-        right.plot(list(counts), values, color=colour, label=name)
-    right.axhline(1, color=PALE, lw=0.9)
+    for (name, values), line in zip(used.items(), LINES, strict=False):
+        right.plot(list(counts), values, color=EXACT, ls=line, label=f"exact / bound, {name}")
+    right.axhline(1, color=PALE, lw=0.9, label="all of it")
     finish(left, r"Dark: $e_P(h_Q^*)\leq a_T$", "server samples", "client samples", grid=False)
     finish(right, "Exact quantile / bound with every constant", "server samples = client samples", "share used")
     return figure

@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike
 
 from ..participation import Participation, history
 from ..selection import genie_gap, offvar, online, proxy
-from .style import BOUND, EXACT, MEASURED, PALE, finish, panels, styled
+from .style import EXACT, LINES, MEASURED, PALE, finish, panels, several, styled
 
-STYLES = {"FLICS": (MEASURED, "o", 5.0), "naive": ("#e08214", "s", 4.5), "uniform": (BOUND, "^", 5.0)}
+STYLES = dict(zip(("FLICS", "naive", "uniform"), zip(several(3), "os^", (5.0, 4.5, 5.0), strict=True), strict=True))
 """Colour, marker and size of each policy."""
-
-LINES = (MEASURED, "#e08214", "#5aae61", BOUND, "#762a83")
 
 
 @styled()
@@ -46,6 +44,8 @@ def plot_participation(process: Participation, clients: int, rounds: int = 1000,
     below.bar(each, counts.mean(axis=0), width=1.0, color=MEASURED, alpha=0.6, label="this run")
     below.step(each, _expected(process, clients, rounds), where="mid", color=EXACT, lw=1.4, label="expected")
     below.set_xlim(-0.5, clients - 0.5)
+    for axis in (above.xaxis, above.yaxis, below.xaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
     finish(below, "", "client", "draws a round", grid=False)
     return figure
 
@@ -85,8 +85,8 @@ def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight:
     """
     p = np.asarray(group_weight, dtype=float)
     groups = np.arange(1, len(p) + 1)
-    figure, several = panels(3.7 * len(traces), 3.8, columns=len(traces), sharey=True)
-    for axes, (name, trace) in zip(several, traces.items(), strict=True):
+    figure, every = panels(3.7 * len(traces), 3.8, columns=len(traces), sharey=True)
+    for axes, (name, trace) in zip(every, traces.items(), strict=True):
         best = offvar(trace, budget, p)
         edges = np.arange(len(p) + 1) + 0.5
         axes.stairs(best.participation, edges, baseline=None, color=EXACT, lw=1.8, label="best in hindsight")
@@ -96,11 +96,11 @@ def plot_long_term(traces: Mapping[str, ArrayLike], budget: float, group_weight:
             label = f"{policy}: {proxy(mean, p) / best.objective:.2f}"
             axes.plot(groups, mean, color=colour, marker=marker, ms=size, ls="", alpha=0.9, label=label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        up = "clients a round, on average" if axes is several[0] else ""
+        up = "clients a round, on average" if axes is every[0] else ""
         finish(axes, name, "group", up, grid=False, fontsize=8, loc="upper left", alignment="left", title_fontsize=8)
         if legend := axes.get_legend():
             legend.set_title("variance term over that of the best")
-    several[0].set_ylim(bottom=0, top=several[0].get_ylim()[1] * 1.6)
+    every[0].set_ylim(bottom=0, top=every[0].get_ylim()[1] * 1.6)
     return figure
 
 
@@ -117,12 +117,12 @@ def plot_gap(
     """
     figure, (axes,) = panels(6.4, 4.0)
     at, firsts = np.asarray(rounds), []
-    for colour, (name, several) in zip(itertools.cycle(LINES), traces.items(), strict=False):
-        gaps = [genie_gap(online(trace, budget, group_weight), trace, budget, rounds) for trace in several]
+    for colour, line, (name, drawn) in zip(several(len(traces)), itertools.cycle(LINES), traces.items(), strict=False):
+        gaps = [genie_gap(online(trace, budget, group_weight), trace, budget, rounds) for trace in drawn]
         relative = np.mean([gap.gap / gap.genie for gap in gaps], axis=0)
         shown = relative > 1e-12
         firsts += relative[shown][:1].tolist()
-        axes.loglog(at[shown], relative[shown], color=colour, lw=1.6, marker="o", ms=3, label=name)
+        axes.loglog(at[shown], relative[shown], color=colour, ls=line, lw=1.6, marker="o", ms=3, label=name)
     span = np.array([min(rounds), max(rounds)], dtype=float)
     start = max(firsts, default=1.0)
     axes.loglog(span, start * span[0] / span, color=PALE, lw=1.0, ls=(0, (4, 3)), label="1/T")

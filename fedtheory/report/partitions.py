@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..data import Partition
-from .style import MEASURED, finish, panels, styled
+from .style import KEY, finish, panels, styled
 
 _NUMBERS = 12  # up to so many clients and classes, the numbers are written into the cells
 _NAMES = 20  # up to so many classes are named
@@ -44,9 +44,9 @@ def plot_partition(
     order = np.arange(len(counts)) if partition.groups is None else np.argsort(partition.groups, kind="stable")
     counts = counts[order]
     figure, (above, below) = panels(7.2, 4.4, rows=2, height_ratios=[1, 3], sharex=True)
-    above.bar(np.arange(len(counts)), counts.sum(axis=1), width=1.0, color=MEASURED, alpha=0.7, linewidth=0)
+    above.bar(np.arange(len(counts)), counts.sum(axis=1), width=1.0, color=KEY, alpha=0.7, linewidth=0)
     finish(above, title or f"{len(counts)} clients: {of} samples", "", "samples", grid=False)
-    image = below.imshow(counts.T, cmap="Blues", vmin=0, vmax=max(1, counts.max()), aspect="auto", origin="lower",
+    image = below.imshow(counts.T, cmap="Greys", vmin=0, vmax=max(1, counts.max()), aspect="auto", origin="lower",
                          interpolation="nearest")  # fmt: skip
     below.spines[:].set_visible(True)
     across = "client" if partition.groups is None else "client, by group"

@@ -3,6 +3,7 @@ measures with the same participants; does the theory predict which setting is be
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,8 @@ from ..functionals import AVERAGES, Functional
 from ..setting import Setting
 from ..simulation import iterates
 from ..simulation.practice import Evaluation
-from .style import DASHED, KEY, SEVERAL, finish, functional_label, panels, styled
+from .settling import MARKERS
+from .style import DASHED, KEY, captioned, finish, functional_label, in_words, panels, several, styled
 
 TWIN_REPLICAS = 64
 """So many runs of a twin, where its moments do not close."""
@@ -185,7 +187,7 @@ def order(found: Mapping[str, Beside], last: int = 5) -> Order:
 @styled()
 def plot_practice(
     claims: Sequence[Claim], pairs: Mapping[str, Pair], rounds: int, replicas: int, title: str,
-    watched: Watched | None = None,
+    watched: Watched | None = None, seed: int = 0,
 ) -> Figure:  # fmt: skip
     """Three panels: the twin's errors with bounds dashed; the measured accuracy; one against the other at the end.
 
@@ -193,19 +195,19 @@ def plot_practice(
         claims: their bounds, the printed one first; the label of a bound is its line style.
         pairs: methods by name.
         title: what the data and the model are.
-        watched: see ``compare``.
+        watched, seed: see ``compare``.
     """
-    found = {name: compare(claims, pair, rounds, replicas, watched=watched) for name, pair in pairs.items()}
-    figure, (left, middle, right) = panels(14, 6.4, columns=3)
-    for colour, (name, each) in zip(SEVERAL, found.items(), strict=False):
-        _draw(left, middle, right, colour, name, each)
+    found = {name: compare(claims, pair, rounds, replicas, seed, watched) for name, pair in pairs.items()}
+    figure, (left, middle, right) = panels(14, 5.2, columns=3)
+    for colour, marker, (name, each) in zip(several(len(found)), itertools.cycle(MARKERS), found.items(), strict=False):
+        _draw(left, middle, right, colour, marker, name, each)
     styles = dict(zip([claim.ref for claim in claims], (DASHED, "dotted"), strict=False))
     for ref, style in styles.items():
         if any(ref in each.bounds for each in found.values()):
             left.plot([], [], color=KEY, ls=style, lw=1.2, label=f"bound of {ref}")
     exact = all(each.exact for each in found.values())
     finish(left, f"Convex twin: {'exact' if exact else 'exact where moments close'}", "rounds R",
-           functional_label(claims[0].functional), loc="best", fontsize=8)  # fmt: skip
+           functional_label(claims[0].functional), legend=False)  # fmt: skip
     left.set(xscale="log", yscale="log")
     finish(middle, title, "round", "test accuracy", legend=False)
     agreed = order(found)
@@ -216,26 +218,32 @@ def plot_practice(
         right.set_xscale("log")
         right.xaxis.set_minor_formatter(NullFormatter())
     right.margins(x=0.3)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(found) + len(styles))
     first = next(iter(pairs.values()))
-    figure.supxlabel("\n".join(notes(found, constants_seen(first.practice, rounds), replicas)), fontsize=8, x=0.01,
-                     ha="left")  # fmt: skip
-    return figure
+    return captioned(figure, *notes(found, constants_seen(first.practice, rounds, seed), replicas))
 
 
-def _draw(left: Axes, middle: Axes, right: Axes, colour: str, name: str, each: Beside) -> None:
-    left.plot(each.rounds, each.error, color=colour, label=name)
-    for style, values in zip((DASHED, "dotted"), each.bounds.values(), strict=False):
-        left.plot(each.rounds, values, color=colour, ls=style, lw=1.2)
-    middle.plot(each.seen, each.accuracy.mean(0), color=colour, label=name)
-    middle.fill_between(each.seen, each.accuracy.min(0), each.accuracy.max(0), color=colour, alpha=0.15, lw=0)
+def _draw(left: Axes, middle: Axes, right: Axes, colour: str, marker: str, name: str, each: Beside) -> None:
+    left.plot(each.rounds, each.error, color=colour, marker=marker, markevery=12, ms=5, label=name)
+    for style, (ref, values) in zip((DASHED, "dotted"), each.bounds.items(), strict=False):
+        left.plot(each.rounds, values, color=colour, ls=style, lw=1.2, label=f"_{name}, bound of {ref}")
+    middle.plot(each.seen, each.accuracy.mean(0), color=colour, marker=marker, markevery=6, ms=5, label=name)
+    middle.fill_between(
+        each.seen,
+        each.accuracy.min(0),
+        each.accuracy.max(0),
+        color=colour,
+        alpha=0.15,
+        lw=0,
+        label=f"_{name}, least to largest replica",
+    )
     late = each.accuracy[:, -5:].mean(1)
-    right.errorbar(each.error[-1], late.mean(), late.std(ddof=1), color=colour, marker="o", capsize=3)
-    right.annotate(name, (float(each.error[-1]), float(late.mean())), (6, 6), textcoords="offset points", fontsize=8)
+    right.errorbar(each.error[-1], late.mean(), late.std(ddof=1), color=colour, marker=marker, capsize=3, label=name)
 
 
 def notes(found: Mapping[str, Beside], constants: Mapping[str, float], replicas: int) -> list[str]:
     """What is written below: constants, and hypotheses claim by claim, methods that agree together."""
-    listed = ", ".join(f"{name} {value:.3g}" for name, value in constants.items())
+    listed = ", ".join(f"{in_words(name)} {value:.3g}" for name, value in constants.items())
     lines = [f"Estimated on the data along a run of the first method: {listed}. {replicas} paired replicas; bands are "
              "the least and the largest."]  # fmt: skip
     refs = list(next(iter(found.values())).said)

@@ -15,10 +15,23 @@ from matplotlib.patches import Patch
 from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..evidence.consistency import KINDS, SLIVER, Map
-from .style import BELOW, BOUND, EXACT, LARGE, MEASURED, REPAIRED, finish, letter, panels, quantity_label, scale, styled
+from .style import (
+    BELOW,
+    EXACT,
+    LARGE,
+    PRINTED,
+    REPAIRED,
+    finish,
+    letter,
+    panels,
+    quantity_label,
+    scale,
+    several,
+    styled,
+)
 
-COLOURS = ("#d9d9d9", BOUND, "#f4a582", "#92c5de", MEASURED)
-"""One colour a kind, from no room (red) to all (blue); grey where another hypothesis fails."""
+COLOURS = ("#ffffff", *several(4))
+"""One colour a kind, from no room (dark) to all (light); white where another hypothesis fails."""
 
 TEXTS = {
     "ruled out": "another hypothesis fails",
@@ -53,7 +66,12 @@ def plot_maps(*maps: Map, title: str = "") -> Figure:
         _draw_map(axes, found, wide=len(maps) == 1)
     figure.suptitle(title or "Snapshot probabilities q that the hypotheses allow", x=0.01, ha="left", fontsize=13)
     handles = [
-        Patch(facecolor=colour, label=f"{TEXTS[kind]}: {', '.join(percent(found.shares[kind]) for found in maps)}")
+        Patch(
+            facecolor=colour,
+            edgecolor="0.5",
+            lw=0.6,
+            label=f"{TEXTS[kind]}: {', '.join(percent(found.shares[kind]) for found in maps)}",
+        )
         for kind, colour in zip(KINDS, COLOURS, strict=True)
         if any(found.shares[kind] for found in maps)
     ]
@@ -157,12 +175,12 @@ def plot_allowed(left: Allowed, right: Allowed, settles: tuple[str, np.ndarray, 
         last = float(np.round(shown.x[-1]))
         if shown.area is not None:
             positive = shown.area >= 0
-            axes.fill_between(shown.x, 0, np.where(positive, np.minimum(shown.area, 1), 0), color=BOUND, alpha=0.18,
+            axes.fill_between(shown.x, 0, np.where(positive, np.minimum(shown.area, 1), 0), color=PRINTED, alpha=0.18,
                               lw=0, label="allowed at x")  # fmt: skip
             axes.axvspan(float(shown.x[~positive].min()), last, color="0.88", lw=0,
                          label="quotient: none, product: all")  # fmt: skip
         for (label, q), line in zip(shown.printed, ("-", "--", ":"), strict=False):
-            axes.plot(shown.x, q, color=BOUND, ls=line, label=label)
+            axes.plot(shown.x, q, color=PRINTED, ls=line, label=label)
         for label, q in shown.derived:
             axes.plot(shown.x, q, color=REPAIRED, label=label)
         label, x, q = settles

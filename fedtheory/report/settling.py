@@ -12,12 +12,32 @@ from ..moments.errors import exact_errors
 from ..moments.stationary import NotContracting, stationary
 from ..setting import Setting
 from ..weights import fixed_point, inconsistency_rate, objective_minimiser
-from .style import BELOW, DASHED, GREYS, KEY, LARGE, REPAIRED, SEVERAL, SHARP, covered, finish, panels, styled
+from .style import (
+    BELOW,
+    DASHED,
+    GREYS,
+    KEY,
+    LARGE,
+    LINES,
+    REPAIRED,
+    REPAIRED_LINES,
+    covered,
+    finish,
+    panels,
+    several,
+    styled,
+)
+
+MARKERS = "osD^vXP"
+"""Of methods beside each other."""
+
+MOST = 5
+"""Numbers of local steps in one picture."""
 
 
 @styled()
 def plot_algorithms(
-    compared: Mapping[str, tuple[str, Callable[[Any], Setting]]],
+    compared: Mapping[str, Callable[[Any], Setting]],
     local_lr: Any = "1/50",
     rounds: int = 1000,
     steps: Sequence[float] | np.ndarray = (),
@@ -26,7 +46,7 @@ def plot_algorithms(
     part that is bias, |lim E x_r - x*|^2, dashed. A line ends where squares do not contract.
 
     Args:
-        compared: by name, a colour and what gives the setting of a local step size.
+        compared: by name, what gives the setting of a local step size.
         local_lr: of the left side.
         rounds: of the left side, at least 1.
         steps: local step sizes of the right side; default: 25 from 1/1000 to 1/2.
@@ -36,20 +56,25 @@ def plot_algorithms(
     """
     sizes = np.array(steps if len(steps) else np.geomspace(1e-3, 0.5, 25))
     axis = np.unique(np.geomspace(1, rounds, 200).astype(np.int64))
-    figure, (left, right) = panels(10, 4.6, columns=2)
+    figure, (left, right) = panels(10, 5.2, columns=2)
+    errors = [exact_errors(setting(local_lr), axis).squared_distance for setting in compared.values()]
+    ends = [np.array([_ends(setting(float(step))) for step in sizes]) for setting in compared.values()]
     dashed: dict[str, Any] = {"lw": 1.2, "ls": DASHED}
-    errors = [exact_errors(setting(local_lr), axis).squared_distance for _, setting in compared.values()]
-    ends = [np.array([_ends(setting(float(step))) for step in sizes]) for _, setting in compared.values()]
-    for i, (name, (colour, _)) in enumerate(compared.items()):
-        left.loglog(axis, errors[i], color=colour, label=name, **covered(errors[i], errors[i + 1 :]))
+    for i, (name, colour) in enumerate(zip(compared, several(len(compared)), strict=True)):
+        mark: dict[str, Any] = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "ms": 5}
+        every: Any = (10 + 4 * i, 40)
+        left.loglog(axis, errors[i], **mark, markevery=every, label=name, **covered(errors[i], errors[i + 1 :]))
         end, bias = ends[i].T
-        right.loglog(sizes, end, color=colour, **covered(end, [each[:, 0] for each in ends[i + 1 :]]))
+        right.loglog(sizes, end, **mark, markevery=(i % 4, 6), label=f"_{name}",
+                     **covered(end, [each[:, 0] for each in ends[i + 1 :]]))  # fmt: skip
         bias = np.where(bias > 0, bias, np.nan)
-        right.loglog(sizes, bias, color=colour, **dashed | covered(bias, [each[:, 1] for each in ends[i + 1 :]]))
+        right.loglog(sizes, bias, **mark, markevery=(i % 4, 6), label=f"_{name}, bias",
+                     **dashed | covered(bias, [each[:, 1] for each in ends[i + 1 :]]))  # fmt: skip
     right.plot([], [], color=KEY, label="$E|x-x^*|^2$")
     right.plot([], [], color=KEY, **dashed, label="of which bias")
-    finish(left, f"Exact error, local step size {local_lr}", "round r", "$E|x_r-x^*|^2$")
+    finish(left, f"Exact error, local step size {local_lr}", "round r", "$E|x_r-x^*|^2$", legend=False)
     finish(right, "Where it settles", "local step size", "$E|x_\\infty-x^*|^2$")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 
@@ -62,42 +87,55 @@ def _ends(setting: Setting) -> tuple[float, float]:
     return float(found.squared_distance), float(found.mean @ found.mean)
 
 
+Share = Callable[[float], Setting]
+"""The setting with a share of rounds of one kind."""
+
+
 @styled(**LARGE)
 def plot_floors(
-    setting: Callable[[float, str], Setting],
-    started: Callable[[float], Setting],
-    start: str,
+    settling: Mapping[str, Share],
     floors: Mapping[str, Callable[[np.ndarray], np.ndarray]],
-    steps: Sequence[str] = ("1/5", "1/50"),
+    started: Share,
     rounds: Sequence[int] = (100, 300, 10_000),
+    name: str = "q",
+    points: int = 100,
 ) -> Figure:
-    """On the left the stationary error over the share q of client rounds for some step sizes, between the floors of
-    two statements, the sharp one last; on the right the error after some rounds, with the best q.
+    """On the left the exact stationary error E|x - x*|^2 over a share q of rounds, and the floors that statements have
+    in its place; on the right the exact error after some rounds, with the best q.
 
     Args:
-        setting: of a share and a step size.
-        started: of a share, with a start and noise, which ``start`` tells.
-        floors: two functions of the shares, by label.
+        settling: by label, what gives the setting of a share.
+        floors: functions of the shares, by label: of repaired statements, the largest first.
+        started: of a share, a setting with a start, for the right side.
+        rounds: of the right side, up to three.
+        name: what the share is called.
+        points: on the left; on the right as many.
+
+    Raises:
+        ValueError: more settings, floors or rounds than lines that can be told apart.
     """
-    share = "share q of client rounds"
+    for what, many, most in (("settling", settling, 2), ("floors", floors, len(REPAIRED_LINES)), ("rounds", rounds, 3)):
+        if len(many) > most:
+            raise ValueError(f"{len(many)} {what}: allowed are up to {most}, whose lines can be told apart")
     figure, (left, right) = panels(10, 5, columns=2)
-    q = np.linspace(0.01, 1, 100)
-    (corrected, above), (sharp, below) = floors.items()
-    left.plot(q, above(q), color=REPAIRED, label=corrected)
-    for step, grey in zip(steps, GREYS[1:], strict=False):
-        settled = [float(stationary(setting(share, step)).squared_distance) for share in map(float, q)]
-        left.plot(q, settled, color=grey, label=f"exact, $\\eta_c$ = {step}")
-    left.plot(q, below(q), color=SHARP, ls="--", label=sharp)
-    left.set_ylim(0, 2)
-    finish(left, "Where runs settle, without noise", share, "$E|x_\\infty-x^*|^2$", **BELOW)
-    shares = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 40), np.linspace(0.05, 1, 60)[1:]])
-    for R, grey in zip(rounds, GREYS, strict=False):
-        errors = np.array([exact_errors(started(float(q)), [R]).squared_distance[0] for q in shares])
-        best = int(errors.argmin())
-        right.semilogy(shares, errors, color=grey, label=f"R = {R:,}".replace(",", " "))
-        right.plot(shares[best], errors[best], "o", color=grey, clip_on=False, zorder=3)
+    q = np.linspace(1 / points, 1, points)
+    settled = {label: np.array([float(stationary(setting(share)).squared_distance) for share in map(float, q)])
+               for label, setting in settling.items()}  # fmt: skip
+    for (label, floor), line in zip(floors.items(), REPAIRED_LINES, strict=False):
+        values = np.broadcast_to(floor(q), q.shape)
+        left.plot(q, values, color=REPAIRED, ls=line, label=label, **covered(values, list(settled.values())))
+    for n, ((label, values), grey, line) in enumerate(zip(settled.items(), GREYS, LINES, strict=False)):
+        left.plot(q, values, color=grey, ls=line, label=label, **covered(values, list(settled.values())[n + 1 :]))
+    finish(left, "Where runs settle", name, "$E|x_\\infty-x^*|^2$", **BELOW)
+    shares = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, points // 3), np.linspace(0.05, 1, points * 2 // 3)[1:]])
+    after = [np.array([exact_errors(started(float(q)), [R]).squared_distance[0] for q in shares]) for R in rounds]
+    for n, (R, errors, grey, line) in enumerate(zip(rounds, after, GREYS, LINES, strict=False)):
+        best, number = int(errors.argmin()), f"{R:,}".replace(",", " ")
+        wide = covered(errors, after[n + 1 :])
+        right.semilogy(shares, errors, color=grey, ls=line, label=f"exact, R = {number}", **wide)
+        right.plot(shares[best], errors[best], "o", color=grey, clip_on=False, zorder=3, label=f"_best q, R = {R}")
     right.plot([], [], "o", color=KEY, label="best q")
-    finish(right, f"After R rounds, {start}", share, "$E|x_R-x^*|^2$", **BELOW)
+    finish(right, "After R rounds", name, "$E|x_R-x^*|^2$", **BELOW)
     return figure
 
 
@@ -112,16 +150,17 @@ def plot_inconsistency(local_steps: Sequence[int] = (2, 5, 20), curvatures: Sequ
     >>> [text.get_text() for text in plot_inconsistency([2]).axes[0].get_legend().get_texts()]
     ['I = 2', 'exact', 'to first order in $\\\\gamma$']
     """
-    if not 1 <= len(local_steps) <= len(SEVERAL):
-        raise ValueError(f"local_steps = {list(local_steps)}: allowed are 1 to {len(SEVERAL)}")
+    if not 1 <= len(local_steps) <= MOST:
+        raise ValueError(f"local_steps = {list(local_steps)}: allowed are 1 to {MOST}")
     clients = [1] * len(curvatures), [[h] for h in curvatures], [[n] for n in range(len(curvatures))]
     best = objective_minimiser(*clients)[0]
     steps = np.geomspace(1e-4, 1, 60) / max(curvatures)
     figure, (axes,) = panels(6, 4.2)
-    for count, colour in zip(local_steps, SEVERAL, strict=False):
+    for count, colour in zip(local_steps, several(len(local_steps)), strict=True):
         there = [abs(float(fixed_point(*clients, count, step)[0] - best)) for step in steps * (1 - 1e-12)]
         axes.loglog(steps, there, color=colour, label=f"I = {count}")
-        axes.loglog(steps, abs(float(inconsistency_rate(*clients, count)[0])) * steps, color=colour, lw=0.9, ls=":")
+        axes.loglog(steps, abs(float(inconsistency_rate(*clients, count)[0])) * steps, color=colour, lw=0.9,
+                    ls=":", label=f"_I = {count}, to first order")  # fmt: skip
     axes.plot([], [], color=KEY, label="exact")
     axes.plot([], [], color=KEY, lw=0.9, ls=":", label="to first order in $\\gamma$")
     finish(axes, "Where runs settle with several local steps", r"local step size $\gamma$",

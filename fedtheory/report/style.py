@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,7 +18,9 @@ from typing import Any
 import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.mathtext import MathTextParser
 
 from ..claims.typeset import mathtext
@@ -26,19 +29,39 @@ from ..functionals import Functional
 from ..papers import papers
 from ..quantities import DIMENSIONLESS, quantity
 
-BOUND, EXACT, MEASURED, REPAIRED, SHARP = "#b2182b", "#1a1a1a", "#2166ac", "#2166ac", "#1b7837"
-"""What is claimed; what is so; what was drawn; what holds in its place, and what is the best that does."""
+PRINTED, REPAIRED, EXACT, MEASURED, WORST = "#D55E00", "#009E73", "#000000", "#0072B2", "#CC79A7"
+"""What each colour means in every figure: the bound of a printed statement, that of a repaired one, an exact value,
+what was measured, and the exact worst case. They are five of the eight colours of Okabe and Ito (2008), which people
+with any kind of colour blindness tell apart."""
 
-SEVERAL = (BOUND, "#4d4d4d", MEASURED, SHARP, "#762a83")
-"""Lines of one kind beside each other."""
+DASHED, DOTTED, MIXED = (0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.6, 1.2, 1.6))
+
+PRINTED_LINES: tuple[Any, ...] = ("-", DASHED, DOTTED)
+REPAIRED_LINES: tuple[Any, ...] = (DASHED, MIXED, DOTTED, (0, (1, 3)))
+"""Line styles of several bounds of one kind: they are told apart without colour too."""
 
 GREYS = (EXACT, "#6b6b6b", "#ababab")
-"""The same for exact errors."""
+"""Exact values at several places."""
 
 KEY, PALE = "0.3", "0.6"
 """What a legend shows of lines of several colours; lines to compare with."""
 
-DASHED = (0, (3, 2))
+LINES: tuple[Any, ...] = ("-", DASHED, DOTTED, MIXED)
+
+
+def several(count: int) -> list[str]:
+    """So many colours for things of one kind beside each other, such as methods: of matplotlib's ``cividis``,
+    from dark to light, which is safe for the colour-blind and keeps its order in print. None has a meaning of its own.
+
+    >>> several(2)
+    ['#243c6e', '#d6c35d']
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    places = np.linspace(0.15, 0.85, count) if count > 1 else np.array([0.15])
+    return [to_hex(colour) for colour in colormaps["cividis"](places)]
+
 
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
 """A legend below its panel."""
@@ -116,23 +139,31 @@ def _drawable(symbol: str) -> str:
     return symbol
 
 
+def in_words(name: str) -> str:
+    """A name of the vocabulary as figures write it.
+
+    >>> in_words("local_lr")
+    'local step size'
+    """
+    return re.sub(r"\blr\b", "step size", name.replace("_", " "))
+
+
 def quantity_label(name: str, paper: str) -> str:
     """An axis's label: the quantity, the paper's letter, the units."""
     known, symbol = quantity(name), _drawable(letter(name, paper))
-    words = re.sub(r"\blr$", "step size", name.replace("_", " "))
     shown = "" if known.units == DIMENSIONLESS else f"  [{typeset_units(known.units)}]"
-    return f"{words}{f'  ${symbol}$' if symbol else ''}{shown}"
+    return f"{in_words(name)}{f'  ${symbol}$' if symbol else ''}{shown}"
 
 
-def covered(curve: np.ndarray, later: Sequence[np.ndarray]) -> dict[str, Any]:
+def covered(curve: np.ndarray, later: Sequence[np.ndarray], share: float = 1 / 3) -> dict[str, Any]:
     """How a curve is drawn: wide and pale where one that is drawn later runs within a twentieth of it, relatively, over
-    at least a third of its points, so that both are seen.
+    at least such a share of its points, so that both are seen.
 
     >>> covered(np.ones(9), [np.ones(9)]), covered(np.ones(9), [np.full(9, 2.0)])
     ({'lw': 5.0, 'alpha': 0.45}, {})
     """
     with np.errstate(invalid="ignore"):
-        near = any((np.abs(other - curve) <= 0.05 * np.abs(curve)).mean() >= 1 / 3 for other in later)
+        near = any((np.abs(other - curve) <= 0.05 * np.abs(curve)).mean() >= share for other in later)
     return {"lw": 5.0, "alpha": 0.45} if near else {}
 
 
@@ -147,10 +178,78 @@ def scale(values: np.ndarray) -> str:
     return "log" if spread(np.diff(np.log(values))) < spread(np.diff(values)) else "linear"
 
 
-@styled()
+DPI, COLOURS = 128, 128
+
+
+@styled(**{"svg.hashsalt": "fedtheory"})
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure whole or not at all; the same figure gives the same file."""
+    """Write the figure whole or not at all, as PNG or SVG; the same figure gives the same file. A PNG is cut down to so
+    many colours, the same from one drawing to the next."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    buffer, kind = io.BytesIO(), path.suffix[1:]
+    without: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
+    figure.savefig(buffer, format=kind, dpi=DPI, metadata=without)
+    write_beside(path, smaller(buffer) if kind == "png" else buffer.getvalue())
+
+
+def smaller(png: io.BytesIO) -> bytes:
+    """The same picture with at most ``COLOURS`` colours."""
+    from PIL import Image
+
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix[1:], dpi=160, metadata={"Software": None})
-    write_beside(path, buffer.getvalue())
+    with Image.open(png) as image:
+        few = image.convert("RGB").quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
+
+
+CHARACTERS = 20
+"""Characters of a caption to an inch."""
+SMALL, LINE_HEIGHT = 6.5, 0.118
+"""Of captions: the size of letters, in points, and the distance of lines, in inches."""
+CAPTION = "caption"
+WITHIN = "\u200a\n"
+"""Between two lines of one paragraph: a hair space, which is not seen, before the line's end."""
+
+
+def caption_of(figure: Figure) -> str:
+    """What stands below a figure; "" if nothing does."""
+    return "\n".join(text.get_text().replace(WITHIN, " ") for text in figure.texts if text.get_gid() == CAPTION)
+
+
+def captioned(figure: Figure, *paragraphs: str) -> Figure:
+    """The figure with these paragraphs below it, in lines that fit; it grows by as much. What it says there already
+    comes after the first one."""
+    width, height = figure.get_size_inches()
+    said: list[str] = []
+    for text in [text for text in figure.texts if text.get_gid() == CAPTION]:
+        height -= _height(text.get_text())
+        said += text.get_text().replace(WITHIN, " ").split("\n")
+        text.remove()
+    first, *others = [text for text in (*paragraphs[:1], *said, *paragraphs[1:]) if text] or [""]
+    lines = (textwrap.wrap(text, int(width * CHARACTERS)) for text in (first, *others))
+    caption = "\n".join(WITHIN.join(each) for each in lines)
+    if not caption:
+        return figure
+    below = _height(caption)
+    figure.set_size_inches(width, height + below)
+    share = below / (height + below)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        bottom = share + sum(_share_of(legend, figure) for legend in figure.legends)
+        engine.set(rect=(0, bottom, 1, 1 - bottom))  # type: ignore[call-arg]
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0, share, 1, 1 - share), transform=figure.transFigure)
+    figure.text(0.012, 0.05 / (height + below), caption, fontsize=SMALL, color="0.25", va="bottom", linespacing=1.25,
+                gid=CAPTION)  # fmt: skip
+    return figure
+
+
+def _share_of(legend: Legend, figure: Figure) -> float:
+    """Of a figure's height, what a legend below its panels needs."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    return float((legend.get_window_extent(renderer).height + 0.06 * figure.dpi) / figure.bbox.height)
+
+
+def _height(caption: str) -> float:
+    return LINE_HEIGHT * (caption.count("\n") + 1) + 0.12

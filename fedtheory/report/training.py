@@ -10,11 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .style import finish, panels, styled
+from .style import LINES, finish, panels, several, styled
 
 COLUMNS = 4
-COLOURS = ("#b2182b", "#2166ac", "#1b7837", "#762a83", "#e08214", "#4d4d4d", "#80cdc1", "#c51b7d", "#8c510a", "#92c5de",
-           "#a6dba0", "#c2a5cf", "#fdb863")  # fmt: skip
+"""Panels in a row."""
 
 
 @styled()
@@ -37,7 +36,10 @@ def plot_curves(content: Mapping[str, Any], grid: Sequence[str], of: str = "test
         panel = ", ".join(f"{label}={row['labels'][label]}" for label in grid)
         groups.setdefault(panel, {})[row["name"].removesuffix(panel).rstrip(", ") or "all"] = row
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
-    colours = dict(zip(names, (COLOURS[k % len(COLOURS)] for k in range(len(names))), strict=True))
+    looks = {
+        name: (colour, LINES[k % len(LINES)])
+        for k, (name, colour) in enumerate(zip(names, several(len(names)), strict=True))
+    }
     columns = min(COLUMNS, len(groups))
     height = 3.2 * math.ceil(len(groups) / columns) + 0.3 * math.ceil(len(names) / columns)
     figure, all_axes = panels(
@@ -47,15 +49,16 @@ def plot_curves(content: Mapping[str, Any], grid: Sequence[str], of: str = "test
         axes.set_visible(False)
     for axes, (panel, group) in zip(all_axes, groups.items(), strict=False):
         for name, row in group.items():
-            _line(axes, row["curves"], of, colours[name], name)
-        finish(axes, panel, "round", of.replace("_", " "), legend=False)
+            _line(axes, row["curves"], of, looks[name], name)
+        finish(axes, panel.replace("=", " = "), "round", of.replace("_", " "), legend=False)
     handles = [next(line for axes in all_axes for line in axes.lines if line.get_label() == name) for name in names]
     figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), columns + 1))
     return figure
 
 
-def _line(axes: Axes, curves: Mapping[str, Any], of: str, colour: str, name: str) -> None:
+def _line(axes: Axes, curves: Mapping[str, Any], of: str, look: tuple[str, Any], name: str) -> None:
     seeds = np.array(curves[of], dtype=float)
-    axes.plot(curves["rounds"], seeds.mean(0), color=colour, label=name)
+    axes.plot(curves["rounds"], seeds.mean(0), color=look[0], ls=look[1], label=name)
     if len(seeds) > 1:
-        axes.fill_between(curves["rounds"], seeds.min(0), seeds.max(0), color=colour, alpha=0.15, lw=0)
+        axes.fill_between(curves["rounds"], seeds.min(0), seeds.max(0), color=look[0], alpha=0.15, lw=0,
+                          label=f"_{name}, least to largest seed")  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..weights import RULE_OF_THUMB, best_cutoff, logarithmic_cutoff, weight_error_bound, weight_moments
-from .style import KEY, LARGE, PALE, SEVERAL, finish, panels, styled
+from .style import KEY, LARGE, PALE, finish, panels, several, styled
 
 MARKERS: dict[str, dict[str, Any]] = {
     "best": {"marker": "o", "ms": 4.5, "ls": "", "zorder": 4},
@@ -18,6 +18,10 @@ MARKERS: dict[str, dict[str, Any]] = {
     "rule of thumb": {"marker": "s", "ms": 8, "mfc": "none", "ls": "", "zorder": 3},
 }
 """Of different sizes and mostly hollow: cutoffs that are close to each other are all seen."""
+
+
+MOST = 5
+"""Probabilities in one picture."""
 
 
 def cutoffs_up_to(rounds: int, points: int = 40) -> np.ndarray:
@@ -37,27 +41,29 @@ def plot_cutoffs(probabilities: Sequence[float] = (0.02, 0.1, 0.5), rounds: int 
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['weight error', 'exact error / bound']
     """
-    if not 1 <= len(probabilities) <= len(SEVERAL):
-        raise ValueError(f"probabilities = {list(probabilities)}: allowed are 1 to {len(SEVERAL)}")
+    if not 1 <= len(probabilities) <= MOST:
+        raise ValueError(f"probabilities = {list(probabilities)}: allowed are 1 to {MOST}")
     cutoffs = cutoffs_up_to(rounds)
     figure, (left, right) = panels(10, 4.4, columns=2)
-    for p, colour in zip(probabilities, SEVERAL, strict=False):
+    for p, colour in zip(probabilities, several(len(probabilities)), strict=True):
         exact = np.array([weight_moments(p, int(k), rounds).average_error() for k in cutoffs])
         bound = np.array([weight_error_bound(p, int(k), rounds) for k in cutoffs])
         left.loglog(cutoffs, exact, color=colour, label=f"p = {p:g}")
-        left.axhline(weight_moments(p, math.inf, rounds).average_error(), color=colour, lw=0.9, ls=":")
+        left.axhline(weight_moments(p, math.inf, rounds).average_error(), color=colour, lw=0.9, ls=":",
+                     label=f"_p = {p:g}, no cutoff")  # fmt: skip
         best, least = best_cutoff(p, rounds)
         if best < math.inf:
-            left.plot(best, least, color=colour, **MARKERS["best"])
+            left.plot(best, least, color=colour, **MARKERS["best"], label=f"_p = {p:g}, best cutoff")
         for k, name in ((logarithmic_cutoff(p, rounds), "Corollary 4"), (RULE_OF_THUMB, "rule of thumb")):
             if k < rounds:
-                left.plot(k, weight_moments(p, k, rounds).average_error(), color=colour, **MARKERS[name])
-        right.loglog(cutoffs, exact / bound, color=colour)
+                left.plot(k, weight_moments(p, k, rounds).average_error(), color=colour, **MARKERS[name],
+                          label=f"_p = {p:g}, {name}")  # fmt: skip
+        right.loglog(cutoffs, exact / bound, color=colour, label=f"_p = {p:g}")
     left.plot([], [], color=KEY, label="best cutoff", **MARKERS["best"])
     left.plot([], [], color=KEY, label="Corollary 4", **MARKERS["Corollary 4"])
     left.plot([], [], color=KEY, label=f"K = {RULE_OF_THUMB}", **MARKERS["rule of thumb"])
     left.plot([], [], ":", color=KEY, lw=0.9, label="no cutoff")
-    right.axhline(1, color=PALE, lw=0.9)
+    right.axhline(1, color=PALE, lw=0.9, label="_all of it")
     over = f"Exact error of FedAU's weights over {rounds:,} rounds".replace(",", " ")
     finish(left, over, "cutoff K", "weight error", legend=False)
     finish(right, "How much of the bound (B.6.9) is used", "cutoff K", "exact error / bound")

@@ -189,7 +189,7 @@ def quick(monkeypatch, tmp_path):
         for r in PUBLISHED["rows"]
     ]
     monkeypatch.setattr(assess, "assess_all", lambda **options: verdicts)
-    monkeypatch.setattr("fedtheory.report.catalogue.figures", lambda folder: {})
+    monkeypatch.setattr("fedtheory.report.drawing.figures", lambda folder: {})
     return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 
 

@@ -155,7 +155,7 @@ def test_a_page_says_what_was_run(root: Path) -> None:
 def test_curves_have_a_panel_for_each_setting_of_the_grid(root: Path) -> None:
     experiment, content, _ = read(root)
     figure = plot_curves(content, experiment.grid_labels, "squared_distance")
-    assert [axes.get_title("left") for axes in figure.axes] == ["s=0", "s=1"]
+    assert [axes.get_title("left") for axes in figure.axes] == ["s = 0", "s = 1"]
     assert [[line.get_label() for line in axes.lines] for axes in figure.axes] == [["A", "B"], ["A"]]
     with pytest.raises(ValueError, match="no setting has curves of 'test_accuracy'"):
         plot_curves(content, experiment.grid_labels)

@@ -267,7 +267,7 @@ def test_the_command_publishes_what_it_ran(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ([], "allowed are experiment files, or --all"),
+    ([], "allowed are experiment files and figure files"),
     (["x.toml", "--budget", "soon"], "budget = 'soon': allowed is a number with a unit"),
     (["x.toml", "--workers", "-1"], "workers = -1: allowed is an integer >= 0"),
     (["x.toml", "--track", "tensorbord:x"], "did you mean 'tensorboard'"),

@@ -13,8 +13,7 @@ import fedtheory as ft
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
 from fedtheory.papers import all_claims
 from fedtheory.quantities import QUANTITIES
-from fedtheory.report.catalogue import pair, plot_pair_bounds
-from fedtheory.report.style import save
+from fedtheory.report.style import EXACT, PRINTED, REPAIRED, WORST, caption_of, save
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def test_a_claim_of_ones_own_has_a_picture():
     bound = mine.evaluate(**values(mine, np.arange(1, 5)))
     axes = ft.plot(bound, terms=True).axes[0]
     assert axes.get_title(loc="left").startswith("fast.thm2@mine") and bound.statement is mine
-    assert [text.get_text() for text in axes.texts[:-1]] == list(bound.terms)
+    assert [text.get_text() for text in axes.texts[:-1]] == [name.replace("_", " ") for name in bound.terms]
     assert len(axes.lines) == 1 + len(bound.terms)
 
 
@@ -142,17 +141,61 @@ def lines(axes) -> dict[str, object]:
     return {line.get_label(): line for line in axes.lines}
 
 
-def test_bounds() -> None:
-    """Printed bounds end far below the exact errors, the repaired ones stay above; both at the published instances."""
-    left, right = plot_pair_bounds().axes
-    for axes, ratio in ((left, 7.2), (right, 9.0)):
-        shown = {label: line.get_ydata() for label, line in lines(axes).items()}
+def legend(figure) -> set[str]:
+    """What it says, inside the panel or below."""
+    inside = figure.axes[0].get_legend()
+    return {text.get_text() for each in [*figure.legends, inside] if each for text in each.get_texts()}
+
+
+def test_several_editions_stand_beside_each_other(setting):
+    rounds = np.arange(1, 41)
+    printed, sharp, averaged = (ft.claim(f"fast.thm1@{edition}").at(setting, rounds=rounds)
+                                for edition in ("main", "sharp", "averaged"))  # fmt: skip
+    worst = printed.value * 0.9
+    axes = ft.plot([printed], setting.exact(rounds), repaired=[sharp, averaged], worst=worst).axes[0]
+    drawn = lines(axes)
+    assert list(drawn) == ["printed (main)", "repaired (sharp)", "repaired (averaged)", "worst case", "exact"]
+    for label, values in zip(drawn, (printed.value, sharp.value, averaged.value, worst), strict=False):
+        np.testing.assert_array_equal(drawn[label].get_ydata(), values)
+    colours = [line.get_color() for line in drawn.values()]
+    assert colours == [PRINTED, REPAIRED, REPAIRED, WORST, EXACT]
+    assert len({(str(line._dash_pattern), line.get_color()) for line in drawn.values()}) == 5
+    alone = lines(ft.plot([], repaired=[sharp, averaged]).axes[0])
+    assert list(alone) == ["repaired (sharp)", "repaired (averaged)"]
+    assert {line.get_color() for line in alone.values()} == {REPAIRED}
+    with pytest.raises(ValueError, match="bound and repaired are empty"):
+        ft.plot([])
+    with pytest.raises(ValueError, match=r"fast.thm1@sharp varies with rounds: allowed are bounds at the same places"):
+        ft.plot(printed, repaired=[ft.claim("fast.thm1@sharp").at(setting, rounds=rounds + 1)])
+    with pytest.raises(ValueError, match="4 printed bounds: allowed are up to 3"):
+        ft.plot([printed] * 4)
+
+
+def test_several_editions_at_one_place_are_bars(setting):
+    printed, sharp = (ft.claim(f"fast.thm1@{edition}").at(setting, rounds=40) for edition in ("main", "sharp"))
+    axes = ft.plot(printed, setting.exact([40]), repaired=[sharp], worst=0.5).axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["printed (main)", "repaired (sharp)", "worst case", "exact"]
+    assert [bar.get_width() for bar in axes.patches][:3] == [float(printed.value), float(sharp.value), 0.5]
+
+
+def test_left_sides_of_several_functionals(setting):
+    rounds = np.arange(1, 11)
+    bound = ft.claim("fast.thm1").at(setting, rounds=rounds)
+    axes = ft.plot(bound, {"least": bound.value / 3, "mean": bound.value / 2}).axes[0]
+    assert list(lines(axes)) == ["bound", "least", "mean"] and axes.get_ylabel().startswith("both sides")
+
+
+def test_the_refuting_instances(drawn) -> None:
+    """Printed bounds end far below the exact errors, the repaired ones stay above."""
+    for name, ratio in (("safari.thm4", 7.2), ("safari.thm5", 9.0)):
+        shown = {label: line.get_ydata() for label, line in lines(drawn(name).axes[0]).items()}
         exact = shown["exact"]
-        assert exact[-1] / shown["printed bound"][-1] == pytest.approx(ratio, rel=0.01)
-        assert (exact <= shown["corrected bound"]).all() and (exact <= shown["sharp bound"] * (1 + 1e-12)).all()
-    unconditional = replace(ft.claim("safari.thm4"), hypotheses=())
-    bound = float(unconditional.at(pair("1/2", "1/50", start=2), rounds=10**4).value)
-    assert lines(left)["printed bound"].get_ydata()[-1] == bound == pytest.approx(0.064, rel=1e-12)
+        assert exact[-1] / shown["printed (main)"][-1] == pytest.approx(ratio, rel=0.01)
+        repaired = [values for label, values in shown.items() if label.startswith("repaired")]
+        assert len(repaired) == 3 and all((exact <= values * (1 + 1e-12)).all() for values in repaired)
+    bound = lines(drawn("safari.thm4").axes[0])["printed (main)"].get_ydata()[-1]
+    assert bound == pytest.approx(0.064, rel=1e-12)
 
 
 def test_what_is_not_seen_is_not_in_the_legend(setting):
@@ -163,7 +206,7 @@ def test_what_is_not_seen_is_not_in_the_legend(setting):
     seen = {}
     for name, runs in {"one": setting.simulate(replicas=1, rounds=30), "calm": calm.simulate(replicas=3, rounds=30),
                        "several": setting.simulate(replicas=3, rounds=30)}.items():  # fmt: skip
-        seen[name] = {text.get_text() for text in ft.plot(bound, run=runs).axes[0].get_legend().get_texts()}
+        seen[name] = legend(ft.plot(bound, run=runs))
     assert seen["one"] == {"bound", "measured (1 replica)"}
     assert seen["calm"] == {"bound", "measured (3 replicas)"}
     assert seen["several"] == {"bound", "measured (3 replicas)", "99% interval"}
@@ -181,8 +224,12 @@ def test_where_the_bound_is_first_exceeded(setting):
 
 def test_a_figure_says_at_which_values(setting):
     bound = ft.claim("fast.thm1").at(setting, rounds=np.arange(1, 9))
-    below = ft.plot(bound).get_supxlabel()
-    assert "local_lr\u00a0=\u00a00.02" in below and "cohort\u00a0=\u00a02" in below and "rounds" not in below
+    below = caption_of(ft.plot(bound))
+    assert (
+        "local\u00a0step\u00a0size\u00a0=\u00a00.02" in below
+        and "cohort\u00a0=\u00a02" in below
+        and "rounds" not in below
+    )
 
 
 def test_long_titles_stay_on_the_figure(setting):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fedtheory.participation import Cyclic, DayNightGroups, IndexGamma, Uniform, history
-from fedtheory.report.catalogue import example_traces, plot_example_gap, plot_example_participation
+from fedtheory.report.drawing import figure_files, read_figure
+from fedtheory.report.kinds.of_selection import Gap
 from fedtheory.report.participation import plot_gap, plot_long_term, plot_participation, policies
 from fedtheory.selection import genie_gap, offvar, online
 
@@ -29,7 +30,8 @@ def test_the_picture_shows_the_run_and_the_law(process):
     assert type(process).__name__ in above.get_title(loc="left")
 
 
-TRACES = {name: trace[:, [0, 5, 8, 9]] for name, trace in example_traces(rounds=60).items()}
+PUBLISHED = next(read_figure(path) for path in figure_files() if path.match("flics/figures/participation.toml")).kind
+TRACES = {name: trace[:60, [0, 5, 8, 9]] for name, trace in PUBLISHED.drawn_traces(0).items()}
 WEIGHT, BUDGET = np.array([0.4, 0.3, 0.2, 0.1]), 6.0
 
 
@@ -84,7 +86,8 @@ def test_the_gap_is_the_mean_over_traces() -> None:
 
 
 def test_the_examples_are_drawn() -> None:
-    participation = plot_example_participation(rounds=40)
-    assert len([axes for axes in participation.axes if axes.has_data()]) == 3
-    lines = plot_example_gap(rounds=40, replicas=2).axes[0].lines
+    short = PUBLISHED.model_copy(update={"rounds": 40})
+    assert len([axes for axes in short.drawn().axes if axes.has_data()]) == 3
+    options = {name: getattr(short, name) for name in ("traces", "rounds", "budget", "group_weight")}
+    lines = Gap(**options, replicas=2).drawn().axes[0].lines
     assert len(lines) == 4 and all(len(line.get_xdata()) for line in lines)

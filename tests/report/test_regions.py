@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fedtheory.evidence.consistency import KINDS, SLIVER, Map, q_map
 from fedtheory.papers import claim
-from fedtheory.report.catalogue import plot_fast_maps, plot_pair_conditions
+from fedtheory.report.kinds.of_claims import PairConditions
 from fedtheory.report.regions import COLOURS, TEXTS, cell_edges, largest_q, percent, plot_maps
 from fedtheory.report.style import save, scale
 
@@ -61,8 +61,8 @@ def test_axes_and_legend_say_what_is_shown(found):
 
 
 @pytest.fixture(scope="module")
-def both() -> Figure:
-    return plot_fast_maps()
+def both(drawn) -> Figure:
+    return drawn("fast.q_conditions")
 
 
 def test_the_figure_of_both_theorems(both):
@@ -71,12 +71,12 @@ def test_the_figure_of_both_theorems(both):
     assert right.get_title(loc="left").startswith("fast.thm1@main, least q shown: 0\n")
     # By hand, at L = K = 1: no q is allowed above the cap 1/20 or where mu < 16 eta, a sliver elsewhere.
     kinds = np.asarray(left.collections[0].get_array())
-    steps, curvatures = np.meshgrid(np.geomspace(1e-4, 1, 145), np.geomspace(1e-3, 1, 109))
+    steps, curvatures = np.meshgrid(np.geomspace(1e-4, 1, 61), np.geomspace(1e-3, 1, 46))
     expected = np.where(steps > 1 / 20, "ruled out", np.where(curvatures < 16 * steps, "none", "sliver"))
     assert (np.array(KINDS)[kinds] == expected).all()
     # G_2 = G_3 = 1, 2 L K eta = 1/8: numerator 2 g^2 - 7/8, denominator G_1 - 1 + 2 g^2.
     kinds = np.asarray(right.collections[0].get_array())
-    spread, peak = np.meshgrid(np.geomspace(0.01, 100, 145), np.geomspace(0.01, 1e4, 109))
+    spread, peak = np.meshgrid(np.geomspace(0.01, 100, 61), np.geomspace(0.01, 1e4, 46))
     least = (2 * spread**2 - 7 / 8) / (peak - 1 + 2 * spread**2)
     room = 1 - np.clip(least, 0, 1)
     names = np.select([least > 1, least <= 0, room < SLIVER], ["none", "everything", "sliver"], "interval")
@@ -129,7 +129,7 @@ def lines(axes) -> dict[str, object]:
 def test_conditions() -> None:
     """By hand, for small steps: Theorem 5 at (x - 2)/(2 h x) allows x/(4 - x) as derived, h x/(h x + 8 - 4 x) as
     printed; Theorem 4 x^2/(x^2 + 4 - 2 (x - 1)^2) up to its pole."""
-    left, right = plot_pair_conditions((1, 10)).axes
+    left, right = PairConditions(curvatures=(1.0, 10.0)).drawn().axes
     for label, line in lines(right).items():
         x, q = line.get_xdata(), line.get_ydata()
         if label == "derived, any h":
@@ -160,5 +160,5 @@ def test_where_a_run_settles_is_never_allowed() -> None:
 
 def test_the_same_conditions_give_the_same_file(tmp_path) -> None:
     for name in ("a", "b"):
-        save(plot_pair_conditions((1,)), tmp_path / f"{name}.png")
+        save(PairConditions(curvatures=(1.0,)).drawn(), tmp_path / f"{name}.png")
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

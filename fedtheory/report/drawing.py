@@ -1,0 +1,162 @@
+"""Figure files: one TOML file a figure, with its kind and its data; what draws them, and what is written.
+
+paper = "fast"
+title = "Theorem 1 on two clients"       # in lists
+caption = "What is to be seen, in a sentence or two."
+[figure]
+kind = "bounds"                          # see ``report.kinds``; its other keys are the kind's
+
+A figure is written as PNG (or SVG), with its numbers beside it as CSV. Both are computed from the file alone, so that
+they can be deleted and drawn again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Union
+
+from matplotlib.figure import Figure
+from pydantic import Field, create_model
+
+from ..experiments.reading import Strict, read_toml
+from ..experiments.tables import folder
+from ..files import read_file, write_beside
+from .kinds import KINDS, Kind
+from .shown import csv_text, numbers
+from .style import captioned, save
+
+FOLDER = "figures"
+"""Where a paper's figure files lie, below its experiments; and where figures go."""
+FORMATS = ("png", "svg")
+
+
+class FigureFileBase(Strict):
+    """What a file has besides its figure.
+
+    Attributes:
+        paper: whose theorems or whose experiments it shows.
+        title: one line.
+        caption: what is to be seen.
+    """
+
+    paper: str = ""
+    title: str = Field(min_length=1)
+    caption: str = Field(min_length=1)
+
+
+@functools.cache
+def model() -> Any:
+    """The model of a figure file, of the kinds that there are."""
+    kinds: Any = Annotated[Union[tuple(KINDS.values())], Field(discriminator="kind")]  # noqa: UP007 (made at run time)
+    return create_model("FigureFile", __base__=FigureFileBase, figure=(kinds, ...))
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A checked figure file.
+
+    Attributes:
+        path: of the file.
+        checked: its content.
+    """
+
+    path: Path
+    checked: Any
+
+    @property
+    def name(self) -> str:
+        """Of what it draws: the paper's and the file's.
+
+        >>> read_figure(folder() / "fast" / "figures" / "thm1.toml").name
+        'fast.thm1'
+        """
+        return ".".join(filter(None, [self.checked.paper, self.path.stem]))
+
+    @property
+    def kind(self) -> Kind:
+        return self.checked.figure  # type: ignore[no-any-return]
+
+    @property
+    def command(self) -> str:
+        """What draws it."""
+        return f"fedtheory run {shown_path(self.path)}"
+
+    def drawn(self) -> Figure:
+        """The figure with its caption: what is to be seen, every parameter, and the command.
+
+        Raises:
+            ValueError: its data are missing, partial or out of range; the file is named.
+        """
+        try:
+            figure = self.kind.drawn()
+        except (ValueError, FileNotFoundError) as reason:
+            raise type(reason)(f"{self.path}: {reason}") from None
+        given = self.kind.said()
+        given = f"{given[:1].upper()}{given[1:]}." if given else ""
+        return captioned(figure, self.checked.caption, given, self.command)
+
+
+def shown_path(path: Path) -> str:
+    """A path as it is written in captions: from ``experiments`` on if it lies there."""
+    root = folder().resolve()
+    inside = path.resolve()
+    return f"experiments/{inside.relative_to(root).as_posix()}" if inside.is_relative_to(root) else path.name
+
+
+def read_figure(path: str | Path) -> FigureFile:
+    """A checked figure file.
+
+    Raises:
+        ValueError: see ``experiments.reading.read_toml``: the file, the line, the key and what is allowed.
+        FileNotFoundError: there is no such file.
+    """
+    return FigureFile(Path(path), read_toml(path, model()))
+
+
+def figure_files(root: Path | None = None) -> list[Path]:
+    """All figure files, by paper and name."""
+    return sorted((root or folder()).glob(f"*/{FOLDER}/*.toml"))
+
+
+def is_figure(path: Path) -> bool:
+    """Whether a file is a figure's: it has a table ``[figure]``, or lies in a folder of them.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    lines = read_file(path).decode("utf-8", errors="replace").splitlines()
+    return path.resolve().parent.name == FOLDER or any(line.strip() == "[figure]" for line in lines)
+
+
+def draw(path: str | Path, into: Path | None = None, format: str = "png") -> Figure:
+    """The figure of a file; with ``into`` also written there, its numbers beside it.
+
+    Raises:
+        ValueError: see ``read_figure`` and ``FigureFile.drawn``; another format.
+
+    >>> figure = draw(folder() / "fedau" / "figures" / "inconsistency.toml")
+    >>> figure.axes[0].get_xlabel()
+    'local step size $\\\\gamma$'
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format = {format!r}: allowed is {' or '.join(FORMATS)}")
+    file = read_figure(path)
+    figure = file.drawn()
+    if into is not None:
+        save(figure, into / f"{file.name}.{format}")
+        write_beside(into / f"{file.name}.csv", csv_text(numbers(figure)).encode())
+    return figure
+
+
+def written(path: Path, into: Path, format: str = "png") -> Path:
+    """Draw a file into a folder; where the picture is."""
+    draw(path, into, format)
+    return into / f"{read_figure(path).name}.{format}"
+
+
+def figures(into: Path, root: Path | None = None) -> dict[str, Callable[[], Path]]:
+    """What draws every figure, by its name."""
+    return {read_figure(path).name: functools.partial(written, path, into) for path in figure_files(root)}

@@ -1,0 +1,91 @@
+"""Pictures of experiments' results, as they are kept beside the experiment files."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from ...experiments.likeness import beside
+from ...experiments.results import experiment_files, published
+from ...experiments.schema import Experiment, read_experiment
+from ...experiments.tables import tables
+from ...files import read_json
+from ...quantities import nearest
+from ..table import plot_table
+from ..training import plot_curves
+from .base import Kind
+
+
+class OfResults(Kind):
+    """What both pictures have.
+
+    Attributes:
+        experiment: its file's paper and name, as ``flics/tableI.synthetic``.
+    """
+
+    experiment: str
+
+    def found(self) -> tuple[Experiment, Mapping[str, Any]]:
+        """The experiment and its kept results.
+
+        Raises:
+            ValueError: there is no such experiment file, or it was not run.
+        """
+        files = {f"{path.parent.name}/{path.stem}": path for path in experiment_files()}
+        if self.experiment not in files:
+            raise ValueError(f"experiment = {self.experiment!r} is unknown; {nearest(self.experiment, files)}")
+        path = files[self.experiment]
+        if not published(path).exists():
+            kept = [name for name, each in files.items() if published(each).exists()]
+            raise ValueError(f"experiment = {self.experiment!r} has no kept results: allowed is one that was run with "
+                             f"`fedtheory run --publish`, such as {', '.join(kept) or 'none yet'}")  # fmt: skip
+        return read_experiment(path), read_json(published(path))
+
+
+class Curves(OfResults):
+    """Accuracy curves: ``plot_curves``.
+
+    Attributes:
+        only: a pattern that the settings' names have to match.
+        of: what was watched.
+    """
+
+    kind: Literal["curves"] = "curves"
+    only: str = "*"
+    of: str = "test_accuracy"
+
+    def drawn(self) -> Figure:
+        experiment, content = self.found()
+        rows = [row for row in content["settings"] if fnmatch.fnmatchcase(row["name"], self.only)]
+        if not rows:
+            raise ValueError(f"only = {self.only!r}: allowed is a pattern of settings that were run, such as "
+                             f"{', '.join(repr(row['name']) for row in content['settings'][:3])}")  # fmt: skip
+        return plot_curves({**content, "settings": rows}, experiment.grid_labels, self.of)
+
+
+class PrintedTable(OfResults):
+    """A printed table beside our results: ``plot_table``.
+
+    Attributes:
+        likeness: which of the experiment file's, from 0.
+    """
+
+    kind: Literal["table"] = "table"
+    likeness: int = Field(default=0, ge=0)
+
+    def drawn(self) -> Figure:
+        experiment, content = self.found()
+        several = experiment.checked.likeness
+        if self.likeness >= len(several):
+            raise ValueError(f"likeness = {self.likeness}: allowed is 0 to {len(several) - 1}")
+        one = several[self.likeness]
+        paper = self.experiment.split("/")[0]
+        table = next(each for each in tables(paper) if (each.number, each.edition) == (one.table, one.edition))
+        return plot_table(beside(experiment, content, one, table), f"Table {table.number}: {experiment.checked.title}")
+
+
+KINDS = (Curves, PrintedTable)
