@@ -37,11 +37,12 @@ from .selected import (
     selection_of,
     settled,
     states_of,
-)
+)  # fmt: skip
 from .selected_training import Training, noise_of_a_coordinate, training
 
 LARGEST_WORK = 10**5
 """Ways of going on that are followed, over all histories and rounds."""
+CANCELLATION = 1e-15  # of terms that cancel: what floats leave of them
 
 
 @dataclass(frozen=True)
@@ -136,12 +137,14 @@ class Followed:
         self.covariance = [answer_variance(self.policy.answers, s, a) for s, a in pairs]
 
     def _square(self, nodes: Mapping[tuple, _Node]) -> Any:
-        total = self.convert(0)
+        """E|grad F(w)|^2; in floats 0 where nothing but rounding is left of terms that cancel."""
+        total = extent = zero = self.convert(0)
         for d, (h, centre) in enumerate(self.objective):
-            each = (node.lines[d].second - 2 * centre * node.lines[d].first + centre * centre * node.chance
-                    for node in nodes.values())  # fmt: skip
-            total = total + h**2 * sum(each, self.convert(0))
-        return total
+            parts = [(node.lines[d].first, node.lines[d].second, node.chance) for node in nodes.values()]
+            first, second, chance = (sum(each, zero) for each in zip(*parts, strict=True))
+            total = total + h**2 * (second - 2 * centre * first + centre * centre * chance)
+            extent = extent + h**2 * (second + centre * centre * chance)
+        return zero if self.numbers == FLOAT and total <= CANCELLATION * extent else total
 
     # The policy -------------------------------------------------------------------------------------------------------
 

@@ -167,8 +167,8 @@ def test_settled_candidates_keep_the_limits(seed: int, ref: str) -> None:
     assert lr == pytest.approx(candidate.step_share * (min(slacks) + lr), rel=1e-6)
     kinds = ("snapshot_round", "arbitrary_round") + ("q_condition",) * (ref.startswith(("fast.thm2", "fast.eq39")))
     if not candidate.period:
-        # Rounding of the limit; what then lies beyond it is not admissible.
-        assert all(bound.slack[name] >= -1e-12 for name in kinds if name in bound.slack)
+        # A limit that is above 1 by 1e-9 counts as 1; what then lies beyond it is not admissible.
+        assert all(bound.slack[name] >= -1e-9 for name in kinds if name in bound.slack)
 
 
 def test_probability_at_its_share_of_what_is_allowed() -> None:

@@ -88,6 +88,7 @@ def wrong_calls(rng: random.Random, folder: str) -> dict[str, Iterator[list[str]
         "evaluate": ["fast.thm2", *values()], "show": [unknown], "prove": [unknown], "refute": [unknown],
         "replay": [rng.choice([absent, file, folder, unknown])], "errata": option, "tables": option, "curves": option,
         "referee": [rng.choice([absent, file, folder, f"{folder}/theorem.py"])], "verify": ["--report", file],
+        "report": ["--into", file], "tightness": [unknown],
         "offvar": rng.choice([[absent, *data[1:]], [*data, "--plan", folder], [*data, "--r-min", "-1"],
                               [*data, "--r-min", unknown], data[:3]]),
         "select": rng.choice([[absent, *data[1:]], [*data, "--plan", file], [*data, "--counts", unknown],
