@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 
 # Their commands are the application's.
-from . import data, experiments, learnability, lists, participation, report, statements, verdicts  # noqa: F401
+# fmt: off
+from . import (  # noqa: F401
+    data, experiments, learnability, lists, participation, report, statements, verdicts, worst_case,
+)
+# fmt: on
 from .app import app
 from .statuses import run
 

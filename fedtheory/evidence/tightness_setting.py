@@ -61,6 +61,9 @@ FEDERATION = {"heterogeneity_gap", "weighted_noise", "gradient_bound", "local_lr
               "young_parameter", "initial_gap"}  # fmt: skip
 """Quantities that a comparison knows beside those in ``DEFAULTS``."""
 
+INSTEAD = {"heterogeneity_gap": "dissimilarity", "weighted_noise": "gradient_noise"}
+"""What may be given in the place of a claim's quantity, which follows from it."""
+
 
 class NotApplicable(ValueError):
     """No worst case is known of what the claim speaks of; says why."""
@@ -106,8 +109,7 @@ def check_applies(statement: Claim) -> None:
     if "strongly_convex" not in statement.assumed:
         raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
     if statement.functional.scope != "run" or statement.functional.name not in METRICS:
-        raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run; allowed is one of "
-                            f"{', '.join(METRICS)}")  # fmt: skip
+        raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run that a worst case is known of")
     of_run = {s.name for term in statement.terms for s in term.expression.free_symbols} & OF_RUNS
     if of_run:
         raise NotApplicable(f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves "
@@ -149,11 +151,22 @@ def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
                      f"{refused}")  # fmt: skip
 
 
+def own_quantities(statement: Claim) -> set[str]:
+    """What a comparison of the claim may be given: its own quantities, those of a run aside, and the class's."""
+    return {*statement.quantities, "smoothness", "strong_convexity", "clients"} - OF_RUNS
+
+
 def _checked(statement: Claim, given: Mapping[str, Any]) -> dict[str, Fraction]:
-    allowed = {*statement.quantities, *DEFAULTS, *FEDERATION} - OF_RUNS
+    own = own_quantities(statement)
+    allowed = own | {INSTEAD[name] for name in own if name in INSTEAD}
+    chosen = linked_from(statement, given).choices
     for name in given:
         if name not in allowed:
             raise ValueError(f"{name}: allowed for {statement.ref} is one of {', '.join(sorted(allowed))}")
+        if name in chosen:
+            raise ValueError(f"{name} = {given[name]}: {statement.ref} chooses it, leave it out")
+        if INSTEAD.get(name) in given:
+            raise ValueError(f"{name}, {INSTEAD[name]}: give at most one of them")
         if isinstance(given[name], list | tuple):
             raise ValueError(f"{name} = {given[name]}: allowed is one number")
     known = {name: _short(exact_number(name, value)) for name, value in given.items()}
@@ -346,7 +359,7 @@ def _differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
         larger = True
     left_out = [h.name for h in statement.hypotheses if _of_run(h.slack.free_symbols)]
     if left_out:
-        said.append(f"the class leaves out {', '.join(left_out)}, which depend on the run")
+        said.append(f"the class leaves out what the run has to meet: {', '.join(left_out)}")
         larger = True
     if "snapshots" in {a.name for a in statement.ambiguities if len(a.options) > 1}:
         said.append("a round is a snapshot with a probability, also where the claim may be read with a period")

@@ -13,11 +13,15 @@ import sympy
 
 import fedtheory.evidence
 from fedtheory.claims.statement import Claim, Term
+from fedtheory.cli.statuses import run
 from fedtheory.evidence.tightness import NOT_APPLICABLE, Tightness, tightness
+from fedtheory.evidence.tightness_table import page, table
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
+from fedtheory.report.worst_cases import curve
 
 PUBLISHED = Path(fedtheory.evidence.__file__).parent / "published" / "scorecard.json"
+PAGE = Path(__file__).parents[2] / "docs" / "tightness.md"
 VERDICTS = {f"{row['id']}@{row['edition']}": row["verdict"] for row in json.loads(PUBLISHED.read_text())["rows"]}
 CONVEX = [each for each in all_claims() if "strongly_convex" in each.assumed]
 PROVED = [each.ref for each in CONVEX if VERDICTS.get(each.ref) == "proved" and each.functional.scope == "run"]
@@ -172,3 +176,71 @@ def test_what_no_worst_case_is_known_of(ref: str, why: str) -> None:
 def test_bad_input(given: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tightness("fast.thm2@sharp", **given)
+
+
+def test_what_the_claim_chooses_is_not_given() -> None:
+    with pytest.raises(ValueError, match=r"li2020[.]thm1@main chooses it"):
+        tightness("li2020.thm1", local_lr=0.1)
+    with pytest.raises(ValueError, match=r"cohort: allowed for safari[.]thm5@sharp is one of"):
+        tightness("safari.thm5@sharp", cohort=2)
+    with pytest.raises(ValueError, match="heterogeneity_gap, dissimilarity: give at most one"):
+        tightness("li2020.thm1", heterogeneity_gap=0.1, dissimilarity=0.1)
+    turned = tightness("safari.thm5@corrected", server_lr=0.01)
+    assert float(turned.values["local_lr"]) == pytest.approx(0.01 * 4 / (2 * 1.1))
+
+
+def test_the_page_is_up_to_date() -> None:
+    """Words are the same; numbers to 2 %, for solvers differ from machine to machine."""
+    here, there = (text.split() for text in (page(table()), PAGE.read_text()))
+    assert len(here) == len(there)
+    for one, other in zip(here, there, strict=True):
+        if one != other:
+            assert float(one.strip(",.:")) == pytest.approx(float(other.strip(",.:")), rel=0.02)
+
+
+def test_the_page_has_every_claim_on_convex_functions() -> None:
+    text = PAGE.read_text()
+    assert all(each.ref in text for each in CONVEX)
+
+
+def told(capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str, str]:
+    status = run(["tightness", *arguments])
+    return status, *capsys.readouterr()
+
+
+def test_on_the_command_line(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    status, out, _ = told(capsys, "fast.thm2@sharp", "local_steps=3", "--json")
+    assert status == 0 and json.loads(out) == tightness("fast.thm2@sharp", local_steps=3).to_json()
+    status, out, _ = told(capsys, "safari.cor2")
+    assert status == 0 and "the worst case exceeds the bound, in a class that is larger" in out
+    picture = tmp_path / "curve.png"
+    status, out, _ = told(capsys, "fast.thm2@sharper", "--over", "local_steps", "--save", str(picture))
+    assert status == 0 and picture.read_bytes().startswith(b"\x89PNG") and "looseness: 2.09" in out
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((), "allowed is a claim, or --all"),
+    (("fast.thm2", "--all"), "allowed is a claim, or --all"),
+    (("fast.thm1",), "not applicable: the claim assumes no convexity"),
+    (("fast.thm9",), "fast.thm9"),
+    (("fast.thm2", "--save", "x.txt"), "allowed is a name that ends with .png"),
+    (("--all", "--save", "x.png"), "allowed is a name that ends with .md"),
+    (("fast.thm2", "local_lr=1,2"), "allowed is one number"),
+    (("fast.thm2", "local_lr=0.001", "local_lr=0.002"), "allowed is one value"),
+    (("fast.thm2", "--over", "rounds", "--save", "x.png"), "over = 'rounds': allowed is"),
+    (("li2020.thm1", "--save", "x.png"), "li2020.thm1@main chooses it; allowed is local_steps"),
+    (("fast.thm2", "local_lr=0.001", "--save", "x.png"), "it is what is varied, leave it out"),
+])  # fmt: skip
+def test_refused(capsys: pytest.CaptureFixture, arguments: tuple[str, ...], message: str) -> None:
+    status, _, err = told(capsys, *arguments)
+    assert status == 2 and message in err and err.count("\n") == 1
+
+
+def test_a_curve() -> None:
+    """Step sizes up to the cap, the rest as it is there; the bound is above the worst case, that above the exact."""
+    found = curve(claim("fast.thm2@sharper"), {}, "local_lr")
+    assert max(found) == at_defaults("fast.thm2@sharper").values["local_lr"]
+    for step, each in found.items():
+        assert each.values["local_lr"] == step and each.values["rounds"] == 1000
+        last = each.after[-1]
+        assert last.attained <= last.worst * (1 + 1e-6) and last.worst <= last.bound
