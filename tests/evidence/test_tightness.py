@@ -15,6 +15,7 @@ import fedtheory.evidence
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.cli.statuses import run
 from fedtheory.evidence.tightness import NOT_APPLICABLE, Tightness, tightness
+from fedtheory.evidence.tightness_setting import comparison
 from fedtheory.evidence.tightness_table import page, table
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
@@ -84,6 +85,18 @@ def test_gap_of_several_rounds_by_hand() -> None:
     assert found.whole and shift == 8
     assert found.after[0].worst == pytest.approx(prod((1 - 2 / (shift + t)) ** 2 for t in range(4)) / 2, rel=1e-6)
     assert found.after[0].attained == pytest.approx(found.after[0].worst, rel=1e-6)
+
+
+def test_noise_by_weights_is_that_of_each_client() -> None:
+    """weighted_noise = sigma^2 / M of M clients that weigh the same; and what a gap allows of the dissimilarity."""
+    found = tightness("li2020.thm1@from_0", **ALIKE, weighted_noise=0.01, clients=4, heterogeneity_gap=0)
+    steps = [2 / (int(found.values["step_shift"]) + t) for t in range(2)]
+    exact = ((1 - steps[0]) * (1 - steps[1])) ** 2 + 0.01 * ((steps[0] * (1 - steps[1])) ** 2 + steps[1] ** 2)
+    assert found.after[0].worst == pytest.approx(exact / 2, rel=1e-6)
+    same = tightness("li2020.thm1@from_0", **ALIKE, gradient_noise=0.2, clients=4, heterogeneity_gap=0)
+    assert same.after[0].worst == pytest.approx(found.after[0].worst, rel=1e-9)
+    spread = comparison(claim("li2020.thm1"), {"heterogeneity_gap": 0.02})
+    assert spread.dissimilarity == pytest.approx(0.2)
 
 
 def test_there_are_proved_claims() -> None:
