@@ -5,11 +5,17 @@ from __future__ import annotations
 import sys
 
 # Their commands are the application's.
-# fmt: off
 from . import (  # noqa: F401
-    data, experiments, learnability, lists, participation, report, statements, verdicts, worst_case,
+    data,
+    experiments,
+    learnability,
+    lists,
+    participation,
+    report,
+    statements,
+    verdicts,
+    worst_case,
 )
-# fmt: on
 from .app import app
 from .statuses import run
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ..claims.statement import Claim
 from ..evidence.tightness import NOT_APPLICABLE, Tightness, tightness
 from ..evidence.tightness_setting import own_quantities
-from .style import BOUND, EXACT, MEASURED, covered, finish, functional_label, panels, quantity_label, styled
+from .style import EXACT, PRINTED, WORST, covered, finish, functional_label, panels, quantity_label, styled
 
 SHARES = tuple(Fraction(1, 2**k) for k in range(6, -1, -1))
 """Step sizes, as shares of the one at the caps."""
@@ -51,8 +51,8 @@ def figure(statement: Claim, found: Mapping[Fraction, Tightness], over: str) -> 
     bound, worst, exact = (_series(found.values(), name) for name in ("bound", "worst", "attained"))
     drawn, axes = panels(7, 4.5)
     for curve_, later, style in (
-        (bound, [worst, exact], {"color": BOUND, "label": "bound"}),
-        (worst, [exact], {"color": MEASURED, "label": "worst case"}),
+        (bound, [worst, exact], {"color": PRINTED, "label": "bound"}),
+        (worst, [exact], {"color": WORST, "label": "worst case"}),
         (exact, [], {"color": EXACT, "label": "exact, quadratic clients", "ls": "--"}),
     ):
         axes[0].plot(across, curve_, **style | covered(curve_, later))
