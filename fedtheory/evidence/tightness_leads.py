@@ -20,7 +20,7 @@ from .refute import confirmed
 from .search import search_in
 from .tightness import NOT_APPLICABLE, Tightness, tightness
 
-CLIENTS, LOCAL_STEPS = (4, 100), (2, 8)
+CLIENTS, LOCAL_STEPS = (4, 100), (2, 5)
 """What a lead is looked for at, beside the defaults."""
 
 SEARCHED = (4, 25)
