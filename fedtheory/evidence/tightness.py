@@ -22,6 +22,9 @@ from .tightness_setting import Comparison, NotApplicable, comparison, contractin
 STARTS = (Fraction(1), Fraction(1, 3), Fraction(1, 10), Fraction(1, 30), Fraction(1, 100), Fraction(1, 300))
 """Distances, relative to the first one, at which one round's recursion is solved for."""
 
+REFINED = 2
+"""Further recursions, at the distance at which the errors settle."""
+
 ATTAINED_ROUNDS = 10**5
 """Exact errors are looked at up to so many rounds."""
 
@@ -166,7 +169,8 @@ def _tightness(compared: Comparison) -> Tightness:
         statement.ref, "inaccurate" if best is None else best.status, "", dict(compared.values), tau, own, additive,
         np.inf if best is not None and best.status == UNBOUNDED else total,
         additive / total if resolved and total else None,
-        _after(compared, rounds, squared), compared.whole, compared.differences, compared.larger,
+        _after(compared, rounds, squared, best.recursion if best is not None and best.status == SOLVED else None),
+        compared.whole, compared.differences, compared.larger,
         tuple(_warnings(compared, tau, factor * squared + additive, squared)),
     )  # fmt: skip
 
@@ -244,7 +248,7 @@ def _own_contraction(compared: Comparison) -> float | None:
     return found.lower if found.status == SOLVED else None
 
 
-def _after(compared: Comparison, rounds: int, squared: float) -> tuple[AfterRounds, ...]:
+def _after(compared: Comparison, rounds: int, squared: float, best: Recursion | None = None) -> tuple[AfterRounds, ...]:
     if compared.whole:
         largest = solved(_problem(compared, distance=compared.values["initial_distance"]))
         errors = {rounds: largest.value}
@@ -252,7 +256,7 @@ def _after(compared: Comparison, rounds: int, squared: float) -> tuple[AfterRoun
         chosen = any(choice.has(*(s for s in choice.free_symbols if s.name == "rounds"))
                      for choice in compared.statement.choices.values())  # fmt: skip
         asked = {rounds} if chosen else {1, *(10**k for k in range(1, 10) if 10**k < rounds), rounds}
-        errors = _iterated(compared, sorted(asked), squared)
+        errors = _iterated(compared, sorted(asked), squared, best)
     attained = _attained(compared, sorted(errors))
     distances = compared.statement.functional.name == "final_squared_distance"
     found = []
@@ -264,17 +268,36 @@ def _after(compared: Comparison, rounds: int, squared: float) -> tuple[AfterRoun
     return tuple(found)
 
 
-def _iterated(compared: Comparison, rounds: Sequence[int], squared: float) -> dict[int, float | None]:
+def _iterated(
+    compared: Comparison, rounds: Sequence[int], squared: float, best: Recursion | None
+) -> dict[int, float | None]:
     """Upper bounds of E|x_R - x*|^2: s -> min over the recursions, from |x_0 - x*|^2 on; a round's worst error is a
     concave function of s, hence the mean of the errors may take the place of s."""
     start = compared.values["initial_distance"]
-    recursions = [found.recursion for share in STARTS
-                  if (found := solved(_problem(compared, distance=start * share))).recursion is not None]  # fmt: skip
-    if not recursions:
+    recursions = [_recursion(compared, start * share) for share in STARTS]
+    lines = [_line(compared, each) for each in (best, *recursions) if each is not None]
+    if not lines:
         return dict.fromkeys(rounds)
-    lines = [_line(compared, recursion) for recursion in recursions]
+    errors = _by_lines(lines, rounds, squared)
+    for _ in range(REFINED):  # where the errors settle
+        last = errors[max(rounds)]
+        more = _recursion(compared, Fraction(f"{last**0.5:.6g}")) if last is not None and 0 < last < squared else None
+        if more is None:
+            break
+        lines.append(_line(compared, more))
+        errors = _by_lines(lines, rounds, squared)
+    return errors
+
+
+def _recursion(compared: Comparison, distance: Fraction) -> Recursion | None:
+    """Of one round, the least one from this distance."""
+    return solved(_problem(compared, distance=distance)).recursion
+
+
+def _by_lines(lines: Sequence[tuple[float, float]], rounds: Sequence[int], start: float) -> dict[int, float | None]:
+    """The errors after rounds, each at most the least of the lines at the error before."""
     errors: dict[int, float | None] = {}
-    current = squared
+    current = start
     for count in range(1, max(rounds) + 1):
         following = min(slope * current + height for slope, height in lines)
         if count in rounds:
