@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 
 # Their commands are the application's.
-from . import data, experiments, learnability, lists, participation, report, statements, verdicts  # noqa: F401
+from . import (  # noqa: F401
+    data,
+    experiments,
+    learnability,
+    lists,
+    participation,
+    report,
+    statements,
+    verdicts,
+    worst_case,
+)
 from .app import app
 from .statuses import run
 

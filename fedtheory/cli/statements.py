@@ -51,9 +51,9 @@ def evaluate(
     only hypotheses use may be left out."""
     from ..papers import claim
 
-    given = _each_once(assignment(text) for text in values)
+    given = each_once(assignment(text) for text in values)
     _check_lengths(given)
-    read = _each_once(_option(text) for text in reading or ())
+    read = each_once(_option(text) for text in reading or ())
     bound = claim(ref).evaluate(reading=read, **given)
     undecided = {name: f"undecided: needs {', '.join(missing)}" for name, missing in bound.undecided.items()}
     content = {
@@ -73,7 +73,7 @@ def evaluate(
     print_json(content) if json else print_tree(content)
 
 
-def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Pairs as a dictionary; ``ValueError`` where a name has two values."""
     found: dict[str, Any] = {}
     for name, value in pairs:

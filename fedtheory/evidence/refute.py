@@ -41,9 +41,9 @@ def refute(
     statement: Claim | str, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> Judgement | SearchReport:
     """Search for a counterexample; a judgement that refutes the claim under every reading, or what was searched. Where
-    the search confirms none, the one that the claim's paper constructs is judged; and where nothing that meets every
-    usual assumption is found, runs that violate what the claim does not assume are looked at: the instance says what
-    it violates.
+    the search confirms none, the one that the claim's paper constructs is judged, then what a worst case above the
+    bound leads to; and where nothing that meets every usual assumption is found, runs that violate what the claim does
+    not assume are looked at: the instance says what it violates.
 
     >>> import fedtheory as ft
     >>> ft.refute("fast.thm1@main").refutes  # doctest: +SKIP
@@ -59,6 +59,10 @@ def refute(
     if known is not None and known.refutes:
         return known
     report, judgement, _ = search_further(statement, report, seed)
+    if judgement is None:
+        from .tightness_leads import refuted_from_leads
+
+        judgement = refuted_from_leads(statement, seed)
     if judgement is None and report.lead is None:
         judgement = next(iter(falls_without(statement).values()), None)
     return judgement or report

@@ -1,0 +1,88 @@
+"""Commands on worst cases: how tight claims are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..printing import assignment, print_json, print_table, print_tree
+from .app import Json, app
+from .statements import each_once
+
+PICTURES, PAGES = (".png", ".svg", ".pdf"), (".md",)
+
+
+@app.command()
+def tightness(
+    ref: Annotated[str | None, typer.Argument(help="A claim: fast.thm2, or fast.thm2@sharp; none with --all.")] = None,
+    values: Annotated[
+        list[str] | None, typer.Argument(help="name=number, such as local_steps=4; the others are chosen.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Of every convergence claim, at its defaults.")] = False,
+    over: Annotated[str, typer.Option(help="What a picture is over: local_lr or local_steps.")] = "local_lr",
+    save: Annotated[
+        Path | None, typer.Option(help="Draw bound, worst case and exact error here (.png); with --all a page (.md).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about."""
+    if every == (ref is not None):
+        raise ValueError("tightness: allowed is a claim, or --all without one")
+    _check_save(save, every)
+    if ref is None:
+        _every(save, json)
+    else:
+        _one(ref, each_once(assignment(text) for text in values or ()), over, save, json)
+
+
+def _check_save(save: Path | None, every: bool) -> None:
+    from ..files import check_target
+
+    allowed = PAGES if every else PICTURES
+    if save and save.suffix not in allowed:
+        raise ValueError(f"--save {save}: allowed is a name that ends with {' or '.join(allowed)}")
+    if save:
+        check_target(save)
+
+
+def _every(save: Path | None, json: bool) -> None:
+    from ..evidence.tightness import NOT_APPLICABLE
+    from ..evidence.tightness_table import page, rows, table
+    from ..files import write_beside
+
+    entries = table()
+    if save:
+        write_beside(save, page(entries).encode())
+    if json:
+        print_json([each.to_json() for each in entries])  # type: ignore[arg-type]
+        return
+    print_table(rows([each for each in entries if each.status != NOT_APPLICABLE]))
+    for each in entries:
+        if each.status == NOT_APPLICABLE:
+            print(f"{each.claim}: not applicable: {each.why}")
+
+
+def _one(ref: str, given: dict[str, Any], over: str, save: Path | None, json: bool) -> None:
+    from ..evidence.tightness import NOT_APPLICABLE
+    from ..evidence.tightness import tightness as tightness_of
+    from ..evidence.tightness_table import content, over_rounds, remarks
+    from ..papers import claim
+
+    statement = claim(ref)
+    found = tightness_of(statement, **given)
+    if found.status == NOT_APPLICABLE:
+        raise ValueError(f"{found.claim}: not applicable: {found.why}")
+    if save:
+        from ..report.style import save as save_figure
+        from ..report.worst_cases import curve, figure
+
+        save_figure(figure(statement, curve(statement, given, over), over), save)
+    if json:
+        print_json(found.to_json())
+        return
+    print_tree(content(found))
+    print_table(over_rounds(found))
+    for remark in remarks(found):
+        print(f"- {remark}")

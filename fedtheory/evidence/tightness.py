@@ -1,0 +1,371 @@
+"""How tight a convergence claim is: its bound against the worst case over (strongly) convex functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..claims.statement import Claim
+from ..federations import Quadratic
+from ..papers import claim as find_claim
+from ..participation import Fixed
+from ..quantities import symbol
+from ..setting import Setting
+from ..worstcase.problem import Problem
+from ..worstcase.worst import SOLVED, UNBOUNDED, Recursion, WorstCase, solved
+from .tightness_setting import Comparison, NotApplicable, comparison, contracting
+
+STARTS = (Fraction(1), Fraction(1, 3), Fraction(1, 10), Fraction(1, 30), Fraction(1, 100), Fraction(1, 300))
+"""Distances, relative to the first one, at which one round's recursion is solved for."""
+
+REFINED = 2
+"""Further recursions, at the distance at which the errors settle."""
+
+ATTAINED_ROUNDS = 10**5
+"""Exact errors are looked at up to so many rounds."""
+
+ROUNDING = 1e-6
+"""Of a bound: a worst case that exceeds it by no more is as large, for solves have such errors."""
+
+RESOLVED = 1e-3
+"""Relative error that a constant may have to be divided by."""
+
+NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True)
+class AfterRounds:
+    """Bound and worst case after some rounds, in the functional's units.
+
+    Attributes:
+        worst: no federation of the class has a larger error; ``None`` where a solve was inaccurate, infinite where
+            errors are not bounded.
+        attained: the error of a quadratic federation of the class, exact, or ``None`` where none is computed.
+        decrement_ratio: (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst), of squared distances alone, and ``None`` where
+            the worst case does not fall below |x_0 - x*|^2: the share of what is gained for sure that the bound shows.
+    """
+
+    rounds: int
+    bound: float
+    worst: float | None
+    attained: float | None
+    decrement_ratio: float | None
+
+
+@dataclass(frozen=True)
+class Tightness:
+    """How tight a claim is at one choice of its quantities.
+
+    Attributes:
+        claim: its ref.
+        status: "solved"; "unbounded", where the class does not contract so fast as the claim's factor; "inaccurate";
+            or "not applicable", with ``why``: then the rest is empty.
+        values: the quantities.
+        contraction: the bound's factor of |x_0 - x*|^2, a round's (of all rounds, if ``whole``).
+        class_contraction: the least factor with which this is possible at all: errors where nothing is added.
+        additive: what the bound adds, after ``rounds``.
+        best_additive: the least constant that makes the bound with this contraction true, of all rounds; by iterating
+            the best of one round unless ``whole``: then what it is after several rounds at most.
+        looseness: ``additive`` / ``best_additive``; below 1 only where the bound does not hold in the class.
+        after: over rounds, the last one of the claim's.
+        differences, larger: how the class differs from the claim's, and whether it leaves an assumption out.
+        warnings: such as that the bound does not contract.
+    """
+
+    claim: str
+    status: str
+    why: str = ""
+    values: dict[str, Any] | None = None
+    contraction: float | None = None
+    class_contraction: float | None = None
+    additive: float | None = None
+    best_additive: float | None = None
+    looseness: float | None = None
+    after: tuple[AfterRounds, ...] = ()
+    whole: bool = False
+    differences: tuple[str, ...] = ()
+    larger: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a worst case exceeds the bound: a lead, which refutes the claim only if the class is not larger than
+        the claim's."""
+        above = any(a.worst is not None and a.worst > a.bound * (1 + ROUNDING) for a in self.after)
+        return above or self.status == UNBOUNDED or (self.looseness is not None and self.looseness < 1 - ROUNDING)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a quadratic federation of the class has an error above the bound, and the class is the claim's."""
+        above = any(a.attained is not None and a.attained > a.bound * (1 + ROUNDING) for a in self.after)
+        return above and not self.larger
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        if self.status == NOT_APPLICABLE:
+            return {"claim": self.claim, "status": self.status, "why": self.why}
+        return {
+            "claim": self.claim, "status": self.status,
+            "values": {name: getattr(value, "text", str(value)) for name, value in (self.values or {}).items()},
+            "contraction": self.contraction, "class_contraction": self.class_contraction,
+            "additive": self.additive, "best_additive": self.best_additive,
+            "looseness": self.looseness, "whole": self.whole,
+            "after": [vars(each) for each in self.after],
+            "worst_case_above_bound": self.exceeded, "refuted": self.refuted,
+            "class_differs": list(self.differences), "class_is_larger": self.larger, "warnings": list(self.warnings),
+        }  # fmt: skip
+
+
+def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
+    """Compare a claim's bound with the worst case over the functions that it is about.
+
+    At the contraction tau of the bound, the best additive constant is the largest of metric - tau |x_0 - x*|^2 over all
+    federations and starts. Of one round it is a semidefinite program, whose value nu_1 gives
+
+        E|x_R - x*|^2 <= tau^R |x_0 - x*|^2 + nu_1 (1 - tau^R)/(1 - tau).
+
+    The worst cases over rounds iterate the least of several recursions of one round, each valid for every start.
+
+    Args:
+        statement: a claim, or its ref.
+        given: quantities, by name; what is left out is chosen such that the hypotheses hold, with step sizes at their
+            caps: see ``tightness_setting``.
+
+    Raises:
+        ValueError: a quantity is unknown or not allowed, or no choice of the others meets the hypotheses.
+
+    >>> found = tightness("fast.thm2@sharp", snapshot_probability="1/2")
+    >>> found.status, found.looseness > 1, found.exceeded
+    ('solved', True, False)
+    >>> tightness("fast.thm1").status
+    'not applicable'
+    """
+    statement = find_claim(statement) if isinstance(statement, str) else statement
+    try:
+        compared = comparison(statement, given)
+    except NotApplicable as why:
+        return Tightness(statement.ref, NOT_APPLICABLE, str(why))
+    return _tightness(compared)
+
+
+def _tightness(compared: Comparison) -> Tightness:
+    statement, rounds = compared.statement, int(compared.values["rounds"])
+    squared = float(compared.values["initial_distance"]) ** 2
+    factor, additive = _parts(compared)
+    if _depends_on_distance(statement):
+        return _without_constant(compared)
+    tau = factor if compared.whole else _a_round(compared, factor, rounds)
+    own = _own_contraction(compared)
+    best = _at_contraction(compared, tau, own) if tau >= 0 else None
+    total = None
+    if best is not None and best.status == SOLVED and best.value is not None:
+        total = max(best.value, 0.0) * (1.0 if compared.whole else _sum(tau, rounds))
+    resolved = bool(total) and best is not None and best.gap * float(best.problem.unit) < RESOLVED * (best.value or 0)
+    return Tightness(
+        statement.ref, "inaccurate" if best is None else best.status, "", dict(compared.values), tau, own, additive,
+        np.inf if best is not None and best.status == UNBOUNDED else total,
+        additive / total if resolved and total else None,
+        _after(compared, rounds, squared, best.recursion if best is not None and best.status == SOLVED else None),
+        compared.whole, compared.differences, compared.larger,
+        tuple(_warnings(compared, tau, factor * squared + additive, squared)),
+    )  # fmt: skip
+
+
+def _depends_on_distance(statement: Claim) -> bool:
+    """Whether more than the contracting terms does, as a step size that is chosen by the start."""
+    distance, names = symbol("initial_distance"), contracting(statement)
+    others = [t.expression for t in statement.terms if t.name not in names]
+    return any(each.has(distance) for each in (*others, *statement.choices.values()))
+
+
+def _without_constant(compared: Comparison) -> Tightness:
+    """Bound and worst case alone: at another distance it would be another algorithm."""
+    squared = float(compared.values["initial_distance"]) ** 2
+    after = _after(compared, int(compared.values["rounds"]), squared)
+    status = "inaccurate" if any(each.worst is None for each in after) else SOLVED
+    said = ("no additive constant: what the bound adds, or its step size, depends on the initial distance",)
+    return Tightness(compared.statement.ref, status, "", dict(compared.values), after=after, whole=compared.whole,
+                     differences=compared.differences + said, larger=compared.larger)  # fmt: skip
+
+
+def _parts(compared: Comparison) -> tuple[float, float]:
+    """The bound's factor of |x_0 - x*|^2, and what it adds."""
+    names, terms = contracting(compared.statement), compared.bound.terms
+    squared = float(compared.values["initial_distance"]) ** 2
+    return (sum(float(terms[n]) for n in names) / squared,
+            sum(float(value) for name, value in terms.items() if name not in names))  # fmt: skip
+
+
+def _a_round(compared: Comparison, factor: float, rounds: int) -> float:
+    """The contraction of one round: the one whose power the factor is."""
+    if factor > 1e-250:
+        return float(np.exp(np.log(factor) / rounds))
+    return _parts_after(compared, 1)[0]
+
+
+def _parts_after(compared: Comparison, rounds: int) -> tuple[float, float]:
+    bound = _bound_after(compared, rounds)
+    names = contracting(compared.statement)
+    squared = float(compared.values["initial_distance"]) ** 2
+    return (sum(float(bound.terms[n]) for n in names) / squared,
+            sum(float(value) for name, value in bound.terms.items() if name not in names))  # fmt: skip
+
+
+def _bound_after(compared: Comparison, rounds: int) -> Any:
+    statement = compared.statement
+    values = {n: v for n, v in compared.values.items() if n in statement.quantities and n not in statement.choices}
+    return statement.evaluate(**values | {"rounds": Fraction(rounds)})
+
+
+def _sum(tau: float, rounds: int) -> float:
+    """1 + tau + ... + tau^(rounds - 1)."""
+    return float(rounds) if tau == 1 else float(-np.expm1(rounds * np.log(tau)) / (1 - tau)) if tau > 0 else 1.0
+
+
+def _problem(compared: Comparison, **changes: Any) -> Problem:
+    constants = {"dissimilarity_at_optimum": compared.dissimilarity, "gradient_noise": compared.noise,
+                 "server_noise": compared.server_noise}  # fmt: skip
+    name = compared.statement.functional.name
+    return Problem(compared.functions, compared.plan, name, everywhere=compared.everywhere, **constants | changes)
+
+
+def _at_contraction(compared: Comparison, tau: float, own: float | None) -> WorstCase:
+    """The largest of metric - tau |x_0 - x*|^2."""
+    found = solved(_problem(compared, contraction=Fraction(tau)))
+    slower = own is not None and own > tau * (1 + ROUNDING**2)
+    return replace(found, status=UNBOUNDED, value=np.inf) if slower else found
+
+
+def _own_contraction(compared: Comparison) -> float | None:
+    """The class's own: the largest metric from distance 1 where nothing is added. Errors from far away are no less, as
+    multiples of |x_0 - x*|^2: with a smaller factor no constant is enough."""
+    alone = {"dissimilarity_at_optimum": Fraction(0), "gradient_noise": Fraction(0), "server_noise": Fraction(0)}
+    found = solved(_problem(compared, **alone))
+    return found.lower if found.status == SOLVED else None
+
+
+def _after(compared: Comparison, rounds: int, squared: float, best: Recursion | None = None) -> tuple[AfterRounds, ...]:
+    if compared.whole:
+        largest = solved(_problem(compared, distance=compared.values["initial_distance"]))
+        errors = {rounds: largest.value}
+    else:
+        chosen = any(choice.has(*(s for s in choice.free_symbols if s.name == "rounds"))
+                     for choice in compared.statement.choices.values())  # fmt: skip
+        asked = {rounds} if chosen else {1, *(10**k for k in range(1, 10) if 10**k < rounds), rounds}
+        errors = _iterated(compared, sorted(asked), squared, best)
+    attained = _attained(compared, sorted(errors))
+    distances = compared.statement.functional.name == "final_squared_distance"
+    found = []
+    for count, worst in errors.items():
+        bound = float(_bound_after(compared, count).value)
+        falls = distances and worst is not None and worst < squared
+        ratio = (squared - bound) / (squared - worst) if falls and worst is not None else None
+        found.append(AfterRounds(count, bound, worst, attained.get(count), ratio))
+    return tuple(found)
+
+
+def _iterated(
+    compared: Comparison, rounds: Sequence[int], squared: float, best: Recursion | None
+) -> dict[int, float | None]:
+    """Upper bounds of E|x_R - x*|^2: s -> min over the recursions, from |x_0 - x*|^2 on; a round's worst error is a
+    concave function of s, hence the mean of the errors may take the place of s."""
+    start = compared.values["initial_distance"]
+    recursions = [_recursion(compared, start * share) for share in STARTS]
+    lines = [_line(compared, each) for each in (best, *recursions) if each is not None]
+    if not lines:
+        return dict.fromkeys(rounds)
+    errors = _by_lines(lines, rounds, squared)
+    for _ in range(REFINED):  # where the errors settle
+        last = errors[max(rounds)]
+        more = _recursion(compared, Fraction(f"{last**0.5:.6g}")) if last is not None and 0 < last < squared else None
+        if more is None:
+            break
+        lines.append(_line(compared, more))
+        errors = _by_lines(lines, rounds, squared)
+    return errors
+
+
+def _recursion(compared: Comparison, distance: Fraction) -> Recursion | None:
+    """Of one round, the least one from this distance."""
+    return solved(_problem(compared, distance=distance)).recursion
+
+
+def _by_lines(lines: Sequence[tuple[float, float]], rounds: Sequence[int], start: float) -> dict[int, float | None]:
+    """The errors after rounds, each at most the least of the lines at the error before."""
+    errors: dict[int, float | None] = {}
+    current = start
+    for count in range(1, max(rounds) + 1):
+        following = min(slope * current + height for slope, height in lines)
+        if count in rounds:
+            errors[count] = following
+        if following == current:
+            errors |= {r: following for r in rounds if r >= count}
+            break
+        current = following
+    return errors
+
+
+def _line(compared: Comparison, recursion: Recursion) -> tuple[float, float]:
+    """Slope and height: error after a round <= slope error before + height."""
+    return recursion.contraction, recursion.after(
+        1, distance=0.0, dissimilarity_at_optimum=float(compared.dissimilarity), gradient_noise=float(compared.noise),
+        server_noise=float(compared.server_noise),
+    )  # fmt: skip
+
+
+def _attained(compared: Comparison, rounds: Sequence[int]) -> dict[int, float]:
+    """The largest exact error of quadratics on a line with one curvature, mu or L, whose participants all pull one way
+    as hard as the dissimilarity lets them; it is the same everywhere, as the claims ask."""
+    counted = [r for r in rounds if r <= ATTAINED_ROUNDS]
+    if compared.statement.functional.name not in ("final_squared_distance", "final_gap") or not counted:
+        return {}
+    functions = compared.functions
+    best: dict[int, float] = {}
+    for curvature in {functions.strong_convexity, functions.smoothness} - {Fraction(0)}:
+        setting = line_setting(compared, curvature)
+        exact = setting.exact(counted).squared_distance
+        scale = curvature / 2 if compared.statement.functional.name == "final_gap" else 1
+        for count, error in zip(counted, exact, strict=True):
+            best[count] = max(best.get(count, 0.0), float(scale) * float(error))
+    return best
+
+
+def line_setting(compared: Comparison, curvature: Fraction) -> Setting:
+    """Quadratics on a line of one curvature: participants have their minimisers on the start's side of x* = 0."""
+    values = compared.values
+    clients, size = int(values["clients"]), int(values["arbitrary_cohort"])
+    reach = _slope(compared) / curvature
+    if size == clients:
+        offsets = [reach, -reach] * (clients // 2) + [Fraction(0)] * (clients % 2)
+    else:
+        inside, outside = Fraction(1), Fraction(size, clients - size)
+        most = max(inside, outside)
+        offsets = [reach * inside / most] * size + [-reach * outside / most] * (clients - size)
+    federation = Quadratic.common_hessian(offsets, curvature, compared.noise, server_noise=compared.server_noise)
+    return Setting(federation, compared.algorithm, Fixed(range(size)), start=values["initial_distance"])
+
+
+def _slope(compared: Comparison) -> Fraction:
+    """|grad F_i(x*)| of the largest: the dissimilarity; where the claim bounds the heterogeneity gap instead, what that
+    allows at every curvature."""
+    if "heterogeneity_gap" in compared.statement.quantities:
+        ratio = compared.functions.condition
+        return compared.dissimilarity * Fraction(int(ratio ** Fraction(1, 2) * 10**6), 10**6)
+    return compared.dissimilarity
+
+
+def _warnings(compared: Comparison, tau: float, bound: float, squared: float) -> list[str]:
+    said, step = [], compared.values.get("local_lr")
+    if isinstance(step, Fraction) and step * compared.functions.smoothness > 2:
+        said.append(f"local training diverges: local_lr = {float(step):.6g} is above 2 / smoothness")
+    if tau >= 1:
+        said.append(f"the bound does not contract: its factor of the squared initial distance is {tau:.6g} a round")
+    elif tau < 0:
+        said.append(f"the bound's factor of the squared initial distance is {tau:.6g}, below 0")
+    if compared.statement.functional.name == "final_squared_distance" and bound >= squared:
+        said.append("after its rounds the bound is no less than the squared initial distance")
+    return said

@@ -1,0 +1,379 @@
+"""Which worst case a claim on (strongly) convex functions is compared with: the quantities, the rounds, the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import isqrt
+from typing import Any
+
+from sympy import Symbol
+
+from ..algorithms import Algorithm, EveryRound, Fast, Safari, fast, fedavg, safari
+from ..assumptions import INDEPENDENT_DRAWS
+from ..claims.evaluation import Bound
+from ..claims.links import linked_from
+from ..claims.statement import Claim
+from ..exact import exact_number
+from ..papers import papers
+from ..papers.whose import algorithm_of
+from ..participation import Fixed, Multinomial, Uniform
+from ..quantities import (
+    CLIENT_ROUND_QUANTITIES,
+    QUANTITIES,
+    ROUND_QUANTITIES,
+    RUN_QUANTITIES,
+    SERVER_RUN_QUANTITIES,
+    symbol,
+)  # fmt: skip
+from ..schedule import StepRule
+from ..worstcase.classes import FunctionClass, convex, strongly_convex
+from ..worstcase.of_algorithm import plan_of
+from ..worstcase.program import METRICS
+from ..worstcase.rounds import Plan
+
+DEFAULTS: dict[str, Fraction] = {name: Fraction(value) for name, value in {
+    "smoothness": "1", "strong_convexity": "1/10", "clients": "4", "cohort": "2", "arbitrary_cohort": "2",
+    "local_steps": "2", "initial_distance": "1", "gradient_noise": "0", "server_noise": "0", "dissimilarity": "1/100",
+    "snapshot_probability": "1/2", "client_round_probability": "1/2", "rounds": "1000",
+}.items()}  # fmt: skip
+"""Where nothing else is given and the hypotheses allow it."""
+
+OTHERS: dict[str, tuple[str, ...]] = {
+    "dissimilarity": ("0",), "rounds": ("10000", "100000", "100", "10", "1"), "arbitrary_cohort": ("4",),
+    "snapshot_probability": ("1", "0"), "client_round_probability": ("1", "0"),
+}  # fmt: skip
+"""What is tried next, the last one fastest."""
+
+NOISE = Fraction(1, 10)
+"""Of clients that do not differ, by default: else nothing would be added."""
+
+MOST_ROUNDS = 10**6
+
+DIGITS = 3
+"""Of a step size that is chosen here, unless only the exact cap is allowed."""
+
+OF_RUNS = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES, *ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}
+FEDERATION = {"heterogeneity_gap", "weighted_noise", "gradient_bound", "local_lr", "server_lr", "step_shift",
+              "young_parameter", "initial_gap"}  # fmt: skip
+"""Quantities that a comparison knows beside those in ``DEFAULTS``."""
+
+INSTEAD = {"heterogeneity_gap": "dissimilarity", "weighted_noise": "gradient_noise"}
+"""What may be given in the place of a claim's quantity, which follows from it."""
+
+
+class NotApplicable(ValueError):
+    """No worst case is known of what the claim speaks of; says why."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A claim at one choice of its quantities, and the rounds and functions that its worst case is over.
+
+    Attributes:
+        bound: the claim at ``values``.
+        values: all quantities, exact; chosen ones as the claim chooses them.
+        algorithm, plan: of one round, or of all where ``whole``.
+        functions: of every client.
+        dissimilarity, noise, server_noise: zeta, sigma and sigma_s of the class.
+        everywhere: whether the dissimilarity is bounded at the server's points too.
+        differences: how the class of the worst case differs from the claim's, in words.
+        larger: whether the claim assumes something that the class does not: then a worst case above the bound
+            decides nothing.
+        whole: whether the rounds are one program, or else one round is iterated.
+    """
+
+    bound: Bound
+    values: Mapping[str, Any]
+    algorithm: Algorithm
+    plan: Plan
+    functions: FunctionClass
+    dissimilarity: Fraction
+    noise: Fraction
+    server_noise: Fraction
+    everywhere: bool
+    differences: tuple[str, ...]
+    larger: bool
+    whole: bool
+
+    @property
+    def statement(self) -> Claim:
+        return self.bound.statement
+
+
+def check_applies(statement: Claim) -> None:
+    """Raise ``NotApplicable`` unless the claim bounds a worst case's metric of (strongly) convex functions."""
+    if "strongly_convex" not in statement.assumed:
+        raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
+    if statement.functional.scope != "run" or statement.functional.name not in METRICS:
+        raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run that a worst case is known of")
+    of_run = {s.name for term in statement.terms for s in term.expression.free_symbols} & OF_RUNS
+    if of_run:
+        raise NotApplicable(f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves "
+                            "open")  # fmt: skip
+    unknown = set(statement.quantities) - OF_RUNS - FEDERATION - DEFAULTS.keys()
+    if unknown:
+        raise NotApplicable(f"no worst case knows of its {', '.join(sorted(unknown))}")
+
+
+def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
+    """The claim at the given quantities; the others are chosen: ``DEFAULTS`` and ``OTHERS`` until all hypotheses hold
+    that can be decided, step sizes at their caps.
+
+    Raises:
+        NotApplicable: there is no worst case to compare it with. ValueError: a quantity is unknown or not allowed.
+    """
+    check_applies(statement)
+    known = _checked(statement, given)
+    statement = linked_from(statement, known)
+    refused: Exception = ValueError("no choice of the quantities that are left out meets the hypotheses")
+    for values in _choices(statement, known):
+        try:
+            full = _completed(statement, values)
+        except ValueError as error:
+            refused = error
+            continue
+        bound = _bound(statement, full)
+        if bound.hypotheses_hold is False:
+            failing = [name for name, slack in bound.slack.items() if slack is not None and slack < 0]
+            refused = ValueError(f"the hypotheses {', '.join(failing)} fail")
+            continue
+        try:
+            return _compared(bound, full)
+        except NotApplicable as error:
+            refused = error
+    if isinstance(refused, NotApplicable):
+        raise refused
+    raise ValueError(f"{statement.ref} at {', '.join(f'{n}={v}' for n, v in known.items()) or 'every default'}: "
+                     f"{refused}")  # fmt: skip
+
+
+def own_quantities(statement: Claim) -> set[str]:
+    """What a comparison of the claim may be given: its own quantities, those of a run aside, and the class's."""
+    return {*statement.quantities, "smoothness", "strong_convexity", "clients"} - OF_RUNS
+
+
+def _checked(statement: Claim, given: Mapping[str, Any]) -> dict[str, Fraction]:
+    own = own_quantities(statement)
+    allowed = own | {INSTEAD[name] for name in own if name in INSTEAD}
+    chosen = linked_from(statement, given).choices
+    for name in given:
+        if name not in allowed:
+            raise ValueError(f"{name}: allowed for {statement.ref} is one of {', '.join(sorted(allowed))}")
+        if name in chosen:
+            raise ValueError(f"{name} = {given[name]}: {statement.ref} chooses it, leave it out")
+        if INSTEAD.get(name) in given:
+            raise ValueError(f"{name}, {INSTEAD[name]}: give at most one of them")
+        if isinstance(given[name], list | tuple):
+            raise ValueError(f"{name} = {given[name]}: allowed is one number")
+    known = {name: _short(exact_number(name, value)) for name, value in given.items()}
+    for name, value in known.items():
+        quantity = QUANTITIES[name]
+        if value < quantity.lower or value > quantity.upper or (quantity.positive and value == 0):
+            raise ValueError(f"{name} = {value}: allowed is a number {'>' if quantity.positive else '>='} "
+                             f"{quantity.lower:g}")  # fmt: skip
+        if quantity.integer and value.denominator != 1:
+            raise ValueError(f"{name} = {value}: allowed is a whole number")
+    if known.get("rounds", 0) > MOST_ROUNDS:
+        raise ValueError(f"rounds = {known['rounds']}: allowed are at most {MOST_ROUNDS}")
+    return known
+
+
+def _short(value: Fraction) -> Fraction:
+    """The number as written: 0.1 is 1/10."""
+    return Fraction(repr(float(value))) if Fraction(float(value)) == value else value
+
+
+def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
+    """Defaults, then others, of what the claim knows and is not given."""
+    base = {**DEFAULTS, **known}
+    free = [name for name in OTHERS if name in statement.quantities and name not in known]
+    if statement.functional.name != "final_squared_distance" and "rounds" not in known:
+        base["rounds"] = Fraction(1)  # all rounds are one program
+        free = [name for name in free if name != "rounds"]
+    ways = [(DEFAULTS[name], *(Fraction(v) for v in OTHERS[name])) for name in free]
+    for way in product(*ways):
+        values = base | dict(zip(free, way, strict=True))
+        if values["dissimilarity"] == 0 and "gradient_noise" not in known:
+            values["gradient_noise"] = NOISE
+        yield values
+    if INDEPENDENT_DRAWS in statement.assumed and "clients" not in known:  # whose draws are no draws
+        yield {**base, "clients": Fraction(1), "dissimilarity": Fraction(0), "gradient_noise": NOISE, **known}
+
+
+def _completed(statement: Claim, values: dict[str, Fraction]) -> dict[str, Fraction]:
+    """With what follows from other quantities, and with step sizes."""
+    names, L, mu = statement.quantities, values["smoothness"], values["strong_convexity"]
+    if mu > L:
+        raise ValueError(f"strong_convexity = {mu}: allowed is at most smoothness = {L}")
+    zeta = values["dissimilarity"]
+    derived: dict[str, Fraction] = {}
+    if "heterogeneity_gap" in names:
+        derived["heterogeneity_gap"] = zeta**2 / (2 * L)
+    if "weighted_noise" in names:
+        derived["weighted_noise"] = values["gradient_noise"] ** 2 / values["clients"]
+    if "gradient_bound" in names:
+        slope = L * values["initial_distance"] + zeta
+        derived["gradient_bound"] = _root(slope**2 + values["gradient_noise"] ** 2)
+    if "young_parameter" in names:
+        derived["young_parameter"] = mu / 4
+    full = derived | values
+    for name, at_least in (("step_shift", True), ("server_lr", False)):
+        if name in names and name not in full and name not in statement.choices:
+            full[name] = _extreme(statement, name, full, at_least)
+    if "local_lr" in names and "local_lr" not in full and "local_lr" not in statement.choices:
+        numbers = {n: v for n, v in full.items() if n in names and n not in statement.choices}
+        largest = Fraction(statement.largest_step(**{n: float(v) for n, v in numbers.items()}))
+        full["local_lr"] = largest
+        rounded = full | {"local_lr": _rounded_down(largest)}
+        if _bound(statement, rounded).hypotheses_hold is not False:
+            full = rounded
+    return full
+
+
+def _root(square: Fraction) -> Fraction:
+    """The root, or a number above it by less than 1e-12 of it."""
+    scale = 10**24
+    root = isqrt(square.numerator * scale * square.denominator)
+    exact = root * root == square.numerator * scale * square.denominator
+    return Fraction(root + (not exact), 10**12 * square.denominator)
+
+
+def _extreme(statement: Claim, name: str, values: Mapping[str, Fraction], least: bool) -> Fraction:
+    """The least or the largest value that every decidable hypothesis allows."""
+    found = []
+    for hypothesis in statement.hypotheses:
+        inside = {s.name for s in hypothesis.slack.free_symbols}
+        if name in inside and inside <= {name, *values}:
+            allowed = statement.required(hypothesis, name, **{n: float(values[n]) for n in inside - {name}})
+            found.append(allowed.smallest if least else allowed.largest)
+    if not found:
+        raise ValueError(f"{name}: no hypothesis of {statement.ref} bounds it; give it")
+    value = Fraction(max(found) if least else min(found))
+    return value if least else _rounded_down(value)
+
+
+def _rounded_down(value: Fraction) -> Fraction:
+    """``DIGITS`` digits."""
+    exponent = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    unit = Fraction(10) ** (exponent - DIGITS)
+    rounded = value // unit * unit
+    return rounded if value - rounded < unit * (1 - Fraction(1, 10**6)) else rounded + unit
+
+
+def _bound(statement: Claim, values: Mapping[str, Fraction]) -> Bound:
+    inside: dict[str, Any] = {
+        n: v for n, v in values.items() if n in statement.quantities and n not in statement.choices
+    }
+    return statement.evaluate(**inside)
+
+
+def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
+    statement = bound.statement
+    full: dict[str, Any] = dict(values)
+    for name in statement.choices:
+        chosen = bound.quantities[name]
+        full[name] = chosen if isinstance(chosen, StepRule) else Fraction(repr(float(chosen)))
+    algorithm, drawn = _algorithm(statement, full)
+    n, clients = int(full["arbitrary_cohort"]), int(full["clients"])
+    if n > clients and drawn != "twice":
+        raise ValueError(f"arbitrary_cohort = {n}: allowed is at most clients = {clients}")
+    whole = statement.functional.name != "final_squared_distance" or full["rounds"] == 1
+    try:
+        who = {"cohort" if drawn else "arbitrary_cohort": n} if n < clients else {}
+        if drawn == "twice" and clients > 1:
+            raise ValueError("clients are drawn with replacement, and the error is a gap: no one program")
+        plan = plan_of(algorithm, int(full["rounds"]) if whole else 1, clients=clients, **who)
+        if plan.random and statement.functional.name != "final_squared_distance":
+            raise ValueError(f"{statement.functional.name} of random rounds is no one program; allowed is "
+                             f"arbitrary_cohort = clients = {clients}")  # fmt: skip
+    except ValueError as error:
+        raise NotApplicable(str(error)) from None
+    L, mu = full["smoothness"], full["strong_convexity"]
+    functions = strongly_convex(smoothness=L, strong_convexity=mu) if mu else convex(smoothness=L)
+    differences, larger = _differences(statement)
+    if clients == 1:
+        differences += ("one client alone",)
+    zeta, noise = _constants(statement, full)
+    return Comparison(
+        bound, full, algorithm, plan, functions, zeta, noise,
+        full["server_noise"] if isinstance(algorithm, Safari) else Fraction(0),
+        "bounded_dissimilarity" in statement.assumed, differences, larger, whole,
+    )  # fmt: skip
+
+
+def _constants(statement: Claim, values: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
+    """zeta and sigma of the class that holds every federation that the claim allows."""
+    zeta, noise = values["dissimilarity"], values["gradient_noise"]
+    if "heterogeneity_gap" in statement.quantities:
+        zeta = _root(2 * values["smoothness"] * values["heterogeneity_gap"])
+    if "weighted_noise" in statement.quantities:
+        noise = _root(values["weighted_noise"] * values["clients"])
+    return zeta, noise
+
+
+@cache
+def _example(statement: Claim) -> Any:
+    known = papers().get(statement.paper)
+    return known.example(statement).setting if known and known.example else None
+
+
+def _algorithm(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm, str]:
+    """The claim's algorithm with the values' numbers, and how its participants are drawn: "" by nobody, "once" without
+    replacement, "twice" with it."""
+    setting = _example(statement)
+    name = algorithm_of(statement)
+    kind = type(setting.algorithm) if setting is not None else {"fast": Fast, "safari": Safari}.get(name or "")
+    steps: dict[str, Any] = {"local_lr": values.get("local_lr"), "local_steps": int(values["local_steps"])}
+    participation = setting.participation if setting is not None else Fixed([0])
+    drawn = "once" if isinstance(participation, Uniform) else "twice" if isinstance(participation, Multinomial) else ""
+    if not drawn and INDEPENDENT_DRAWS in statement.assumed:
+        raise NotApplicable("it does not say how its participants are drawn")
+    if not isinstance(participation, Fixed | Uniform | Multinomial):
+        raise NotApplicable(f"{type(participation).__name__}: no worst case knows of that participation")
+    if kind is Fast:
+        q = values["snapshot_probability"]
+        return fast(cohort=int(values["cohort"]), snapshot_probability=q, **steps), drawn
+    if kind is Safari:
+        share = values["client_round_probability"]
+        return safari(client_round_probability=share, server_lr=values["server_lr"], **steps), drawn
+    if kind is EveryRound and all(each.proximal == 0 for each in setting.algorithm.client_rounds):
+        return fedavg(**steps), drawn
+    raise NotApplicable(f"algorithm {name or 'not said'}: no worst case is known of its rounds")
+
+
+def _differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
+    """How the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
+    said, larger = [], False
+    if "bounded_dissimilarity" in statement.assumed:
+        said.append("dissimilarity: the claim bounds it everywhere, the class at x* and at the server's points")
+    if "heterogeneity_gap" in statement.quantities:
+        said.append("dissimilarity: of the heterogeneity gap the class keeps that the mean of |grad F_i(x*)|^2 is at "
+                    "most 2 smoothness heterogeneity_gap")  # fmt: skip
+        larger = True
+    if "gradient_bound" in statement.quantities:
+        said.append("the class does not bound stochastic gradients")
+        larger = True
+    left_out = [h.name for h in statement.hypotheses if _of_run(h.slack.free_symbols)]
+    if left_out:
+        said.append(f"the class leaves out what the run has to meet: {', '.join(left_out)}")
+        larger = True
+    if "snapshots" in {a.name for a in statement.ambiguities if len(a.options) > 1}:
+        said.append("a round is a snapshot with a probability, also where the claim may be read with a period")
+    if "gradient_noise" in statement.quantities or "weighted_noise" in statement.quantities:
+        said.append("noise: of its law only second moments count")
+    return tuple(said), larger
+
+
+def _of_run(symbols: set[Symbol]) -> bool:
+    return any(each.name in OF_RUNS for each in symbols)
+
+
+def contracting(statement: Claim) -> list[str]:
+    """The names of the terms that are a multiple of the squared initial distance."""
+    distance = symbol("initial_distance")
+    quotients = {t.name: t.expression / distance**2 for t in statement.terms if t.expression.has(distance)}
+    return [name for name, quotient in quotients.items() if not quotient.has(distance)]
