@@ -42,7 +42,7 @@ from .selected_training import Training, noise_of_a_coordinate, training
 
 LARGEST_WORK = 10**5
 """Ways of going on that are followed, over all histories and rounds."""
-CANCELLATION = 1e-15  # of terms that cancel: what floats leave of them
+CANCELLATION = 1e-15  # floats leave so much of terms that cancel
 
 
 @dataclass(frozen=True)
@@ -299,8 +299,7 @@ class _Tally:
 
     def __init__(self, run: Followed) -> None:
         self.run, zero = run, run.convert(0)
-        self.proxy = self.rate_spread = self.mismatch = self.variance = self.correlation = zero
-        self.answers = zero
+        self.proxy = self.rate_spread = self.mismatch = self.variance = self.correlation = self.answers = zero
         self.pasts: dict[tuple, tuple[Any, list[Any]]] = {}
         self.states: dict[tuple, tuple[Any, list[Any]]] = {}
 

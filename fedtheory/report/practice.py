@@ -17,7 +17,7 @@ from ..claims.statement import Claim
 from ..federations import Quadratic, estimated_constants
 from ..functionals import AVERAGES, Functional
 from ..setting import Setting
-from ..simulation import iterates
+from ..simulation.iterates import iterates
 from ..simulation.practice import Evaluation
 from .settling import MARKERS
 from .style import DASHED, KEY, captioned, finish, functional_label, in_words, panels, several, styled

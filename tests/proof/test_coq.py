@@ -119,7 +119,7 @@ def test_a_proof_with_one_number_changed_does_not_compile(tmp_path: Path) -> Non
 
 
 @needs_coq
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(5))
 def test_no_changed_number_survives(seed: int, tmp_path: Path) -> None:
     for part, path, sign in mutations(seed, count=8):

@@ -1,6 +1,6 @@
 """Each proof that the kernel makes with every one of the changes of ``replayed``: a premise, a region, a coefficient, a
 need, an index, one at a time. A change is refused; or leaves the theorem as it is; or gives another theorem, which the
-independent checker accepts and which holds in every small model. The larger proofs take minutes each (``-m slow``).
+independent checker accepts and which holds in every small model. Larger proofs take minutes (``-m exhaustive``).
 
     python -m tests.proof.kernel.test_every_change NAME ...    says how many changes there are of each sort
 """
@@ -88,7 +88,7 @@ def _holds(data: dict, theorem: Theorem, name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in (*FAST, *SAFARI)]
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in (*FAST, *SAFARI)]
 )
 def test_no_change_survives(name: str) -> None:
     counts, survivors = sorted_changes(name)
