@@ -721,7 +721,7 @@ class Rules:
         name = [n for n in self.proof.names if self.proof.residues(self.proof.name(n)) == self.proof.residues(share)]
         at_most = self.proof.residues((size[1], size[0]))
         said = [c for c in self.proof.regions[self.region] if name and c[0] == name[0] and c[1] == "interval"]
-        need(bool(said) and self.proof.residues(said[0][2]) == at_most, "0 <= share <= 1/size is not said")
+        need(any(self.proof.residues(c[2]) == at_most for c in said), "0 <= share <= 1/size is not said")
         rest = plus(self.proof.one[0], {key: -c for key, c in share[0].items()}), share[1]
         form = self.total(*((self.drawn(e, share, rest), c) for e, c in theorem["items"].items()))
         return self.concluded(form, context="kind", kind="uniform", equality=theorem["equality"],

@@ -22,7 +22,7 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
     ring = where.ring
     if not where.within(theorem.where):
         raise Refused("expect: the region has to lie in the theorem's")
-    if not share.is_polynomial or len(share.names) != 1 or not _says(where, share, 1 / size):
+    if not _says(where, share, 1 / size):
         raise Refused(f"share {share}: allowed is a name with the condition 0 <= share <= 1/{size}")
     if "i" in theorem.form.open:
         raise Refused(f"{theorem}: an expectation over the cohort is taken of a closed form")
@@ -39,8 +39,8 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
 
 
 def _says(where: Where, share: Scalar, bound: Scalar) -> bool:
-    (name,) = share.names
-    return any(c.name == name and c.kind == "interval" and c.bound == bound for c in where.conditions)
+    named = [c for c in where.conditions if share.names == {c.name} and share == where.ring[c.name]]
+    return any(c.kind == "interval" and c.bound == bound for c in named)
 
 
 def _drawn(entry: Entry, share: Scalar, one: Scalar) -> Form:

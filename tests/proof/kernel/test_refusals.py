@@ -97,6 +97,7 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "the mean of a drawn cohort's later iterates": lambda: expect_uniform(SGD.drift_bound, m, share, PLAIN),
     "a mean of squares over an arbitrary cohort": lambda: expect_arbitrary(NEAR, n),
     "a share of which nothing is said": lambda: expect_uniform(NEAR, m, q, PLAIN),
+    "a multiple of the share that is bounded": lambda: expect_uniform(NEAR, m, share * 101 / 100, PLAIN),
     "a cohort of another size": lambda: expect_arbitrary(instantiate(SGD.noise_bound, {"size": m}, PLAIN), n),
     "two algorithms": another_algorithm,
     "a snapshot as an arbitrary round": mixed_at_one_kind_only,
