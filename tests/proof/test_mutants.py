@@ -41,6 +41,7 @@ IMPLIED = {
     **{("thm2@corrected", change): _COMPOSED for change in (
         "half of arbitrary_rounds", "99% of arbitrary_rounds", "half of heterogeneity", "99% of heterogeneity",
         "99% of noise")},
+    ("thm2@sharp", "half of noise"): "the edition `wide` says as much",
     ("lemma2@main", "without strong_convexity"): _NEGATIVE,
     ("eq13@main", "without full_pseudogradient"): _NEGATIVE,
     ("eq23@main", "without arbitrary_pseudogradient"): _NEGATIVE,
