@@ -74,8 +74,9 @@ def print_scorecard(card: dict[str, Any]) -> None:
     from rich.table import Table
 
     from .evidence.rule import with_readings
+    from .evidence.tightness_column import text
 
-    table = Table("claim", "verdict", "units", "largest left/right", "measured: left/right", "why")
+    table = Table("claim", "verdict", "units", "largest left/right", "measured: left/right", "tightness", "why")
     for row in card["rows"]:
         evidence = row["evidence"]
         units = "match" if evidence["units"]["homogeneous"] else "do not match"
@@ -83,7 +84,8 @@ def print_scorecard(card: dict[str, Any]) -> None:
         ratio = float(instance["ratio"] if instance else found["largest_ratio"])  # a file has an infinite one as a word
         exact = f"{ratio:.3g} (instance)" if instance else f"{ratio:.4g} (search)"
         measured = "\n".join(f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}" for m in evidence["measured"])
-        table.add_row(f"{row['id']}@{row['edition']}", with_readings(row), units, exact, measured, row["why"])
+        ref, tight = f"{row['id']}@{row['edition']}", text(row["tightness"])
+        table.add_row(ref, with_readings(row), units, exact, measured, tight, row["why"])
     _print_rich(table)
 
 

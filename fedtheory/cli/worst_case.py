@@ -25,14 +25,19 @@ def tightness(
     save: Annotated[
         Path | None, typer.Option(help="Draw bound, worst case and exact error here (.png); with --all a page (.md).")
     ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="With --all: publish what was found, the scorecard's column with it.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about."""
     if every == (ref is not None):
         raise ValueError("tightness: allowed is a claim, or --all without one")
+    if accept and not every:
+        raise ValueError("--accept: allowed is with --all")
     _check_save(save, every)
     if ref is None:
-        _every(save, json)
+        _every(save, accept, json)
     else:
         _one(ref, each_once(assignment(text) for text in values or ()), over, save, json)
 
@@ -47,14 +52,18 @@ def _check_save(save: Path | None, every: bool) -> None:
         check_target(save)
 
 
-def _every(save: Path | None, json: bool) -> None:
+def _every(save: Path | None, accept: bool, json: bool) -> None:
+    from ..evidence.assess import PUBLISHED
     from ..evidence.tightness import NOT_APPLICABLE
+    from ..evidence.tightness_column import accept as publish
     from ..evidence.tightness_table import page, rows, table
     from ..files import write_beside
 
     entries = table()
     if save:
         write_beside(save, page(entries).encode())
+    if accept:
+        publish(entries, PUBLISHED / "scorecard.json")
     if json:
         print_json([each.to_json() for each in entries])  # type: ignore[arg-type]
         return

@@ -9,13 +9,15 @@ from typing import Any
 from .. import __version__
 from ..files import json_text, write_beside
 from .rule import covered
+from .tightness_column import published_column
 from .verdict import Verdict
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits."""
+    """The scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits. Tightness is the published
+    one: what it takes is a solver, and not the evidence."""
     rows = []
     for verdict in verdicts:
         id, edition = verdict.claim.split("@")
@@ -24,6 +26,7 @@ def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
             "readings": covered(verdict.verdict, verdict.evidence), "why": verdict.why,
             "evidence": _rounded(verdict.evidence),
             "instance": verdict.evidence["exact"]["instance"] and verdict.evidence["exact"]["instance"]["file"],
+            "tightness": published_column(verdict.claim),
         })  # fmt: skip
     return {"schema": SCHEMA, "fedtheory": __version__, "rows": rows}
 

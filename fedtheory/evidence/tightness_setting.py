@@ -106,10 +106,10 @@ class Comparison:
 
 def check_applies(statement: Claim) -> None:
     """Raise ``NotApplicable`` unless the claim bounds a worst case's metric of (strongly) convex functions."""
-    if "strongly_convex" not in statement.assumed:
-        raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
     if statement.functional.scope != "run" or statement.functional.name not in METRICS:
         raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run that a worst case is known of")
+    if "strongly_convex" not in statement.assumed:
+        raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
     of_run = {s.name for term in statement.terms for s in term.expression.free_symbols} & OF_RUNS
     if of_run:
         raise NotApplicable(f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves "

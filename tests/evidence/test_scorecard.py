@@ -23,7 +23,8 @@ def test_published_scorecard_has_a_row_for_every_claim_and_follows_the_schema():
     assert PUBLISHED["schema"] == scorecard.SCHEMA
     assert list(ROWS) == [claim.ref for claim in all_claims()]
     for row in PUBLISHED["rows"]:
-        assert set(row) | {"readings"} == {"id", "edition", "verdict", "readings", "why", "evidence", "instance"}
+        assert set(row) | {"readings"} == {"id", "edition", "verdict", "readings", "why", "evidence", "tightness",
+                                             "instance"}  # fmt: skip
         assert row.get("readings", {}) in ({}, (row["evidence"]["proof"] or {}).get("readings"))
         assert row["verdict"] in VERDICTS
         assert set(row["evidence"]) == {"units", "consistency", "proof", "exact", "measured", "needs"}
@@ -131,6 +132,17 @@ def test_readings_that_a_proof_covers_stand_beside_the_word(capsys):
     ]  # fmt: skip
     print_scorecard(card)
     assert "(cohort:" in capsys.readouterr().out
+
+
+def test_tightness_stands_in_the_rows_and_in_the_table(capsys):
+    known = ("safari.thm5@sharper", "fast.cor3@main", "safari.thm5@main", "safari.cor2@main", "fast.lemma1@main")
+    card = scorecard.to_json([Verdict(ref, "proved", "why", _evidence(proof=PROVED)) for ref in known])
+    assert [row["tightness"] for row in card["rows"]] == [ROWS[ref]["tightness"] for ref in known]
+    assert card["rows"][0]["tightness"]["value"] == pytest.approx(1.21, abs=0.01)
+    print_scorecard(card)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "proved" in line]
+    shown = ("1.21 ", "% of the gain", " - ", "(larger class)", "not applicable")
+    assert all(text in line for text, line in zip(shown, lines, strict=True))
 
 
 @pytest.mark.parametrize("proof", [PROVED, DECIDED])

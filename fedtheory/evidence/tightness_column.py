@@ -1,0 +1,111 @@
+"""How tight each claim is, in one number: the scorecard's column, and the file that it is read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..files import json_text, read_json, write_beside
+from .tightness import NOT_APPLICABLE, Tightness, tightness
+
+SCHEMA = 1
+
+FILE = Path(str(files("fedtheory.evidence"))) / "published" / "tightness.json"
+"""``{"schema", "fedtheory", "claims"}``: by ref what ``tightness`` found with all quantities left out, as its JSON with
+``column``."""
+
+CONSTANT, GAIN = "constant", "gain"
+"""What the number may be: looseness of the additive constant, or the share of what is gained for sure that the bound
+shows."""
+
+UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "larger": False,
+           "why": "the published file does not have it"}  # fmt: skip
+
+
+def column(entry: Tightness) -> dict[str, Any]:
+    """The scorecard's entry: ``status``, ``measure``, ``value``, whether the class is ``larger`` than the claim's (a
+    value below 1 refutes nothing then), and ``why`` there is no value.
+
+    - "constant": what the bound adds to its multiple of |x_0 - x*|^2, over the least that would do (``looseness``);
+    - "gain": where there is no such constant, (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst) after its rounds
+      (``decrement_ratio``);
+    - ``None``, with ``why``.
+
+    >>> column(tightness("fast.eq29"))["why"]
+    'it bounds squared_movement, no error of a run that a worst case is known of'
+    """
+    known = {"status": entry.status, "measure": None, "value": None, "larger": entry.larger, "why": ""}
+    if entry.looseness is not None:
+        return known | {"measure": CONSTANT, "value": entry.looseness}
+    last = entry.after[-1].decrement_ratio if entry.after else None
+    if last is not None:
+        return known | {"measure": GAIN, "value": last}
+    return known | {"why": entry.why or _nothing(entry)}
+
+
+def _nothing(entry: Tightness) -> str:
+    """Why a claim that there is a worst case of has no number."""
+    if entry.contraction is not None and entry.best_additive == float("inf"):
+        return (f"the class of functions does not contract by the bound's factor {entry.contraction:.3g} a round: no "
+                "constant is enough")  # fmt: skip
+    return f"the solve is {entry.status}" if entry.status != "solved" else "the least constant is 0"
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """What a table shows of a ``column``: "2.09", "99.9% of the gain", "-" or "not applicable".
+
+    >>> text({"status": "solved", "measure": "constant", "value": 2.0931, "larger": False, "why": ""})
+    '2.09'
+    >>> text({"status": "solved", "measure": "gain", "value": 0.9999967, "larger": False, "why": ""})
+    '99.9997% of the gain'
+    """
+    if found["value"] is None:
+        return NOT_APPLICABLE if found["status"] == NOT_APPLICABLE else "-"
+    value = float(found["value"])
+    shown = f"{value:.3g}" if found["measure"] == CONSTANT else f"{100 * value:.6g}% of the gain"
+    return f"{shown} (larger class)" if found["larger"] and value < 1 and found["measure"] == CONSTANT else shown
+
+
+def to_json(entries: Sequence[Tightness]) -> dict[str, Any]:
+    """The published file's content, its numbers to six digits."""
+    claims = {each.claim: _rounded(each.to_json() | {"column": column(each)}) for each in entries}
+    return {"schema": SCHEMA, "fedtheory": __version__, "claims": claims}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+@cache
+def published() -> dict[str, dict[str, Any]]:
+    """By ref, what the published file says.
+
+    >>> sorted(published()["fast.thm2@sharper"]["column"])
+    ['larger', 'measure', 'status', 'value', 'why']
+    """
+    return read_json(FILE)["claims"]
+
+
+def published_column(ref: str) -> dict[str, Any]:
+    """A claim's entry in the scorecard; of a claim that the file does not have, that."""
+    return dict(published()[ref]["column"] if ref in published() else UNKNOWN)
+
+
+def accept(entries: Sequence[Tightness], scorecard: Path) -> None:
+    """Publish what was found, and put it into a scorecard's rows; what is not there is not applicable."""
+    card, known = read_json(scorecard), {each.claim for each in entries}
+    refs = [f"{row['id']}@{row['edition']}" for row in card["rows"]]
+    content = to_json([*entries, *(tightness(ref) for ref in refs if ref not in known)])
+    for row in card["rows"]:
+        row["tightness"] = content["claims"][f"{row['id']}@{row['edition']}"]["column"]
+    for path, data in ((FILE, content), (scorecard, card)):
+        write_beside(path, (json_text(data, indent=1) + "\n").encode())
+    published.cache_clear()
