@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from .flat import FlatModel
+from .grouped import logistic
 from .packed import laid_out, reduced
 from .samples import Samples
 
@@ -40,15 +44,26 @@ def per_sample(
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
     correct = torch.empty(len(x), len(samples), dtype=torch.bool, device=x.device)
     size = _batch(model) if batch is None else batch
+    models = [model.unflattened(row) for row in x.detach()]
     with torch.no_grad(), model.training(False), reduced(x.device, precision):
-        for row, tensors in enumerate(map(model.unflattened, x.detach())):
-            for begin in range(0, len(samples), size):
-                piece = slice(begin, min(begin + size, len(samples)))
-                labels = samples.labels[piece]
-                scores = model.scores(tensors, laid_out(samples.between(piece.start, piece.stop))).to(x.dtype)
-                losses[row, piece] = model.losses(scores, labels).double()
+        for begin in range(0, len(samples), size):
+            piece = slice(begin, min(begin + size, len(samples)))
+            features, labels = samples.between(piece.start, piece.stop), samples.labels[piece]
+            for row, scores in enumerate(_scores(model, models, features)):
+                scores = scores.to(x.dtype)
+                losses[row, piece] = model.losses(scores, labels)
                 correct[row, piece] = scores.argmax(1) == labels
     return losses, correct
+
+
+def _scores(model: FlatModel, models: list[dict[str, Tensor]], features: Tensor) -> Iterator[Tensor]:
+    """The scores (B, classes) of each of the models, each by itself: its bits do not depend on the others."""
+    prefix = logistic(model)
+    if prefix is None:
+        features = laid_out(features)
+        return (model.scores(tensors, features) for tensors in models)
+    features = features.flatten(1)
+    return (functional.linear(features, each[prefix + "weight"], each[prefix + "bias"]) for each in models)
 
 
 def _batch(model: FlatModel) -> int:
