@@ -123,7 +123,11 @@ def prove(
         bool, typer.Option("--recheck", help="Only check the published certificates: no search, no solver.")
     ] = False,
     check: Annotated[
-        Path | None, typer.Option(help="Check the kernel's proofs in this file, with the checker that stands alone.")
+        Path | None,
+        typer.Option(
+            help="Check the kernel's proofs, or the certificate of a worst case, in this file, with the "
+            "checker that stands alone."
+        ),
     ] = None,
     missing: Annotated[
         bool, typer.Option("--missing", help="List the claims whose steps are decided, with the rule that is missing.")
@@ -192,17 +196,18 @@ def _export(ref: str, language: str, into: Path | None) -> None:
 
 
 def _check(file: Path, json: bool) -> None:
-    from ..proof.saved_proofs import check_file
+    from ..proof.saved_proofs import checked_in
 
     try:
-        counts = check_file(file)
+        found = checked_in(file)
     except ValueError as error:
         print(f"fedtheory: {error}", file=sys.stderr)
         raise typer.Exit(2 if "cannot be read" in str(error) else 1) from None
     if json:
-        print_json([{"proof": name, "theorems": number} for name, number in counts.items()])
+        rows = ({"proof": each.proof, "theorems": each.theorems, "says": each.says} for each in found)
+        print_json([{name: value for name, value in row.items() if value} for row in rows])
     else:
-        print("\n".join(f"{name}: {number} theorems, all checked" for name, number in counts.items()))
+        print("\n".join(f"{each.proof}: {each.says or f'{each.theorems} theorems, all checked'}" for each in found))
 
 
 def _missing(json: bool) -> None:

@@ -1,10 +1,14 @@
-"""Checks a saved proof from axioms to theorem. Stands alone: plain Python, nothing of the package, no library.
+"""Checks a saved proof from axioms to theorem, or a certificate of a worst case. Stands alone: plain Python, nothing of
+the package, no library.
 
     python checker.py FILE
 
 Everything is computed again from what the file says of a rule's arguments: forms, contexts, assumptions, parameters.
 Coefficients are compared at random points modulo a prime; what has to be >= 0 is written in the parameters of its
 region and has to have no negative coefficient there. It knows the kernel's rules, and shares no line with them.
+
+Of a certificate the forms are made again from class, rounds and metric, by the clients' gradients themselves, and what
+the multipliers leave is decided by exact fractions.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ PRIME = 2**61 - 1
 POINTS = 3
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "digits": 400, "intervals": 8, "regions": 200, "work": 20_000_000,
+    "certificate": 5_000_000, "file": 64 * 2**20,
 }  # fmt: skip
 """What a file may have; its work is counted in products of terms, of which a second does about half a million."""
 BINDERS = ("", "K", "M", "S", "KM", "KS")
@@ -993,6 +998,524 @@ class Rules:
         return self.server_axiom(items, ("smooth", L))
 
 
+# certificates of worst cases: metric <= contraction |x_0 - x*|^2 + additive zeta^2 for every federation of a class
+
+
+CERTIFICATE, SCHEMA = "worst-case certificate", 1
+MOST = {"points": 60, "clients": 10**30, "steps": 200}
+"""What the program of a certificate may have; its work is counted besides."""
+METRICS = {  # what is bounded, and the power of a force's unit (L times a length) in it
+    "final_squared_distance": 0, "final_gap": 1, "average_gap": 1, "final_squared_gradient": 2,
+    "average_squared_gradient": 2,
+}  # fmt: skip
+AFTER, BEFORE = "r = 1..R", "r = 0..R-1"
+ANY, ALL, SET, SERVER = "cohort", "everyone", "arbitrary", "server"
+
+
+def keys(what: str, data: object, allowed: str) -> dict:
+    if not isinstance(data, dict) or set(data) != set(allowed.split()):
+        raise Wrong(f"{what}: allowed are exactly {allowed}")
+    return data
+
+
+def fraction(what: str, text: object) -> Fraction:
+    if not (isinstance(text, str) and len(text) <= LARGEST["digits"] and NUMBER.fullmatch(text)):
+        raise Wrong(f"{what} = {str(text)[:60]!r}: allowed is a text such as '3/4'")
+    bottom = text.partition("/")[2]
+    need(not bottom or int(bottom) > 0, f"{what} = {text[:60]!r}: a division by 0")
+    return Fraction(text)
+
+
+def whole(what: str, value: object, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise Wrong(f"{what} = {str(value)[:60]}: allowed is a whole number from {low} to {high}")
+    return value
+
+
+def listed(what: str, value: object, most: int | None = None) -> list:
+    if not isinstance(value, list):
+        raise Wrong(f"{what}: allowed is a list")
+    need(most is None or len(value) <= most, f"{what}: {len(value)} entries, allowed are {most}")
+    return value
+
+
+def table(what: str, rows: object, *sizes: tuple[int, int]) -> dict:
+    """{indices: Fraction} of rows [index, ..., number], every index within its bounds."""
+    made: dict = {}
+    for row in listed(what, rows, 2 * MOST["points"] ** 2):
+        need(isinstance(row, list) and len(row) == len(sizes) + 1, f"{what}: a row has {len(sizes)} indices, a number")
+        at = tuple(whole(f"an index of {what}", k, *size) for k, size in zip(row[:-1], sizes, strict=True))
+        need(at not in made, f"{what}: {list(at)} is there twice")
+        made[at] = fraction(f"{what} {list(at)}", row[-1])
+    return made
+
+
+def vector_sum(*parts: tuple[dict, Fraction]) -> dict:
+    """Of {label: coefficient}, each times a number."""
+    made: dict = {}
+    for vector, c in parts:
+        spend(len(vector))
+        if c:
+            for label, d in vector.items():
+                made[label] = made.get(label, 0) + c * d
+    return {label: c for label, c in made.items() if c}
+
+
+def semidefinite(rows: list) -> bool:
+    """Whether a symmetric matrix of Fractions is: what is left after each pivot of L D L^T is, and a pivot 0 stands in
+    a row of zeros."""
+    while rows:
+        (pivot, *rest), *below = rows
+        if pivot < 0 or (pivot == 0 and any(rest)):
+            return False
+        digits = max((c.numerator.bit_length() + c.denominator.bit_length() for row in rows for c in row), default=0)
+        spend(len(rows) ** 2 * (2 + (digits // 500) ** 2))
+        if pivot:
+            below = [[c - row[0] * r / pivot for c, r in zip(row[1:], rest, strict=True)] for row in below]
+        else:
+            below = [row[1:] for row in below]
+        rows = below
+    return True
+
+
+class Slack:
+    """What is left of a bound, as a form in Gram matrices: that of what all clients share (the start, and the mean
+    gradients of each sort of client), and for each sort that of a client's deviations from its sort's means, whose own
+    mean is 0.
+
+    A client's vector is a combination of ("d",), the start's x_0 - x*; ("g", p), its own gradient at point p; and
+    ("m", o, p), the mean of these over the clients of sort o. Of clients i of sort o,
+
+        mean <u_i, v_i> = <mean u, mean v> + mean <u_i - mean u, v_i - mean v>.
+    """
+
+    def __init__(self, sorts: list, alike: bool, slopes: dict) -> None:
+        self.sorts, self.alike, self.slopes = sorts, alike, slopes
+        self.shared: dict = {}
+        self.apart: list[dict] = [{} for _ in sorts]
+
+    def mean(self, vector: dict, sort: int) -> dict:
+        """Of a client's vector, over its sort."""
+        return vector_sum(*(({("m", sort, k[1]) if k[0] == "g" else k: c}, Fraction(1)) for k, c in vector.items()))
+
+    def over_all(self, vector: dict) -> dict:
+        return vector_sum(*((self.mean(vector, o), share) for o, (share, _) in enumerate(self.sorts)))
+
+    def reduced(self, vector: dict) -> dict:
+        """With gradients by others where the class or the optimum says so."""
+        parts = []
+        for label, c in vector.items():
+            if label[0] == "d" or label[-1] not in self.slopes:
+                parts.append(({label: Fraction(1)}, c))
+                continue
+            known = self.slopes[label[-1]]  # of a client, by its own vectors
+            parts.append((known if label[0] == "g" else self.mean(known, label[1]), c))
+        return self._at_optimum(vector_sum(*parts))
+
+    def _at_optimum(self, vector: dict) -> dict:
+        """Without the gradients at x*, where they are 0; their mean over all clients is 0, which gives the first sort's
+        by the others'."""
+        first, parts = self.sorts[0][0], []
+        for label, c in vector.items():
+            if label == ("m", 0, 0):
+                others = {} if self.alike else {
+                    ("m", o, 0): -share / first for o, (share, _) in enumerate(self.sorts) if o}  # fmt: skip
+                parts.append((others, c))
+            elif not (self.alike and label[0] != "d" and label[-1] == 0):
+                parts.append(({label: Fraction(1)}, c))
+        return vector_sum(*parts)
+
+    def add(self, sort: int, pairs: list) -> None:
+        """The mean over a sort of a sum of c <u_i, v_i>, from (c, u, v)."""
+        for c, u, v in pairs:
+            if not c:
+                continue
+            mean_u, mean_v = (self.reduced(self.mean(w, sort)) for w in (u, v))
+            self._add(self.shared, c, mean_u, mean_v)
+            if self.sorts[sort][1] != 1:
+                own = [{k: d for k, d in self.reduced(w).items() if k[0] == "g"} for w in (u, v)]
+                self._add(self.apart[sort], c, *own)
+
+    def _add(self, form: dict, c: Fraction, u: dict, v: dict) -> None:
+        spend(len(u) * len(v))
+        for (a, x), (b, y) in pairs_of(u.items(), v.items()):
+            for key in ((a, b), (b, a)):
+                form[key] = form.get(key, 0) + c * x * y / 2
+
+    def add_shared(self, c: Fraction, vector: dict) -> None:
+        """c |v|^2 of a vector that all clients share."""
+        known = self.reduced(vector)
+        self._add(self.shared, c, known, known)
+
+    def holds(self) -> bool:
+        """Whether it is >= 0 whatever the vectors are."""
+        for form in (self.shared, *self.apart):
+            labels = sorted({a for a, _ in form})
+            spend(len(labels) ** 2)
+            if not semidefinite([[Fraction(form.get((a, b), 0)) for b in labels] for a in labels]):
+                return False
+        return True
+
+
+class WorstCase:
+    """A certificate, read and verified: with its multipliers, bound - metric is a sum of what the class makes >= 0 and
+    of a form that is positive semidefinite. Gradients here are the clients' own, in the file's units; its multipliers
+    of pairs are in units where L = 1.
+
+    Attributes:
+        L, mu, quadratic: the class. clients: M, or ``None`` for any. rounds: [[(probability, kind)]].
+        contraction, additive: tau, and nu summed over what it multiplies. everywhere: see ``read``.
+    """
+
+    def __init__(self, data: object) -> None:
+        self.data = keys("certificate", data, "what schema functions rounds clients metric average everywhere "
+                         "contraction additive pairs operators symmetric")  # fmt: skip
+        version = self.data["what"], self.data["schema"]
+        need(version == (CERTIFICATE, SCHEMA) and type(version[1]) is int, f"{version!r:.80} is another version's")
+        self.read_class()
+        self.read_rounds()
+        self.make_points()
+        self.read_multipliers()
+        self.verify()
+
+    # reading
+
+    def read_class(self) -> None:
+        given = keys("functions", self.data["functions"], "smoothness strong_convexity quadratic")
+        self.L, self.mu = (fraction(n, given[n]) for n in ("smoothness", "strong_convexity"))
+        self.quadratic = self.truth("quadratic", given["quadratic"])
+        need(self.L > 0 and 0 <= self.mu <= self.L, "functions: allowed is 0 <= strong_convexity <= smoothness, not 0")
+        self.one_hessian = self.mu == self.L
+
+    def truth(self, what: str, value: object) -> bool:
+        if type(value) is not bool:
+            raise Wrong(f"{what}: allowed is true or false")
+        return value
+
+    def read_rounds(self) -> None:
+        data = self.data
+        self.clients = None if data["clients"] is None else whole("clients", data["clients"], 1, MOST["clients"])
+        self.rounds = []
+        for each in listed("rounds", data["rounds"], MOST["points"]):
+            kinds = []
+            for pair in listed("a round", each, 10):
+                need(
+                    isinstance(pair, list) and len(pair) == 2, "a round: allowed are pairs of a probability and a kind"
+                )
+                kinds.append((fraction("probability", pair[0]), self.kind(pair[1])))
+            need(sum(p for p, _ in kinds) == 1 and all(p > 0 for p, _ in kinds), "probabilities: numbers > 0, sum 1")
+            self.rounds.append(kinds)
+        need(bool(self.rounds), "rounds: allowed is at least one")
+        self.metric, self.average = data["metric"], data["average"]
+        need(isinstance(self.metric, str) and self.metric in METRICS, f"metric = {self.metric!r:.60}: no such metric")
+        need(self.average in (AFTER, BEFORE), f"average = {self.average!r:.60}: allowed are {AFTER!r}, {BEFORE!r}")
+        self.everywhere = self.truth("everywhere", data["everywhere"])
+        sizes = {who["size"] for who in self.who() if who["kind"] == SET}
+        need(len(sizes) <= 1, "arbitrary: allowed are sets of one size")
+        drawn = any(who["kind"] == ANY and not self.is_all(who) for who in self.who())
+        if drawn or any(len(kinds) > 1 for kinds in self.rounds):
+            need(len(self.rounds) == 1, "rounds: allowed is 1 where they are random")
+            need(self.metric == "final_squared_distance", "metric: of random rounds, allowed is the squared distance")
+
+    def kind(self, data: object) -> dict:
+        if isinstance(data, dict) and data.get("kind") == SERVER:
+            keys("a server's step", data, "kind server_lr")
+            return {"kind": SERVER, "server_lr": self.positive("server_lr", data["server_lr"])}
+        given = keys("training", data, "kind local_lr global_lr proximal participants")
+        need(given["kind"] == "training", f"kind = {given['kind']!r:.60}: allowed are 'training' and 'server'")
+        steps = [self.positive("local_lr", lr) for lr in listed("local_lr", given["local_lr"], MOST["steps"])]
+        need(bool(steps), "local_lr: allowed is at least one step")
+        pull = fraction("proximal", given["proximal"])
+        need(pull >= 0, "proximal: allowed is a number >= 0")
+        return {"kind": "training", "local_lr": tuple(steps), "proximal": pull,
+                "global_lr": self.positive("global_lr", given["global_lr"]),
+                "who": self.participants(given["participants"])}  # fmt: skip
+
+    def positive(self, what: str, text: object) -> Fraction:
+        number = fraction(what, text)
+        need(number > 0, f"{what} = {number}: allowed is a number > 0")
+        return number
+
+    def participants(self, data: object) -> dict:
+        kind = data.get("kind") if isinstance(data, dict) else None
+        need(kind in (ALL, ANY, SET), f"participants: allowed are {ALL}, {ANY} and {SET}")
+        given = keys("participants", data, {ALL: "kind", ANY: "kind size replacement", SET: "kind size"}[str(kind)])
+        if kind == ALL:
+            return {"kind": ALL}
+        again = kind == ANY and self.truth("replacement", given["replacement"])
+        if self.clients is None:
+            raise Wrong(f"clients: needed with {kind}")
+        size = whole("size", given["size"], 1, MOST["clients"] if again else self.clients)
+        return {"kind": kind, "size": size, "replacement": again}
+
+    def who(self) -> list:
+        return [kind["who"] for kinds in self.rounds for _, kind in kinds if kind["kind"] != SERVER]
+
+    def is_all(self, who: dict) -> bool:
+        """Whether these are all the clients, each once."""
+        if who["kind"] == ALL:
+            return True
+        return who["size"] == self.clients and not (who["replacement"] and self.clients != 1)
+
+    # points
+
+    def make_points(self) -> None:
+        """Where gradients are taken: 0 is x*, 1 the start; then of each round the points of each sort of local training
+        after its first one, and the server's point at its end, where gradients count there.
+
+        Of a client, x - x* is kept as a vector; ``parents`` are the points before, and ``shared`` those of the server.
+        """
+        chosen = next((w["size"] for w in self.who() if w["kind"] == SET and not self.is_all(w)), None)
+        if chosen is None:
+            self.sorts: list = [(Fraction(1), self.clients)]
+        else:
+            assert self.clients is not None
+            inside, outside = chosen, self.clients - chosen
+            self.sorts = [(Fraction(size, self.clients), size) for size in (inside, outside)]
+        self.alike = not listed("additive", self.data["additive"], 2 * MOST["points"])
+        self.slopes: dict = {}
+        self.slack = Slack(self.sorts, self.alike, self.slopes)
+        start = {("d",): Fraction(1)}
+        self.places, self.parents, self.shared = [{}, start], [-1, 0], [1]
+        self.say_slope(1)
+        server, beyond = 1, self.metric != "final_squared_distance"
+        beyond &= not (self.metric.startswith("average") and self.average == BEFORE)
+        for r, kinds in enumerate(self.rounds):
+            moves = {}
+            for _, kind in kinds:
+                if kind["kind"] != SERVER and (kind["local_lr"], kind["proximal"]) not in moves:
+                    moves[kind["local_lr"], kind["proximal"]] = self.train(server, kind)
+            self.ends = [(p, kind, self.end(server, kind, moves)) for p, kind in kinds]
+            if r + 1 < len(self.rounds) or beyond:
+                server = self.new_point(self.ends[0][2][0], server)
+                self.shared.append(server)
+
+    def new_point(self, place: dict, parent: int) -> int:
+        self.places.append(place)
+        self.parents.append(parent)
+        need(len(self.places) <= MOST["points"], f"more than {MOST['points']} points at which gradients are taken")
+        self.say_slope(len(self.places) - 1)
+        return len(self.places) - 1
+
+    def say_slope(self, p: int) -> None:
+        """Where all Hessians are L, the gradient at a point is that at x* and L (x - x*)."""
+        if self.one_hessian:
+            self.slopes[p] = self.slack.reduced(vector_sum(({("g", 0): Fraction(1)}, Fraction(1)),
+                                                           (self.places[p], self.L)))  # fmt: skip
+
+    def gradient(self, p: int) -> dict:
+        return {("g", p): Fraction(1)}
+
+    def train(self, server: int, kind: dict) -> dict:
+        """What local training moves a client by; its points are noted."""
+        at, moved = server, {}
+        for k, lr in enumerate(kind["local_lr"]):
+            moved = vector_sum((moved, 1 - lr * kind["proximal"]), (self.gradient(at), -lr))
+            if k + 1 < len(kind["local_lr"]):
+                at = self.new_point(vector_sum((self.places[server], Fraction(1)), (moved, Fraction(1))), at)
+        return moved
+
+    def end(self, server: int, kind: dict, moves: dict) -> tuple:
+        """(x+ - x* in the mean over the draw, what a client adds to its variance, and its factor)."""
+        here = self.places[server]
+        if kind["kind"] == SERVER:
+            mean = self.slack.over_all(self.gradient(server))
+            return vector_sum((here, Fraction(1)), (mean, -kind["server_lr"])), {}, Fraction(0)
+        move = vector_sum((moves[kind["local_lr"], kind["proximal"]], kind["global_lr"]))
+        who = kind["who"]
+        if who["kind"] == SET and not self.is_all(who):
+            return vector_sum((here, Fraction(1)), (self.slack.mean(move, 0), Fraction(1))), {}, Fraction(0)
+        mean = self.slack.over_all(move)
+        apart = vector_sum((move, Fraction(1)), (mean, Fraction(-1)))
+        return vector_sum((here, Fraction(1)), (mean, Fraction(1))), apart, self.spread(who)
+
+    def spread(self, who: dict) -> Fraction:
+        """c in E|mean_S v|^2 - |mean v|^2 = c mean |v_i - mean v|^2 for a cohort of m of M clients: 1/m of independent
+        draws, (M - m)/(m (M - 1)) of a set."""
+        if who["kind"] != ANY or self.clients == 1 or self.clients is None:
+            return Fraction(0)
+        m, M = who["size"], self.clients
+        return Fraction(1, m) if who["replacement"] else Fraction(M - m, m * (M - 1))
+
+    # multipliers
+
+    def read_multipliers(self) -> None:
+        data, sorts, last = self.data, (0, len(self.sorts) - 1), len(self.places) - 1
+        force = METRICS[self.metric]
+        self.tau = fraction("contraction", data["contraction"])
+        self.nu = table("additive", data["additive"], (0, last), sorts)
+        for p, _ in self.nu:
+            need(p == 0 or (self.everywhere and p in self.shared), f"additive: dissimilarity at {p} is not bounded")
+        pairs = table("pairs", data["pairs"], sorts, (0, last), (0, last))
+        need(not any(p == q for _, p, q in pairs), "pairs: a point with itself")
+        for what, numbers in (("contraction", [self.tau]), ("additive", self.nu.values()), ("pairs", pairs.values())):
+            need(all(c >= 0 for c in numbers), f"{what}: allowed are numbers >= 0")
+        need(not (pairs and (self.quadratic or self.one_hessian)), "pairs: allowed are none for these functions")
+        self.pairs = {at: c * self.L ** (force - 1) for at, c in pairs.items()}
+        both = [listed(what, data[what]) for what in ("operators", "symmetric")]
+        many = len(self.sorts) if self.quadratic else 0
+        need(len(both[0]) == len(both[1]) == many, f"operators, symmetric: allowed are {many} of each")
+        points = (1, last)
+        self.operators = [table("operators", each, points, points) for each in both[0]]
+        self.skews = [table("symmetric", each, points, points) for each in both[1]]
+        need(all(p <= q for each in self.operators for p, q in each), "operators: allowed are p <= q")
+        need(all(p < q for each in self.skews for p, q in each), "symmetric: allowed are p < q")
+
+    def weights(self) -> dict:
+        """By point, how much of F(x_p) - F(x*) or |grad F(x_p)|^2 the metric takes."""
+        if self.metric == "final_squared_distance":
+            return {}
+        first = 1 if self.average == AFTER else 0
+        points = self.shared[-1:] if self.metric.startswith("final") else self.shared[first:][: len(self.rounds)]
+        return {p: Fraction(1, len(points)) for p in points}
+
+    def verify(self) -> None:
+        self.slack.add_shared(self.tau, {("d",): Fraction(1)})
+        for (p, o), nu in self.nu.items():
+            apart = vector_sum((self.gradient(p), Fraction(1)), (self.slack.over_all(self.gradient(p)), Fraction(-1)))
+            self.slack.add(o, [(nu, apart, apart)])
+        self.take_metric()
+        for o in range(len(self.sorts)):
+            if self.quadratic:
+                self.take_operators(o)
+            elif not self.one_hessian:
+                self.take_pairs(o)
+        need(self.slack.holds(), "what the multipliers leave is not positive semidefinite")
+
+    def take_metric(self) -> None:
+        weights, slack = self.weights(), self.slack
+        if self.metric == "final_squared_distance":
+            for probability, _, (mean, apart, factor) in self.ends:
+                slack.add_shared(-probability, mean)
+                for o, (share, _) in enumerate(self.sorts):
+                    slack.add(o, [(-probability * factor * share, apart, apart)])
+        elif self.metric.endswith("gradient"):
+            for p, w in weights.items():
+                slack.add_shared(-w, slack.over_all(self.gradient(p)))
+        elif self.quadratic or self.one_hessian:  # F_i(x) - F_i(x*) = <grad F_i(x) + grad F_i(x*), x - x*>/2
+            for o, (share, _) in enumerate(self.sorts):
+                both = [vector_sum((self.gradient(p), Fraction(1)), (self.gradient(0), Fraction(1))) for p in weights]
+                slack.add(o, [(-share * w / 2, g, self.places[p])
+                              for g, (p, w) in zip(both, weights.items(), strict=True)])  # fmt: skip
+
+    def take_pairs(self, o: int) -> None:
+        """Less lambda times what interpolation makes >= 0, of f_p - f_q and of
+
+            - <g_q, x_p - x_q> - (|g_p - g_q|^2 + mu L |x_p - x_q|^2 - 2 mu <g_p - g_q, x_p - x_q>)/(2 (L - mu)),
+
+        of which the f have to cancel those of the metric."""
+        L, mu, share = self.L, self.mu, self.sorts[o][0]
+        gaps = self.weights() if self.metric.endswith("gap") else {}
+        left = {0: share * sum(gaps.values())} | {p: Fraction(0) for p in range(1, len(self.places))}
+        for p, w in gaps.items():
+            left[p] -= share * w
+        made: dict = {}  # {(what, p, what, q): coefficient}, what being a gradient or a place
+
+        def take(c: Fraction, *signs: tuple) -> None:
+            for (a, s), (b, t) in pairs_of(*signs):
+                made[a, b] = made.get((a, b), 0) + c * s * t
+
+        for (sort, p, q), c in self.pairs.items():
+            if sort == o:
+                left[p] -= c
+                left[q] += c
+                g = ((("g", p), 1), (("g", q), -1))
+                x = ((("x", p), 1), (("x", q), -1))
+                wide = c / (2 * (L - mu))
+                take(c, ((("g", q), 1),), x)
+                take(wide, g, g)
+                take(wide * mu * L, x, x)
+                take(-2 * wide * mu, g, x)
+        need(not any(left.values()), "pairs: their multipliers do not cancel the values of the functions")
+        self.slack.add(o, self.gathered(made))
+
+    def gathered(self, made: dict) -> list:
+        """The sum of c <a, b> as one product for each a."""
+        by_first: dict = {}
+        for (a, b), c in made.items():
+            by_first.setdefault(a, []).append((self.named(b), c))
+        return [(Fraction(1), self.named(a), vector_sum(*parts)) for a, parts in by_first.items()]
+
+    def named(self, label: tuple) -> dict:
+        return self.gradient(label[1]) if label[0] == "g" else self.places[label[1]]
+
+    def take_operators(self, o: int) -> None:
+        """Of a client with Hessian A, s_p = x_p - x_q with the point q before p, u_p = A s_p: less what A being
+        symmetric with mu <= A <= L gives, sums of P_pq <u_p - mu s_p, L s_q - u_q> for P >= 0, and of multiples of
+        <s_p, u_q> - <s_q, u_p>, which are 0."""
+        count, force = len(self.places), METRICS[self.metric]
+        steps, changes = {}, {}
+        for p in range(1, count):
+            before = self.parents[p]
+            steps[p] = vector_sum((self.places[p], Fraction(1)), (self.places[before], Fraction(-1)))
+            changes[p] = vector_sum((self.gradient(p), Fraction(1)), (self.gradient(before), Fraction(-1)))
+        low = {p: vector_sum((changes[p], Fraction(1)), (steps[p], -self.mu)) for p in steps}
+        high = {p: vector_sum((steps[p], self.L), (changes[p], Fraction(-1))) for p in steps}
+        entry = {**self.operators[o], **{(q, p): c for (p, q), c in self.operators[o].items()}}
+        rows = [[entry.get((p, q), Fraction(0)) for q in range(1, count)] for p in range(1, count)]
+        need(semidefinite(rows), "operators: not positive semidefinite")
+        scale = self.L ** (force - 2)
+        for p in steps:
+            other = vector_sum(*((high[q], entry.get((p, q), Fraction(0))) for q in steps))
+            self.slack.add(o, [(-scale, low[p], other)])
+        for (p, q), c in self.skews[o].items():
+            scaled = c * self.L ** (force - 1)
+            self.slack.add(o, [(scaled, steps[p], changes[q]), (-scaled, steps[q], changes[p])])
+
+    # what it says
+
+    @property
+    def additive(self) -> Fraction:
+        return sum(self.nu.values(), Fraction(0))
+
+    def statement(self) -> str:
+        """The theorem, in words."""
+        kind = "quadratic, with Hessians" if self.quadratic else "differentiable, with curvatures"
+        who = "any number of clients" if self.clients is None else f"{self.clients} clients"
+        zeta = f" + {self.additive} zeta^2" if self.nu else ""
+        where = "x* and the server's points" if self.everywhere else "x*"
+        if self.nu:
+            apart = f"gradients that differ from their mean by at most zeta (of each sort, in mean square) at {where}"
+        else:
+            apart = "x* that minimises every client's function"
+        what = {"gap": "F(x_r) - F(x*)", "gradient": "|grad F(x_r)|^2"}.get(self.metric.rsplit("_", 1)[1])
+        if what is None:
+            left = f"E|x_{len(self.rounds)} - x*|^2"
+        elif self.metric.startswith("final"):
+            left = what.replace("x_r", f"x_{len(self.rounds)}")
+        else:
+            left = f"the mean of {what} over {self.average}, R = {len(self.rounds)},"
+        done = "; then ".join(" or ".join(self.in_words(p, kind) for p, kind in kinds) for kinds in self.rounds)
+        return (f"For {who} whose functions are {kind} from {self.mu} to {self.L}, and {apart}; exact gradients; "
+                f"{done}:\n{left} <= {self.tau} |x_0 - x*|^2{zeta}")  # fmt: skip
+
+    def in_words(self, probability: Fraction, kind: dict) -> str:
+        often = "" if probability == 1 else f"with probability {probability} "
+        if kind["kind"] == SERVER:
+            return f"{often}a step of {kind['server_lr']} along grad F"
+        who = {ALL: "all clients", ANY: "{size} clients drawn uniformly", SET: "any {size} clients"}[
+            kind["who"]["kind"]
+        ]
+        who = who.format(**kind["who"]) + (" with replacement" if kind["who"].get("replacement") else "")
+        steps = ", ".join(map(str, kind["local_lr"]))
+        extra = f", proximal {kind['proximal']}" if kind["proximal"] else ""
+        extra += f", times {kind['global_lr']}" if kind["global_lr"] != 1 else ""
+        return f"{often}local steps of {steps} by {who}{extra}"
+
+
+def verified(data: object) -> WorstCase:
+    """A certificate of a worst case, verified.
+
+    Raises:
+        Wrong: what is wrong with it, or that it proves nothing.
+    """
+    WORK["left"] = LARGEST["certificate"]
+    try:
+        return WorstCase(data)
+    except UNREADABLE as error:
+        raise Wrong(f"certificate: unreadable: {error!r:.200}") from None
+
+
 RULES = {name.replace("_", " "): name for name in (
     "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
     "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal", "local_step", "round",
@@ -1031,28 +1554,41 @@ def checked(proof: Proof, line: dict) -> dict:
 
 
 def check(data: dict) -> int:
-    """How many theorems a saved proof has, all of them checked.
+    """How many theorems a saved proof has, all of them checked; a certificate of a worst case is one.
 
     Raises:
         Wrong: which theorem does not follow, and why.
     """
+    if is_certificate(data):
+        verified(data)
+        return 1
     return len(Proof(data))
+
+
+def is_certificate(data: object) -> bool:
+    """Whether a file's content says that it is one of a worst case."""
+    return isinstance(data, dict) and data.get("what") == CERTIFICATE
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: checker.py FILE", file=sys.stderr)
         return 2
+    name = arguments[0]
     try:
-        with open(arguments[0], encoding="utf-8") as file:
-            count = check(json.load(file))
-    except (OSError, ValueError, RecursionError) as error:
-        print(f"{arguments[0]}: cannot be read: {error}", file=sys.stderr)
+        with open(name, encoding="utf-8") as file:
+            text = file.read(LARGEST["file"] + 1)
+        need(len(text) <= LARGEST["file"], f"allowed are {LARGEST['file']} characters")
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError, Wrong) as error:
+        print(f"{name}: cannot be read: {error}", file=sys.stderr)
         return 2
+    try:
+        said = verified(data).statement() if is_certificate(data) else f"{check(data)} theorems, all checked"
     except Wrong as wrong:
-        print(f"{arguments[0]}: no proof: {wrong}", file=sys.stderr)
+        print(f"{name}: no proof: {wrong}", file=sys.stderr)
         return 1
-    print(f"{arguments[0]}: {count} theorems, all checked")
+    print(f"{name}: {said}")
     return 0
 
 

@@ -1,11 +1,11 @@
-"""Proofs of the kernel in files: each is found and given to the checker that stands alone."""
+"""Proofs of the kernel and certificates of worst cases in files: each is given to the checker that stands alone."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import checker
 
@@ -17,23 +17,41 @@ class Unreadable(ValueError):
     """The file cannot be read, or has no proof of the kernel."""
 
 
-def check_file(file: Path) -> dict[str, int]:
-    """How many theorems each of a file's proofs has, all of them checked: a saved theorem, or the chain of a claim with
-    such a theorem among its evidence.
+class Checked(NamedTuple):
+    """A proof of a file, checked: its name, how many theorems it has, and what a certificate says."""
+
+    proof: str
+    theorems: int
+    says: str = ""
+
+
+def checked_in(file: Path) -> list[Checked]:
+    """A file's proofs, all checked: a saved theorem, the chain of a claim with such theorems among its evidence,
+    or a certificate of a worst case.
 
     Raises:
         Unreadable: the file cannot be read, is too large or too deeply nested, or has no proof of the kernel.
         ValueError: one of its proofs is none; the message says which, at which theorem, and why.
     """
-    counts = {}
+    found = []
     for name, data in _proofs(_read(file)):
         try:
-            counts[name] = checker.check(data)
+            if checker.is_certificate(data):
+                found.append(
+                    Checked("worst case" if name == "theorem" else name, 1, checker.verified(data).statement())
+                )
+            else:
+                found.append(Checked(name, checker.check(data)))
         except checker.Wrong as wrong:
             raise ValueError(f"{file}: {name}: no proof: {wrong}") from None
-    if not counts:
+    if not found:
         raise Unreadable(f"{file}: cannot be read: no proof of the kernel in it")
-    return counts
+    return found
+
+
+def check_file(file: Path) -> dict[str, int]:
+    """How many theorems each of a file's proofs has: see ``checked_in``."""
+    return {each.proof: each.theorems for each in checked_in(file)}
 
 
 def _read(file: Path) -> Any:
