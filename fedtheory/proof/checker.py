@@ -38,6 +38,7 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("N_server", False, False): ("end", 0),
     ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
 }  # fmt: skip
+STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
 SERVER_NOISE = ("N_server", False, ())
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
@@ -997,6 +998,137 @@ class Rules:
         items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
         return self.server_axiom(items, ("smooth", L))
 
+    # a certificate of a worst case
+
+    def worst_case(self) -> dict:
+        """What the certificate says with L for its own, mu at least its share of that, and no noise."""
+        need(not self.premises, "a certificate has no premises")
+        given = keys("arguments", self.given, "certificate L mu dissimilarity noise server_noise clients")
+        found = WorstCase(given["certificate"])
+        L, mu, zeta, noise = (self.argument(n) for n in ("L", "mu", "dissimilarity", "noise"))
+        extra = {n: None if given[n] is None else self.argument(n) for n in ("server_noise", "clients")}
+        self.positive_scalar(L)
+        at_least = [self.less(mu, self.times_number(L, found.mu / found.L)), zeta, self.less(None, noise)]
+        at_least += [] if found.nu else [self.less(None, zeta)]
+        if extra["clients"] is not None:
+            at_least.append(self.less(extra["clients"], self.proof.one))
+        assumed = [("smooth", L), ("strongly_convex", mu)]
+        place = "" if any(p for p, _ in found.nu) else "_at_optimum"
+        assumed.append((f"bounded_dissimilarity{place}", zeta))
+        assumed += [("quadratic", None)] if found.quadratic else []
+        assumed += [("bounded_noise", noise), ("cohort_is_a_set", None)] if found.who() else []
+        if any(kind["kind"] == SERVER for kinds in found.rounds for _, kind in kinds):
+            if extra["server_noise"] is None:
+                raise Wrong("a server's round without its noise")
+            at_least.append(self.less(None, extra["server_noise"]))
+            assumed.append(("bounded_server_noise", extra["server_noise"]))
+        for scalar in at_least:
+            need(self.proof.nonnegative(scalar, self.region), "a constant that is out of its bounds")
+        context, kind, parameters, laws = self.law_of(found, L, extra["clients"])
+        residues = {n: self.proof.residues(c) for n, c in parameters.items()}
+        return self.concluded(self.total((self.bound_of(found, L, zeta), None)), context=context, kind=kind,
+                              more=(*assumed, *laws), parameters=residues)  # fmt: skip
+
+    def positive_scalar(self, scalar: tuple) -> None:
+        need(self.proof.nonnegative(scalar, self.region), "L may be negative")
+        need(self.proof.never_zero(scalar[0], self.region), "L may be 0")
+
+    def times_number(self, scalar: tuple, number: Fraction) -> tuple:
+        return self.proof.multiplied(self.proof.constant(number), scalar)
+
+    def less(self, a: tuple | None, b: tuple) -> tuple:
+        """a - b, or - b."""
+        minus = {key: -c for key, c in b[0].items()}
+        if a is None:
+            return minus, b[1]
+        return plus(times(a[0], b[1]), times(minus, a[1])), times(a[1], b[1])
+
+    def bound_of(self, found: WorstCase, L: tuple, zeta: tuple) -> list:
+        """The items of bound - metric."""
+        force, rounds = METRICS[found.metric], len(found.rounds)
+        tau, nu = found.tau / found.L**force, found.additive * found.L**2 / found.L**force
+        first, spread = self.proof.constant(tau), self.times_number(zeta, nu)
+        for _ in range(force):
+            first = self.proof.multiplied(first, L)
+        for _ in range(2 - force):
+            spread = self.proof.multiplied(spread, (L[1], L[0]))
+        items = [*self.square([*self.of(START_POINT), *self.of(OPTIMUM, -1)], first), *self.number(spread)]
+        if found.metric == "final_squared_distance":
+            end = [*self.of(after(rounds)), *self.of(OPTIMUM, -1)]
+            return [*items, *self.square(end, self.proof.constant(Fraction(-1)))]
+        begin = 1 if found.average == AFTER else 0
+        counted = [rounds] if found.metric.startswith("final") else list(range(begin, begin + rounds))
+        weight = Fraction(1, len(counted))
+        for r in counted:
+            if found.metric.endswith("gap"):
+                items += [(("value", "M", point), self.proof.constant(c))
+                          for point, c in ((after(r), -weight), (OPTIMUM, weight))]  # fmt: skip
+            else:
+                need(r == 0, "a gradient after a round")
+                whole_gradient = self.vector_under(self.gradient(START_POINT), "M")
+                items += self.square(whole_gradient, self.proof.constant(-weight))
+        return items
+
+    def law_of(self, found: WorstCase, L: tuple, many: tuple | None) -> tuple:
+        """(context, kind, parameters, assumptions) of how rounds are drawn."""
+        need((found.clients is None) == (many is not None), "a number of clients where there is one, or none")
+        clients = many or self.proof.constant(Fraction(found.clients or 1))
+        rates: dict = {"clients": clients}
+        names = []
+        for kinds in found.rounds:
+            names.append([self.drawn_how(found, kind) for _, kind in kinds])
+            need(len(set(names[-1])) == len(kinds), "two kinds of round that are drawn alike")
+            for _, kind in kinds:
+                for name, c in self.steps_of(kind, found.L):
+                    value = self.proof.multiplied(self.proof.constant(c), (L[1], L[0])) if "_lr" in name else None
+                    value = value or self.proof.constant(c)
+                    same = self.proof.residues(rates.setdefault(name, value)) == self.proof.residues(value)
+                    need(same, f"two algorithms: {name}")
+        if len(names) > 1:
+            need(all(here == [ALL] for here in names), "several rounds that are not everyone's")
+            return "run", "", rates | {"size": clients}, ()
+        law = {how: (p, kind) for how, (p, kind) in zip(names[0], found.rounds[0], strict=True)}
+        sizes = {how: clients if how == ALL else self.proof.constant(Fraction(kind["who"]["size"]))
+                 for how, (_, kind) in law.items() if how != SERVER}  # fmt: skip
+        uniform: tuple = ()
+        if ANY in law:
+            rates["share"] = self.proof.constant(found.spread(law[ANY][1]["who"]))
+            uniform = (("uniform_cohorts", None),)
+        if set(law) == {SERVER}:
+            return "kind", SERVER, rates, ()
+        if set(law) == {ANY}:
+            return "kind", "uniform", rates | {"size": sizes[ANY]}, uniform
+        sets = [how for how in (SET, ALL) if how in law]
+        need(len(sets) == 1 and len(law) <= 2, "a mixture of other kinds of round")
+        if len(law) == 1:
+            return "cohort", "", rates | {"size": sizes[sets[0]]}, ()
+        rates["arbitrary_cohort"] = sizes[sets[0]]
+        if SERVER in law:
+            q = rates["client_round_probability"] = self.proof.constant(law[sets[0]][0])
+            return "start", "", rates, (("random_client_rounds", q),)
+        q = rates["probability"] = self.proof.constant(law[ANY][0])
+        return "start", "", rates | {"cohort": sizes[ANY]}, (*uniform, ("random_kinds", q))
+
+    def drawn_how(self, found: WorstCase, kind: dict) -> str:
+        if kind["kind"] == SERVER:
+            return SERVER
+        need(not kind["who"].get("replacement"), "a cohort that is no set")
+        return ALL if found.is_all(kind["who"]) else kind["who"]["kind"]
+
+    def steps_of(self, kind: dict, L: Fraction) -> list:
+        """Of an algorithm whose local steps are alike."""
+        if kind["kind"] == SERVER:
+            return [("server_lr", kind["server_lr"] * L)]
+        plain = len(set(kind["local_lr"])) == 1 and kind["proximal"] == 0 and kind["global_lr"] == 1
+        need(plain, "local steps that differ, a proximal term, or a step of the server's")
+        return [("local_lr", kind["local_lr"][0] * L), ("local_steps", Fraction(len(kind["local_lr"])))]
+
+
+def after(rounds: int) -> tuple:
+    """The server's point after so many rounds."""
+    need(rounds <= 60, "too many rounds")
+    return (START_POINT, NEXT)[rounds] if rounds < 2 else (f"x_{rounds}", False, ())
+
 
 # certificates of worst cases: metric <= contraction |x_0 - x*|^2 + additive zeta^2 for every federation of a class
 
@@ -1520,7 +1652,7 @@ RULES = {name.replace("_", " "): name for name in (
     "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
     "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal", "local_step", "round",
     "unbiased", "variance", "uncorrelated", "steps_apart", "interpolated", "server_round", "server_unbiased",
-    "server_variance", "server_descent", "mix_server",
+    "server_variance", "server_descent", "mix_server", "worst_case",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip
