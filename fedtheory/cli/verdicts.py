@@ -136,6 +136,9 @@ def prove(
         str | None, typer.Option(help="Write the published proof for another program: coq. It is not run.")
     ] = None,
     into: Annotated[Path | None, typer.Option(help="With --export: the file; else it is printed.")] = None,
+    worst_case: Annotated[
+        Path | None, typer.Option(help="Prove the claim's numeric edition: with the numbers of this certificate.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved`
@@ -143,6 +146,8 @@ def prove(
     are used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none."""
     if sum(map(bool, (ref, check, missing))) != 1:
         raise typer.BadParameter("allowed is one of a claim, --check FILE and --missing")
+    if worst_case and (recheck or export or into or not ref):
+        raise typer.BadParameter("--worst-case FILE: allowed is a claim, with --save and --json")
     if check:
         _check(check, json)
     elif missing:
@@ -152,10 +157,10 @@ def prove(
         _export(ref, export or "", into)
     else:
         assert ref
-        _prove(ref, save, recheck, json)
+        _prove(ref, save, recheck, worst_case, json)
 
 
-def _prove(ref: str, save: Path | None, recheck: bool, json: bool) -> None:
+def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, json: bool) -> None:
     from ..evidence.scorecard import write_json
     from ..files import check_target
     from ..papers import claim
@@ -167,7 +172,16 @@ def _prove(ref: str, save: Path | None, recheck: bool, json: bool) -> None:
     statement = claim(ref)
     if save:
         check_target(save, ".json")
-    chain = reverify(statement.ref) if recheck else decide(statement)
+    if worst_case:
+        from ..files import read_json
+        from ..proof.worst_cases import NumericEdition
+
+        edition = NumericEdition(statement, read_json(worst_case))
+        chain = edition.prove()
+        if not json:
+            print(edition.statement())
+    else:
+        chain = reverify(statement.ref) if recheck else decide(statement)
     if save:
         write_json(save, chain_data(chain))
     if json:

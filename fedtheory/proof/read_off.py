@@ -42,6 +42,7 @@ READINGS = {
 _PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
+    "local_steps": "local_steps", "clients": "clients",
 }  # fmt: skip
 """The quantity that each of the algorithm's parameters is; the free ``share`` of a draw is none."""
 
@@ -77,9 +78,15 @@ class ReadOff:
                         found.append((f"{name}_{i}", self.read(expression)))
         for name, value in self.theorem.parameters:
             if name in self._parameters and self._place(value) != self._parameters[name]:
-                tie = -((sympy.Symbol(self._parameters[name]) - self.read(value)) ** 2)
-                found += [(name, tie)] if tie != 0 else []
+                found += self._tied(name, sympy.Symbol(self._parameters[name]) - self.read(value))
         return (*found, *self._needs_of_kind())
+
+    @staticmethod
+    def _tied(name: str, apart: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
+        """That a quantity is what the theorem has in its place: from both sides, if that is a number."""
+        if len(apart.free_symbols) == 1:
+            return [(f"{name}_at_least", apart), (f"{name}_at_most", -apart)]
+        return [(name, -(apart**2))] if apart != 0 else []
 
     def _needs_of_kind(self) -> Iterator[tuple[str, sympy.Expr]]:
         if self.theorem.context == "kind":
