@@ -1012,7 +1012,7 @@ class Rules:
         at_least += [] if found.nu else [self.less(None, zeta)]
         if extra["clients"] is not None:
             at_least.append(self.less(extra["clients"], self.proof.one))
-        assumed = [("smooth", L), ("strongly_convex", mu)]
+        assumed: list = [("smooth", L), ("strongly_convex", mu)]
         place = "" if any(p for p, _ in found.nu) else "_at_optimum"
         assumed.append((f"bounded_dissimilarity{place}", zeta))
         assumed += [("quadratic", None)] if found.quadratic else []
@@ -1440,7 +1440,7 @@ class WorstCase:
 
     def train(self, server: int, kind: dict) -> dict:
         """What local training moves a client by; its points are noted."""
-        at, moved = server, {}
+        at, moved = server, vector_sum()
         for k, lr in enumerate(kind["local_lr"]):
             moved = vector_sum((moved, 1 - lr * kind["proximal"]), (self.gradient(at), -lr))
             if k + 1 < len(kind["local_lr"]):

@@ -31,6 +31,7 @@ MOST_ROUNDS = 60
 """Of a certificate about several rounds."""
 EVERYONE = "everyone"
 _UNIFORM: Assumption = ("uniform_cohorts", None)
+Drawn = dict[str, tuple[Fraction, Kind]]
 Law = tuple[Context, str, dict[str, Scalar], list[Assumption]]
 
 
@@ -161,8 +162,8 @@ class _Said:
         return total / len(counted)
 
     def _gap(self, rounds: int) -> Form:
-        values = {Value("M", after(rounds)): self.number(1), Value("M", OPTIMUM): self.number(-1)}
-        return Form.of(self.ring, values)
+        value, least = Value("M", after(rounds)), Value("M", OPTIMUM)
+        return Form.of(self.ring, {value: self.number(1), least: self.number(-1)})
 
     def _gradient(self, rounds: int) -> Form:
         if rounds:
@@ -182,16 +183,17 @@ class _Said:
         (found,) = rounds
         if UNIFORM in found:
             parameters["share"] = self._share(found[UNIFORM][1])
-        return self._mixture(found, parameters) if len(found) > 1 else self._alone(*found, parameters, found)
+        return self._mixture(found, parameters) if len(found) > 1 else self._alone(found, parameters)
 
-    def _by_name(self, each: Round) -> dict[str, tuple[Fraction, Kind]]:
+    def _by_name(self, each: Round) -> Drawn:
         found = {self._name(kind): (p, kind) for p, kind in each}
         if len(found) < len(each):
             raise Refused("rounds: allowed are kinds of round that are drawn in different ways")
         return found
 
-    def _alone(self, name: str, parameters: dict[str, Scalar], found: dict[str, tuple[Fraction, Kind]]) -> Law:
+    def _alone(self, found: Drawn, parameters: dict[str, Scalar]) -> Law:
         """Rounds of one kind."""
+        (name,) = found
         if name == SERVER:
             return "kind", SERVER, parameters, []
         parameters["size"] = self._size(found[name][1])
@@ -199,7 +201,7 @@ class _Said:
             return "kind", UNIFORM, parameters, [_UNIFORM]
         return "cohort", "", parameters, []
 
-    def _mixture(self, found: dict[str, tuple[Fraction, Kind]], parameters: dict[str, Scalar]) -> Law:
+    def _mixture(self, found: Drawn, parameters: dict[str, Scalar]) -> Law:
         """Two kinds of round: any set's, or everyone's, and another one."""
         sets = [name for name in (ARBITRARY, EVERYONE) if name in found]
         others = [name for name in (UNIFORM, SERVER) if name in found]
