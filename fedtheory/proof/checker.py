@@ -1607,7 +1607,10 @@ class WorstCase:
         zeta = f" + {self.additive} zeta^2" if self.nu else ""
         where = "x* and the server's points" if self.everywhere else "x*"
         if self.nu:
-            apart = f"gradients that differ from their mean by at most zeta (of each sort, in mean square) at {where}"
+            over = "all clients" if len(self.sorts) == 1 else "the clients of the set, and over the others,"
+            apart = (
+                f"gradients at {where} whose squared distance from their mean is at most zeta^2 over {over} on average"
+            )
         else:
             apart = "x* that minimises every client's function"
         what = {"gap": "F(x_r) - F(x*)", "gradient": "|grad F(x_r)|^2"}.get(self.metric.rsplit("_", 1)[1])
