@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from fedtheory.cli import app
 from fedtheory.papers import claim
 from fedtheory.proof import chains, checker
+from fedtheory.proof.kernel import worst_cases
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import average, contraction, expect_arbitrary, expect_uniform, mix
 from fedtheory.proof.kernel.saved import saved
@@ -236,7 +237,53 @@ def test_what_the_kernel_has_no_word_for_is_refused_by_both(beyond: dict, name: 
         checker.check(line)
 
 
+def without_refusing(self: Any) -> dict:
+    """Steps as the kernel's rule makes them, of the first kind alone and whatever else a client does."""
+    first, smooth = self.plan.kinds[0], self.problem.functions.smoothness
+    return {"local_lr": self.number(first.local_lr[0] * smooth) / self.L,
+            "local_steps": self.number(len(first.local_lr)), "clients": self.clients}  # fmt: skip
+
+
+UNCHECKED: dict[str, tuple[str, dict[str, Callable], str]] = {
+    "replacement": ("replacement", {"_name": lambda self, kind: "uniform", "_share": lambda self, kind:
+                                    self.number(Fraction(1, 2))}, "a cohort that is no set"),
+    "pull": ("pull", {"_steps": without_refusing}, "local steps that differ"),
+    "global_lr": ("global_lr", {"_steps": without_refusing}, "local steps that differ"),
+    "steps": ("steps", {"_steps": without_refusing}, "local steps that differ"),
+    "one set": ("one set", {"_name": lambda self, kind: "everyone"}, "several rounds that are not everyone's"),
+    "two algorithms": ("two algorithms", {"_steps": without_refusing}, "two algorithms: local_lr"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNCHECKED)
+def test_the_checker_refuses_what_a_rule_without_its_checks_would_make(
+    beyond: dict, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, changes, said = UNCHECKED[name]
+    for method, made in changes.items():
+        monkeypatch.setattr(worst_cases._Said, method, made)
+    data = json.loads(json.dumps(saved(theorem(beyond[file]))))
+    with pytest.raises(checker.Wrong, match=said):
+        checker.check(data)
+
+
 # what is forged in a saved proof
+
+
+WIDER = {
+    "noise": ("local_sgd", "sigma", "nonnegative"), "the server's noise": ("safari", "sigma_s", "nonnegative"),
+    "L = 0": ("local_sgd", "L", "nonnegative"), "mu of no bound": ("local_sgd", "mu", "positive"),
+    "no clients": ("local_sgd", "M", "positive"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WIDER)
+def test_a_region_that_was_widened_is_refused(name: str) -> None:
+    file, letter, kind = WIDER[name]
+    data = json.loads(json.dumps(saved(theorem(KEPT[file]))))
+    data["regions"][0] = [[n, kind, None] if n == letter else [n, c, b] for n, c, b in data["regions"][0]]
+    with pytest.raises(checker.Wrong, match=r"may be negative|may be 0"):
+        checker.check(data)
 
 
 def forged(name: str, change: Callable[[dict], object]) -> dict:
