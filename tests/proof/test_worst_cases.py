@@ -20,6 +20,7 @@ from fedtheory.cli import app
 from fedtheory.papers import claim
 from fedtheory.proof import chains, checker
 from fedtheory.proof.kernel import worst_cases
+from fedtheory.proof.kernel.forms import Atom, Term, Value, Vector, square
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import average, contraction, expect_arbitrary, expect_uniform, mix
 from fedtheory.proof.kernel.saved import saved
@@ -188,6 +189,23 @@ def test_a_certificate_that_says_nothing_of_dissimilarity_is_about_none() -> Non
     wider["regions"][0] = [[n, "nonnegative", None] if n == "sigma_G" else [n, c, b] for n, c, b in wider["regions"][0]]
     with pytest.raises(checker.Wrong, match="may be negative"):
         checker.check(wider)
+    flat = json.loads(text)  # a form without L, whose steps are c/L all the same
+    flat["regions"][0] = [[n, "nonnegative", None] if n == "L" else [n, c, b] for n, c, b in flat["regions"][0]]
+    with pytest.raises(checker.Wrong, match="L may be 0"):
+        checker.check(flat)
+
+
+def test_the_points_of_an_average_are_those_of_the_metric(beyond: dict) -> None:
+    """F at the start and after the first of two rounds; the gradient at the start of one."""
+    made = theorem(beyond["from round 0"])
+    half = RING.number(Fraction(-1, 2))
+    assert {e.point.name: c for e, c in made.form.entries.items() if isinstance(e, Value)} == {
+        "x": half, "x+": half, "x*": RING.number(1)}  # fmt: skip
+    gradient = theorem(beyond["gradient at the start"])
+    (entry,) = square(Vector(RING, {Term("M", Atom("g_start", True)): RING.number(1)})).entries
+    assert gradient.form.entries[entry] == -1
+    for each in (made, gradient):
+        assert checker.check(json.loads(json.dumps(saved(each)))) == 1
 
 
 WORDS = {
@@ -201,7 +219,7 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def beyond() -> dict[str, dict]:
-    """Certificates of what the kernel has no word for."""
+    """Certificates of what the kernel has no word for, and of averages."""
     from fedtheory.worstcase import Arbitrary, Cohort, ServerStep, Training, local_sgd, mixture, strongly_convex
     from fedtheory.worstcase import worst_case as solve
 
@@ -213,6 +231,8 @@ def beyond() -> dict[str, dict]:
         "global_lr": (two(global_lr="1/2"), {}), "steps": (Training((Fraction(1, 4), Fraction(1, 8))), {}),
         "gradients": (two(), {"metric": "final_squared_gradient"}),
         "one set": (two(Arbitrary(2)), {"clients": 3, "rounds": 2}),
+        "from round 0": (two(), {"rounds": 2, "metric": "average_gap", "average": "r = 0..R-1"}),
+        "gradient at the start": (two(), {"metric": "average_squared_gradient", "average": "r = 0..R-1"}),
         "no such mixture": (mixture(("1/2", two(Cohort(2))), ("1/2", ServerStep(Fraction(1, 4)))), {"clients": 3}),
         "two algorithms": (mixture(("1/2", two(Cohort(2))), ("1/2", two(Arbitrary(2), "1/8"))), {"clients": 3}),
     }  # fmt: skip
