@@ -33,6 +33,7 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("N_server", False, False): ("end", 0),
     ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
     ("x_mean", False, True): ("path", 0), ("g_mean", True, True): ("path", 0), ("x_own", True, False): ("start", 0),
+    **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
     ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
     ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
 }  # fmt: skip
@@ -871,6 +872,8 @@ class Rules:
             return self.of(started(("g", True, point[2])))
         if point[0] == "x_mean":
             return self.of(started(("g_mean", True, point[2])))
+        if re.fullmatch("point_[0-2]", point[0]):
+            return self.of((f"g_{point[0]}", True, ()))
         need(point in (START_POINT, OPTIMUM), f"a gradient at {point[0]}")
         return self.of(("g_start" if point == START_POINT else "g_opt", True, ()))
 

@@ -16,7 +16,7 @@ COUNTS = {
     "Theorem 1, sharp": 34, "composed, thm1.corrected": 1, "composed, thm1.sharp": 1, "composed, thm1.sharper": 1,
     "composed, thm1.averaged": 1, "composed, thm2.sharper": 1, "composed, thm2.averaged": 1,
     "composed, thm2.wide": 1, "composed, thm2.corrected": 1, "composed, cor3.corrected": 1, "composed, eq17.main": 1,
-    "composed, eq28.main": 1,
+    "composed, eq28.main": 1, "composed, lemma1.main": 1, "composed, lemma2.main": 1,
     "composed, thm1.periodic": 1, "composed, thm2.periodic": 1,
     "the condition at sigma_G = 0": 1, "the quotient of leading coefficients": 2,
     "(2) to (11)": 11, "Theorem 1 of SAFARI, sharp": 7, "Theorem 1, for functions": 6, "Chernoff's bound": 6,

@@ -31,7 +31,7 @@ COMPOSED = [d for d in library().derivations if d.origin is not None]
         ("fast.thm2@sharper", KERNEL, "proved"),
         ("fast.thm2@sharp", KERNEL, "proved"),  # implied by what the kernel composes
         ("fast.rem2.a@main", SINGLE, "proved"),
-        ("fast.lemma1@main", DECLARED, "steps decided"),
+        ("fast.lemma1@main", KERNEL, "proved"),  # about a function at points
         ("li2020.thm1@main", KERNEL, "proved"),  # of three: a step, a round's end, the gap of F
         ("khaled2020.thm1@main", KERNEL, "proved"),
         ("fast.thm1@sharp", KERNEL, "proved"),

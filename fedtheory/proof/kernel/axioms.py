@@ -13,7 +13,10 @@ from .theorems import Context, Refused, Theorem, _theorem, entry_binders, starte
 _FIRST = (1, 0, 0)
 START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
 ITERATE = Atom("x", True, _FIRST, PATH, 0)
-_GRADIENTS = {START_POINT: Atom("g_start", True), OPTIMUM: Atom("g_opt", True)}
+POINTS = tuple(Atom(f"point_{j}") for j in range(3))
+"""Any three points."""
+_GRADIENTS = {START_POINT: Atom("g_start", True), OPTIMUM: Atom("g_opt", True),
+              **{point: Atom(f"g_{point.name}", True) for point in POINTS}}  # fmt: skip
 NOISE = Atom("N", True, _FIRST, PATH, 1)
 MEAN_ITERATE = Atom("x_mean", False, _FIRST, PATH, 0)
 
@@ -24,14 +27,15 @@ def at(atom: Atom, shift: int) -> Atom:
 
 
 def gradient_at(point: Atom) -> Atom:
-    """grad F_i at a point: the start, the optimum, an iterate of client i, or the mean of all clients' iterates."""
+    """grad F_i at a point: the start, the optimum, any of ``POINTS``, an iterate of client i, or the mean of all
+    clients' iterates."""
     if point in _GRADIENTS:
         return _GRADIENTS[point]
     if point.step and point == ITERATE._replace(step=point.step):
         return started(Atom("g", True, point.step, PATH, 0))
     if point.step and point == MEAN_ITERATE._replace(step=point.step):
         return started(Atom("g_mean", True, point.step, PATH, 0))
-    raise Refused(f"{point.name}: allowed is the start, the optimum, a client's iterate, or the mean of all clients'")
+    raise Refused(f"{point.name}: allowed is the start, the optimum, a point, a client's iterate, or the mean of all")
 
 
 @dataclass(frozen=True)
