@@ -163,8 +163,8 @@ def test_a_proof_that_the_kernel_did_not_compose_is_refused() -> None:
 @pytest.mark.parametrize(
     ("ref", "why"),
     [
-        ("fast.lemma2@main", "vector 'point_[0-2]': exported are x, "),
-        ("khaled2020.thm1@main", "of the whole run|rule 'mean iterate'"),
+        ("fast.lemma2@main", "vector 'g?_?point_[0-2]': exported are x, "),
+        ("khaled2020.thm1@main", "rule 'everyone': exported are combine"),
         ("fedau.thm1@main", "rule '[a-z ]*': exported are combine"),
     ],
 )
