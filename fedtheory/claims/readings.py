@@ -56,6 +56,8 @@ ANYWHERE, IN_THE_SUPPORT = "anywhere on the line", "in the support of Q"
 CONFIDENCE_TERM = "confidence term"
 IN_THE_LOGARITHM, BESIDE_IT_ADDED = "inside the logarithm", "added to the logarithm's term"
 OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY = "of Corollary 1.1", "of the proof", "the policy's objective"
+WHO = "cohort"
+EVERYONE, BY_WEIGHT, UNIFORMLY = "everyone", "S with replacement by p_k", "S without replacement, p_k = 1/N"
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     SNAPSHOTS: (PERIOD, PROBABILITY),

@@ -37,10 +37,16 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("E arbitrary g_opt", False, False): ("start", 0), ("E uniform g_opt", False, False): ("start", 0),
     ("N_server", False, False): ("end", 0),
     ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
+    ("x_mean", False, True): ("path", 0), ("g_mean", True, True): ("path", 0), ("x_own", True, False): ("start", 0),
+    **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
+    ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
+    ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
 }  # fmt: skip
 STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
-SERVER_NOISE = ("N_server", False, ())
+SERVER_NOISE, LOWEST = ("N_server", False, ()), ("x_own", True, ())
+WEIGHT_BIAS, PARTICIPATION, ROUND_NOISE = ((name, False, ()) for name in ("A_weights", "V_weights", "U_weights"))
+MEAN_ITERATE, LAST = ("x_mean", False, (1, 0, 0)), ("x", True, (0, 1, 0))
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
 
 
@@ -125,6 +131,22 @@ def support_of(key: int) -> set:
             found.add(index)
         key, index = key >> BITS, index + 1
     return found
+
+
+def first_and_later(made: dict, step: int) -> tuple[dict, dict]:
+    """A polynomial with 0, and with 1 more, for the parameter that is a step: a whole number."""
+    shift = BITS * step
+    first: dict = {}
+    later: dict = {}
+    for key, c in made.items():
+        p = key >> shift & ((1 << BITS) - 1)
+        if p == 0:
+            first[key] = c
+        spend(p + 1)
+        for r in range(p + 1):
+            lower = key - ((p - r) << shift)
+            later[lower] = later.get(lower, 0) + c * math.comb(p, r)
+    return first, {key: c for key, c in later.items() if c}
 
 
 def _pulled(made: dict, substitutions: list, names: list) -> dict:
@@ -343,13 +365,21 @@ class Proof:
             top, bottom = ({key: -c for key, c in part.items()} for part in scalar)
         if not self.positive(bottom, region):
             return False
-        made = self.pulled(top, region)
+        made, step = self.pulled(top, region), self.step_of(region)
+        return self._has_signs(made) or (step is not None and all(map(self._has_signs, first_and_later(made, step))))
+
+    def _has_signs(self, made: dict) -> bool:
         multiplier = {0: 1} | {1 << BITS * i: 1 for i in set().union(*map(support_of, made))}
         for _ in range(4):
             if all(c > 0 for c in made.values()):
                 return True
             made = product(made, multiplier)
         return False
+
+    def step_of(self, region: int) -> int | None:
+        """Which parameter is the step k itself."""
+        found = [top for name, top, _ in self.chart(region)[0] if name == "k"]
+        return next(iter(support_of(*found[0]))) if found else None
 
     def positive(self, polynomial: dict, region: int) -> bool:
         return _positive(self.pulled(polynomial, region), *self.chart(region)[1:])
@@ -449,8 +479,8 @@ def entry_of(data: list) -> tuple:
 
 
 def started(atom: tuple) -> tuple:
-    if atom[1:] == (True, (0, 0, 0)) and atom[0] in ("x", "g"):
-        return START_POINT if atom[0] == "x" else ("g_start", True, ())
+    if atom[2] == (0, 0, 0) and atom[0] in ("x", "g", "x_mean", "g_mean"):
+        return START_POINT if atom[0][0] == "x" else ("g_start", True, ())
     return atom
 
 
@@ -567,7 +597,11 @@ class Rules:
         for entry, scalar in items:
             if entry[0] == "product":
                 terms = [(t[0], shifted(t[1], a, b, c)) if t[1][2] and "K" not in t[0] else t for t in entry[2:]]
-                entry = ("product", entry[1], *sorted(terms))
+                terms = [t if t[1][1] else (t[0].replace("M", "").replace("S", ""), t[1]) for t in terms]
+                means = [binder for binder in entry[1] if binder in "MS"]
+                entry = ("product", "".join(b for b in entry[1] if b not in "MS"), *sorted(terms))
+                for binder in means:
+                    entry, _ = self._below(entry, scalar, binder)
             elif entry[0] == "value" and entry[2][2]:
                 entry = ("value", entry[1], shifted(entry[2], a, b, c))
             made.append((entry, self.proof.residues(scalar, {"k": index})))
@@ -577,6 +611,7 @@ class Rules:
 
     def context_allows(self, theorem: dict, context: str, kind: str) -> None:
         same = theorem["context"] == context and theorem["kind"] in ("", kind)
+        need(same or theorem["context"] != "run", "a premise of the whole run, where something is given")
         need(same or all(map(at_start, theorem["form"])), f"a premise given the {theorem['context']} {theorem['kind']}")
 
     def inside(self, theorem: dict) -> None:
@@ -689,6 +724,7 @@ class Rules:
         (theorem,) = self.premises
         values = {name: self.proof.scalar(c) for name, c in self.given["values"].items()}
         need(not set(values) & {"k", "K"}, "k and K stay what they are")
+        need(not any(self.proof.depends(c, "k") for c in values.values()), "a scalar that depends on the step")
         need(all(self.proof.never_zero(c[1], self.region) for c in values.values()), "a value divides by what may be 0")
         at = {name: self.proof.residues(c) for name, c in values.items()}
         for name, kind, bound in self.proof.regions[theorem["where"]]:
@@ -823,9 +859,9 @@ class Rules:
         need(not self.premises, "an axiom has no premises")
         given = {n: self.proof.residues(self.proof.scalar(c)) for n, c in self.line["parameters"].items()}
         of_paths = {"local_lr", "size"} if context == "cohort" else set()
-        if context == "cohort" and self.line["context"] == "start":  # of paths, whatever the cohort
+        if context == "cohort" and self.line["context"] in ("start", "run"):  # of paths, whatever the cohort
             need(not any(map(of_cohort, (e for e, _ in items))), "of a cohort, which is not given")
-            context, of_paths = "start", {"local_lr"}
+            context, of_paths = self.line["context"], {"local_lr"}
             more = tuple(part for part in more if part[0] != "cohort_before_noise")
         need(set(given) == of_paths, "parameters of an axiom")
         return self.concluded(
@@ -840,6 +876,10 @@ class Rules:
     def gradient(self, point: tuple) -> list:
         if point[:2] == ("x", True):
             return self.of(started(("g", True, point[2])))
+        if point[0] == "x_mean":
+            return self.of(started(("g_mean", True, point[2])))
+        if re.fullmatch("point_[0-2]", point[0]):
+            return self.of((f"g_{point[0]}", True, ()))
         need(point in (START_POINT, OPTIMUM), f"a gradient at {point[0]}")
         return self.of(("g_start" if point == START_POINT else "g_opt", True, ()))
 
@@ -898,12 +938,12 @@ class Rules:
 
     def dissimilar(self) -> dict:
         point, squared = atom_of(self.given["point"]), self.argument("squared")
-        need(point in (START_POINT, OPTIMUM), "dissimilarity at another point")
+        need(not point[1], "dissimilarity at a point that is not the same for all clients")
         g = self.gradient(point)
         apart = [*g, *self.minus(self.vector_under(g, "M"))]
-        name = "bounded_dissimilarity" + ("" if point == START_POINT else "_at_optimum")
+        name = "bounded_dissimilarity" + ("_at_optimum" if point == OPTIMUM else "")
         items = [*self.number(squared), *self.square(apart, self.proof.constant(Fraction(-1)))]
-        return self.axiom(items, (name, squared))
+        return self.axiom(items, (name, squared), context="cohort" if stage(point)[0] == "path" else "start")
 
     def other(self) -> list:
         return self.vector(self.given["other"])
@@ -922,6 +962,7 @@ class Rules:
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def round(self) -> dict:
+        need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
         steps = self.vector_under(self.vector_under([*self.of(ALONG), *self.of(NOISE)], "S"), "K")
         moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.step())]
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
@@ -997,6 +1038,176 @@ class Rules:
         half = self.proof.multiplied(L, self.proof.constant(Fraction(1, 2)))
         items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
         return self.server_axiom(items, ("smooth", L))
+
+    # all clients' paths, whoever takes part
+
+    def mean_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
+        need(not self.premises, "an axiom has no premises")
+        given = {n: self.proof.residues(self.proof.scalar(c)) for n, c in self.line["parameters"].items()}
+        need(set(given) == {"local_lr", *also}, "parameters of an axiom")
+        need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")
+        return self.concluded(self.total((items, None)), context="run", equality=equality, more=more, parameters=given)
+
+    def ended(self) -> list:
+        """x+ - mean x_{i,K}."""
+        return [*self.of(NEXT), *self.minus(self.vector_under(self.of(LAST), "M"))]
+
+    def mean_iterate(self) -> dict:
+        apart = [*self.of(MEAN_ITERATE), *self.minus(self.vector_under(self.of(ITERATE), "M"))]
+        return self.mean_axiom(self.dot(apart, self.other()), equality=True)
+
+    def optimal_along(self) -> dict:
+        return self.mean_axiom(self.dot(self.vector_under(self.gradient(OPTIMUM), "M"), self.other()), equality=True)
+
+    def uncorrelated_clients(self) -> dict:
+        count = self.argument("clients")
+        need(bool(count[0]), "no clients")
+        share = ({key: -c for key, c in count[1].items()}, count[0])
+        items = [*self.square(self.vector_under(self.of(NOISE), "M")),
+                 *self.under(self.square(self.of(NOISE), share), "M")]  # fmt: skip
+        named = ("uncorrelated_noise", "unbiased_noise", "equal_weights")
+        return self.mean_axiom(items, *((name, None) for name in named), equality=True, also=("clients",))
+
+    def weighted_noise(self) -> dict:
+        bound, mean = self.argument("bound"), self.vector_under(self.of(NOISE), "M")
+        items = [*self.number(bound), *self.square(mean, self.proof.constant(Fraction(-1)))]
+        return self.mean_axiom(items, ("bounded_weighted_noise", bound), ("uncorrelated_noise", None),
+                               ("unbiased_noise", None))  # fmt: skip
+
+    def stochastic_gradient(self) -> dict:
+        squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
+        items = [*self.number(squared), *self.square(whole, self.proof.constant(Fraction(-1)))]
+        return self.mean_axiom(items, ("bounded_stochastic_gradients", squared))
+
+    def has_minimum(self) -> tuple:
+        mu = self.argument("mu")
+        need(self.proof.nonnegative(mu, self.region) and self.proof.never_zero(mu[0], self.region), "no least value")
+        return mu
+
+    def lowest(self) -> dict:
+        mu, L, point = self.has_minimum(), self.argument("L"), atom_of(self.given["point"])
+        twice = self.proof.multiplied(L, self.proof.constant(Fraction(2)))
+        values = [(e, self.proof.multiplied(c, twice)) for e, c in self.values(point, LOWEST)]
+        items = [*values, *self.square(self.gradient(point), self.proof.constant(Fraction(-1)))]
+        return self.mean_axiom(items, ("smooth", L), ("strongly_convex", mu))
+
+    def heterogeneity(self) -> dict:
+        mu, gap = self.has_minimum(), self.argument("gap")
+        items = [*self.number(gap), *self.under(self.values(LOWEST, OPTIMUM), "M")]
+        return self.mean_axiom(items, ("bounded_heterogeneity_gap", gap), ("strongly_convex", mu))
+
+    def everyone(self) -> dict:
+        return self.mean_axiom(self.dot(self.ended(), self.other()), ("full_participation", None), equality=True)
+
+    def drawn_mean(self) -> dict:
+        other = self.other()
+        need(all(stage(t[1])[0] != "end" and "S" not in t[0] for t, _ in other), "what depends on the draw")
+        return self.mean_axiom(self.dot(self.ended(), other), ("independent_draws", None), equality=True,
+                               also=("share",))  # fmt: skip
+
+    def spread_of_draw(self) -> dict:
+        minus = self.proof.multiplied(self.argument("share"), self.proof.constant(Fraction(-1)))
+        mean = self.vector_under(self.of(LAST), "M")
+        items = [*self.square(self.ended()), *self.square(mean, self.argument("share")),
+                 *self.under(self.square(self.of(LAST), minus), "M")]  # fmt: skip
+        return self.mean_axiom(items, ("independent_draws", None), equality=True, also=("share",))
+
+    # rounds that add updates with weights
+
+    def weighted_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
+        need(len(self.premises) <= 1, "premises of an axiom")
+        scalars = {n: self.proof.scalar(c) for n, c in self.line["parameters"].items()}
+        need(set(scalars) == {"local_lr", "weighted_lr", "clients", *also}, "parameters of an axiom")
+        need(not any(self.proof.depends(scalars[n], "k") for n in ("local_lr", "weighted_lr", "clients")), "of a step")
+        given = {n: self.proof.residues(c) for n, c in scalars.items()}
+        need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")
+        for theorem in self.premises:
+            need(all(given.get(n, v) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
+        return self.concluded(self.total((items, None)), context="start", equality=equality, more=more,
+                              parameters=given)  # fmt: skip
+
+    def parameter(self, name: str) -> tuple:
+        return self.proof.scalar(self.line["parameters"][name])
+
+    def no_premise(self) -> None:
+        need(not self.premises, "an axiom has no premises")
+
+    def weighted_round(self) -> dict:
+        self.no_premise()
+        steps = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
+        steps = [*steps, *self.of(WEIGHT_BIAS), *self.of(PARTICIPATION), *self.of(ROUND_NOISE)]
+        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.parameter("weighted_lr"))]
+        return self.weighted_axiom(self.dot(moved, self.other()), equality=True)
+
+    def weighted_descent(self) -> dict:
+        self.no_premise()
+        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
+        half = self.proof.multiplied(L, self.proof.constant(Fraction(1, 2)))
+        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
+        return self.weighted_axiom(items, ("smooth", L))
+
+    def participation(self) -> dict:
+        self.no_premise()
+        other = self.other()
+        free = all((stage(t[1])[0] != "end" or t[1] == WEIGHT_BIAS) and "S" not in t[0] for t, _ in other)
+        need(free, "what depends on who takes part")
+        return self.weighted_axiom(self.dot(self.of(PARTICIPATION), other), ("independent_participation", None),
+                                   equality=True)  # fmt: skip
+
+    def weighted_noise_of_a_round(self) -> dict:
+        self.no_premise()
+        other = self.other()
+        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
+        return self.weighted_axiom(self.dot(self.of(ROUND_NOISE), other), ("unbiased_noise", None),
+                                   ("independent_participation", None), equality=True)  # fmt: skip
+
+    def over_count(self, scalar: tuple) -> tuple:
+        top, bottom = self.parameter("clients")
+        need(bool(top), "no clients")
+        return self.proof.multiplied(scalar, (bottom, top))
+
+    def scaled_noise(self) -> dict:
+        self.no_premise()
+        squared, scale = self.argument("squared"), self.argument("scale")
+        bound = self.proof.multiplied(self.proof.multiplied(scale, self.proof.name("K")), squared)
+        items = [*self.number(self.over_count(bound)),
+                 *self.square(self.of(ROUND_NOISE), self.proof.constant(Fraction(-1)))]  # fmt: skip
+        return self.weighted_axiom(items, ("bounded_noise", squared), ("uncorrelated_noise", None),
+                                   ("unbiased_noise", None), ("independent_participation", None),
+                                   also=("scale",))  # fmt: skip
+
+    def of_each(self, factor: tuple, atom: tuple) -> list:
+        """factor C - |atom|^2, of the premise C - |sum_k grad F_i(x_{i,k})|^2 >= 0 for every client."""
+        (theorem,) = self.premises
+        need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
+        self.inside(theorem)
+        own = self.square([(("K", ALONG), self.proof.one)])
+        need(len(own) == 1 and theorem["form"].get(own[0][0]) == self.proof.residues(
+            self.proof.constant(Fraction(-1))), "a premise of another form")  # fmt: skip
+        rest = [(e, c) for e, c in theorem["items"].items() if e != own[0][0]]
+        closed = not any(free(e) for e, _ in rest) and not any(self.proof.depends(c, "k") for _, c in rest)
+        need(closed, "a bound that is not the same for all clients")
+        minus = self.square(self.of(atom), self.proof.constant(Fraction(-1)))
+        return [*((e, self.proof.multiplied(c, factor)) for e, c in rest), *minus]
+
+    def error_of_weights(self) -> dict:
+        return self.weighted_axiom(self.of_each(self.argument("error"), WEIGHT_BIAS), also=("error",))
+
+    def scale_of_weights(self) -> dict:
+        items = self.of_each(self.over_count(self.argument("scale")), PARTICIPATION)
+        return self.weighted_axiom(items, ("independent_participation", None), also=("scale",))
+
+    def around_plain_mean(self) -> dict:
+        self.no_premise()
+        squared, apart = self.argument("squared"), [*self.gradient(START_POINT), *self.of(("g_centre", False, ()), -1)]
+        items = [*self.number(squared), *self.square(apart, self.proof.constant(Fraction(-1)))]
+        return self.weighted_axiom(items, ("bounded_dissimilarity_of_plain_mean", squared))
+
+    def bounded_gradient(self) -> dict:
+        self.no_premise()
+        squared, mean = self.argument("squared"), self.vector_under(self.gradient(START_POINT), "M")
+        items = [*self.number(squared), *self.square(mean, self.proof.constant(Fraction(-1)))]
+        return self.weighted_axiom(items, ("bounded_gradient", squared))
 
     # a certificate of a worst case
 
@@ -1655,7 +1866,11 @@ RULES = {name.replace("_", " "): name for name in (
     "combine", "over_clients", "over_steps", "induct", "last_step", "instantiate", "expect_uniform", "expect_arbitrary",
     "project", "mix", "smooth", "cocoercive", "convex", "descent", "dissimilar", "optimal", "local_step", "round",
     "unbiased", "variance", "uncorrelated", "steps_apart", "interpolated", "server_round", "server_unbiased",
-    "server_variance", "server_descent", "mix_server", "worst_case",
+    "server_variance", "server_descent", "mix_server", "worst_case", "mean_iterate", "optimal_along",
+    "uncorrelated_clients",
+    "weighted_noise", "stochastic_gradient", "lowest", "heterogeneity", "everyone", "drawn_mean", "spread_of_draw",
+    "weighted_round", "weighted_descent", "participation", "weighted_noise_of_a_round", "scaled_noise",
+    "error_of_weights", "scale_of_weights", "around_plain_mean", "bounded_gradient",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip

@@ -21,7 +21,7 @@ from .derivations import Derivation
 from .kernel.rounds import average, contraction
 from .kernel.saved import saved
 from .kernel.theorems import Theorem
-from .read_off import OF_KIND, READINGS, Letters, ReadOff, other_kinds
+from .read_off import ALWAYS, OF_KIND, Letters, ReadOff, other_kinds
 from .steps import Evidence, Finding, Step
 
 _OF_HYPOTHESES = frozenset({readings.ROOT})
@@ -128,6 +128,10 @@ class OfRounds(ABC):
             (name if names.count(name) == 1 else f"{name}.{i}", need) for i, (need, name) in enumerate(asked.items())
         )
 
+    def choices(self) -> Mapping[str, sympy.Expr]:
+        """The quantities that it chooses, and how."""
+        return {}
+
     def step(self, name: str, equation: str, says: str) -> Step:
         """The one step of a proof that the kernel composed; what it takes is the theorem's."""
         return Step(name, equation, says, "composed", self.checks, printed=False)
@@ -160,15 +164,15 @@ class OfRounds(ABC):
         Raises:
             ValueError: a letter stands for another quantity than the theorem's algorithm has in its place.
         """
-        if self.always - READINGS.keys():
-            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(READINGS)}")
+        if self.always - ALWAYS:
+            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(sorted(ALWAYS))}")
         if self.more.keys() - _OF_HYPOTHESES:
             raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
         kinds = [each.kinds() for each in self.all_of]
         read = {name: option for _, options in kinds for name, option in options.items()}
         return {"right_side": self.right_side(), "needs": self.needs(),
                 "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
-                "readings": {**read, **self.more, **self.own_readings}}  # fmt: skip
+                "readings": {**read, **self.more, **self.own_readings}, "choices": self.choices()}  # fmt: skip
 
 
 class Computed(Derivation):
@@ -177,7 +181,7 @@ class Computed(Derivation):
 
     def __init__(self, name: str, *, functional: str, steps: tuple[str, ...], **given: Any) -> None:
         fields = {"name": name, "functional": functional, "steps": steps, "proves": (), "algorithm": "",
-                  "left_side": None, "choices": {}, "origin": None} | given  # fmt: skip
+                  "left_side": None, "origin": None} | given  # fmt: skip
         unknown = fields.keys() - {f.name for f in dataclass_fields(Derivation)}
         if unknown:
             raise TypeError(f"{sorted(unknown)}: no parts of a derivation")
@@ -192,6 +196,7 @@ class Computed(Derivation):
     needs = cached_property(lambda self: self._part("needs"))
     assumptions = cached_property(lambda self: self._part("assumptions"))
     readings = cached_property(lambda self: self._part("readings"))
+    choices = cached_property(lambda self: self._part("choices"))
 
 
 class Contraction(OfRounds):

@@ -100,10 +100,11 @@ def _factors(need: sympy.Expr, known: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """1, and the quotient of the two at q = 0 where that is a product of positive quantities."""
     first, second = (sympy.cancel(e.subs(_SHARE, 0)) for e in (need, known))
     quotient = sympy.cancel(first / second) if first.is_finite is not False and second != 0 else sympy.Integer(0)
-    return (sympy.Integer(1), quotient) if _is_positive_product(quotient) else (sympy.Integer(1),)
+    return (sympy.Integer(1), quotient) if is_positive_product(quotient) else (sympy.Integer(1),)
 
 
-def _is_positive_product(factor: sympy.Expr) -> bool:
+def is_positive_product(factor: sympy.Expr) -> bool:
+    """Whether it is a quotient of products of positive numbers and quantities."""
     parts = sympy.fraction(factor)
     known = [QUANTITIES.get(s.name) for s in factor.free_symbols]
     return all(not part.is_Add and part.as_coeff_Mul()[0] > 0 for part in parts) and all(

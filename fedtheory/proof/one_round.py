@@ -59,10 +59,13 @@ class OneRound(OfRounds):
         return self.bounded
 
     def right_side(self) -> sympy.Expr:
-        if self.theorem.context not in ("start", "kind"):
-            raise Refused(f"{self.theorem}: allowed is a theorem given a round's start, or its start and its kind")
-        ring = self.theorem.where.ring
-        rest = self.theorem.form + BOUNDED[self.bounded](ring)
+        return self._right_side(self.theorem, BOUNDED[self.bounded](self.theorem.where.ring))
+
+    def _right_side(self, theorem: Theorem, bounded: Form) -> sympy.Expr:
+        """What the bounded form is at most."""
+        if theorem.context not in ("start", "kind"):
+            raise Refused(f"{theorem}: allowed is a theorem given a round's start, or its start and its kind")
+        ring, rest = theorem.where.ring, theorem.form + bounded
         end = Value("M", NEXT)
         parts = (
             ("initial_distance", 2, square(_distance(ring)), Product("", *[Term("", START_POINT)] * 2)),

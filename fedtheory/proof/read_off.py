@@ -14,10 +14,15 @@ from .kernel.regions import Condition
 from .kernel.saved import ancestry
 from .kernel.scalars import Scalar
 from .kernel.theorems import Theorem
+from .needs import is_positive_product
 
 _QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1),
              "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
              "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_server_noise": ("server_noise", 2),
+             "bounded_weighted_noise": ("weighted_noise", 1), "bounded_heterogeneity_gap": ("heterogeneity_gap", 1),
+             "bounded_stochastic_gradients": ("gradient_bound", 2),
+             "bounded_gradient": ("global_gradient_bound", 2),
+             "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2),
 }  # fmt: skip
 """The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
 the optimum."""
@@ -38,6 +43,12 @@ READINGS = {
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
 }
 """The assumptions that are a reading of the algorithm."""
+
+ALWAYS = frozenset({*READINGS, "equal_weights"})
+"""The assumptions that every run of an algorithm may meet by its definition."""
+
+_EVERYONE, _TAKING_PART, _CLIENTS = "full_participation", *map(sympy.Symbol, ("arbitrary_cohort", "clients"))
+"""The assumption that all clients take part, which is said by the number that does."""
 
 _PARAMETERS = {
     "local_lr": "local_lr", "server_lr": "server_lr", "cohort": "cohort", "arbitrary_cohort": "arbitrary_cohort",
@@ -76,9 +87,11 @@ class ReadOff:
                 for i, (expression, strict) in enumerate(condition.polynomials(self.theorem.where.ring)):
                     if not strict:
                         found.append((f"{name}_{i}", self.read(expression)))
-        for name, value in self.theorem.parameters:
+        for name, value in self._own_parameters:
             if name in self._parameters and self._place(value) != self._parameters[name]:
                 found += self._tied(name, sympy.Symbol(self._parameters[name]) - self.read(value))
+        if any(name == _EVERYONE for name, _ in self.theorem.assumptions):
+            found.append((_EVERYONE, _TAKING_PART - _CLIENTS))
         return (*found, *self._needs_of_kind())
 
     @staticmethod
@@ -107,7 +120,8 @@ class ReadOff:
         """
         stands_for, kind = self.letters[condition.name], condition.kind
         if not isinstance(stands_for, str):
-            if any(strict for _, strict in condition.polynomials(self.theorem.where.ring)):
+            strict = any(strict for _, strict in condition.polynomials(self.theorem.where.ring))
+            if strict and not is_positive_product(stands_for):
                 raise ValueError(f"{condition.name}: {kind}, which {stands_for} need not be")
             return False
         known = QUANTITIES[stands_for]
@@ -132,7 +146,7 @@ class ReadOff:
         """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
         parts = {sympy.S.One: scalar}
         for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
-            if name not in scalar.bottom.names:
+            if name in scalar.names - scalar.bottom.names:
                 letter = self.read(self.theorem.where.ring[name])
                 parts = {data * letter**power: part for data, whole in parts.items()
                          for power, part in whole.coefficients(name).items()}  # fmt: skip
@@ -162,6 +176,11 @@ class ReadOff:
         return tuple(dict.fromkeys(quantities)), read
 
     @property
+    def _own_parameters(self) -> tuple[tuple[str, Scalar], ...]:
+        """The parameters of the algorithm that are quantities, each the same in every step and round."""
+        return self.theorem.parameters
+
+    @property
     def _parameters(self) -> dict[str, str]:
         """The quantity that each of the algorithm's parameters is; of a round of known kind its cohort's size, too."""
         size = {"uniform": {"size": "cohort"}, "arbitrary": {"size": "arbitrary_cohort"}}
@@ -174,7 +193,7 @@ class ReadOff:
     def _check_parameters(self) -> None:
         """Refuse letters that stand for other quantities than those that the theorem's algorithm has in their place;
         what a parameter is that has no letter of its own stands among the needs."""
-        for name, value in self.theorem.parameters:
+        for name, value in self._own_parameters:
             quantity = self._parameters.get(name)
             if name == "share" and str(value) not in self.letters:
                 continue
@@ -199,4 +218,4 @@ class ReadOff:
 def other_kinds(theorem: Theorem, always: frozenset[str]) -> tuple[str, ...]:
     """The kinds of assumption without a constant that a theorem takes, and that are no reading."""
     names = (name for name, constant in sorted(theorem.assumptions, key=str) if constant is None)
-    return tuple(name for name in names if name not in always and name not in READINGS)
+    return tuple(name for name in names if name not in always and name not in READINGS and name != _EVERYONE)

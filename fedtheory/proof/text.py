@@ -66,7 +66,7 @@ def uses(chain: Chain) -> dict[str, list[str]]:
 
     >>> from fedtheory.papers.proofs import chain
     >>> uses(chain("fast.lemma2"))["assumptions"]
-    ['smoothness', 'strong_convexity']
+    ['smooth(smoothness)', 'strongly_convex(strong_convexity)']
     """
     derivation = chain.derivation
     if derivation is None:

@@ -156,8 +156,21 @@ def test_every_rule_of_the_checker_is_exported_or_refused_by_name() -> None:
 
 
 def test_a_proof_that_the_kernel_did_not_compose_is_refused() -> None:
-    with pytest.raises(NotExported, match=r"fast\.lemma2@main: no proof of the kernel"):
-        exported(reverify("fast.lemma2@main"))
+    with pytest.raises(NotExported, match=r"flics\.lemma6@corrected: no proof of the kernel"):
+        exported(reverify("flics.lemma6@corrected"))
+
+
+@pytest.mark.parametrize(
+    ("ref", "why"),
+    [
+        ("fast.lemma2@main", "vector 'g?_?point_[0-2]': exported are x, "),
+        ("khaled2020.thm1@main", "rule 'everyone': exported are combine"),
+        ("fedau.thm1@main", "rule '[a-z ]*': exported are combine"),
+    ],
+)
+def test_what_is_not_exported_yet_is_refused_by_name(ref: str, why: str) -> None:
+    with pytest.raises(NotExported, match=why):
+        exported(reverify(ref))
 
 
 def test_the_command_writes_the_file(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_every_step_comes_out_as_derived_by_hand() -> None:
 def test_names_are_unique_and_every_step_is_used() -> None:
     names = [s.name for s in library().steps]
     assert len(set(names)) == len(names)
-    used = {name for d in DERIVATIONS for name in library().needed(d.steps)}
+    used = {name for d in fedau.DERIVATIONS for name in library().needed(d.steps)}
     assert {s.name for s in fedau.STEPS} <= used
 
 

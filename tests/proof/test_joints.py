@@ -31,8 +31,9 @@ COMPOSED = [d for d in library().derivations if d.origin is not None]
         ("fast.thm2@sharper", KERNEL, "proved"),
         ("fast.thm2@sharp", KERNEL, "proved"),  # implied by what the kernel composes
         ("fast.rem2.a@main", SINGLE, "proved"),
-        ("fast.lemma1@main", DECLARED, "steps decided"),
-        ("li2020.thm1@main", DECLARED, "steps decided"),
+        ("fast.lemma1@main", KERNEL, "proved"),  # about a function at points
+        ("li2020.thm1@main", KERNEL, "proved"),  # of three: a step, a round's end, the gap of F
+        ("khaled2020.thm1@main", KERNEL, "proved"),
         ("fast.thm1@sharp", KERNEL, "proved"),
         ("fast.eq17@main", KERNEL, "proved"),  # of one round, given its start
         ("safari.thm4@corrected", KERNEL, "proved"),  # of two theorems, one for each kind of round
@@ -53,7 +54,7 @@ def test_what_a_proof_uses_is_named() -> None:
     of = uses(reverify("fast.thm1@sharper"))
     assert {"descent", "smooth", "unbiased", "uncorrelated", "variance", "dissimilar"} <= {*of["axioms"]}
     assert "bounded_noise(gradient_noise**2)" in of["assumptions"] and "strongly_convex" not in str(of["assumptions"])
-    declared = uses(reverify("li2020.thm1@main"))
+    declared = uses(reverify("fedau.cor4@corrected"))
     assert declared["axioms"] == [] and "unbiased_noise" in declared["assumptions"] and declared["given"]
 
 

@@ -83,6 +83,8 @@ def _condition(data: list, names: list[str]) -> Condition:
 def _line(number: int, saved: Mapping, earlier: list[Line], names: list[str]) -> Line:
     if saved["rule"] not in RULES:
         raise NotExported(f"theorem {number}: rule {saved['rule']!r}: exported are {', '.join(RULES)}")
+    if saved["context"] == "run":
+        raise NotExported(f"theorem {number}: of the whole run: exported is what is given a round's start, or more")
     return Line(
         number,
         saved["rule"],

@@ -25,6 +25,9 @@ SUMS = {"K": "(steps K)", "M": "(mean clients)", "S": "(mean S)"}
 
 def atom_of(data: list) -> Atom:
     name, client, step = data
+    known = _ALONG if step else _CLIENTS if client else _PLAIN
+    if name not in known and not name.startswith("E "):
+        raise NotExported(f"vector {name!r}: exported are {', '.join({**_PLAIN, **_CLIENTS, **_ALONG})}")
     return str(name), bool(client), tuple(step)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .forms import END, PATH, Atom, Form, Term, Value, Vector, dot, known_before, square
+from .forms import END, PATH, STEP, Atom, Form, Term, Value, Vector, dot, known_before, square
 from .regions import Where
 from .scalars import Scalar
 from .theorems import Context, Refused, Theorem, _theorem, entry_binders, started
@@ -13,8 +13,12 @@ from .theorems import Context, Refused, Theorem, _theorem, entry_binders, starte
 _FIRST = (1, 0, 0)
 START_POINT, OPTIMUM, NEXT = Atom("x"), Atom("x*"), Atom("x+", stage=END)
 ITERATE = Atom("x", True, _FIRST, PATH, 0)
-_GRADIENTS = {START_POINT: Atom("g_start", True), OPTIMUM: Atom("g_opt", True)}
+POINTS = tuple(Atom(f"point_{j}") for j in range(3))
+"""Any three points."""
+_GRADIENTS = {START_POINT: Atom("g_start", True), OPTIMUM: Atom("g_opt", True),
+              **{point: Atom(f"g_{point.name}", True) for point in POINTS}}  # fmt: skip
 NOISE = Atom("N", True, _FIRST, PATH, 1)
+MEAN_ITERATE = Atom("x_mean", False, _FIRST, PATH, 0)
 
 
 def at(atom: Atom, shift: int) -> Atom:
@@ -23,12 +27,15 @@ def at(atom: Atom, shift: int) -> Atom:
 
 
 def gradient_at(point: Atom) -> Atom:
-    """grad F_i at a point: the start, the optimum, or an iterate of client i."""
+    """grad F_i at a point: the start, the optimum, any of ``POINTS``, an iterate of client i, or the mean of all
+    clients' iterates."""
     if point in _GRADIENTS:
         return _GRADIENTS[point]
     if point.step and point == ITERATE._replace(step=point.step):
         return started(Atom("g", True, point.step, PATH, 0))
-    raise Refused(f"{point.name}: allowed is the start, the optimum, or a client's iterate")
+    if point.step and point == MEAN_ITERATE._replace(step=point.step):
+        return started(Atom("g_mean", True, point.step, PATH, 0))
+    raise Refused(f"{point.name}: allowed is the start, the optimum, a point, a client's iterate, or the mean of all")
 
 
 @dataclass(frozen=True)
@@ -37,13 +44,14 @@ class Axioms:
     and ends in the mean of its clients' last iterates.
 
     Clients have virtual paths: every client has iterates and noise, whether it takes part or not. What is ``given``
-    along the paths is the round's start and its cohort; or its start alone, where nothing is said of the cohort.
+    along the paths is the round's start and its cohort; or its start alone, or nothing (the ``run``), where nothing is
+    said of the cohort.
     """
 
     where: Where
     step: Scalar
     size: Scalar
-    given: Literal["cohort", "start"] = "cohort"
+    given: Literal["cohort", "start", "run"] = "cohort"
 
     @property
     def _parameters(self) -> dict[str, Scalar]:
@@ -65,10 +73,10 @@ class Axioms:
     def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], context: Context = "start",
               equality: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
         parameters = self._parameters if context == "cohort" else {}
-        if context == "cohort" and self.given == "start":
+        if context == "cohort" and self.given != "cohort":
             if any("S" in entry_binders(e) for e in form.entries) or any(t.atom.stage == END for t in form.terms):
                 raise Refused(f"{form}: of a cohort, which is not given")
-            context, parameters = "start", {"local_lr": self.step}
+            context, parameters = self.given, {"local_lr": self.step}
             assumptions = tuple(a for a in assumptions if a[0] != "cohort_before_noise")
         return _theorem(rule, [], context=context, where=self.where, form=form, assumptions=assumptions,
                         parameters=parameters, equality=equality, **arguments)  # fmt: skip
@@ -131,10 +139,11 @@ class Axioms:
         return self._fact("mu <= L", Form.constant(L - mu), ("smooth", L), ("strongly_convex", mu), mu=mu, L=L)
 
     def dissimilar(self, point: Atom, squared: Scalar) -> Theorem:
-        """|grad F_i - grad F|^2 <= sigma_G^2, at the start (everywhere) or at the optimum."""
+        """|grad F_i - grad F|^2 <= sigma_G^2, at the start or the mean iterate (everywhere), or at the optimum."""
         form = Form.constant(squared) - square(self.gradient(point) - self.global_gradient(point))
-        name = "bounded_dissimilarity" if point == START_POINT else "bounded_dissimilarity_at_optimum"
-        return self._fact("dissimilar", form, (name, squared), point=point, squared=squared)
+        name = "bounded_dissimilarity_at_optimum" if point == OPTIMUM else "bounded_dissimilarity"
+        return self._fact("dissimilar", form, (name, squared), context=self._context(point), point=point,
+                          squared=squared)  # fmt: skip
 
     # equations of vectors, paired with any vector
 
@@ -155,7 +164,9 @@ class Axioms:
 
     def round(self, other: Vector) -> Theorem:
         """<x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0: the mean of the cohort's last iterates,
-        each the sum of its steps."""
+        each the sum of its steps, which are of one size."""
+        if STEP in self.step.names:
+            raise Refused(f"step {self.step}: allowed is the same size in all steps of a round")
         steps = (self.gradient(ITERATE) + self.vector(NOISE)).under("S").under("K")
         moved = self.vector(NEXT) - self.vector(START_POINT) + steps * self.step
         return self._fact("round", dot(moved, other), context="cohort", equality=True, other=other)

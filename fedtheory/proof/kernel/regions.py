@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,13 +54,13 @@ class Condition:
         return getattr(regions, self.kind)(self.name, bound)
 
 
-def _chart(ring: Ring, conditions: tuple[Condition, ...]) -> regions.Region:
+def _chart(ring: Ring, conditions: tuple[Condition, ...], step: regions.Part | None = None) -> regions.Region:
     parts = []
     for condition in conditions:
         if condition.name == STEPS:
             if condition.kind != "count":
                 raise ValueError(f"{STEPS}: allowed is a count, as steps are counted from 0 to {STEPS} - 1")
-            parts += [regions.at_least(STEPS, (ring[STEP] + 1).expression()), regions.count(STEP, 0)]
+            parts += [regions.at_least(STEPS, (ring[STEP] + 1).expression()), step or regions.count(STEP, 0)]
         else:
             parts.append(condition.part())
     return regions.region(*parts)
@@ -93,7 +94,16 @@ class Where:
         return (len(parts) > 1 and all(map(self._certified, parts))) or self._certified(expression)
 
     def _certified(self, expression: Scalar) -> bool:
-        return expression.is_zero or positivity.certify(expression.expression(), self.chart()) is not None
+        if expression.is_zero or positivity.certify(expression.expression(), self.chart()) is not None:
+            return True
+        return STEP in expression.names and all(
+            positivity.certify(expression.expression(), chart) is not None for chart in self._first_and_later()
+        )
+
+    def _first_and_later(self) -> Iterator[regions.Region]:
+        """The points at the step 0, and those at later steps: a step is a whole number."""
+        for step in (regions.equal(STEP, 0), regions.count(STEP, 1)):
+            yield _chart(self.ring, self.conditions, step)
 
     def _parts(self, expression: Scalar) -> list[Scalar]:
         """The coefficients of the products of letters that are only known to be >= 0: if all are >= 0, so is the sum,

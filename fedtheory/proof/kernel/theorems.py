@@ -113,6 +113,8 @@ def of_algorithm(form: Form) -> bool:
 def _check_context(theorem: Theorem, context: Context, kind: str) -> None:
     if theorem.context == context and theorem.kind in ("", kind):
         return
+    if theorem.context == "run":
+        raise Refused(f"{theorem}: of the whole run, and nothing follows given the {context}")
     if not about_start(theorem.form):
         raise Refused(f"{theorem}: allowed is a theorem given the {context} {kind}, or one about the start alone")
 
@@ -212,16 +214,39 @@ def at_step(form: Form, a: int, b: int, c: int) -> Form:
         if not atom.step or "K" in term.bound:
             return term
         p, q, r = atom.step
-        return Term(term.bound, started(atom._replace(step=(p * a, q + p * b, r + p * c))))
+        new = started(atom._replace(step=(p * a, q + p * b, r + p * c)))
+        return Term(term.bound if new.client else _without_means(term.bound), new)
 
     if any("K" in e.bound for e in form.entries if not isinstance(e, str)) and "k" in form.open:
         raise Refused(f"{form}: a step is not put into a form with sums over products")
-    return form.mapped(moved, index)
+    return _anew(form.mapped(moved, index))
+
+
+def _without_means(bound: str) -> str:
+    return "".join(binder for binder in bound if binder not in "MS")
+
+
+def _anew(form: Form) -> Form:
+    """With the means over clients of products put where they belong, as what is below them may be no client's now."""
+    total = Form.of(form.ring, {})
+    for entry, c in form.entries.items():
+        part = Form.of(form.ring, {entry: c})
+        if isinstance(entry, Product):
+            part = Form.of(form.ring, {entry._replace(bound=_without_means(entry.bound)): c})
+            for binder in entry.bound:
+                part = part.under(binder) if binder in "MS" else part
+        total = total + part
+    return total
 
 
 def started(atom: Atom) -> Atom:
-    """The iterate and the gradient of step 0 are those of the round's start."""
-    first = {Atom("x", True, (0, 0, 0), PATH): Atom("x"), Atom("g", True, (0, 0, 0), PATH): Atom("g_start", True)}
+    """The iterates of step 0 and the gradients there are those of the round's start."""
+    first = {
+        Atom("x", True, (0, 0, 0), PATH): Atom("x"),
+        Atom("g", True, (0, 0, 0), PATH): Atom("g_start", True),
+        Atom("x_mean", False, (0, 0, 0), PATH): Atom("x"),
+        Atom("g_mean", True, (0, 0, 0), PATH): Atom("g_start", True),
+    }
     return first.get(atom, atom)
 
 
@@ -238,6 +263,8 @@ def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) ->
     parameters, on a region where the theorem's own conditions are certified."""
     if STEP in values or STEPS in values:
         raise Refused("k and K are no scalars to put expressions in for")
+    if any(STEP in value.names for value in values.values()):
+        raise Refused("what is put in for a scalar is the same at every step: allowed is what does not depend on k")
     for condition in theorem.where.conditions:
         for expression, strict in condition.polynomials(where.ring):
             changed = expression.replace(values)

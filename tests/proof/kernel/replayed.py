@@ -10,6 +10,7 @@ from typing import Any
 
 from fedtheory.proof.kernel.axioms import Axioms
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
+from fedtheory.proof.kernel.means import MeanAxioms
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix, project
 from fedtheory.proof.kernel.saved import ancestry
@@ -24,8 +25,13 @@ from fedtheory.proof.kernel.theorems import (
     over_clients,
     over_steps,
 )  # fmt: skip
+from fedtheory.proof.kernel.weighted import WeightedRounds
 
 PERCENT = Fraction(1, 100)
+WEIGHTED_RULES = {
+    "weighted round", "weighted descent", "participation", "weighted noise of a round", "scaled noise",
+    "error of weights", "scale of weights", "around plain mean", "bounded gradient",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,8 @@ class Made:
     size: Scalar | None
     server: Scalar | None
     form: Any
+    weighted: tuple[Scalar, Scalar] | None = None
+    """c and n, of rounds of weighted updates."""
 
     def theorem(self, earlier: list[Theorem]) -> Theorem:
         """The rule, applied again."""
@@ -76,9 +84,16 @@ class Made:
         if self.rule.startswith("server "):
             return getattr(ServerAxioms(where, self.server), name)(**a)
         one = where.ring.number(1)
-        of_paths = self.step is not None and self.size is None  # given the round's start alone
+        of_paths = self.step is not None and self.size is None  # given the round's start alone, or nothing
         step, size = (one if scalar is None else scalar for scalar in (self.step, self.size))
-        return getattr(Axioms(where, step, size, "start" if of_paths else "cohort"), name)(**a)
+        if self.weighted is not None:
+            of_weights = {"weighted_round": "round", "weighted_descent": "descent", "scaled_noise": "noise_bound",
+                          "weighted_noise_of_a_round": "noise"}  # fmt: skip
+            return getattr(WeightedRounds(where, step, *self.weighted), of_weights.get(name, name))(*p, **a)
+        if hasattr(MeanAxioms, name):
+            return getattr(MeanAxioms(where, step), name)(**a)
+        given = "cohort" if not of_paths else "run" if self.context == "run" else "start"
+        return getattr(Axioms(where, step, size, given), name)(**a)
 
 
 def lines(theorem: Theorem) -> list[Made]:
@@ -88,9 +103,16 @@ def lines(theorem: Theorem) -> list[Made]:
     return [
         Made(t.rule, tuple(numbers[id(p)] for p in t.premises), t.where, t.context, t.kind, t.arguments,
              dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"),
-             dict(t.parameters).get("server_lr"), t.form)
+             dict(t.parameters).get("server_lr"), t.form, _of_weights(t))
         for t in order
     ]  # fmt: skip
+
+
+def _of_weights(theorem: Theorem) -> tuple[Scalar, Scalar] | None:
+    """Of an axiom, or a rule, of such rounds alone."""
+    given = dict(theorem.parameters)
+    own = theorem.rule in WEIGHTED_RULES
+    return (given["weighted_lr"], given["clients"]) if own else None
 
 
 def replayed(
@@ -155,6 +177,10 @@ def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple
         yield "the step size is twice as long", replace(line, step=line.step * 2)
         if line.size is not None:
             yield "the cohort has a client more", replace(line, size=line.size + 1)
+    if line.weighted is not None:
+        step, count = line.weighted
+        yield "c is twice as large", replace(line, weighted=(step * 2, count))
+        yield "a client more", replace(line, weighted=(step, count + 1))
     if axiom and line.server is not None:
         yield "the server's step is twice as long", replace(line, server=line.server * 2)
     if line.rule == "induct":
@@ -197,6 +223,8 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
             yield "a step later", value._replace(step=(p, q, r + 1))
         if value.name == "x":
             yield "x* for x", Atom("x*")
+        if value.name == "x_mean":
+            yield "x for x_mean", Atom("x", True, value.step, value.stage, value.lag)
         if value.name == "g_start":
             yield "g_opt for g_start", Atom("g_opt", True)
     elif isinstance(value, str):

@@ -25,7 +25,7 @@ from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.objective import cocoercive, monotone
-from . import composed_curved, composed_rounds
+from . import composed_curved, composed_points, composed_rounds
 from ....proof.scheduled import PeriodicContraction, PeriodicDescent
 from .kinds import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
@@ -143,6 +143,7 @@ _THEOREMS: dict[str, OfRounds] = {
         | {"a": 1 - sympy.Symbol("snapshot_probability")},
     ),
     **composed_rounds.THEOREMS,
+    **composed_points.THEOREMS,
 }
 _PERIODIC: dict[str, OfRounds] = {
     "thm1": PeriodicDescent(nonconvex, LETTERS),
@@ -153,6 +154,7 @@ _PERIODIC: dict[str, OfRounds] = {
 _SAYS = {
     "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",
     "eq17": "gradients stay near the global one", "eq28": "the sum of gradients points to the optimum",
+    "lemm": "a function at any points",
 }  # fmt: skip
 
 STEPS = tuple(

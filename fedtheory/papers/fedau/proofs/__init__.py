@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import corollary, intervals, rounds, theorems, weights
-from .derivations import DERIVATIONS
+from . import composed, corollary, derivations, intervals, rounds, theorems, weights
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*rounds.ALL, *theorems.ALL, *intervals.ALL, *weights.ALL, *corollary.ALL)
+STEPS: tuple[Step, ...] = (
+    *rounds.ALL, *theorems.ALL, *intervals.ALL, *weights.ALL, *corollary.ALL, *composed.STEPS,
+)  # fmt: skip
 """Every step in the paper's order; those that are not printed are beside those that they repair."""
+
+DERIVATIONS = (*derivations.DERIVATIONS, *composed.DERIVATIONS)

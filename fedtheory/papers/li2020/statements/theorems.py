@@ -18,6 +18,7 @@ from __future__ import annotations
 from sympy import Ge
 
 from fedtheory.assumptions import INDEPENDENT_DRAWS, UNBIASED_NOISE, UNCORRELATED_NOISE
+from fedtheory.claims import readings
 from fedtheory.claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
 from fedtheory.functionals import FINAL_GAP
 from fedtheory.quantities import symbols
@@ -29,8 +30,7 @@ N, S, E, R = symbols("clients", "arbitrary_cohort", "local_steps", "rounds")
 gamma, t, distance = symbols("step_shift", "step_index", "initial_distance")
 kappa = L / mu
 
-COHORT = "cohort"
-EVERYONE, BY_WEIGHT, UNIFORM = "everyone", "S with replacement by p_k", "S without replacement, p_k = 1/N"
+COHORT, EVERYONE, BY_WEIGHT, UNIFORM = readings.WHO, readings.EVERYONE, readings.BY_WEIGHT, readings.UNIFORMLY
 
 _TITLES = {
     1: "FedAvg with everyone",

@@ -1,0 +1,126 @@
+"""Rounds that add the clients' updates with weights: x+ = x - (c/n) sum_i 1_i omega_i S_i, where S_i is the sum over
+the local steps of client i's stochastic gradients, all of n clients make them, and client i takes part (1_i = 1)
+independently of all else with probability p_i. Everything is given the round's start and its weights omega_i.
+
+F is any mean of the F_i, by weights phi_i >= 0 that sum to 1, and the mean over all clients is that one. With s_i the
+sum over the steps of grad F_i(x_{i,k}), and nu_i that of the noises, the move -(x+ - x)/c is
+
+    sum_k mean grad F_i(x_{i,k}) + A + V + U,     A = sum_i (p_i omega_i/n - phi_i) s_i,
+    V = sum_i (1_i - p_i) omega_i s_i/n,          U = sum_i 1_i omega_i nu_i/n.
+
+The parameters are c (``weighted_lr``), n (``clients``), the error E = n sum_i (p_i omega_i/n - phi_i)^2 of the weights
+and their scale Q = sum_i p_i omega_i^2/n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .axioms import ITERATE, NEXT, START_POINT, gradient_at
+from .forms import END, PATH, START, STEP, Atom, Form, Term, Value, Vector, dot, square
+from .regions import Where
+from .scalars import Scalar
+from .theorems import Refused, Theorem, _theorem
+
+BIAS, PARTICIPATION, ROUND_NOISE = (Atom(name, stage=END) for name in ("A_weights", "V_weights", "U_weights"))
+"""A, V and U."""
+CENTRE = Atom("g_centre")
+"""The plain mean of the clients' gradients at the start."""
+
+
+@dataclass(frozen=True)
+class WeightedRounds:
+    """The axioms on a region: with the local steps' size, c and n, all three the same throughout a round."""
+
+    where: Where
+    step: Scalar
+    weighted_step: Scalar
+    clients: Scalar
+
+    def __post_init__(self) -> None:
+        if any(STEP in scalar.names for scalar in (self.step, self.weighted_step, self.clients)):
+            raise Refused("a round of weighted updates: allowed are a step size, c and n that do not depend on k")
+
+    def _one(self, atom: Atom) -> Vector:
+        return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
+
+    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], premise: Theorem | None = None,
+              equality: bool = False, more: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+        own = {"local_lr": self.step, "weighted_lr": self.weighted_step, "clients": self.clients, **(more or {})}
+        if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
+            raise Refused(f"{premise}: of another algorithm")
+        inherited = premise.assumptions if premise is not None else ()
+        return _theorem(rule, [] if premise is None else [premise], context="start", where=self.where, form=form,
+                        assumptions=[*inherited, *assumptions], parameters=own, equality=equality,
+                        **arguments)  # fmt: skip
+
+    def round(self, other: Vector) -> Theorem:
+        """<x+ - x + c (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0 for any w."""
+        moved = self._one(gradient_at(ITERATE)).under("M").under("K")
+        moved = moved + self._one(BIAS) + self._one(PARTICIPATION) + self._one(ROUND_NOISE)
+        equation = self._one(NEXT) - self._one(START_POINT) + moved * self.weighted_step
+        return self._fact("weighted round", dot(equation, other), equality=True, other=other)
+
+    def descent(self, L: Scalar) -> Theorem:
+        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
+        one = self.where.ring.number(1)
+        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
+        moved = self._one(NEXT) - self._one(START_POINT)
+        form = values + dot(self._one(gradient_at(START_POINT)), moved) + square(moved) * L / 2
+        return self._fact("weighted descent", form, ("smooth", L), L=L)
+
+    def participation(self, other: Vector) -> Theorem:
+        """<V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
+        if any((t.atom.stage > PATH and t.atom != BIAS) or "S" in t.bound for t in other.terms):
+            raise Refused(f"{other}: allowed is what does not depend on who takes part")
+        return self._fact("participation", dot(self._one(PARTICIPATION), other), ("independent_participation", None),
+                          equality=True, other=other)  # fmt: skip
+
+    def noise(self, other: Vector) -> Theorem:
+        """<U, w> = 0 for w known at the start."""
+        if any(t.atom.stage != START or "S" in t.bound for t in other.terms):
+            raise Refused(f"{other}: allowed is what is known at the round's start")
+        return self._fact("weighted noise of a round", dot(self._one(ROUND_NOISE), other), ("unbiased_noise", None),
+                          ("independent_participation", None), equality=True, other=other)  # fmt: skip
+
+    def noise_bound(self, squared: Scalar, scale: Scalar) -> Theorem:
+        """E|U|^2 <= Q K sigma^2/n: all noises are uncorrelated, of clients by assumption, of steps as each has mean 0
+        given what precedes it."""
+        bound = scale * self.where.ring["K"] * squared / self.clients
+        form = Form.constant(bound) - square(self._one(ROUND_NOISE))
+        return self._fact("scaled noise", form, ("bounded_noise", squared), ("uncorrelated_noise", None),
+                          ("unbiased_noise", None), ("independent_participation", None), more={"scale": scale},
+                          squared=squared, scale=scale)  # fmt: skip
+
+    def error_of_weights(self, theorem: Theorem, error: Scalar) -> Theorem:
+        """|A|^2 <= E C, from |s_i|^2 <= C for every client: |sum_i b_i s_i|^2 <= sum_i b_i^2 sum_i |s_i|^2."""
+        form = self._bound(theorem) * error - square(self._one(BIAS))
+        return self._fact("error of weights", form, premise=theorem, more={"error": error}, error=error)
+
+    def scale_of_weights(self, theorem: Theorem, scale: Scalar) -> Theorem:
+        """E|V|^2 <= Q C/n, from |s_i|^2 <= C for every client: (1_i - p_i) have mean 0 and the variances p_i (1 - p_i),
+        independently of one another and of the s_i."""
+        form = self._bound(theorem) * (scale / self.clients) - square(self._one(PARTICIPATION))
+        return self._fact("scale of weights", form, ("independent_participation", None), premise=theorem,
+                          more={"scale": scale}, scale=scale)  # fmt: skip
+
+    def _bound(self, theorem: Theorem) -> Form:
+        """C of a theorem C - |s_i|^2 >= 0, the same for all clients."""
+        own = square(self._one(gradient_at(ITERATE)).under("K"))
+        bound = theorem.form + own
+        if theorem.context != "start" or theorem.kind or bound.open:
+            raise Refused(f"{theorem}: allowed is C - |sum_k grad F_i(x_{{i,k}})|^2 >= 0 for every client, C the same")
+        if not self.where.within(theorem.where):
+            raise Refused(f"{theorem}: shown on a region that does not contain this one")
+        return bound
+
+    def around_plain_mean(self, squared: Scalar) -> Theorem:
+        """|grad F_i(x) - (1/n) sum_j grad F_j(x)|^2 <= delta^2, whatever mean F is."""
+        form = Form.constant(squared) - square(self._one(gradient_at(START_POINT)) - self._one(CENTRE))
+        return self._fact("around plain mean", form, ("bounded_dissimilarity_of_plain_mean", squared), squared=squared)
+
+    def bounded_gradient(self, squared: Scalar) -> Theorem:
+        """|grad F(x)|^2 <= G^2."""
+        form = Form.constant(squared) - square(self._one(gradient_at(START_POINT)).under("M"))
+        return self._fact("bounded gradient", form, ("bounded_gradient", squared), squared=squared)

@@ -1,0 +1,208 @@
+"""From theorems of the kernel about a round that adds updates with weights to derivations: of one round, and of runs.
+
+The objective that a theorem's F is decides what its c, E and Q are: see ``OBJECTIVES``. E and Q are a round's own. Over
+the rounds they enter through their means where what is added is linear in them, or through their largest values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import sympy
+
+from ..claims import readings
+from .composed import Composed, Descent
+from .kernel.axioms import ITERATE, NEXT, START_POINT, gradient_at
+from .kernel.forms import Atom, Form, Term, Value, Vector, square
+from .kernel.rounds import average
+from .kernel.scalars import Ring, Scalar
+from .kernel.theorems import Refused, Theorem, at_step
+from .one_round import OneRound
+from .read_off import Letters, ReadOff
+
+_C, _N = sympy.Symbol("local_lr") * sympy.Symbol("global_lr"), sympy.Symbol("clients")
+_ERROR, _SCALE, _EXPECTED, _W, _OBJECTIVE_ERROR = map(
+    sympy.Symbol, ("weight_error", "weight_scale", "expected_weight_scale", "update_weight", "objective_error")
+)  # fmt: skip
+_PEAK = "peak_weight_error"
+
+PLAIN, ANY, IMPLIED = "the plain mean", "any mean", "the mean that constant weights imply"
+OBJECTIVES: Mapping[str, tuple[sympy.Expr, tuple[sympy.Expr, ...], tuple[sympy.Expr, ...]]] = {
+    PLAIN: (_C, (_ERROR,), (_SCALE, _EXPECTED)),
+    ANY: (_C, (_N * _OBJECTIVE_ERROR,), (_SCALE,)),
+    IMPLIED: (_C * _W, (sympy.S.Zero,), (_SCALE / _W**2,)),
+}
+"""By what F is: c, and what E and Q may be. With phi_i = p_i omega_i/sum p_j omega_j and w the mean of p_i omega_i a
+round is one of steps c w and weights omega_i/w, of which E = 0."""
+
+_OF_THE_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_gradient"}
+"""Assumptions on F that are known of the plain mean only."""
+
+OPTIONS = {readings.AVERAGE: readings.FROM_ROUND_0, readings.WEIGHTS: readings.GIVEN,
+           readings.CONDITIONING: readings.OF_THE_ROUND}  # fmt: skip
+"""What may be said of how the weights, their conditioning and the mean over the rounds are read."""
+
+
+@dataclass(frozen=True)
+class _Weighted(ReadOff):
+    """A theorem on weighted updates, whose own parameters are what ``OBJECTIVES`` says."""
+
+    objective: str = PLAIN
+
+    def __post_init__(self) -> None:
+        step, errors, scales = OBJECTIVES[self.objective]
+        known = {"weighted_lr": (step,), "error": errors, "scale": scales}
+        for name, value in self.theorem.parameters:
+            if name in known and self.read(value) not in known[name]:
+                raise ValueError(f"{name} = {self.read(value)}: of {self.objective} it is {known[name][0]}")
+        for parameter in ("error", "scale"):
+            self._check_conditions(self.letter(parameter))
+        named = _OF_THE_PLAIN_MEAN & {name for name, _ in self.theorem.assumptions}
+        if self.objective != PLAIN and named:
+            raise ValueError(f"{', '.join(sorted(named))}: known of the plain mean, not of {self.objective}")
+
+    def _check_conditions(self, letter: str) -> None:
+        """Refuse a condition on what is a mean over the rounds; that E is at most its largest value is none."""
+        mean = self.letters.get(letter) in (str(_ERROR), str(_EXPECTED))
+        for condition in self.theorem.where.conditions if mean else ():
+            peak = condition.kind == "interval" and self.letters.get(str(condition.bound)) == _PEAK
+            if condition.name == letter and condition.kind != "nonnegative" and not peak:
+                raise ValueError(f"{letter}: a condition on every round's, and its mean over the rounds is put in")
+
+    @property
+    def _own_parameters(self) -> tuple[tuple[str, Scalar], ...]:
+        own = ("weighted_lr", "error", "scale")
+        return tuple((name, c) for name, c in self.theorem.parameters if name not in own)
+
+    def letter(self, parameter: str) -> str:
+        """The letter of E or Q, or "" where the theorem has none."""
+        value = dict(self.theorem.parameters).get(parameter)
+        return str(value) if value is not None and str(value) in value.names else ""
+
+    def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """Without that E is at most its largest value over the rounds, as it is by what that means."""
+        asked = super().needs()
+        peaks = {name for name, stands_for in self.letters.items() if stands_for == _PEAK}
+        of_round = [c for c in self.theorem.where.conditions if c.name == self.letter("error") and c.bound is not None
+                    and c.kind == "interval" and str(c.bound) in peaks]  # fmt: skip
+        own = {self.read(e) for c in of_round for e, _ in c.polynomials(self.theorem.where.ring)}
+        return tuple((name, need) for name, need in asked if need not in own)
+
+
+@dataclass(frozen=True)
+class OfWeights:
+    """What is said of the weights of a theorem's rounds.
+
+    Attributes:
+    objective: what F is, one of ``OBJECTIVES``.
+    reads: options of ambiguities that hold of it, see ``OPTIONS``.
+    """
+
+    objective: str = PLAIN
+    reads: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, theorem: Theorem, letters: Letters, always: frozenset[str]) -> _Weighted:
+        return _Weighted(theorem, letters, always, self.objective)
+
+    def with_readings(self, computed: Mapping[str, Any]) -> Mapping[str, Any]:
+        if any(OPTIONS.get(name) != option for name, option in self.reads.items()):
+            raise ValueError(f"reads {dict(self.reads)}: allowed are {OPTIONS}")
+        return {**computed, "readings": {**computed["readings"], **self.reads}}
+
+
+def _atom(ring: Ring, atom: Atom, bound: str = "") -> Vector:
+    return Vector(ring, {Term(bound, atom): ring.number(1)})
+
+
+def _divergence(ring: Ring) -> Form:
+    g = gradient_at(START_POINT)
+    return square(_atom(ring, g) - _atom(ring, g, "M"))
+
+
+def _increase(ring: Ring) -> Form:
+    return Form.of(ring, {Value("M", NEXT): ring.number(1), Value("M", START_POINT): -ring.number(1)})
+
+
+_OF_A_ROUND: Mapping[str, Callable[[Ring], Form]] = {
+    "weighted_divergence": _divergence, "weighted_increase": _increase,
+    "local_drift": lambda ring: square(_atom(ring, ITERATE) - _atom(ring, START_POINT)),
+}  # fmt: skip
+"""The functionals of one round, as forms; the largest over clients, and over the steps k = 0, ..., K."""
+
+
+@dataclass(frozen=True)
+class WeightedRound(OneRound):
+    """What a theorem, and for what is followed along a path ``end`` at its last step, shows of one weighted round."""
+
+    _: KW_ONLY
+    weights: OfWeights
+    end: Callable[[], Theorem] | None = None
+
+    @cached_property
+    def own(self) -> ReadOff:
+        return self.weights.read(self.theorem, self.letters, self.always)
+
+    @property
+    def _others(self) -> tuple[Callable[[], Theorem], ...]:
+        return () if self.end is None else (self.end,)
+
+    @property
+    def all_of(self) -> tuple[ReadOff, ...]:
+        return (self.own, *(self.weights.read(make(), self.letters, self.always) for make in self._others))
+
+    @property
+    def checks(self) -> tuple[Composed, ...]:
+        return tuple(Composed(make, self.always) for make in (self.make, *self._others))
+
+    def right_side(self) -> sympy.Expr:
+        form = _OF_A_ROUND[self.bounded](self.theorem.where.ring)
+        if ("k" in form.open) != (self.end is not None):
+            raise Refused(
+                f"{self.bounded}: allowed is a theorem on the last step, where it is of a path, and nowhere else"
+            )
+        right = self._right_side(self.theorem, form)
+        if self.end is not None and self._right_side(self.end(), at_step(form, 0, 1, 0)) != right:
+            raise Refused(f"{self.bounded}: another bound on the last step")
+        return right
+
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        return self.weights.with_readings(super().content)
+
+
+@dataclass(frozen=True)
+class WeightedDescent(Descent):
+    """Of F(x) - E F(x+) - f |grad F(x)|^2 + B(E, Q) >= 0: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R)
+    + B/f, with the means over the rounds of E and Q in B, which is linear in them, or with their largest values."""
+
+    _: KW_ONLY
+    weights: OfWeights
+
+    own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+
+    @property
+    def functional(self) -> str:  # type: ignore[override]
+        return "average_squared_weighted_gradient" if self.weights.objective == IMPLIED else "average_squared_gradient"
+
+    @cached_property
+    def own(self) -> _Weighted:
+        return self.weights.read(self.theorem, self.letters, self.always)
+
+    def right_side(self) -> sympy.Expr:
+        fall, addition = average(self.theorem)
+        if self.weights.objective == ANY:
+            raise Refused("a run has one objective: allowed is the plain mean, or that which constant weights imply")
+        for name in filter(None, map(self.own.letter, ("error", "scale"))):
+            powers = addition.coefficients(name)
+            if name in fall.names or max(powers, default=0) > 1:
+                raise Refused(f"{name}: allowed is what is added, linear in it, and the same fall whatever it is")
+            if not self.theorem.where.certifies(powers.get(1, 0 * addition)):
+                raise Refused(f"{name}: what is added need not grow with it")
+        return super().right_side()
+
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        return self.weights.with_readings(super().content)

@@ -1,0 +1,72 @@
+"""What the kernel shows of a function at any points: evaluated on functions with kinks, and nothing said of others."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction as F
+
+import pytest
+
+from fedtheory.papers.fast.proofs import composed_points
+from fedtheory.proof import checker
+from fedtheory.proof.kernel.forms import Atom
+from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.proof.kernel.theorems import Theorem
+from fedtheory.proof.of_points import OfPoints
+
+from .mean_models import MeanModel, Way
+from .models import Client
+
+KINKED = (Client(F(1), F(3), F(0), F(-1)), Client(F(3), F(1), F(1, 2), F(2)))
+
+
+@dataclass(frozen=True, eq=False)
+class PointModel(MeanModel):
+    """Functions and three points."""
+
+    points: tuple[F, ...] = ()
+
+    def atom(self, atom: Atom, way: Way, i: int, k: int) -> F:
+        if "point" in atom.name:
+            point = self.points[int(atom.name[-1])]
+            return self.clients[i].gradient(point) if atom.name.startswith("g_") else point
+        return super().atom(atom, way, i, k)
+
+
+MODEL = PointModel(KINKED, (F(1, 2),) * 2, (F(0),), 1, F(1), size=F(1))
+GRID = list(itertools.product((F(-1), F(0), F(1, 3), F(2)), repeat=3))
+THEOREMS = [t for make in (composed_points.upper_model, composed_points.perturbed) for t in ancestry(make())]
+
+
+def least(theorem: Theorem, model: PointModel) -> F:
+    at = {**model.numbers, "size": F(1)}
+    slacks = [replace(model, points=points)._value(theorem.form, at, i, 0) for points in GRID for i in (0, 1)]
+    return min(slacks)
+
+
+def test_it_holds_at_all_points() -> None:
+    assert all(least(theorem, MODEL) >= 0 for theorem in THEOREMS)
+
+
+@pytest.mark.parametrize(("name", "constant"), [("smooth", ("L", F(1))), ("strongly_convex", ("mu", F(3)))])
+def test_only_what_names_a_violated_assumption_fails(name: str, constant: tuple[str, F]) -> None:
+    failed = [t for t in THEOREMS if least(t, replace(MODEL, claimed=(constant,))) < 0]
+    assert failed and all(name in {kind for kind, _ in theorem.assumptions} for theorem in failed)
+
+
+def test_another_functional_is_no_reading_of_it() -> None:
+    letters = {"L": "smoothness", "mu": "strong_convexity"}
+    with pytest.raises(ValueError, match="no quantity of these points is that"):
+        assert OfPoints(composed_points.perturbed, letters, bounded="linearization_error").content
+    with pytest.raises(ValueError, match="no quantity of these points is that"):
+        assert OfPoints(composed_points.upper_model, letters, bounded="perturbed_linearization_error").content
+
+
+def test_a_changed_constant_is_rejected() -> None:
+    data = json.loads(json.dumps(saved(composed_points.perturbed())))
+    assert checker.check(data) == 3
+    data["theorems"][-1]["arguments"]["squares"][0][2]["top"][0][1] = "1/5"
+    with pytest.raises(checker.Wrong):
+        checker.check(data)

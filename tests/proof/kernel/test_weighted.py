@@ -1,0 +1,176 @@
+"""Rounds that add updates with weights: every theorem, also those on the way, evaluated exactly on small models; what
+the kernel and the checker refuse; and the proofs with one thing changed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction as F
+from functools import cache, partial
+
+import pytest
+
+from fedtheory.papers.fedau.proofs import composed
+from fedtheory.papers.fedau.proofs.composed import AXIOMS, ROUNDS, WHERE, E, Q, c, eta, k, n
+from fedtheory.proof import checker
+from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT
+from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.proof.kernel.theorems import Theorem
+from fedtheory.proof.kernel.weighted import ROUND_NOISE, WeightedRounds
+from fedtheory.proof.of_weights import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
+
+from .models import Client
+from .replayed import changes, lines, remade, stated
+from .test_mutations import spoiled
+from .weighted_models import WeightedModel
+
+COMPOSED = (
+    composed.local_drift, composed.last_drift, partial(composed.descent, False), partial(composed.descent, True),
+    composed.constant_weights, composed.bounded, composed.bounded_corrected, composed.nearly_optimal,
+)  # fmt: skip
+ROUND = Client(F(1), F(-2), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1))
+HALVES = (F(1, 2),) * 2
+MODEL = WeightedModel(ROUND, HALVES, (F(1, 4),), 2, F(1), size=F(1, 60), chances=(F(1, 2), F(3, 4)),
+                      omegas=(F(2), F(1)), weighted_step=F(1, 16))  # fmt: skip
+MODELS = {
+    "plain": MODEL,
+    "right weights": replace(MODEL, omegas=(F(2), F(4, 3)), weighted_step=F(1, 200)),
+    "implied": replace(MODEL, chances=(F(1, 2), F(1)), weights=(F(1, 3), F(2, 3)), omegas=(F(4, 3), F(4, 3)),
+                       weighted_step=F(1, 100)),
+    "another objective": replace(MODEL, weights=(F(1, 5), F(4, 5)), noise=F(10)),
+    "one step, three clients": replace(
+        MODEL, clients=(*ROUND, Client(F(1), F(1), F(1), F(3))), weights=(F(1, 3),) * 3, steps=1, size=F(1, 30),
+        chances=(F(1, 2), F(1), F(1, 3)), omegas=(F(2), F(1), F(3)), weighted_step=F(1, 8)),
+}  # fmt: skip
+PARAMETERS = {"local_lr": "eta", "weighted_lr": "c", "clients": "n", "error": "E", "scale": "Q"}
+OF_PLAIN = {"bounded_dissimilarity", "bounded_gradient"}
+
+
+@cache
+def theorems() -> list[Theorem]:
+    return list({id(t): t for made in COMPOSED for t in ancestry(made())}.values())
+
+
+def least(of: Iterable[Theorem], model: WeightedModel) -> list[tuple[Theorem, F]]:
+    """The least slack of each theorem, or minus the largest distance from 0 of an equality."""
+    found = []
+    for theorem in of:
+        given = {PARAMETERS[name]: value.at(model.numbers) for name, value in theorem.parameters if name in PARAMETERS}
+        if any(model.numbers[name] != value for name, value in given.items()):
+            continue  # of another algorithm
+        slacks = list(model.slacks(theorem))
+        if slacks:
+            found.append((theorem, min(-abs(s) if theorem.equality else s for s in slacks)))
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_theorem_holds(name: str) -> None:
+    found = least(theorems(), MODELS[name])
+    assert len(found) >= 40 and all(slack >= 0 for _, slack in found)
+
+
+def test_every_composed_theorem_is_evaluated() -> None:
+    evaluated = {id(t) for model in MODELS.values() for t, _ in least([make() for make in COMPOSED], model)}
+    assert {id(make()) for make in COMPOSED} <= evaluated
+
+
+VIOLATIONS = {
+    "uncorrelated_noise": replace(MODEL, law="common", noise=F(10)),
+    "unbiased_noise": replace(MODEL, law="biased"),
+    "bounded_noise": replace(MODEL, claimed=(("sigma", F(1, 2)),)),
+    "bounded_dissimilarity": replace(MODEL, claimed=(("d", F(1, 2)),)),
+    "smooth": replace(MODEL, claimed=(("L", F(1, 2)),)),
+    "bounded_gradient": replace(MODEL, claimed=(("G", F(1, 100)),)),
+    "independent_participation": replace(MODEL, draw="after noise", noise=F(4)),
+}
+
+
+@pytest.mark.parametrize("assumption", VIOLATIONS)
+def test_only_what_names_a_violated_assumption_fails(assumption: str) -> None:
+    failed = [t for t, slack in least(theorems(), VIOLATIONS[assumption]) if slack < 0]
+    assert failed
+    assert all(assumption in {name.removesuffix("_of_plain_mean") for name, _ in t.assumptions} for t in failed)
+
+
+x, noise = AXIOMS.vector(START_POINT), AXIOMS.vector(NOISE)
+EACH = composed.each_sum(True)
+LETTERS = {"eta": "local_lr", "c": composed._LETTERS["c"], "L": "smoothness", "K": "local_steps", "n": "clients",
+           "sigma": "gradient_noise", "d": "dissimilarity", "E": "weight_error", "Q": "weight_scale"}  # fmt: skip
+REFUSED = {
+    "steps that change": lambda: WeightedRounds(WHERE, eta / (k + 1), c, n),
+    "participation against the round's noise": lambda: ROUNDS.participation(AXIOMS.vector(ROUND_NOISE)),
+    "participation against what it makes": lambda: ROUNDS.participation(AXIOMS.vector(NEXT)),
+    "noise against a path": lambda: ROUNDS.noise(AXIOMS.vector(ITERATE)),
+    "the error of weights from a bound of another vector": lambda: ROUNDS.error_of_weights(AXIOMS.variance(c), E),
+    "from a bound that differs between clients": lambda: ROUNDS.error_of_weights(composed._SGD.rough_path, E),
+    "from a bound of another algorithm": lambda: WeightedRounds(WHERE, 2 * eta, c, n).scale_of_weights(EACH, Q),
+    "delta for any mean": lambda: WeightedRound(
+        partial(composed.descent, True), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
+    "the error of weights for that of an objective": lambda: WeightedRound(
+        partial(composed.descent, False), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
+    "half of the scale": lambda: WeightedRound(
+        partial(composed.descent, True), {**LETTERS, "Q": composed._W}, bounded="weighted_increase",
+        weights=OfWeights(PLAIN)).content,
+    "a cap on every round's scale, for the mean": lambda: WeightedDescent(
+        composed.bounded, {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+    "a gradient bound for a weighted objective": lambda: WeightedDescent(
+        composed.bounded_corrected, composed._IMPLIED, weights=OfWeights(IMPLIED)).content,
+    "a reading of its own": lambda: WeightedDescent(
+        composed.bounded, composed._OF_F, weights=OfWeights(PLAIN, {"weights": "estimated on the run"})).content,
+    "a path without its last step": lambda: WeightedRound(
+        composed.local_drift, composed._OF_ANY, bounded="local_drift", weights=OfWeights(ANY)).content,
+    "a fall that depends on a round's weights": lambda: WeightedDescent(
+        partial(composed.descent, True), composed._OF_F, weights=OfWeights(PLAIN)).content,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_is_refused(what: str) -> None:
+    with pytest.raises(ValueError):
+        REFUSED[what]()
+
+
+def test_what_is_read_off_needs_the_largest_error() -> None:
+    needs = dict(composed._THEOREMS["thm2.nearly_optimal@main"].content["needs"])
+    assert "1/81 - peak_weight_error" in {str(need) for need in needs.values()}
+
+
+def test_a_changed_proof_is_refused_or_shows_what_is_true() -> None:
+    theorem = composed.bounded_corrected()
+    proof, made = lines(theorem), ancestry(theorem)
+    regions = list(dict.fromkeys(line.where for line in proof))
+    every = [(i, changed) for i, line in enumerate(proof) for _, changed in changes(line, i, regions)]
+    lost, variants = 0, []
+    for i, changed in random.Random(1).sample(every, 24):
+        try:
+            variants.append(remade(proof, made, i, changed))
+        except ValueError:
+            lost += 1
+    assert lost >= len(variants)
+    for variant in [v for v in variants if stated(v) != stated(made[-1])][:4]:
+        assert checker.check(json.loads(json.dumps(saved(variant)))) > 5
+        assert all(slack >= 0 for model in MODELS.values() for _, slack in least([variant], model))
+
+
+def test_a_changed_line_of_a_file_is_rejected() -> None:
+    data = json.loads(json.dumps(saved(composed.bounded_corrected())))
+    assert checker.check(data) == 32
+    for what, number, line in random.Random(2).sample(list(spoiled(data)), 40):
+        theorems = [*data["theorems"][:number], line, *data["theorems"][number + 1 :]]
+        try:
+            checker.check(json.loads(json.dumps(data | {"theorems": theorems})))
+        except checker.Wrong:
+            continue
+        assert what == "premise" and line["premises"] != data["theorems"][number]["premises"], (what, number)
+
+
+@pytest.mark.parametrize(("rule", "name"), [("error of weights", "error"), ("scale of weights", "scale")])
+def test_the_checker_knows_whose_parameter_an_argument_is(rule: str, name: str) -> None:
+    data = json.loads(json.dumps(saved(composed.descent(True))))
+    (line,) = (one for one in data["theorems"] if one["rule"] == rule)
+    line["arguments"][name] = {"top": line["arguments"][name]["bottom"], "bottom": line["arguments"][name]["bottom"]}
+    with pytest.raises(checker.Wrong, match="a parameter and its argument"):
+        checker.check(data)
