@@ -76,6 +76,9 @@ def test_a_least_participation_that_binds(seed: int) -> None:
 def test_groups_without_weight() -> None:
     one = F(1)
     assert var_rates((F(0), F(0)), (3, 3), one, (one, F(0))) == (1, 0)
+    assert var_rates((F(0), F(0)), (0, 3), 2 * one, (one, F(0))) == (0, 0)
+    with pytest.raises(ValueError):
+        var_rates((F(0), F(0), F(0)), (3, 3), one, (one, one))
     assert best_participation([(2, 2)], [one], (one, F(0)), F(1, 4)) == (F(3, 4), F(1, 4))
     assert proxy((one, F(0)), (one, F(0))) == 1
     assert proxy((one, F(0)), (HALF, HALF)) == float("inf")
