@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-FOCUSED = {
-    "claims/arithmetic.py": (
-        "claims/test_wide.py",
-        "claims/test_ranges.py",
-        "evidence/test_balls.py",
-        "claims/test_evaluation.py",
-    ),
+FOCUSED: dict[str, tuple[str, ...]] = {
+    "claims/arithmetic.py": ("claims/test_wide.py", "evidence/test_balls.py", "claims/test_evaluation.py"),
     "claims/balls.py": ("evidence/test_balls.py", "claims/test_algebraic.py"),
     "claims/intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
     "claims/ranges.py": ("claims/test_ranges.py", "claims/test_subdivision.py", "claims/test_algebraic.py"),
@@ -26,9 +21,18 @@ FOCUSED = {
     "selection/variance.py": ("selection/test_variance.py",),
     "subjects/enclosure.py": ("evidence/test_confirm.py", "evidence/test_safari_instances.py"),
     "weights/cutoff_geometric.py": ("weights/test_cutoff_geometric.py",),
-    "weights/moments.py": ("weights/test_moments.py",),
-}
-"""Test files below tests/, by module below fedtheory/; the examples in its docstrings come first."""
+    "weights/moments.py": tuple(
+        f"weights/test_moments.py::test_{name}"
+        for name in (
+            "bernoulli_moments_are_those_of_all_histories", "moments_respect_what_weights_can_be",
+            "from_the_cutoff_on_the_mean_is_that_of_one_interval", "a_cutoff_that_is_never_reached_is_none",
+            "clients_that_never_and_always_take_part", "clients_keep_their_places", "long_run_limits",
+            "the_generating_function_and_the_recursion_agree_over_many_rounds", "wrong_input_is_refused",
+            "what_would_fill_the_memory_is_refused_at_once", "what_is_told_to_be_allowed_is",
+        )
+    ),
+}  # fmt: skip
+"""Test files below tests/, or tests of them, by module below fedtheory/; the examples in its docstrings come first."""
 
 ANY = "any"
 _PRECISION = "a precision in bits, any of which is sound"
@@ -120,6 +124,10 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     },
     "selection/exact.py": {
         (_CLIPPED, "0 * w -> 0"): "0, of one type or another",
+        ("return sum(each) / (len(budget) + 0 * budget[0])",
+         "len(budget) + 0 * budget[0] -> len(budget) - 0 * budget[0]"): "0 either way",
+        ("level, members = min(found, key=lambda scarcest: (scarcest[0], -len(scarcest[1])))",
+         "-len(scarcest[1]) -> len(scarcest[1])"): "the other sets of that level follow",
         (_SHARE, ANY): "where above = below there is one level, high = low",
     },
     "selection/variance.py": {
