@@ -144,7 +144,8 @@ class Progress:
         self.bars.update(self.tasks[label], completed=done)
         if not self.on_terminal and now >= self.next and done < total:
             self.next = now + self.PAUSE
-            print(f"fedtheory: {label}: {done} of {total}{_left(now - self.begun[label], done, total)}", file=sys.stderr)
+            left = _left(now - self.begun[label], done, total)
+            print(f"fedtheory: {label}: {done} of {total}{left}", file=sys.stderr)
 
 
 def _left(seconds: float, done: int, total: int) -> str:
