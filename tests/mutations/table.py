@@ -29,6 +29,7 @@ FOCUSED: dict[str, tuple[str, ...]] = {
             "clients_that_never_and_always_take_part", "clients_keep_their_places", "long_run_limits",
             "the_generating_function_and_the_recursion_agree_over_many_rounds", "wrong_input_is_refused",
             "what_would_fill_the_memory_is_refused_at_once", "what_is_told_to_be_allowed_is",
+            "the_scale_of_two_clients_is_that_of_all_pairs_of_histories",
         )
     ),
 }  # fmt: skip
@@ -139,6 +140,16 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     },
     "weights/cutoff_geometric.py": {
         ("if moments[0] == 0.0:", "0 -> -1"): "the fourth central moment is 0 where the second is",
+    },
+    "weights/moments.py": {
+        ("ALIASING = 1e-17", "1e-17 -> 5e-18"): "a share that any number of this size serves",
+        ("ALIASING = 1e-17", "1e-17 -> 2e-17"): "a share that any number of this size serves",
+        ("limit = CutoffGeometric(p, self.cutoff).mean() ** 2", "2 -> 3"): "what is taken off is added again",
+        ("safe = np.where(np.abs(f) < SMALL, 0.5, f)", "np.abs(f) < SMALL -> np.abs(f) <= SMALL"): _THRESHOLD,
+        ("a[small] = np.polynomial.polynomial.polyval(x, [1 / (m + 1) for m in range(17)])", "17 -> 18"):
+            "a term below rounding",
+        ("b[small] = np.polynomial.polynomial.polyval(x, [(m + 1) / (m + 2) for m in range(17)])", "17 -> 18"):
+            "a term below rounding",
     },
 }  # fmt: skip
 """By module, line and change (``ANY``: all changes of the line that live), why no test can tell the mutant."""
