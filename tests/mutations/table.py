@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 FOCUSED: dict[str, tuple[str, ...]] = {
-    "claims/arithmetic.py": ("claims/test_wide.py", "evidence/test_balls.py", "claims/test_evaluation.py"),
+    "claims/arithmetic.py": (
+        "claims/test_arithmetic.py", "claims/test_wide.py", "evidence/test_balls.py", "claims/test_evaluation.py",
+    ),
     "claims/balls.py": ("evidence/test_balls.py", "claims/test_algebraic.py"),
     "claims/intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
     "claims/ranges.py": ("claims/test_ranges.py", "claims/test_subdivision.py", "claims/test_algebraic.py"),
@@ -62,6 +64,9 @@ _DOUBLINGS = "doublings = np.where(np.abs(argument) > 700, np.rint(argument / _L
 _LIMITED = "doublings = np.where(np.isfinite(doublings), doublings, 0.0)"
 
 EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "claims/arithmetic.py": {
+        ("CHUNK = 8192", ANY): "so many at a time, whatever number it is",
+    },
     "claims/wide.py": {
         (_NOTHING, "60 -> 61"): "below every other exponent",
         (_FLOAT, "5000 -> 5001"): "beyond all floats",
