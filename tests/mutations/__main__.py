@@ -83,7 +83,8 @@ def _living(
         raise RuntimeError("the tests fail without a change")
     taken = json.loads(written.read_text())
     written.write_text("[]")
-    running.run(copy, tests, running.Swapped(taken, seconds, target, chosen, written), 10**6)
+    if running.run(copy, tests, running.Swapped(taken, seconds, target, chosen, written), 10**6) != 0:
+        print(f"{path}: no change could be put in place", flush=True)
     killed = set(json.loads(written.read_text()))
     for i, mutant in enumerate(chosen):
         shutil.rmtree(target.parent / "__pycache__", ignore_errors=True)

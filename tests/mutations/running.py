@@ -148,10 +148,10 @@ def _functions(target: Path) -> tuple[dict[str, list[FunctionType]], list[Any]]:
     """The functions that the module has made, by qualified name, and the caches of the package."""
     functions: dict[str, list[FunctionType]] = {}
     caches = []
-    for found in gc.get_objects():
-        if isinstance(found, FunctionType) and found.__code__.co_filename == str(target):
+    for found in gc.get_objects():  # `isinstance` would ask some of them for their class, and they warn
+        if type(found) is FunctionType and found.__code__.co_filename == str(target):
             functions.setdefault(found.__code__.co_qualname, []).append(found)
-        elif isinstance(found, functools._lru_cache_wrapper) and str(found.__module__).startswith("fedtheory"):
+        elif type(found) is functools._lru_cache_wrapper and str(found.__module__).startswith("fedtheory"):
             caches.append(found)
     return functions, caches
 
