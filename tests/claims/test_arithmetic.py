@@ -11,7 +11,17 @@ import sympy
 from flint import arb
 
 from fedtheory.claims import arithmetic
-from fedtheory.claims.arithmetic import _by_chunks, _Extended, _real_power, _whole_power, fold, is_rational, whole_power
+from fedtheory.claims.arithmetic import (
+    _by_chunks,
+    _Extended,
+    _real_power,
+    _whole_power,
+    compiled_slack,
+    compiled_term,
+    fold,
+    is_rational,
+    whole_power,
+)
 
 x, y = sympy.symbols("x y")
 HALF, INF = Fraction(1, 2), math.inf
@@ -86,7 +96,7 @@ def test_powers_with_a_whole_exponent_that_is_a_quantity():
     for base in (HALF, -HALF, Fraction(1), Fraction(-1), Fraction(0)):
         assert _whole_power(power, base, Fraction(3)) == base**3
     assert isinstance(_whole_power(power, HALF, Fraction(40)), Fraction)
-    for base in (Fraction(3, 2), Fraction(-3, 2), Fraction(101, 100)):
+    for base in (Fraction(3, 2), Fraction(-3, 2), Fraction(101, 100), "no number"):
         with pytest.raises(ValueError, match=r"x = .*: allowed is a number in \[-1, 1\], to be raised to n"):
             _whole_power(power, base, Fraction(3))
     held = _whole_power(power, arb(-0.5, 0.001), arb(3))
@@ -98,6 +108,22 @@ def test_real_powers_of_nothing():
     assert _real_power(nothing, arb(0.5)) == 0 and _real_power(nothing, arb(0)) == 1
     assert not _real_power(nothing, arb(-0.5)).is_finite()
     assert _real_power(two, arb(-1)) == arb(0.5) and _real_power(two, arb(0)) == 1 and _real_power(two, two) == 4
+
+
+def test_real_powers_in_balls_need_a_base_that_is_not_negative():
+    def at(base, exponent):
+        return fold(x**y, {"x": arb(base), "y": arb(exponent)}, lambda c: arb(int(c.p)) / int(c.q))
+
+    assert at(0, 0.5) == 0 and at(0.5, 2) == 0.25 and at(4, 0.5) == 2
+    with pytest.raises(ValueError, match="no exact arithmetic for Pow"):
+        at(-0.5, 2)
+
+
+def test_terms_are_infinite_where_they_are_undefined_alone():
+    values = {"x": np.array([1.0, 2.0, 0.5]), "y": np.array([1.0, 1.0, 1.0])}
+    with np.errstate(divide="ignore"):
+        assert compiled_term(1 / (x - y))(values).tolist() == [INF, 1, -2]
+        assert compiled_slack(1 / (x - y))(values).tolist() == [-INF, 1, -2]
 
 
 def test_what_is_rational():

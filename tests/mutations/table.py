@@ -48,6 +48,8 @@ _WHOLE = "numerators and denominators of `Ratio.of` have whole coefficients, non
 _VERIFIED = "what is made of it is verified afterwards, and refused"
 _FINITE = "nothing that is not finite compares"
 
+_SKIPPED = "if value >= 0 or any(h.at(point) < 0 for h in hypotheses) or any(h.at(point) for h in vanishing):"
+_LOOKED = "value >= 0 or any((h.at(point) < 0 for h in hypotheses)) or any((h.at(point) for h in vanishing))"
 _CLIPPED = "return tuple(min(max(w, 0 * w), a) for w, a in zip(wanted, everything, strict=True))"
 _SHARE = "share = (budget - below) / (above - below) if above > below else 0 * budget"
 _DECIDE = "def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:"
@@ -66,6 +68,11 @@ _LIMITED = "doublings = np.where(np.isfinite(doublings), doublings, 0.0)"
 EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "claims/arithmetic.py": {
         ("CHUNK = 8192", ANY): "so many at a time, whatever number it is",
+        ('if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):', "0 -> -1"):
+            "base and exponent are numbers of one kind",
+        ("return abs(parts[0])", "0 -> -1"): "there is one",
+        ('if isinstance(expression, sympy.ceiling) and hasattr(parts[0], "ceil"):', "0 -> -1"): "there is one",
+        ("return self if self.value >= 0 else _Extended(-self.value)", "self.value >= 0 -> self.value > 0"): "-0 = 0",
     },
     "claims/wide.py": {
         (_NOTHING, "60 -> 61"): "below every other exponent",
@@ -101,8 +108,14 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         (_DECIDE, ANY): _ANY_POINT,
         ("def refute(self, samples: int = 3000, seed: int = 0) -> GramCounterexample | None:", ANY): _ANY_POINT,
         ("if len(certified) < len(signs):", "len(certified) < len(signs) -> len(certified) > len(signs)"): _VERIFIED,
-        ("if value >= 0 or any(h.at(point) < 0 for h in hypotheses) or any(h.at(point) for h in vanishing):", ANY):
-            _VERIFIED,
+        **{(_SKIPPED, change): _VERIFIED for change in (
+            "value >= 0 -> value > 0", "0 -> -1",
+            f"{_LOOKED} -> value >= 0 and any((h.at(point) < 0 for h in hypotheses)) and any((h.at(point) for h in "
+            "vanishing))",
+            f"{_LOOKED} -> any((h.at(point) < 0 for h in hypotheses)) or any((h.at(point) for h in vanishing))",
+            f"{_LOOKED} -> value >= 0 or any((h.at(point) for h in vanishing))",
+            f"{_LOOKED} -> value >= 0 or any((h.at(point) < 0 for h in hypotheses))",
+        )},
         ("small = [Fraction(x) for x in range(-2, 3)]", ANY): _ANY_POINT,
         ("points = list(itertools.islice(draws(self.where, 16, seed), 24))", ANY): _ANY_POINT,
         ("for values in itertools.islice(whole, 700):", ANY): _ANY_POINT,

@@ -43,6 +43,9 @@ def test_a_certificate_proves_its_own_statement_alone():
     zero = Gram(dot(a, b) * t + norm2(a), WHERE, zero=((dot(a, b), t),))
     assert zero.certify().proves(zero)
     assert not zero.certify().proves(replace(zero, zero=((dot(a, a), t),)))
+    assert zero.certify().proves(replace(zero, zero=((dot(a, a), t), (dot(a, b), t))))
+    assert Gram(x * t + norm2(a), WHERE, zero=((x, t),)).certify().verify()
+    assert Gram(x * y + norm2(a), WHERE, zero=((x, y),)).certify() is None  # y is no scalar of the region
 
 
 def test_hypotheses_of_a_certificate_are_those_of_the_statement_and_the_number_1():
@@ -75,6 +78,11 @@ def test_squares_and_their_rest_add_up():
     assert sympy.expand(rest - (7 * t - 2)) == 0
     total = sum(c * norm2(v) for c, v in squares) + rest
     assert sympy.simplify(sympy.expand(total - form)) == 0
+
+
+def test_products_without_a_square_of_their_own_are_left():
+    assert complete_squares(2 * dot(a, b) + t) == ((), 2 * dot(a, b) + t)
+    assert complete_squares(-norm2(a) + 2 * dot(a, b)) == (((-1, a - b), (1, b)), 0)
 
 
 def test_a_power_of_no_factor_changes_nothing():
@@ -134,6 +142,12 @@ def test_a_counterexample_has_parameters_of_the_region_and_names_nothing_else():
     assert not replace(missing, numbers=missing.numbers[:1]).refutes(FALSE)
     assert not replace(missing, coordinates=()).refutes(FALSE)
     assert not point(x="1", value="-3").refutes(replace(FALSE, expression=FALSE.expression / (x - 1)))
+
+
+def test_points_where_hypotheses_more_than_hold_are_looked_at():
+    """Numbers are halves: none of them is 1/3."""
+    statement = Gram(x - norm2(a), region(), given=((x - sympy.Rational(1, 3), sympy.Integer(0)),))
+    assert statement.refute(samples=200).refutes(statement)
 
 
 def test_points_where_hypotheses_just_hold_are_looked_at():

@@ -77,6 +77,7 @@ def test_the_smallest_exponent_is_found_and_three_are_tried() -> None:
     hard = x**2 - sympy.Rational(7, 5) * x + 1
     assert certify(hard, where) is None and certify(hard, where, polya=4) is None
     assert certify(hard, where, polya=5).polya == 5
+    assert certify((1 + x) * hard, where) is None and certify((1 + x) * hard, where, polya=4).polya == 4
 
 
 def test_what_a_certificate_may_be() -> None:
