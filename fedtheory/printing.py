@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -110,22 +112,48 @@ def _print_rich(table: Any) -> None:
 
 
 class Progress:
-    """A progress bar on standard error, where that is a terminal; called with (label, done, total)."""
+    """How far something is, on standard error; called with (label, done, total).
+
+    On a terminal it is a bar. Elsewhere it is a line, once ``QUIET`` seconds have passed and then every ``PAUSE``, with
+    the time that is left at the pace so far.
+    """
+
+    QUIET, PAUSE = 10.0, 60.0
 
     def __enter__(self) -> Progress:
         from rich.console import Console
         from rich.progress import Progress as Bars
 
         console = Console(stderr=True)
-        self.bars = Bars(console=console, transient=True, disable=not console.is_terminal)
+        self.on_terminal = console.is_terminal
+        self.bars = Bars(console=console, transient=True, disable=not self.on_terminal)
         self.bars.start()
         self.tasks: dict[str, Any] = {}
+        self.begun: dict[str, float] = {}
+        self.next = time.monotonic() + self.QUIET
         return self
 
     def __exit__(self, *error: object) -> None:
         self.bars.stop()
 
     def __call__(self, label: str, done: int, total: int) -> None:
+        now = time.monotonic()
         if label not in self.tasks:
             self.tasks[label] = self.bars.add_task(label, total=total)
+            self.begun[label] = now
         self.bars.update(self.tasks[label], completed=done)
+        if not self.on_terminal and now >= self.next and done < total:
+            self.next = now + self.PAUSE
+            left = _left(now - self.begun[label], done, total)
+            print(f"fedtheory: {label}: {done} of {total}{left}", file=sys.stderr)
+
+
+def _left(seconds: float, done: int, total: int) -> str:
+    """The time that is left, at the pace so far.
+
+    >>> _left(30.0, 40, 240)
+    ', about 0:02:30 left'
+    """
+    from datetime import timedelta
+
+    return f", about {timedelta(seconds=round(seconds / done * (total - done)))} left" if done and seconds else ""

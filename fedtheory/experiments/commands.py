@@ -17,7 +17,7 @@ from . import schema
 from .results import gathered, holds_more, published
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
-from .units import finished, units_of
+from .units import Unit, finished, units_of
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _run_file(
     _tell(path, outcome, report)
     if outcome.results:
         report.contents.append(gathered(experiment, outcome.results.values(), searched))
-        if options.publish and not outcome.failed:
+        if options.publish and (searched is None or not outcome.failed):
             _publish(path, experiment, outcome, searched, options.store, report)
     return True
 
@@ -139,10 +139,9 @@ def _publish(
     report: Report,
 ) -> None:  # fmt: skip
     """Keep the results of all units that the store has, unless what is kept already has more."""
-    results = list(outcome.results.values())
-    if searched is None:
-        results = [found for unit in units_of(experiment, experiment.points(), store) if (found := finished(unit))]
-    content = gathered(experiment, results, searched)
+    kept = outcome if searched is not None else _kept(units_of(experiment, experiment.points(), store))
+    _tell(path, kept, report)
+    content = gathered(experiment, kept.results.values(), searched)
     target = published(path)
     if target.exists() and holds_more(read_json(target), content):
         report.lines.append(f"{target} stays as it is: it has runs that {store} has not")
@@ -151,12 +150,24 @@ def _publish(
     write_beside(target, (json_text(content) + "\n").encode())
 
 
+def _kept(units: Iterable[Unit]) -> Outcome:
+    """What a store has of units: one that is damaged, or another experiment's, hides no other."""
+    outcome = Outcome()
+    for unit in units:
+        try:
+            if found := finished(unit):
+                outcome.results[unit] = found
+        except ValueError as error:
+            outcome.failed[unit] = str(error)
+    return outcome
+
+
 def _tell(path: Path, outcome: Outcome, report: Report) -> None:
-    if outcome.failed:
-        report.failed = True
-        report.lines += unique(said if str(path) in said else f"{path}: {said}" for said in outcome.failed.values())
+    said = [text if str(path) in text else f"{path}: {text}" for text in outcome.failed.values()]
     if outcome.waiting:
-        report.lines.append(f"{path}: {len(outcome.waiting)} runs wait; the same command goes on with them")
+        said.append(f"{path}: {len(outcome.waiting)} runs wait; the same command goes on with them")
+    report.failed |= bool(outcome.failed)
+    report.lines = unique([*report.lines, *said])
 
 
 def unique(texts: Iterable[str]) -> list[str]:

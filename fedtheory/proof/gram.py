@@ -64,8 +64,6 @@ def _combination(vector: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
     names = sorted(s.name for s in vector.free_symbols if s.name.startswith(_VECTOR))
     pairs = [(name, sympy.cancel(vector.coeff(sympy.Symbol(name)))) for name in names]
     rest = vector - sympy.Add(*(c * sympy.Symbol(name) for name, c in pairs))
-    if not names and vector == 0:
-        return []
     if not is_identity(rest, sympy.Integer(0)) or any(
         s.name.startswith(_VECTOR) for _, c in pairs for s in c.free_symbols
     ):

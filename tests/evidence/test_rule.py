@@ -87,6 +87,8 @@ WORDS = [
     (row(consistency=[{"name": "undecided", "what": "p"}], search=SEARCH), "holds", SURVIVED),
     (row(search=SEARCH, units={"findings": [{"where": "noise"}, {"where": "drift"}]}), "holds",
      f"{SURVIVED} Not homogeneous in noise and drift."),
+    (row(proof=COMPLETE, search=SEARCH, units={"findings": [{"where": "noise"}]}), PROVED,
+     f"The 7 steps of a proof are decided, and composed by the kernel. {SURVIVED} Not homogeneous in noise."),
     (row(search=SEARCH, instance=only_under({"a": "1", "b": "2"}, {"a": "3"})), "holds",
      f"{SURVIVED} An exact instance refutes it read with a: 1, b: 2 or a: 3."),
     (row(needs=[NEED], search=SEARCH, proof=OPEN), "needs",

@@ -26,7 +26,7 @@ from fedtheory.moments.of_selection import OF_RUNS
 from fedtheory.moments.policy_trace import ratio_failure
 from fedtheory.quantities import QUANTITIES
 from fedtheory.selection import offvar, online, var
-from fedtheory.selection.exact import best_participation, proxy, var_rates
+from fedtheory.selection.exact import best_participation, proxy, reach, var_rates
 from fedtheory.subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 
 HALF = F(1, 2)
@@ -73,9 +73,22 @@ def test_a_least_participation_that_binds(seed: int) -> None:
         np.testing.assert_allclose([float(s) for s in best], expected, atol=1e-12)
 
 
+def test_a_group_that_can_have_nothing() -> None:
+    """It is refused where it has a weight, and a share below 1 is something."""
+    for weight in ((HALF, HALF), (F(1, 4), F(3, 4))):
+        with pytest.raises(ValueError, match="some group can take part in no round"):
+            best_participation([(0, 2)], [F(1)], weight, F(0))
+    assert best_participation([(0, 2)], [HALF], (F(0), F(1)), F(0)) == (0, HALF)
+    assert best_participation([(2, 2)], [HALF], (HALF, HALF), F(0)) == (F(1, 4), F(1, 4))
+    assert reach([(2, 2), (0, 1)], [HALF, F(3)], (0, 1)) == F(3, 4)
+
+
 def test_groups_without_weight() -> None:
     one = F(1)
     assert var_rates((F(0), F(0)), (3, 3), one, (one, F(0))) == (1, 0)
+    assert var_rates((F(0), F(0)), (0, 3), 2 * one, (one, F(0))) == (0, 0)
+    with pytest.raises(ValueError):
+        var_rates((F(0), F(0), F(0)), (3, 3), one, (one, one))
     assert best_participation([(2, 2)], [one], (one, F(0)), F(1, 4)) == (F(3, 4), F(1, 4))
     assert proxy((one, F(0)), (one, F(0))) == 1
     assert proxy((one, F(0)), (HALF, HALF)) == float("inf")

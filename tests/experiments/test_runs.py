@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -264,6 +265,28 @@ def test_the_command_publishes_what_it_ran(tmp_path: Path) -> None:
     values = kept["settings"][0]["statistics"]["distance"]["values"]
     assert values == results(written(tmp_path / "plain"), tmp_path / "p")[0]["statistics"]["distance"]["values"]
     assert kept["settings"][0]["seeds"] == [3]
+
+
+@pytest.mark.parametrize("only", ["*", "*1|20"])
+def test_a_damaged_unit_is_named_and_the_others_are_published(tmp_path: Path, only: str) -> None:
+    """A segment of another layout where a run has to go on, and a result that is none."""
+    path = written(tmp_path / "paper", EXPERIMENT.replace("440", "40") + GRID)
+    store = tmp_path / "store"
+    first, _ = units_of(read_experiment(path), read_experiment(path).points(), store)
+    perform(first)
+    damaged = max(Path(first.folder).rglob("segment-*.npz"))
+    np.savez(damaged, first_round=0, next_round=int(damaged.stem[-12:]))
+    first.result_path.unlink()
+    command = ["run", str(path), "--store", str(store), "--publish"]
+    run = CliRunner().invoke(app, command)
+    assert run.exit_code == 1 and run.stderr.count("it has no seal") == 1 and str(damaged) in run.stderr
+    kept = tmp_path / "paper" / "tables" / "ours" / "test.json"
+    assert [row["name"] for row in json.loads(kept.read_text())["settings"]] == ["local_lr=1|20"]
+    kept.unlink()
+    first.result_path.write_text("[]")
+    run = CliRunner().invoke(app, [*command, "--only", only])
+    assert run.exit_code == 1 and run.stderr.count(str(first.result_path)) == 1, run.stderr
+    assert [row["name"] for row in json.loads(kept.read_text())["settings"]] == ["local_lr=1|20"]
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

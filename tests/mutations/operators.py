@@ -35,12 +35,14 @@ class Mutant:
         text: that line, without its indentation.
         change: the two texts of what is changed.
         source: the whole module, changed.
+        inside: whether the change is in the body of a function.
     """
 
     line: int
     text: str
     change: str
     source: str
+    inside: bool
 
 
 def mutants(source: str) -> Iterator[Mutant]:
@@ -57,7 +59,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             mutated = copy.deepcopy(tree)
             _put(mutated, path, other)
             line, whole = getattr(node, "lineno", 1), ast.unparse(ast.fix_missing_locations(mutated))
-            yield Mutant(line, lines[line - 1].strip(), f"{ast.unparse(node)} -> {ast.unparse(other)}", whole)
+            change = f"{ast.unparse(node)} -> {ast.unparse(other)}"
+            yield Mutant(line, lines[line - 1].strip(), change, whole, _is_inside(tree, path))
 
 
 Path = tuple[tuple[str, int | None], ...]
@@ -87,6 +90,14 @@ def _at(tree: ast.AST, path: Path) -> ast.AST:
         child = getattr(tree, name)
         tree = child if i is None else child[i]
     return tree
+
+
+def _is_inside(tree: ast.AST, path: Path) -> bool:
+    for name, i in path:
+        if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return name == "body"
+        tree = _at(tree, ((name, i),))
+    return False
 
 
 def _put(tree: ast.AST, path: Path, other: ast.AST) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-FOCUSED = {
+FOCUSED: dict[str, tuple[str, ...]] = {
     "claims/arithmetic.py": (
-        "claims/test_wide.py",
-        "claims/test_ranges.py",
-        "evidence/test_balls.py",
-        "claims/test_evaluation.py",
+        "claims/test_arithmetic.py", "claims/test_wide.py", "evidence/test_balls.py", "claims/test_evaluation.py",
     ),
     "claims/balls.py": ("evidence/test_balls.py", "claims/test_algebraic.py"),
     "claims/intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
@@ -19,23 +16,47 @@ FOCUSED = {
     "evidence/rule.py": ("evidence/test_rule.py",),
     "moments/by_kind.py": ("moments/test_kinked_runs.py", "moments/test_mean_drift.py"),
     "proof/analytic.py": ("proof/test_analytic.py",),
-    "proof/gram.py": ("proof/test_gram.py", "proof/test_soundness.py"),
-    "proof/positivity.py": ("proof/test_positivity.py", "proof/test_soundness.py"),
-    "selection/exact.py": ("selection/test_offline.py", "evidence/test_selection_exact.py"),
+    "proof/gram.py": ("proof/test_gram.py",),
+    "proof/positivity.py": ("proof/test_positivity.py",),
+    "selection/exact.py": ("evidence/test_selection_exact.py",),
     "selection/rounding.py": ("selection/test_rounding.py",),
     "selection/variance.py": ("selection/test_variance.py",),
     "subjects/enclosure.py": ("evidence/test_confirm.py", "evidence/test_safari_instances.py"),
     "weights/cutoff_geometric.py": ("weights/test_cutoff_geometric.py",),
-    "weights/moments.py": ("weights/test_moments.py",),
-}
-"""Test files below tests/, by module below fedtheory/; the examples in its docstrings come first."""
+    "weights/moments.py": tuple(
+        f"weights/test_moments.py::test_{name}"
+        for name in (
+            "bernoulli_moments_are_those_of_all_histories", "moments_respect_what_weights_can_be",
+            "from_the_cutoff_on_the_mean_is_that_of_one_interval", "a_cutoff_that_is_never_reached_is_none",
+            "clients_that_never_and_always_take_part", "clients_keep_their_places", "long_run_limits",
+            "the_generating_function_and_the_recursion_agree_over_many_rounds", "wrong_input_is_refused",
+            "what_would_fill_the_memory_is_refused_at_once", "what_is_told_to_be_allowed_is",
+            "the_scale_of_two_clients_is_that_of_all_pairs_of_histories",
+        )
+    ),
+}  # fmt: skip
+"""Test files below tests/, or tests of them, by module below fedtheory/; the examples in its docstrings come first."""
 
+ANY = "any"
 _PRECISION = "a precision in bits, any of which is sound"
 _THRESHOLD = "on either side of the threshold both ways give the same to rounding"
 _BISECTED = "for _ in range(int(2 * a.shape[1] - 1).bit_length()):"
 _LEVEL = "level = np.clip(left + (k - _demand(p, b, a, left).sum(axis=1)) / steepness, left, right)"
 _RISE = "the last rise makes up for any level between the two kinks"
+_ANY_POINT = "which points are looked at; one that is found is verified"
+_WHOLE = "numerators and denominators of `Ratio.of` have whole coefficients, none of them 0"
+_VERIFIED = "what is made of it is verified afterwards, and refused"
 _FINITE = "nothing that is not finite compares"
+
+_SKIPPED = "if value >= 0 or any(h.at(point) < 0 for h in hypotheses) or any(h.at(point) for h in vanishing):"
+_LOOKED = "value >= 0 or any((h.at(point) < 0 for h in hypotheses)) or any((h.at(point) for h in vanishing))"
+_CORNERS = "for values in itertools.islice(itertools.product(*(corner[kind] for _, kind in where.kinds)), 1024):"
+_CLIPPED = "return tuple(min(max(w, 0 * w), a) for w, a in zip(wanted, everything, strict=True))"
+_SHARE = "share = (budget - below) / (above - below) if above > below else 0 * budget"
+_DECIDE = "def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:"
+_FURTHER = "yield rng.choice(points), coordinates, {n: Fraction(rng.randint(-8, 8), 2) for n in others}"
+_PROVE = "expression: sympy.Expr, where: Region, polya: int = POLYA, samples: int = 1000, seed: int = 0"
+_NUMBER = "return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)"
 
 _NOTHING = "_NOTHING = -(2.0**60)"
 _FLOAT = "return np.ldexp(self.mantissa, np.clip(self.exponent, -5000, 5000).astype(np.int64))"
@@ -46,6 +67,14 @@ _DOUBLINGS = "doublings = np.where(np.abs(argument) > 700, np.rint(argument / _L
 _LIMITED = "doublings = np.where(np.isfinite(doublings), doublings, 0.0)"
 
 EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "claims/arithmetic.py": {
+        ("CHUNK = 8192", ANY): "so many at a time, whatever number it is",
+        ('if expression.is_Pow and expression.exp.is_Rational and hasattr(parts[0], "exp"):', "0 -> -1"):
+            "base and exponent are numbers of one kind",
+        ("return abs(parts[0])", "0 -> -1"): "there is one",
+        ('if isinstance(expression, sympy.ceiling) and hasattr(parts[0], "ceil"):', "0 -> -1"): "there is one",
+        ("return self if self.value >= 0 else _Extended(-self.value)", "self.value >= 0 -> self.value > 0"): "-0 = 0",
+    },
     "claims/wide.py": {
         (_NOTHING, "60 -> 61"): "below every other exponent",
         (_FLOAT, "5000 -> 5001"): "beyond all floats",
@@ -76,6 +105,54 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("if value.is_finite() and value >= 0:", "value.is_finite() and value >= 0 -> value >= 0"): _FINITE,
         ("return _FUNCTIONS[expression.func](parts[0])", "0 -> -1"): "there is one",
     },
+    "proof/gram.py": {
+        (_DECIDE, ANY): _ANY_POINT,
+        ("def refute(self, samples: int = 3000, seed: int = 0) -> GramCounterexample | None:", ANY): _ANY_POINT,
+        ("if len(certified) < len(signs):", "len(certified) < len(signs) -> len(certified) > len(signs)"): _VERIFIED,
+        **{(_SKIPPED, change): _VERIFIED for change in (
+            "value >= 0 -> value > 0", "0 -> -1",
+            f"{_LOOKED} -> value >= 0 and any((h.at(point) < 0 for h in hypotheses)) and any((h.at(point) for h in "
+            "vanishing))",
+            f"{_LOOKED} -> any((h.at(point) < 0 for h in hypotheses)) or any((h.at(point) for h in vanishing))",
+            f"{_LOOKED} -> value >= 0 or any((h.at(point) for h in vanishing))",
+            f"{_LOOKED} -> value >= 0 or any((h.at(point) < 0 for h in hypotheses))",
+        )},
+        ("small = [Fraction(x) for x in range(-2, 3)]", ANY): _ANY_POINT,
+        ("points = list(itertools.islice(draws(self.where, 16, seed), 24))", ANY): _ANY_POINT,
+        ("for values in itertools.islice(whole, 700):", ANY): _ANY_POINT,
+        ("for parameters in points[:4]:", ANY): _ANY_POINT,
+        ("size = rng.randint(1, 3)", ANY): _ANY_POINT,
+        (_FURTHER, ANY): _ANY_POINT,
+    },
+    "proof/positivity.py": {
+        ("low, high = Fraction(low), Fraction(high)", "low -> high"): "they are given as Fractions",
+        (_CORNERS, ANY): _ANY_POINT,
+        ("yield dict(zip(names, map(Fraction, values), strict=True))", "True -> False"): "of one length",
+        (_PROVE, ANY): _ANY_POINT,
+        ("if any(c < 0 for c in pulled.denominator.coefficients):", "c < 0 -> c <= 0"): _WHOLE,
+        ("if any(c < 0 for c in pulled.denominator.coefficients):", "0 -> 1"): _WHOLE,
+        ("if all(c >= 0 for c in numerator.coefficients):", "c >= 0 -> c > 0"): _WHOLE,
+        ("if all(c >= 0 for c in numerator.coefficients):", "0 -> 1"): _WHOLE,
+        ("samples: int = 1000,", ANY): _ANY_POINT,
+        ("seed: int = 0,", ANY): _ANY_POINT,
+        ("negative = pulled.at(parameters) < 0", "pulled.at(parameters) < 0 -> pulled.at(parameters) <= 0"): _VERIFIED,
+        ("inequality, rng = Ratio.of(expression), random.Random(0)", ANY): _ANY_POINT,
+        ('"nonnegative": (0, 0, 1, Fraction(1, 3), 9),', ANY): _ANY_POINT,
+        ('"positive": (1, 2, Fraction(1, 2), Fraction(1, 10), 10),', ANY): _ANY_POINT,
+        ('"integer": (0, 0, 1, 9, 99),', ANY): _ANY_POINT,
+        ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() <= 0.3"): _ANY_POINT,
+        ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() > 0.3"): _ANY_POINT,
+        ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))", ANY): _ANY_POINT,
+        (_NUMBER, ANY): _ANY_POINT,
+    },
+    "selection/exact.py": {
+        (_CLIPPED, "0 * w -> 0"): "0, of one type or another",
+        ("return sum(each) / (len(budget) + 0 * budget[0])",
+         "len(budget) + 0 * budget[0] -> len(budget) - 0 * budget[0]"): "0 either way",
+        ("level, members = min(found, key=lambda scarcest: (scarcest[0], -len(scarcest[1])))",
+         "-len(scarcest[1]) -> len(scarcest[1])"): "the other sets of that level follow",
+        (_SHARE, ANY): "where above = below there is one level, high = low",
+    },
     "selection/variance.py": {
         (_BISECTED, "2 * a.shape[1] - 1 -> 2 * a.shape[1] + 1"): "one bisection more",
         (_BISECTED, "1 -> 2"): "so many are enough for 2 M kinks",
@@ -86,5 +163,15 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "weights/cutoff_geometric.py": {
         ("if moments[0] == 0.0:", "0 -> -1"): "the fourth central moment is 0 where the second is",
     },
+    "weights/moments.py": {
+        ("ALIASING = 1e-17", "1e-17 -> 5e-18"): "a share that any number of this size serves",
+        ("ALIASING = 1e-17", "1e-17 -> 2e-17"): "a share that any number of this size serves",
+        ("limit = CutoffGeometric(p, self.cutoff).mean() ** 2", "2 -> 3"): "what is taken off is added again",
+        ("safe = np.where(np.abs(f) < SMALL, 0.5, f)", "np.abs(f) < SMALL -> np.abs(f) <= SMALL"): _THRESHOLD,
+        ("a[small] = np.polynomial.polynomial.polyval(x, [1 / (m + 1) for m in range(17)])", "17 -> 18"):
+            "a term below rounding",
+        ("b[small] = np.polynomial.polynomial.polyval(x, [(m + 1) / (m + 2) for m in range(17)])", "17 -> 18"):
+            "a term below rounding",
+    },
 }  # fmt: skip
-"""By module, line and change, why no test can tell the mutant."""
+"""By module, line and change (``ANY``: all changes of the line that live), why no test can tell the mutant."""

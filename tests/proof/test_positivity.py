@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +14,16 @@ from hypothesis import strategies as st
 
 from fedtheory.proof.identity import is_identity
 from fedtheory.proof.polynomials import Polynomial, Ratio
-from fedtheory.proof.positivity import Certificate, Counterexample, prove, weakest_cap
+from fedtheory.proof.positivity import (
+    Certificate,
+    Counterexample,
+    certify,
+    draws,
+    negative_at,
+    prove,
+    refute,
+    weakest_cap,
+)
 from fedtheory.proof.regions import Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 
 x, y, z = sympy.symbols("x y z")
@@ -58,6 +68,25 @@ def test_a_certificate_verifies_and_survives_json(name: str) -> None:
 def test_polya_is_used_where_it_is_needed() -> None:
     assert certificate("polya").polya > 0
     assert certificate("cap").polya == 0
+
+
+def test_the_smallest_exponent_is_found_and_three_are_tried() -> None:
+    where = region(nonnegative("x"))
+    for middle, exponent in ((0, 0), (1, 1), (sympy.Rational(6, 5), 3)):
+        assert certify(x**2 - middle * x + 1, where).polya == exponent
+    hard = x**2 - sympy.Rational(7, 5) * x + 1
+    assert certify(hard, where) is None and certify(hard, where, polya=4) is None
+    assert certify(hard, where, polya=5).polya == 5
+    assert certify((1 + x) * hard, where) is None and certify((1 + x) * hard, where, polya=4).polya == 4
+
+
+def test_what_a_certificate_may_be() -> None:
+    """Exponents from 0 to 20, which change nothing where there are no parameters, and coefficients that are no whole
+    numbers."""
+    found = certificate("constant")
+    assert [polya for polya in range(-3, 25) if replace(found, polya=polya).verify()] == list(range(21))
+    half = Polynomial((), (((), "1/2"),))
+    assert Certificate(Ratio.of(x / x), region(nonnegative("x")), 0, half, half).verify()
 
 
 @pytest.mark.parametrize("name", PROVED)
@@ -146,7 +175,8 @@ def test_a_counterexample_is_in_the_region_and_negative(expression: sympy.Expr, 
     assert Counterexample.from_json(found.to_json()) == found
     (name, value), *rest = found.point
     assert not replace(found, point=((name, str(Fraction(value) + 1)), *rest)).verify()
-    assert not replace(found, value="-1/123456").verify()
+    changed = replace(found, value="-1/123456")
+    assert not changed.verify() and not changed.refutes(expression, where)
     (name, value), *rest = found.parameters
     assert not replace(found, parameters=((name, "-1"), *rest)).verify()
 
@@ -167,6 +197,7 @@ def test_a_point_where_the_inequality_holds_refutes_nothing() -> None:
     where = region(nonnegative("x"))
     holds = Counterexample(Ratio.of(x - 1), where, (("p_x", "3"),), (("x", "3"),), "2")
     assert not holds.verify()
+    assert not replace(holds, parameters=(("p_x", "1"),), point=(("x", "1"),), value="0").verify()
     found = prove(x - 1, where)
     assert found.refutes(x - 1, where)
     assert not found.refutes(x - 2, where) and not found.refutes(x - 1, region(positive("x")))
@@ -175,6 +206,36 @@ def test_a_point_where_the_inequality_holds_refutes_nothing() -> None:
 def test_the_same_seed_finds_the_same_point() -> None:
     expression, where = x**2 - 3 * x + 2, region(nonnegative("x"))
     assert prove(expression, where, seed=3) == prove(expression, where, seed=3)
+
+
+def test_points_are_of_the_region_corners_first() -> None:
+    where = region(nonnegative("x"), positive("y"), count("z"))
+    points = list(draws(where, 40, seed=0))
+    assert all(map(where.admits, points)) and len(points) == 4 + 8 + 2 * 40
+    named = [tuple(point[name] for name, _ in where.kinds) for point in points]
+    sizes = {"nonnegative": (0, 1), "integer": (0, 1)}
+    for start, positives in ((0, (1,)), (4, (2, Fraction(1, 2)))):
+        corners = itertools.product(*((sizes | {"positive": positives})[kind] for _, kind in where.kinds))
+        expected = [tuple(map(Fraction, corner)) for corner in corners]
+        assert named[start : start + len(expected)] == expected
+
+
+def test_only_an_allowed_counterexample_is_taken() -> None:
+    where, seen = region(nonnegative("x")), []
+
+    def third(found: Counterexample) -> bool:
+        seen.append(found)
+        return len(seen) == 3
+
+    found = refute(x - 9, where, allowed=third)
+    assert found == seen[2] and all(each.verify() for each in seen) and len({each.point for each in seen}) > 1
+    assert refute(x - 9, where, allowed=lambda found: False) is None
+
+
+def test_points_that_are_a_little_negative_count() -> None:
+    found = list(negative_at(x - sympy.Rational(1, 2), region(nonnegative("x"))))
+    assert found and all(point["x"] < Fraction(1, 2) for point in found)
+    assert not list(negative_at(x, region(nonnegative("x")))) and list(negative_at(x - 1 / x, region(nonnegative("x"))))
 
 
 POLYNOMIALS = st.lists(st.tuples(st.integers(-4, 6), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4)

@@ -146,6 +146,7 @@ def test_the_ends_of_the_parameter_range():
     assert constant.mgf(0.5) == pytest.approx(math.exp(3.5))
     assert constant.rvs(3, seed=0).tolist() == [7, 7, 7]
     always = CutoffGeometric(1.0)
+    assert constant.ppf([0.0, 0.5, 1.0]).tolist() == [0, 7, 7] and always.ppf([0.0, 0.5, 1.0]).tolist() == [0, 1, 1]
     assert (always.mean(), always.var(), always.entropy(), float(always.cdf(1)), float(always.sf(1))) == (1, 0, 0, 1, 0)
     assert always.mgf(0.5) == pytest.approx(math.exp(0.5))
     assert CutoffGeometric(0.3, 1).var() == 0 and CutoffGeometric(0.3, 1).mgf(2.0) == pytest.approx(math.exp(2))

@@ -286,4 +286,5 @@ def test_what_is_told_to_be_allowed_is():
         weight_moments(np.linspace(0.1, 0.9, 4), math.inf, 10**9)
     allowed = int(str(caught.value).split("allowed is ")[1].split()[0])
     each = moments._BYTES["without"] + 8 * moments._BYTES["kept"]
+    assert f"need about {each} GB" in str(caught.value)
     assert allowed * each <= moments.LARGEST_MEMORY < (allowed + 1) * each
