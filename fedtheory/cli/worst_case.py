@@ -30,7 +30,8 @@ def tightness(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about."""
+    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about; of a claim on
+    squared gradients, the terms of every constant with the least that would do after a few rounds."""
     if every == (ref is not None):
         raise ValueError("tightness: allowed is a claim, or --all without one")
     if accept and not every:
@@ -56,7 +57,7 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
     from ..evidence.assess import PUBLISHED
     from ..evidence.tightness import NOT_APPLICABLE
     from ..evidence.tightness_column import accept as publish
-    from ..evidence.tightness_table import page, rows, table
+    from ..evidence.tightness_table import page, rows, rows_of_constants, table
     from ..files import write_beside
 
     entries = table()
@@ -67,7 +68,8 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
     if json:
         print_json([each.to_json() for each in entries])  # type: ignore[arg-type]
         return
-    print_table(rows([each for each in entries if each.status != NOT_APPLICABLE]))
+    print_table(rows([each for each in entries if each.status != NOT_APPLICABLE and not each.constants]))
+    print_table(rows_of_constants(entries))
     for each in entries:
         if each.status == NOT_APPLICABLE:
             print(f"{each.claim}: not applicable: {each.why}")
@@ -76,7 +78,7 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
 def _one(ref: str, given: dict[str, Any], over: str, save: Path | None, json: bool) -> None:
     from ..evidence.tightness import NOT_APPLICABLE
     from ..evidence.tightness import tightness as tightness_of
-    from ..evidence.tightness_table import content, over_rounds, remarks
+    from ..evidence.tightness_table import content, over_rounds, remarks, rows_of_constants
     from ..papers import claim
 
     statement = claim(ref)
@@ -92,6 +94,8 @@ def _one(ref: str, given: dict[str, Any], over: str, save: Path | None, json: bo
         print_json(found.to_json())
         return
     print_tree(content(found))
+    if found.constants:
+        print_table([{k: v for k, v in row.items() if k != "claim"} for row in rows_of_constants([found])])
     print_table(over_rounds(found))
     for remark in remarks(found):
         print(f"- {remark}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,9 @@ from ..quantities import symbol
 from ..setting import Setting
 from ..worstcase.problem import Problem
 from ..worstcase.worst import SOLVED, UNBOUNDED, Recursion, WorstCase, solved
-from .tightness_setting import Comparison, NotApplicable, comparison, contracting
+from .tightness_class import NotApplicable
+from .tightness_setting import NOISE, Comparison, comparison, contracting, of_gradients
+from .tightness_terms import ConstantTightness, gradient_problem, of_constants
 
 STARTS = (Fraction(1), Fraction(1, 3), Fraction(1, 10), Fraction(1, 30), Fraction(1, 100), Fraction(1, 300))
 """Distances, relative to the first one, at which one round's recursion is solved for."""
@@ -74,6 +77,8 @@ class Tightness:
         after: over rounds, the last one of the claim's.
         differences, larger: how the class differs from the claim's, and whether it leaves an assumption out.
         warnings: such as that the bound does not contract.
+        constants: of a claim on squared gradients, in the place of ``contraction`` to ``looseness``: the best multiple
+            of each constant.
     """
 
     claim: str
@@ -90,13 +95,15 @@ class Tightness:
     differences: tuple[str, ...] = ()
     larger: bool = False
     warnings: tuple[str, ...] = ()
+    constants: tuple[ConstantTightness, ...] = ()
 
     @property
     def exceeded(self) -> bool:
         """Whether a worst case exceeds the bound: a lead, which refutes the claim only if the class is not larger than
         the claim's."""
         above = any(a.worst is not None and a.worst > a.bound * (1 + ROUNDING) for a in self.after)
-        return above or self.status == UNBOUNDED or (self.looseness is not None and self.looseness < 1 - ROUNDING)
+        ratios = [self.looseness, *(each.looseness for each in self.constants)]
+        return above or self.status == UNBOUNDED or any(ratio is not None and ratio < 1 - ROUNDING for ratio in ratios)
 
     @property
     def refuted(self) -> bool:
@@ -114,7 +121,7 @@ class Tightness:
             "contraction": self.contraction, "class_contraction": self.class_contraction,
             "additive": self.additive, "best_additive": self.best_additive,
             "looseness": self.looseness, "whole": self.whole,
-            "after": [vars(each) for each in self.after],
+            "constants": [each.to_json() for each in self.constants], "after": [vars(each) for each in self.after],
             "worst_case_above_bound": self.exceeded, "refuted": self.refuted,
             "class_differs": list(self.differences), "class_is_larger": self.larger, "warnings": list(self.warnings),
         }  # fmt: skip
@@ -141,15 +148,34 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
     >>> found = tightness("fast.thm2@sharp", snapshot_probability="1/2")
     >>> found.status, found.looseness > 1, found.exceeded
     ('solved', True, False)
-    >>> tightness("fast.thm1").status
+    >>> tightness("fast.eq28").status
     'not applicable'
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     try:
         compared = comparison(statement, given)
+        return _of_gradients(compared, given) if of_gradients(statement) else _tightness(compared)
     except NotApplicable as why:
         return Tightness(statement.ref, NOT_APPLICABLE, str(why))
-    return _tightness(compared)
+
+
+def _of_gradients(compared: Comparison, given: dict[str, Any]) -> Tightness:
+    """Of squared gradients: a few rounds, one program for each constant; noise where all clients take part."""
+    statement, everyone = compared.statement, None
+    if "gradient_noise" in statement.quantities and not {"gradient_noise", "arbitrary_cohort"} & given.keys():
+        asked = {"arbitrary_cohort": compared.values["clients"], "gradient_noise": NOISE}
+        with suppress(ValueError):
+            everyone = comparison(statement, {**given, **asked})
+    constants = of_constants(compared, everyone)
+    rounds, worst = int(compared.values["rounds"]), solved(gradient_problem(compared)).value
+    missing = worst is None or any(each.least is None for each in constants)
+    none = any(each.least == np.inf for each in constants)
+    quiet = ("the server's gradients have no noise",) if "server_noise" in statement.quantities else ()
+    return Tightness(
+        statement.ref, UNBOUNDED if none else "inaccurate" if missing else SOLVED, "", dict(compared.values),
+        constants=constants, after=(AfterRounds(rounds, float(compared.bound.value), worst, None, None),), whole=True,
+        differences=compared.differences + quiet, larger=compared.larger,
+    )  # fmt: skip
 
 
 def _tightness(compared: Comparison) -> Tightness:

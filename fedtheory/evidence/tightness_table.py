@@ -29,6 +29,15 @@ is: [worst-case.md](worst-case.md).
 """
 
 
+OF_GRADIENTS = """## Squared gradients
+
+Of a claim on the mean of squared gradients after a few rounds: what its terms have of F(x_0) - F*, of delta^2 and of
+sigma^2, each beside the least that would do over all smooth convex federations, the terms of the other constants as
+they are. Where a constant has several terms, the least of each (in `--json`) is their least total less the other ones,
+or 0. The claims do not ask for convexity, and what happens after more rounds is not in these numbers.
+"""
+
+
 def convergence_claims() -> list[Claim]:
     """All claims about errors of runs or gradients, and all others that assume strong convexity."""
     return [c for c in all_claims() if c.functional.scope == "run" or c.functional.name.endswith("squared_gradient")
@@ -62,6 +71,16 @@ def _row(entry: Tightness) -> dict[str, str]:
     }
 
 
+def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
+    """A line of text for each constant of each claim on squared gradients."""
+    return [
+        {"claim": entry.claim, "of": each.of, "terms": ", ".join(each.terms), "rounds": str(entry.after[-1].rounds),
+         "participants": str(each.cohort), "coefficient": number(each.coefficient),
+         "least": "inaccurate" if each.least is None else number(each.least), "looseness": number(each.looseness)}
+        for entry in entries for each in entry.constants
+    ]  # fmt: skip
+
+
 def number(value: float | None) -> str:
     """Three digits, or "" for none.
 
@@ -79,7 +98,8 @@ def _factor(value: float | None) -> str:
 def page(entries: Sequence[Tightness]) -> str:
     """The page in Markdown."""
     known = [each for each in entries if each.status != NOT_APPLICABLE]
-    lines = [HEAD, *_markdown(rows(known)), "", "## At which quantities", "", *_settings(known), ""]
+    lines = [HEAD, *_markdown(rows([each for each in known if not each.constants])), "", OF_GRADIENTS]
+    lines += [*_markdown(rows_of_constants(known)), "", "## At which quantities", "", *_settings(known), ""]
     lines += ["## What to know of them", "", *_remarks(known), "", "## Not applicable", "", *_reasons(entries)]
     return "\n".join(lines) + "\n"
 
@@ -144,9 +164,11 @@ def _reasons(entries: Sequence[Tightness]) -> Iterator[str]:
 
 def content(entry: Tightness) -> dict[str, Any]:
     """One entry for the command line: its values, its constants, then a table over rounds."""
-    return {
-        "claim": entry.claim, "status": entry.status,
-        "at": {n: v for n, v in _values(entry).items() if _matters(entry.claim, n, ())},
+    known = {"claim": entry.claim, "status": entry.status,
+             "at": {n: v for n, v in _values(entry).items() if _matters(entry.claim, n, ())}}  # fmt: skip
+    if entry.constants:
+        return known
+    return known | {
         "factor_a_round" if not entry.whole else "factor": {
             "bound": _factor(entry.contraction) or "none", "class": _factor(entry.class_contraction) or "none",
         },
