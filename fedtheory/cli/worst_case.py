@@ -21,7 +21,10 @@ def tightness(
         list[str] | None, typer.Argument(help="name=number, such as local_steps=4; the others are chosen.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Of every convergence claim, at its defaults.")] = False,
-    over: Annotated[str, typer.Option(help="What a picture is over: local_lr or local_steps.")] = "local_lr",
+    over: Annotated[
+        str | None,
+        typer.Option(help="A curve: local_lr (a picture's default), local_steps, a cohort or a probability."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Draw bound, worst case and exact error here (.png); with --all a page (.md).")
     ] = None,
@@ -75,27 +78,31 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
             print(f"{each.claim}: not applicable: {each.why}")
 
 
-def _one(ref: str, given: dict[str, Any], over: str, save: Path | None, json: bool) -> None:
+def _one(ref: str, given: dict[str, Any], over: str | None, save: Path | None, json: bool) -> None:
     from ..evidence.tightness import NOT_APPLICABLE
     from ..evidence.tightness import tightness as tightness_of
-    from ..evidence.tightness_table import content, over_rounds, remarks, rows_of_constants
+    from ..evidence.tightness_curves import curve, to_json
+    from ..evidence.tightness_table import content, over_rounds, over_values, remarks, rows_of_constants
     from ..papers import claim
 
     statement = claim(ref)
     found = tightness_of(statement, **given)
     if found.status == NOT_APPLICABLE:
         raise ValueError(f"{found.claim}: not applicable: {found.why}")
+    along = curve(statement, given, over or "local_lr") if save or over else {}
     if save:
         from ..report.style import save as save_figure
-        from ..report.worst_cases import curve, figure
+        from ..report.worst_cases import figure
 
-        save_figure(figure(statement, curve(statement, given, over), over), save)
+        save_figure(figure(statement, along, over or "local_lr"), save)
     if json:
-        print_json(found.to_json())
+        print_json(found.to_json() | ({"curve": to_json(along, over or "local_lr")} if along else {}))
         return
     print_tree(content(found))
     if found.constants:
         print_table([{k: v for k, v in row.items() if k != "claim"} for row in rows_of_constants([found])])
     print_table(over_rounds(found))
+    if along:
+        print_table(over_values(along, over or "local_lr"))
     for remark in remarks(found):
         print(f"- {remark}")

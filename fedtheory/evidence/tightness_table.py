@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..claims.statement import Claim
@@ -184,6 +185,20 @@ def over_rounds(entry: Tightness) -> list[dict[str, str]]:
          "attained": _six(each.attained), "gain shown": number(each.decrement_ratio)}
         for each in entry.after
     ]  # fmt: skip
+
+
+def over_values(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str, str]]:
+    """A curve's values, what is after the last round, and the looseness there."""
+    lines = []
+    for value, entry in found.items():
+        last = entry.after[-1]
+        ratio = f"{last.bound / last.worst:.3g}" if last.worst else ""
+        least = [each.looseness for each in entry.constants if each.looseness is not None]
+        lines.append({over: f"{float(value):.6g}", "rounds": str(last.rounds), "bound": f"{last.bound:.6g}",
+                      "worst": _six(last.worst), "bound / worst": ratio, "attained": _six(last.attained),
+                      "looseness": number(entry.looseness if entry.looseness is not None else min(least, default=None)),
+                      })  # fmt: skip
+    return lines
 
 
 def _six(value: float | None) -> str:

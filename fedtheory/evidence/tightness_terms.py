@@ -68,7 +68,7 @@ def coefficients(statement: Claim, values: Mapping[str, Any]) -> dict[tuple[str,
     >>> coefficients(claim("safari.rem5.b"), given | {"smoothness": 3})
     {('optimization', 'initial_gap'): 1.0, ('server_noise', 'server_noise'): 1.5}
     """
-    found = {}
+    found: dict[tuple[str, str], float] = {}
     for term in statement.terms:
         parts = {name: _part(term.expression, name, power) for name, power in CONSTANTS.items()}
         rest = expand(term.expression - sum(part * symbol(n) ** CONSTANTS[n] for n, part in parts.items()))

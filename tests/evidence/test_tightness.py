@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -18,11 +19,11 @@ from fedtheory.cli.statuses import run
 from fedtheory.evidence import tightness_column
 from fedtheory.evidence.tightness import NOT_APPLICABLE, Tightness, tightness
 from fedtheory.evidence.tightness_column import column, published
+from fedtheory.evidence.tightness_curves import curve
 from fedtheory.evidence.tightness_setting import comparison, of_gradients
 from fedtheory.evidence.tightness_table import convergence_claims, page
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
-from fedtheory.report.worst_cases import curve
 
 PUBLISHED = Path(fedtheory.evidence.__file__).parent / "published" / "scorecard.json"
 PAGE = Path(__file__).parents[2] / "docs" / "tightness.md"
@@ -347,6 +348,8 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture, tmp_path: Path) -> N
     (("fast.thm2", "local_lr=1,2"), "allowed is one number"),
     (("fast.thm2", "local_lr=0.001", "local_lr=0.002"), "allowed is one value"),
     (("fast.thm2", "--over", "rounds", "--save", "x.png"), "over = 'rounds': allowed is"),
+    (("fast.thm2@sharper", "cohort=2", "--over", "cohort"), "cohort = 2.0: it is what is varied, leave it out"),
+    (("safari.thm5@sharp", "--over", "cohort"), "over = 'cohort': allowed for safari.thm5@sharp is one of local_lr"),
     (("li2020.thm1", "--save", "x.png"), "li2020.thm1@main chooses it; allowed is local_steps"),
     (("fast.thm2", "local_lr=0.001", "--save", "x.png"), "it is what is varied, leave it out"),
 ])  # fmt: skip
@@ -363,6 +366,28 @@ def test_a_curve() -> None:
         assert each.values["local_lr"] == step and each.values["rounds"] == 1000
         last = each.after[-1]
         assert last.attained <= last.worst * (1 + 1e-6) and last.worst <= last.bound
+
+
+def test_a_curve_over_participation(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    """Snapshots alone, of m of 4: less variance with more clients, none with all; the file and the picture have it."""
+    picture = tmp_path / "cohorts.png"
+    status, out, _ = told(capsys, "fast.thm2@sharper", "snapshot_probability=1", "--over", "cohort", "--json", "--save",
+                          str(picture))  # fmt: skip
+    rows = json.loads(out)["curve"]
+    assert status == 0 and picture.read_bytes().startswith(b"\x89PNG")
+    assert [row["cohort"] for row in rows] == ["1", "2", "3", "4"]
+    assert all(one["worst"] > other["worst"] for one, other in itertools.pairwise(rows))
+    for row in rows:
+        there = tightness("fast.thm2@sharper", snapshot_probability=1, cohort=int(row["cohort"]))
+        assert row["looseness"] == pytest.approx(there.looseness) and row["attained"] <= row["worst"] * (1 + 1e-6)
+        assert row["bound_over_worst"] == row["bound"] / row["worst"] > 1
+    status, out, _ = told(capsys, "fast.thm2@sharper", "--over", "snapshot_probability")
+    assert status == 0 and re.search(r"^0.875 +1000 ", out, re.MULTILINE)
+
+
+def test_a_curve_leaves_out_what_the_hypotheses_refuse() -> None:
+    """Squared gradients after rounds of both kinds are no one program."""
+    assert list(curve(claim("safari.thm4@sharper"), {"rounds": 1}, "client_round_probability")) == [0, 1]
 
 
 def test_worst_cases_are_near_what_is_attained_where_errors_settle() -> None:
