@@ -101,7 +101,8 @@ def _one(ref: str, given: dict[str, Any], over: str | None, save: Path | None, j
     print_tree(content(found))
     if found.constants:
         print_table([{k: v for k, v in row.items() if k != "claim"} for row in rows_of_constants([found])])
-    print_table(over_rounds(found))
+    if found.after:
+        print_table(over_rounds(found))
     if along:
         print_table(over_values(along, over or "local_lr"))
     for remark in remarks(found):

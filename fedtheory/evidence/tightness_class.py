@@ -37,6 +37,8 @@ def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm
     name = algorithm_of(statement)
     kind = type(setting.algorithm) if setting is not None else {"fast": Fast, "safari": Safari}.get(name or "")
     steps: dict[str, Any] = {"local_lr": values.get("local_lr"), "local_steps": int(values["local_steps"])}
+    if kind is Safari and "local_lr" not in values:
+        steps["local_lr"] = values["server_lr"]  # of rounds of the server alone
     participation = setting.participation if setting is not None else Fixed([0])
     drawn = "once" if isinstance(participation, Uniform) else "twice" if isinstance(participation, Multinomial) else ""
     if not drawn and INDEPENDENT_DRAWS in statement.assumed:
@@ -54,10 +56,28 @@ def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm
     raise NotApplicable(f"algorithm {name or 'not said'}: no worst case is known of its rounds")
 
 
+GRADIENTS = ("average_squared_gradient", "final_squared_gradient")
+ROUND_LEFTS = ("squared_movement", "negated_full_progress", "negated_arbitrary_progress", "squared_gradient")
+
+
+def of_gradients(statement: Claim) -> bool:
+    """Whether it bounds squared gradients by the initial gap: what its terms are compared with are a few rounds."""
+    return statement.functional.name in GRADIENTS and "initial_gap" in statement.quantities
+
+
+def of_one_round(statement: Claim) -> bool:
+    """Whether both sides are what happens in one round, and multiples of constants."""
+    inside = {s.name for term in statement.terms for s in term.expression.free_symbols}
+    run_wide = inside & (OF_RUNS - {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES})
+    left_open = inside & {*ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}
+    name = statement.functional.name
+    return not run_wide and (name in ROUND_LEFTS or (name == "final_squared_distance" and bool(left_open)))
+
+
 def differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
     """How the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
     said, larger = [], False
-    if "strongly_convex" not in statement.assumed:
+    if of_gradients(statement) and "strongly_convex" not in statement.assumed:
         said.append("functions: the class's are convex, the claim's need not be")
     if "bounded_dissimilarity" in statement.assumed:
         said.append("dissimilarity: the claim bounds it everywhere, the class at x* and at the server's points")

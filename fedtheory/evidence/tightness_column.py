@@ -22,7 +22,12 @@ CONSTANT, GAIN, TERMS = "constant", "gain", "terms"
 """What the number may be: looseness of the additive constant, the share of what is gained for sure that the bound
 shows, or the least looseness of its constants' terms."""
 
-SHORT = {"initial_gap": "gap", "dissimilarity": "dissimilarity", "gradient_noise": "noise"}
+SHORT = {
+    "initial_gap": "gap",
+    "initial_distance": "distance",
+    "dissimilarity": "dissimilarity",
+    "gradient_noise": "noise",
+}
 """Which terms a number is of."""
 
 UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "of": "", "larger": False,
@@ -36,12 +41,12 @@ def column(entry: Tightness) -> dict[str, Any]:
     - "constant": what the bound adds to its multiple of |x_0 - x*|^2, over the least that would do (``looseness``);
     - "gain": where there is no such constant, (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst) after its rounds
       (``decrement_ratio``);
-    - "terms": of squared gradients, the least of what the bound has of the initial gap, of delta^2 and of sigma^2, each
-      over the least that would do; which one is ``of``;
+    - "terms": of squared gradients or of one round, the least of what the bound has of the initial gap or of
+      |x_0 - x*|^2, of delta^2 and of sigma^2, each over the least that would do; which one is ``of``;
     - ``None``, with ``why``.
 
-    >>> column(tightness("fast.eq29"))["why"]
-    'it bounds squared_movement, no error of a run that a worst case is known of'
+    >>> column(tightness("flics.thm1"))["why"]
+    'it bounds least_squared_gradient, no error of a run that a worst case is known of'
     """
     known = {"status": entry.status, "measure": None, "value": None, "of": "", "larger": entry.larger, "why": ""}
     if entry.looseness is not None:

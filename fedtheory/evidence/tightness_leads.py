@@ -19,7 +19,7 @@ from .judge import Judgement
 from .refute import confirmed
 from .search import search_in
 from .tightness import NOT_APPLICABLE, Tightness, tightness
-from .tightness_setting import of_gradients
+from .tightness_class import of_gradients, of_one_round
 
 CLIENTS, LOCAL_STEPS = (4, 100), (2, 5)
 """What a lead is looked for at, beside the defaults."""
@@ -33,8 +33,8 @@ SIZES = (1.0, 0.5, 0.2)
 
 def leads(statement: Claim) -> list[Tightness]:
     """Where a worst case exceeds the claim's bound and no quadratics do, the most exceeded first."""
-    if of_gradients(statement):
-        return []  # a few rounds, at the caps: far from where averages over rounds settle
+    if of_gradients(statement) or of_one_round(statement):
+        return []  # one round, or a few at the caps: far from where errors settle
     found = []
     for clients, steps in product(CLIENTS, LOCAL_STEPS):
         asked = {"clients": clients, "local_steps": steps}

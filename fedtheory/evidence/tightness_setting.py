@@ -17,11 +17,11 @@ from ..claims.statement import Claim
 from ..exact import exact_number
 from ..quantities import QUANTITIES, symbol
 from ..schedule import StepRule
-from ..worstcase.classes import FunctionClass, convex, strongly_convex
+from ..worstcase.classes import FunctionClass, convex, smooth, strongly_convex
 from ..worstcase.of_algorithm import plan_of
 from ..worstcase.program import METRICS
 from ..worstcase.rounds import Plan
-from .tightness_class import OF_RUNS, NotApplicable, algorithm_at, differences
+from .tightness_class import OF_RUNS, NotApplicable, algorithm_at, differences, of_gradients, of_one_round
 
 DEFAULTS: dict[str, Fraction] = {name: Fraction(value) for name, value in {
     "smoothness": "1", "strong_convexity": "1/10", "clients": "4", "cohort": "2", "arbitrary_cohort": "2",
@@ -32,11 +32,10 @@ DEFAULTS: dict[str, Fraction] = {name: Fraction(value) for name, value in {
 
 OTHERS: dict[str, tuple[str, ...]] = {
     "dissimilarity": ("0",), "rounds": ("10000", "100000", "100", "10", "1"), "arbitrary_cohort": ("4",),
-    "snapshot_probability": ("1", "0"), "client_round_probability": ("1", "0"),
+    "cohort": ("4",), "snapshot_probability": ("1", "0"), "client_round_probability": ("1", "0"),
 }  # fmt: skip
 """What is tried next, the last one fastest."""
 
-GRADIENTS = ("average_squared_gradient", "final_squared_gradient")
 FEW = 4
 """Rounds of one program, where a claim is of squared gradients."""
 
@@ -96,6 +95,8 @@ class Comparison:
 
 def check_applies(statement: Claim) -> None:
     """Raise ``NotApplicable`` unless the claim bounds a worst case's metric of (strongly) convex functions."""
+    if of_one_round(statement):
+        return _check_known(statement)
     if statement.functional.scope != "run" or statement.functional.name not in METRICS:
         raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run that a worst case is known of")
     if "strongly_convex" not in statement.assumed and not of_gradients(statement):
@@ -104,14 +105,13 @@ def check_applies(statement: Claim) -> None:
     if of_run:
         raise NotApplicable(f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves "
                             "open")  # fmt: skip
+    _check_known(statement)
+
+
+def _check_known(statement: Claim) -> None:
     unknown = set(statement.quantities) - OF_RUNS - FEDERATION - DEFAULTS.keys()
     if unknown:
         raise NotApplicable(f"no worst case knows of its {', '.join(sorted(unknown))}")
-
-
-def of_gradients(statement: Claim) -> bool:
-    """Whether it bounds squared gradients by the initial gap: what its terms are compared with are a few rounds."""
-    return statement.functional.name in GRADIENTS and "initial_gap" in statement.quantities
 
 
 def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
@@ -187,8 +187,12 @@ def _short(value: Fraction) -> Fraction:
 def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """Defaults, then others, of what the claim knows and is not given."""
     base = {**DEFAULTS, **known}
-    free = [name for name in OTHERS if name in statement.quantities and name not in known]
-    if statement.functional.name != "final_squared_distance" and "rounds" not in known:
+    free = [name for name in OTHERS if name != "cohort" and name in statement.quantities and name not in known]
+    if of_one_round(statement):
+        free = [name for name in ("cohort", *free) if name in statement.quantities and name not in known]
+        base |= {"gradient_noise": NOISE} if "gradient_noise" not in known else {}
+    whole = statement.functional.name != "final_squared_distance" or of_one_round(statement)
+    if whole and "rounds" not in known:
         base["rounds"] = Fraction(FEW if of_gradients(statement) else 1)  # all rounds are one program
         free = [name for name in free if name != "rounds"]
     ways = [(DEFAULTS[name], *(Fraction(v) for v in OTHERS[name])) for name in free]
@@ -217,7 +221,8 @@ def _completed(statement: Claim, values: dict[str, Fraction]) -> dict[str, Fract
         derived["gradient_bound"] = _root(slope**2 + values["gradient_noise"] ** 2)
     if "young_parameter" in names:
         derived["young_parameter"] = mu / 4
-    full = derived | values
+    full = dict.fromkeys(sorted(OF_RUNS & set(names)), Fraction(0)) if of_one_round(statement) else {}
+    full |= derived | values
     for name, at_least in (("step_shift", True), ("server_lr", False), ("step_constant", False)):
         if name in names and name not in full and name not in statement.choices:
             full[name] = _extreme(statement, name, full, at_least)
@@ -281,7 +286,7 @@ def _bound(statement: Claim, values: Mapping[str, Fraction]) -> Bound:
 
 def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
     statement = bound.statement
-    full: dict[str, Any] = dict(values)
+    full: dict[str, Any] = {name: value for name, value in values.items() if name not in OF_RUNS}
     for name in statement.choices:
         chosen = bound.quantities[name]
         full[name] = chosen if isinstance(chosen, StepRule) else Fraction(repr(float(chosen)))
@@ -295,7 +300,8 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
         if drawn == "twice" and clients > 1:
             raise ValueError("clients are drawn with replacement, and the error is a gap: no one program")
         plan = plan_of(algorithm, int(full["rounds"]) if whole else 1, clients=clients, **who)
-        if plan.random and statement.functional.name != "final_squared_distance":
+        lasting = statement.functional.name != "final_squared_distance"
+        if plan.random and ("objective_decrease" in statement.quantities if of_one_round(statement) else lasting):
             raise ValueError(f"{statement.functional.name} of random rounds is no one program; allowed is "
                              f"arbitrary_cohort = clients = {clients}")  # fmt: skip
         if whole and full["gradient_noise"] and plan.chosen is not None and len(plan.rounds) > 1:
@@ -307,6 +313,8 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
     if "strongly_convex" not in statement.assumed:
         mu = Fraction(0)
     functions = strongly_convex(smoothness=L, strong_convexity=mu) if mu else convex(smoothness=L)
+    if not mu and of_one_round(statement):
+        functions = smooth(smoothness=L)
     differ, larger = differences(statement)
     if clients == 1:
         differ += ("one client alone",)

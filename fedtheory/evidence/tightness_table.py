@@ -39,6 +39,14 @@ or 0. The claims do not ask for convexity, and what happens after more rounds is
 """
 
 
+OF_ONE_ROUND = """## One round
+
+Of a lemma on one round: what its right side has of |x_0 - x*|^2, of delta^2 and of sigma^2, each beside the least that
+would do over all federations, what else happens in the round (such as |grad F(x_0)|^2 or the drift) on both sides as it
+is. Lemmas that ask for no convexity are compared over all smooth functions.
+"""
+
+
 def convergence_claims() -> list[Claim]:
     """All claims about errors of runs or gradients, and all others that assume strong convexity."""
     return [c for c in all_claims() if c.functional.scope == "run" or c.functional.name.endswith("squared_gradient")
@@ -75,7 +83,8 @@ def _row(entry: Tightness) -> dict[str, str]:
 def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
     """A line of text for each constant of each claim on squared gradients."""
     return [
-        {"claim": entry.claim, "of": each.of, "terms": ", ".join(each.terms), "rounds": str(entry.after[-1].rounds),
+        {"claim": entry.claim, "of": each.of, "terms": ", ".join(each.terms),
+         "rounds": str((entry.values or {}).get("rounds", 1)),
          "participants": str(each.cohort), "coefficient": number(each.coefficient),
          "least": "inaccurate" if each.least is None else number(each.least), "looseness": number(each.looseness)}
         for entry in entries for each in entry.constants
@@ -100,7 +109,15 @@ def page(entries: Sequence[Tightness]) -> str:
     """The page in Markdown."""
     known = [each for each in entries if each.status != NOT_APPLICABLE]
     lines = [HEAD, *_markdown(rows([each for each in known if not each.constants])), "", OF_GRADIENTS]
-    lines += [*_markdown(rows_of_constants(known)), "", "## At which quantities", "", *_settings(known), ""]
+    lines += [*_markdown(rows_of_constants([each for each in known if each.after])), "", OF_ONE_ROUND]
+    lines += [
+        *_markdown(rows_of_constants([each for each in known if not each.after])),
+        "",
+        "## At which quantities",
+        "",
+        *_settings(known),
+        "",
+    ]
     lines += ["## What to know of them", "", *_remarks(known), "", "## Not applicable", "", *_reasons(entries)]
     return "\n".join(lines) + "\n"
 

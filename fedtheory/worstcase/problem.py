@@ -13,6 +13,7 @@ from ..functionals import AVERAGES, check_average
 from .classes import FunctionClass
 from .geometry import Geometry, Units
 from .program import METRICS, Program
+from .round_quantities import AFTER, POWERS, ROUND_METRIC, check
 from .rounds import Plan, Training
 
 PRICED = {"initial_gap": "gap", "dissimilarity_at_optimum": "dissimilarity", "gradient_noise": "noise"}
@@ -32,6 +33,8 @@ class Problem:
         prices: of initial_gap, dissimilarity_at_optimum, gradient_noise, such as {"gradient_noise": b}: the constant is
             free, and b sigma^2 (or b zeta^2, or b times the initial gap) is taken off the metric; the constant's own
             number is its unit.
+        combination: of what happens in one round, {quantity: coefficient} (see ``round_quantities``), in the place of a
+            metric, whose name is "one_round" then.
 
     Raises:
         ValueError: a number out of bounds; a metric that is not known of this plan; a program too large for this
@@ -50,12 +53,19 @@ class Problem:
     contraction: Fraction | None = None
     initial_gap: Fraction | None = None
     prices: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
+    combination: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, FunctionClass):
             raise ValueError(f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...) or "
                              "quadratic(...)")  # fmt: skip
-        if self.metric not in METRICS:
+        if (self.metric == ROUND_METRIC) != bool(self.combination):
+            raise ValueError(
+                f"metric = {self.metric!r}: allowed with a combination, and only there, is {ROUND_METRIC!r}"
+            )
+        if self.combination:
+            check(self.combination, self.plan)
+        elif self.metric not in METRICS:
             raise ValueError(f"metric = {self.metric!r}: allowed is one of {', '.join(METRICS)}")
         check_average(self.average)
         for name in ("distance", "dissimilarity_at_optimum", "gradient_noise", "server_noise", "contraction",
@@ -64,7 +74,7 @@ class Problem:
             if value is None and name in ("dissimilarity_at_optimum", "contraction", "initial_gap"):
                 continue
             number = exact_number(name, value)
-            if number < 0:
+            if number < 0 and not (name == "contraction" and self.combination):
                 raise ValueError(f"{name} = {number}: allowed is a number >= 0")
             object.__setattr__(self, name, number)
         self._check_together()
@@ -73,7 +83,7 @@ class Problem:
         self._check_size()
 
     def _check_together(self) -> None:
-        if self.plan.random and self.metric != "final_squared_distance":
+        if self.plan.random and self.metric not in ("final_squared_distance", ROUND_METRIC):
             raise ValueError(f"metric = {self.metric!r}: allowed for random rounds is 'final_squared_distance'")
         noisy = self.gradient_noise > 0
         if noisy and self.plan.clients is None:
@@ -88,20 +98,23 @@ class Problem:
     def _check_gap(self) -> None:
         """A start that is bounded by its gap, and constants that have a price."""
         by_gap = self.initial_gap is not None
-        if self.functions.nonconvex and not by_gap:
+        if self.functions.nonconvex and not by_gap and self.contraction is None:
             raise ValueError("initial_gap: needed where functions are not convex, in the place of a distance")
         if by_gap and (self.contraction is not None or self.distance != 1 or not self.initial_gap):
             raise ValueError(f"initial_gap = {self.initial_gap}: allowed is a number > 0, without another start")
         if by_gap and self.metric not in METRICS[1:]:
             raise ValueError(f"metric = {self.metric!r}: allowed with initial_gap is one of {', '.join(METRICS[1:])}")
         for name, price in self.prices.items():
-            if name not in PRICED or not by_gap:
-                raise ValueError(f"prices: {name!r}: allowed with initial_gap is one of {', '.join(PRICED)}")
+            if name not in PRICED or (name == "initial_gap" and not by_gap) or not (by_gap or self.combination):
+                raise ValueError(f"prices: {name!r}: allowed with initial_gap or a combination is one of "
+                                 f"{', '.join(PRICED)}")  # fmt: skip
             if not getattr(self, name):
                 raise ValueError(f"{name} = {getattr(self, name)}: allowed with a price is its unit, a number > 0")
             if exact_number(f"price of {name}", price) < 0:
                 raise ValueError(f"price of {name} = {price}: allowed is a number >= 0")
-        if len(self.prices) == 1 + bool(self.dissimilarity_at_optimum) + bool(self.gradient_noise):
+        if len(self.prices) == (self.contraction is None) + bool(self.dissimilarity_at_optimum) + bool(
+            self.gradient_noise
+        ):
             raise ValueError("prices: allowed is to leave at least one constant without")
 
     def _check_scales(self) -> None:
@@ -140,6 +153,8 @@ class Problem:
     @property
     def at_end(self) -> bool:
         """Whether gradients or values count after the last round."""
+        if self.combination:
+            return any(name in AFTER for name in self.combination)
         last = self.metric != "final_squared_distance"
         return last and not (self.metric.startswith("average") and self.average == AVERAGES[1])
 
@@ -162,7 +177,7 @@ class Problem:
     @property
     def unit(self) -> Fraction:
         """The unit of the metric: length^2, times L for gaps and L^2 for squared gradients."""
-        power = 0 if "distance" in self.metric else 1 if "gap" in self.metric else 2
+        power = 0 if "distance" in self.metric or self.combination else 1 if "gap" in self.metric else 2
         return self.length**2 * self.functions.smoothness**power
 
     def units(self, number: Any, scaled: bool) -> Units:
@@ -193,6 +208,8 @@ class Problem:
 
     def counted(self, geometry: Geometry) -> list[int]:
         """The points that gaps and gradients are averaged over."""
+        if self.combination:
+            return []
         shared = [p for p, point in enumerate(geometry.points) if point.shared]
         if self.metric.startswith("final"):
             return shared[-1:]
@@ -215,4 +232,10 @@ class Problem:
         units = {"initial_gap": a_gap, "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) ** 2,
                  "gradient_noise": self.gradient_noise**2}  # fmt: skip
         prices = {PRICED[name]: float(price * units[name] / self.unit) for name, price in self.prices.items()}
-        return Program(geometry, self.metric, self.counted(geometry), self.functions.quadratic, tau, at, gap, prices)
+        return Program(geometry, self.metric, self.counted(geometry), self.functions.quadratic, tau, at, gap, prices,
+                       self._combination())  # fmt: skip
+
+    def _combination(self) -> dict[str, float]:
+        """Coefficients of quantities without units."""
+        L = self.functions.smoothness
+        return {name: float(coefficient * L ** POWERS[name]) for name, coefficient in self.combination.items()}

@@ -59,6 +59,7 @@ class Program:
         dissimilar_at: the points at which the dissimilarity is bounded.
         gap: what F(x_0) - F(x*) is at most, instead of a distance; ``None``: the distance is bounded.
         prices: of constants, "gap", "dissimilarity" and "noise": they are free, and cost so much.
+        combination: of a round's quantities, in the place of a metric: see ``round_quantities``.
 
     Attributes:
         sides: of the Gram matrices. objective: with ``value = offset + factor * (objective . z)``.
@@ -69,10 +70,11 @@ class Program:
     def __init__(
         self, geometry: Geometry, metric: str, counted: list[int], quadratic: bool, contraction: float | None,
         dissimilar_at: list[int], gap: float | None = None, prices: Mapping[str, float] | None = None,
+        combination: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         self.geometry, self.metric, self.counted, self.quadratic = geometry, metric, counted, quadratic
         self.units, self.contraction, self.dissimilar_at = geometry.units, contraction, dissimilar_at
-        self.gap_at_most, self.prices = gap, dict(prices or {})
+        self.gap_at_most, self.prices, self.combination = gap, dict(prices or {}), dict(combination or {})
         self._coordinates()
         self.at_most: list[Row] = []
         self.equal: list[Array] = []
@@ -157,8 +159,14 @@ class Program:
         if self.metric == "final_squared_distance":
             self._decrement(start)
             return
-        of = self.gap if self.metric.endswith("gap") else self.squared_gradient
-        self.objective: Array = np.sum([of(p) for p in self.counted], axis=0) / len(self.counted)
+        self.objective: Array
+        if self.combination:
+            from .round_quantities import combined
+
+            self.objective, self.offset = combined(self, self.combination)
+        else:
+            of = self.gap if self.metric.endswith("gap") else self.squared_gradient
+            self.objective = np.sum([of(p) for p in self.counted], axis=0) / len(self.counted)
         if self.contraction is not None:
             self.objective = self.objective - self.contraction * self.inner(start, start)
         if "gap" in self.prices:
@@ -196,7 +204,7 @@ class Program:
         if self.gap_at_most is not None:
             self.at_most.append(Row("gap", self.gap(1) / self.gap_at_most, 1.0))
         elif self.contraction is None and units.distance and "gap" not in self.prices:
-            free = self.metric == "final_squared_distance"
+            free = self.metric == "final_squared_distance" or bool(self.combination)
             self.at_most.append(Row("distance", self.inner(start, start / units.distance**2), 1.0, free))
         for p in self.dissimilar_at:
             mean = geometry.mean(geometry.points[p].h)
