@@ -21,7 +21,10 @@ def tightness(
         list[str] | None, typer.Argument(help="name=number, such as local_steps=4; the others are chosen.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Of every convergence claim, at its defaults.")] = False,
-    over: Annotated[str, typer.Option(help="What a picture is over: local_lr or local_steps.")] = "local_lr",
+    over: Annotated[
+        str | None,
+        typer.Option(help="A curve: local_lr (a picture's default), local_steps, a cohort or a probability."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Draw bound, worst case and exact error here (.png); with --all a page (.md).")
     ] = None,
@@ -30,7 +33,8 @@ def tightness(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about."""
+    """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about; of a claim on
+    squared gradients, the terms of every constant with the least that would do after a few rounds."""
     if every == (ref is not None):
         raise ValueError("tightness: allowed is a claim, or --all without one")
     if accept and not every:
@@ -56,7 +60,7 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
     from ..evidence.assess import PUBLISHED
     from ..evidence.tightness import NOT_APPLICABLE
     from ..evidence.tightness_column import accept as publish
-    from ..evidence.tightness_table import page, rows, table
+    from ..evidence.tightness_table import page, rows, rows_of_constants, table
     from ..files import write_beside
 
     entries = table()
@@ -67,31 +71,39 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
     if json:
         print_json([each.to_json() for each in entries])  # type: ignore[arg-type]
         return
-    print_table(rows([each for each in entries if each.status != NOT_APPLICABLE]))
+    print_table(rows([each for each in entries if each.status != NOT_APPLICABLE and not each.constants]))
+    print_table(rows_of_constants(entries))
     for each in entries:
         if each.status == NOT_APPLICABLE:
             print(f"{each.claim}: not applicable: {each.why}")
 
 
-def _one(ref: str, given: dict[str, Any], over: str, save: Path | None, json: bool) -> None:
+def _one(ref: str, given: dict[str, Any], over: str | None, save: Path | None, json: bool) -> None:
     from ..evidence.tightness import NOT_APPLICABLE
     from ..evidence.tightness import tightness as tightness_of
-    from ..evidence.tightness_table import content, over_rounds, remarks
+    from ..evidence.tightness_curves import curve, to_json
+    from ..evidence.tightness_table import content, over_rounds, over_values, remarks, rows_of_constants
     from ..papers import claim
 
     statement = claim(ref)
     found = tightness_of(statement, **given)
     if found.status == NOT_APPLICABLE:
         raise ValueError(f"{found.claim}: not applicable: {found.why}")
+    along = curve(statement, given, over or "local_lr") if save or over else {}
     if save:
         from ..report.style import save as save_figure
-        from ..report.worst_cases import curve, figure
+        from ..report.worst_cases import figure
 
-        save_figure(figure(statement, curve(statement, given, over), over), save)
+        save_figure(figure(statement, along, over or "local_lr"), save)
     if json:
-        print_json(found.to_json())
+        print_json(found.to_json() | ({"curve": to_json(along, over or "local_lr")} if along else {}))
         return
     print_tree(content(found))
-    print_table(over_rounds(found))
+    if found.constants:
+        print_table([{k: v for k, v in row.items() if k != "claim"} for row in rows_of_constants([found])])
+    if found.after:
+        print_table(over_rounds(found))
+    if along:
+        print_table(over_values(along, over or "local_lr"))
     for remark in remarks(found):
         print(f"- {remark}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -10,23 +11,20 @@ from typing import Any
 import numpy as np
 
 from ..claims.statement import Claim
-from ..federations import Quadratic
 from ..papers import claim as find_claim
-from ..participation import Fixed
 from ..quantities import symbol
-from ..setting import Setting
 from ..worstcase.problem import Problem
 from ..worstcase.worst import SOLVED, UNBOUNDED, Recursion, WorstCase, solved
-from .tightness_setting import Comparison, NotApplicable, comparison, contracting
+from .tightness_attained import attained_by_quadratics
+from .tightness_class import NotApplicable, of_gradients, of_one_round
+from .tightness_setting import NOISE, Comparison, comparison, contracting
+from .tightness_terms import ConstantTightness, gradient_problem, of_constants
 
 STARTS = (Fraction(1), Fraction(1, 3), Fraction(1, 10), Fraction(1, 30), Fraction(1, 100), Fraction(1, 300))
 """Distances, relative to the first one, at which one round's recursion is solved for."""
 
 REFINED = 2
 """Further recursions, at the distance at which the errors settle."""
-
-ATTAINED_ROUNDS = 10**5
-"""Exact errors are looked at up to so many rounds."""
 
 ROUNDING = 1e-6
 """Of a bound: a worst case that exceeds it by no more is as large, for solves have such errors."""
@@ -74,6 +72,8 @@ class Tightness:
         after: over rounds, the last one of the claim's.
         differences, larger: how the class differs from the claim's, and whether it leaves an assumption out.
         warnings: such as that the bound does not contract.
+        constants: of a claim on squared gradients, in the place of ``contraction`` to ``looseness``: the best multiple
+            of each constant.
     """
 
     claim: str
@@ -90,12 +90,14 @@ class Tightness:
     differences: tuple[str, ...] = ()
     larger: bool = False
     warnings: tuple[str, ...] = ()
+    constants: tuple[ConstantTightness, ...] = ()
 
     @property
     def exceeded(self) -> bool:
         """Whether a worst case exceeds the bound: a lead, which refutes the claim only if the class is not larger than
         the claim's."""
         above = any(a.worst is not None and a.worst > a.bound * (1 + ROUNDING) for a in self.after)
+        above = above or any(each.exceeded for each in self.constants)
         return above or self.status == UNBOUNDED or (self.looseness is not None and self.looseness < 1 - ROUNDING)
 
     @property
@@ -114,7 +116,7 @@ class Tightness:
             "contraction": self.contraction, "class_contraction": self.class_contraction,
             "additive": self.additive, "best_additive": self.best_additive,
             "looseness": self.looseness, "whole": self.whole,
-            "after": [vars(each) for each in self.after],
+            "constants": [each.to_json() for each in self.constants], "after": [vars(each) for each in self.after],
             "worst_case_above_bound": self.exceeded, "refuted": self.refuted,
             "class_differs": list(self.differences), "class_is_larger": self.larger, "warnings": list(self.warnings),
         }  # fmt: skip
@@ -141,15 +143,37 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
     >>> found = tightness("fast.thm2@sharp", snapshot_probability="1/2")
     >>> found.status, found.looseness > 1, found.exceeded
     ('solved', True, False)
-    >>> tightness("fast.thm1").status
+    >>> tightness("fast.lemma2").status
     'not applicable'
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
     try:
         compared = comparison(statement, given)
+        by_constants = of_gradients(statement) or of_one_round(statement)
+        return _by_constants(compared, given) if by_constants else _tightness(compared)
     except NotApplicable as why:
         return Tightness(statement.ref, NOT_APPLICABLE, str(why))
-    return _tightness(compared)
+
+
+def _by_constants(compared: Comparison, given: dict[str, Any]) -> Tightness:
+    """One program for each constant: of one round, or of squared gradients after a few, noise where all take part."""
+    statement, everyone = compared.statement, None
+    gradients = of_gradients(statement)
+    asked_for = {"gradient_noise", "arbitrary_cohort"} & given.keys()
+    if gradients and "gradient_noise" in statement.quantities and not asked_for:
+        asked = {"arbitrary_cohort": compared.values["clients"], "gradient_noise": NOISE}
+        with suppress(ValueError):
+            everyone = comparison(statement, {**given, **asked})
+    constants = of_constants(compared, everyone)
+    rounds, worst = int(compared.values["rounds"]), solved(gradient_problem(compared)).value if gradients else None
+    missing = (gradients and worst is None) or any(each.least is None for each in constants)
+    none = any(each.least == np.inf for each in constants)
+    quiet = ("the server's gradients have no noise",) if "server_noise" in statement.quantities else ()
+    return Tightness(
+        statement.ref, UNBOUNDED if none else "inaccurate" if missing else SOLVED, "", dict(compared.values),
+        after=(AfterRounds(rounds, float(compared.bound.value), worst, None, None),) if gradients else (), whole=True,
+        differences=compared.differences + quiet, larger=compared.larger, constants=constants,
+    )  # fmt: skip
 
 
 def _tightness(compared: Comparison) -> Tightness:
@@ -257,7 +281,7 @@ def _after(compared: Comparison, rounds: int, squared: float, best: Recursion | 
                      for choice in compared.statement.choices.values())  # fmt: skip
         asked = {rounds} if chosen else {1, *(10**k for k in range(1, 10) if 10**k < rounds), rounds}
         errors = _iterated(compared, sorted(asked), squared, best)
-    attained = _attained(compared, sorted(errors))
+    attained = attained_by_quadratics(compared, sorted(errors))
     distances = compared.statement.functional.name == "final_squared_distance"
     found = []
     for count, worst in errors.items():
@@ -315,47 +339,6 @@ def _line(compared: Comparison, recursion: Recursion) -> tuple[float, float]:
         1, distance=0.0, dissimilarity_at_optimum=float(compared.dissimilarity), gradient_noise=float(compared.noise),
         server_noise=float(compared.server_noise),
     )  # fmt: skip
-
-
-def _attained(compared: Comparison, rounds: Sequence[int]) -> dict[int, float]:
-    """The largest exact error of quadratics on a line with one curvature, mu or L, whose participants all pull one way
-    as hard as the dissimilarity lets them; it is the same everywhere, as the claims ask."""
-    counted = [r for r in rounds if r <= ATTAINED_ROUNDS]
-    if compared.statement.functional.name not in ("final_squared_distance", "final_gap") or not counted:
-        return {}
-    functions = compared.functions
-    best: dict[int, float] = {}
-    for curvature in {functions.strong_convexity, functions.smoothness} - {Fraction(0)}:
-        setting = line_setting(compared, curvature)
-        exact = setting.exact(counted).squared_distance
-        scale = curvature / 2 if compared.statement.functional.name == "final_gap" else 1
-        for count, error in zip(counted, exact, strict=True):
-            best[count] = max(best.get(count, 0.0), float(scale) * float(error))
-    return best
-
-
-def line_setting(compared: Comparison, curvature: Fraction) -> Setting:
-    """Quadratics on a line of one curvature: participants have their minimisers on the start's side of x* = 0."""
-    values = compared.values
-    clients, size = int(values["clients"]), int(values["arbitrary_cohort"])
-    reach = _slope(compared) / curvature
-    if size == clients:
-        offsets = [reach, -reach] * (clients // 2) + [Fraction(0)] * (clients % 2)
-    else:
-        inside, outside = Fraction(1), Fraction(size, clients - size)
-        most = max(inside, outside)
-        offsets = [reach * inside / most] * size + [-reach * outside / most] * (clients - size)
-    federation = Quadratic.common_hessian(offsets, curvature, compared.noise, server_noise=compared.server_noise)
-    return Setting(federation, compared.algorithm, Fixed(range(size)), start=values["initial_distance"])
-
-
-def _slope(compared: Comparison) -> Fraction:
-    """|grad F_i(x*)| of the largest: the dissimilarity; where the claim bounds the heterogeneity gap instead, what that
-    allows at every curvature."""
-    if "heterogeneity_gap" in compared.statement.quantities:
-        ratio = compared.functions.condition
-        return compared.dissimilarity * Fraction(int(ratio ** Fraction(1, 2) * 10**6), 10**6)
-    return compared.dissimilarity
 
 
 def _warnings(compared: Comparison, tau: float, bound: float, squared: float) -> list[str]:

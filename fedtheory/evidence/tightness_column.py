@@ -18,11 +18,19 @@ FILE = Path(str(files("fedtheory.evidence"))) / "published" / "tightness.json"
 """``{"schema", "fedtheory", "claims"}``: by ref what ``tightness`` found with all quantities left out, as its JSON with
 ``column``."""
 
-CONSTANT, GAIN = "constant", "gain"
-"""What the number may be: looseness of the additive constant, or the share of what is gained for sure that the bound
-shows."""
+CONSTANT, GAIN, TERMS = "constant", "gain", "terms"
+"""What the number may be: looseness of the additive constant, the share of what is gained for sure that the bound
+shows, or the least looseness of its constants' terms."""
 
-UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "larger": False,
+SHORT = {
+    "initial_gap": "gap",
+    "initial_distance": "distance",
+    "dissimilarity": "dissimilarity",
+    "gradient_noise": "noise",
+}
+"""Which terms a number is of."""
+
+UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "of": "", "larger": False,
            "why": "the published file does not have it"}  # fmt: skip
 
 
@@ -33,14 +41,20 @@ def column(entry: Tightness) -> dict[str, Any]:
     - "constant": what the bound adds to its multiple of |x_0 - x*|^2, over the least that would do (``looseness``);
     - "gain": where there is no such constant, (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst) after its rounds
       (``decrement_ratio``);
+    - "terms": of squared gradients or of one round, the least of what the bound has of the initial gap or of
+      |x_0 - x*|^2, of delta^2 and of sigma^2, each over the least that would do; which one is ``of``;
     - ``None``, with ``why``.
 
-    >>> column(tightness("fast.eq29"))["why"]
-    'it bounds squared_movement, no error of a run that a worst case is known of'
+    >>> column(tightness("flics.thm1"))["why"]
+    'it bounds least_squared_gradient, no error of a run that a worst case is known of'
     """
-    known = {"status": entry.status, "measure": None, "value": None, "larger": entry.larger, "why": ""}
+    known = {"status": entry.status, "measure": None, "value": None, "of": "", "larger": entry.larger, "why": ""}
     if entry.looseness is not None:
         return known | {"measure": CONSTANT, "value": entry.looseness}
+    compared = [each for each in entry.constants if each.looseness is not None]
+    if compared:
+        least = min(compared, key=lambda each: each.looseness or 0.0)
+        return known | {"measure": TERMS, "value": least.looseness, "of": least.of}
     last = entry.after[-1].decrement_ratio if entry.after else None
     if last is not None:
         return known | {"measure": GAIN, "value": last}
@@ -58,16 +72,18 @@ def _nothing(entry: Tightness) -> str:
 def text(found: Mapping[str, Any]) -> str:
     """What a table shows of a ``column``: "2.09", "99.9% of the gain", "-" or "not applicable".
 
-    >>> text({"status": "solved", "measure": "constant", "value": 2.0931, "larger": False, "why": ""})
+    >>> text({"status": "solved", "measure": "constant", "value": 2.0931, "of": "", "larger": False, "why": ""})
     '2.09'
-    >>> text({"status": "solved", "measure": "gain", "value": 0.9999967, "larger": False, "why": ""})
+    >>> text({"status": "solved", "measure": "gain", "value": 0.9999967, "of": "", "larger": False, "why": ""})
     '99.9997% of the gain'
     """
     if found["value"] is None:
         return NOT_APPLICABLE if found["status"] == NOT_APPLICABLE else "-"
     value = float(found["value"])
-    shown = f"{value:.3g}" if found["measure"] == CONSTANT else f"{100 * value:.6g}% of the gain"
-    return f"{shown} (larger class)" if found["larger"] and value < 1 and found["measure"] == CONSTANT else shown
+    if found["measure"] == GAIN:
+        return f"{100 * value:.6g}% of the gain"
+    of = f" ({SHORT[found['of']]})" if found["of"] else ""
+    return f"{value:.3g}{of}{' (larger class)' if found['larger'] and value < 1 else ''}"
 
 
 def to_json(entries: Sequence[Tightness]) -> dict[str, Any]:
@@ -89,7 +105,7 @@ def published() -> dict[str, dict[str, Any]]:
     """By ref, what the published file says.
 
     >>> sorted(published()["fast.thm2@sharper"]["column"])
-    ['larger', 'measure', 'status', 'value', 'why']
+    ['larger', 'measure', 'of', 'status', 'value', 'why']
     """
     return read_json(FILE)["claims"]
 

@@ -1,27 +1,34 @@
 """From a worst case above a claim's bound to an instance: what holds on quadratics only falls beyond them.
 
 A semidefinite program says at which quantities a bound is exceeded, not by which simple functions. Where it is, a
-search starts there, from gradients with one kink at the optimum: curvature mu on one side, L on the other.
+search starts there, from quadratics whose participants pull one way and from gradients with one kink at the optimum:
+curvature mu on one side, L on the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from fractions import Fraction
 from typing import Any, cast
 
 from ..claims.statement import Claim
-from ..papers.whose import subject_of
-from ..subjects.base import Space
+from ..papers.whose import from_setting, subject_of
+from ..subjects.base import Instance, Space
 from ..subjects.kinked_runs import KinkedCandidate, searched, structured
-from .judge import Judgement
+from .judge import Judgement, judge
 from .refute import confirmed
 from .search import search_in
 from .tightness import NOT_APPLICABLE, Tightness, tightness
+from .tightness_attained import line_setting
+from .tightness_class import of_gradients, of_one_round
+from .tightness_setting import comparison, own_quantities
 
-CLIENTS, LOCAL_STEPS = (4, 100), (2, 5)
-"""What a lead is looked for at, beside the defaults."""
+SETTINGS = ((4, 2), (4, 5), (100, 2), (100, 5), (4, 12))
+"""Clients and local steps at which a lead is looked for, beside the defaults."""
+
+SETTLED = 10**6
+"""Rounds after which errors have settled, where the claim is of any number."""
 
 SEARCHED = (4, 25)
 """Climbs and steps of each in a search from a lead's starts."""
@@ -31,25 +38,47 @@ SIZES = (1.0, 0.5, 0.2)
 
 
 def leads(statement: Claim) -> list[Tightness]:
-    """Where a worst case exceeds the claim's bound and no quadratics do, the most exceeded first."""
+    """Where a worst case exceeds the claim's bound, the most exceeded first."""
+    if of_gradients(statement) or of_one_round(statement):
+        return []  # one round, or a few at the caps: far from where errors settle
     found = []
-    for clients, steps in product(CLIENTS, LOCAL_STEPS):
-        asked = {"clients": clients, "local_steps": steps}
-        asked |= {} if _partial(statement) else {"arbitrary_cohort": clients}
-        try:
-            entry = tightness(statement, **{n: v for n, v in asked.items() if n in {*statement.quantities, "clients"}})
-        except ValueError:
+    for clients, steps in SETTINGS:
+        asked = {"clients": clients, "local_steps": steps} | ({} if statement.choices else {"rounds": SETTLED})
+        known = {n: v for n, v in asked.items() if n in {*statement.quantities, "clients"}}
+        ways = (known, known | {"arbitrary_cohort": clients}, {n: v for n, v in known.items() if n != "rounds"})
+        entry = next((each for way in ways if (each := _compared(statement, way))), None)
+        if entry is None:
             continue
         if entry.status == NOT_APPLICABLE:
             return []
-        if entry.exceeded and not entry.refuted:
+        if entry.exceeded:
             found.append(entry)
     return sorted(found, key=lambda entry: entry.looseness if entry.looseness is not None else 0.0)
 
 
-def _partial(statement: Claim) -> bool:
-    """Whether the claim speaks of sets of clients that are smaller than all."""
-    return not {"clients", "arbitrary_cohort"} <= set(statement.quantities)
+def _compared(statement: Claim, asked: Mapping[str, Any]) -> Tightness | None:
+    """``None`` where the hypotheses refuse what is asked."""
+    try:
+        return tightness(statement, **asked)
+    except ValueError:
+        return None
+
+
+def of_quadratics(statement: Claim, lead: Tightness) -> Judgement | None:
+    """The quadratics on a line, at the lead's quantities, whose participants all pull one way: judged, if they refute
+    the claim."""
+    given = {n: v for n, v in (lead.values or {}).items() if n in own_quantities(statement) - {*statement.choices}}
+    try:
+        compared = comparison(statement, given)
+        for curvature in sorted({compared.functions.smoothness, compared.functions.strong_convexity} - {Fraction(0)}):
+            setting = line_setting(compared, curvature)
+            point = from_setting(statement, setting, int(compared.values["rounds"]))
+            judgement = judge(Instance(statement.ref, point), statement=statement)
+            if judgement.refutes:
+                return judgement
+    except ValueError:
+        return None
+    return None
 
 
 def starts(statement: Claim, lead: Tightness) -> Iterator[KinkedCandidate]:
@@ -88,14 +117,17 @@ def refuted_from_leads(statement: Claim, seed: int = 0) -> Judgement | None:
     """An instance that refutes the claim under every reading, found from a lead; ``None`` if there is none.
 
     >>> from fedtheory.papers import claim
-    >>> refuted_from_leads(claim("fast.thm1@sharp")) is None  # no worst case is known of it
+    >>> refuted_from_leads(claim("fast.thm1@sharp")) is None  # nothing is sought of squared gradients
     True
     """
     for lead in leads(statement):
+        judgement = of_quadratics(statement, lead)
+        if judgement is not None:
+            return judgement
         space = subject_of(statement).space(statement)
         first = list(starts(statement, lead))
         if not first:
-            return None
+            continue
         report = search_in(cast(Space, _From(space, first)), statement, len(first), *SEARCHED, seed=seed)
         if report.lead is not None:
             judgement, _ = confirmed(statement, report.lead)

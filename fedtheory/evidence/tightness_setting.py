@@ -5,48 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from math import isqrt
 from typing import Any
 
-from sympy import Symbol
-
-from ..algorithms import Algorithm, EveryRound, Fast, Safari, fast, fedavg, safari
+from ..algorithms import Algorithm, Safari
 from ..assumptions import INDEPENDENT_DRAWS
 from ..claims.evaluation import Bound
 from ..claims.links import linked_from
 from ..claims.statement import Claim
 from ..exact import exact_number
-from ..papers import papers
-from ..papers.whose import algorithm_of
-from ..participation import Fixed, Multinomial, Uniform
-from ..quantities import (
-    CLIENT_ROUND_QUANTITIES,
-    QUANTITIES,
-    ROUND_QUANTITIES,
-    RUN_QUANTITIES,
-    SERVER_RUN_QUANTITIES,
-    symbol,
-)  # fmt: skip
+from ..quantities import QUANTITIES, symbol
 from ..schedule import StepRule
-from ..worstcase.classes import FunctionClass, convex, strongly_convex
+from ..worstcase.classes import FunctionClass, convex, smooth, strongly_convex
 from ..worstcase.of_algorithm import plan_of
 from ..worstcase.program import METRICS
 from ..worstcase.rounds import Plan
+from .tightness_class import OF_RUNS, NotApplicable, algorithm_at, differences, of_gradients, of_one_round
 
 DEFAULTS: dict[str, Fraction] = {name: Fraction(value) for name, value in {
     "smoothness": "1", "strong_convexity": "1/10", "clients": "4", "cohort": "2", "arbitrary_cohort": "2",
     "local_steps": "2", "initial_distance": "1", "gradient_noise": "0", "server_noise": "0", "dissimilarity": "1/100",
-    "snapshot_probability": "1/2", "client_round_probability": "1/2", "rounds": "1000",
+    "snapshot_probability": "1/2", "client_round_probability": "1/2", "rounds": "1000", "initial_gap": "1",
 }.items()}  # fmt: skip
 """Where nothing else is given and the hypotheses allow it."""
 
 OTHERS: dict[str, tuple[str, ...]] = {
     "dissimilarity": ("0",), "rounds": ("10000", "100000", "100", "10", "1"), "arbitrary_cohort": ("4",),
-    "snapshot_probability": ("1", "0"), "client_round_probability": ("1", "0"),
+    "cohort": ("4",), "snapshot_probability": ("1", "0"), "client_round_probability": ("1", "0"),
 }  # fmt: skip
 """What is tried next, the last one fastest."""
+
+FEW = 4
+"""Rounds of one program, where a claim is of squared gradients."""
+
+POWERS = 20
+"""Of 1/2 that a quantity may be which no single hypothesis bounds."""
 
 NOISE = Fraction(1, 10)
 """Of clients that do not differ, by default: else nothing would be added."""
@@ -56,17 +50,12 @@ MOST_ROUNDS = 10**6
 DIGITS = 3
 """Of a step size that is chosen here, unless only the exact cap is allowed."""
 
-OF_RUNS = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES, *ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}
 FEDERATION = {"heterogeneity_gap", "weighted_noise", "gradient_bound", "local_lr", "server_lr", "step_shift",
-              "young_parameter", "initial_gap"}  # fmt: skip
+              "young_parameter", "step_constant"}  # fmt: skip
 """Quantities that a comparison knows beside those in ``DEFAULTS``."""
 
 INSTEAD = {"heterogeneity_gap": "dissimilarity", "weighted_noise": "gradient_noise"}
 """What may be given in the place of a claim's quantity, which follows from it."""
-
-
-class NotApplicable(ValueError):
-    """No worst case is known of what the claim speaks of; says why."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +95,20 @@ class Comparison:
 
 def check_applies(statement: Claim) -> None:
     """Raise ``NotApplicable`` unless the claim bounds a worst case's metric of (strongly) convex functions."""
+    if of_one_round(statement):
+        return _check_known(statement)
     if statement.functional.scope != "run" or statement.functional.name not in METRICS:
         raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run that a worst case is known of")
-    if "strongly_convex" not in statement.assumed:
+    if "strongly_convex" not in statement.assumed and not of_gradients(statement):
         raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
     of_run = {s.name for term in statement.terms for s in term.expression.free_symbols} & OF_RUNS
     if of_run:
         raise NotApplicable(f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves "
                             "open")  # fmt: skip
+    _check_known(statement)
+
+
+def _check_known(statement: Claim) -> None:
     unknown = set(statement.quantities) - OF_RUNS - FEDERATION - DEFAULTS.keys()
     if unknown:
         raise NotApplicable(f"no worst case knows of its {', '.join(sorted(unknown))}")
@@ -147,6 +142,8 @@ def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
             refused = error
     if isinstance(refused, NotApplicable):
         raise refused
+    if of_gradients(statement) and not known:
+        raise NotApplicable(f"after {FEW} rounds {refused}")
     raise ValueError(f"{statement.ref} at {', '.join(f'{n}={v}' for n, v in known.items()) or 'every default'}: "
                      f"{refused}")  # fmt: skip
 
@@ -190,9 +187,13 @@ def _short(value: Fraction) -> Fraction:
 def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """Defaults, then others, of what the claim knows and is not given."""
     base = {**DEFAULTS, **known}
-    free = [name for name in OTHERS if name in statement.quantities and name not in known]
-    if statement.functional.name != "final_squared_distance" and "rounds" not in known:
-        base["rounds"] = Fraction(1)  # all rounds are one program
+    free = [name for name in OTHERS if name != "cohort" and name in statement.quantities and name not in known]
+    if of_one_round(statement):
+        free = [name for name in ("cohort", *free) if name in statement.quantities and name not in known]
+        base |= {"gradient_noise": NOISE} if "gradient_noise" not in known else {}
+    whole = statement.functional.name != "final_squared_distance" or of_one_round(statement)
+    if whole and "rounds" not in known:
+        base["rounds"] = Fraction(FEW if of_gradients(statement) else 1)  # all rounds are one program
         free = [name for name in free if name != "rounds"]
     ways = [(DEFAULTS[name], *(Fraction(v) for v in OTHERS[name])) for name in free]
     for way in product(*ways):
@@ -220,8 +221,9 @@ def _completed(statement: Claim, values: dict[str, Fraction]) -> dict[str, Fract
         derived["gradient_bound"] = _root(slope**2 + values["gradient_noise"] ** 2)
     if "young_parameter" in names:
         derived["young_parameter"] = mu / 4
-    full = derived | values
-    for name, at_least in (("step_shift", True), ("server_lr", False)):
+    full = dict.fromkeys(sorted(OF_RUNS & set(names)), Fraction(0)) if of_one_round(statement) else {}
+    full |= derived | values
+    for name, at_least in (("step_shift", True), ("server_lr", False), ("step_constant", False)):
         if name in names and name not in full and name not in statement.choices:
             full[name] = _extreme(statement, name, full, at_least)
     if "local_lr" in names and "local_lr" not in full and "local_lr" not in statement.choices:
@@ -232,6 +234,17 @@ def _completed(statement: Claim, values: dict[str, Fraction]) -> dict[str, Fract
         if _bound(statement, rounded).hypotheses_hold is not False:
             full = rounded
     return full
+
+
+def _power(statement: Claim, name: str, values: Mapping[str, Fraction]) -> Fraction:
+    """The largest power of 2 up to 1 with which the hypotheses hold, of a quantity that sets a step size."""
+    failing: list[str] = []
+    for k in range(POWERS):
+        found = _bound(statement, {**values, name: Fraction(1, 2**k)})
+        if found.hypotheses_hold is not False:
+            return Fraction(1, 2**k)
+        failing = [each for each, slack in found.slack.items() if slack is not None and slack < 0]
+    raise ValueError(f"{name}: at no power of 2 that is at most 1 do the hypotheses {', '.join(failing)} hold; give it")
 
 
 def _root(square: Fraction) -> Fraction:
@@ -251,7 +264,7 @@ def _extreme(statement: Claim, name: str, values: Mapping[str, Fraction], least:
             allowed = statement.required(hypothesis, name, **{n: float(values[n]) for n in inside - {name}})
             found.append(allowed.smallest if least else allowed.largest)
     if not found:
-        raise ValueError(f"{name}: no hypothesis of {statement.ref} bounds it; give it")
+        return _power(statement, name, values)
     value = Fraction(max(found) if least else min(found))
     return value if least else _rounded_down(value)
 
@@ -273,11 +286,11 @@ def _bound(statement: Claim, values: Mapping[str, Fraction]) -> Bound:
 
 def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
     statement = bound.statement
-    full: dict[str, Any] = dict(values)
+    full: dict[str, Any] = {name: value for name, value in values.items() if name not in OF_RUNS}
     for name in statement.choices:
         chosen = bound.quantities[name]
         full[name] = chosen if isinstance(chosen, StepRule) else Fraction(repr(float(chosen)))
-    algorithm, drawn = _algorithm(statement, full)
+    algorithm, drawn = algorithm_at(statement, full)
     n, clients = int(full["arbitrary_cohort"]), int(full["clients"])
     if n > clients and drawn != "twice":
         raise ValueError(f"arbitrary_cohort = {n}: allowed is at most clients = {clients}")
@@ -287,21 +300,29 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
         if drawn == "twice" and clients > 1:
             raise ValueError("clients are drawn with replacement, and the error is a gap: no one program")
         plan = plan_of(algorithm, int(full["rounds"]) if whole else 1, clients=clients, **who)
-        if plan.random and statement.functional.name != "final_squared_distance":
+        lasting = statement.functional.name != "final_squared_distance"
+        if plan.random and ("objective_decrease" in statement.quantities if of_one_round(statement) else lasting):
             raise ValueError(f"{statement.functional.name} of random rounds is no one program; allowed is "
+                             f"arbitrary_cohort = clients = {clients}")  # fmt: skip
+        if whole and full["gradient_noise"] and plan.chosen is not None and len(plan.rounds) > 1:
+            raise ValueError("noise of a set of clients over several rounds is no one program; allowed is "
                              f"arbitrary_cohort = clients = {clients}")  # fmt: skip
     except ValueError as error:
         raise NotApplicable(str(error)) from None
     L, mu = full["smoothness"], full["strong_convexity"]
+    if "strongly_convex" not in statement.assumed:
+        mu = Fraction(0)
     functions = strongly_convex(smoothness=L, strong_convexity=mu) if mu else convex(smoothness=L)
-    differences, larger = _differences(statement)
+    if not mu and of_one_round(statement):
+        functions = smooth(smoothness=L)
+    differ, larger = differences(statement)
     if clients == 1:
-        differences += ("one client alone",)
+        differ += ("one client alone",)
     zeta, noise = _constants(statement, full)
     return Comparison(
         bound, full, algorithm, plan, functions, zeta, noise,
         full["server_noise"] if isinstance(algorithm, Safari) else Fraction(0),
-        "bounded_dissimilarity" in statement.assumed, differences, larger, whole,
+        "bounded_dissimilarity" in statement.assumed, differ, larger, whole,
     )  # fmt: skip
 
 
@@ -313,63 +334,6 @@ def _constants(statement: Claim, values: Mapping[str, Any]) -> tuple[Fraction, F
     if "weighted_noise" in statement.quantities:
         noise = _root(values["weighted_noise"] * values["clients"])
     return zeta, noise
-
-
-@cache
-def _example(statement: Claim) -> Any:
-    known = papers().get(statement.paper)
-    return known.example(statement).setting if known and known.example else None
-
-
-def _algorithm(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm, str]:
-    """The claim's algorithm with the values' numbers, and how its participants are drawn: "" by nobody, "once" without
-    replacement, "twice" with it."""
-    setting = _example(statement)
-    name = algorithm_of(statement)
-    kind = type(setting.algorithm) if setting is not None else {"fast": Fast, "safari": Safari}.get(name or "")
-    steps: dict[str, Any] = {"local_lr": values.get("local_lr"), "local_steps": int(values["local_steps"])}
-    participation = setting.participation if setting is not None else Fixed([0])
-    drawn = "once" if isinstance(participation, Uniform) else "twice" if isinstance(participation, Multinomial) else ""
-    if not drawn and INDEPENDENT_DRAWS in statement.assumed:
-        raise NotApplicable("it does not say how its participants are drawn")
-    if not isinstance(participation, Fixed | Uniform | Multinomial):
-        raise NotApplicable(f"{type(participation).__name__}: no worst case knows of that participation")
-    if kind is Fast:
-        q = values["snapshot_probability"]
-        return fast(cohort=int(values["cohort"]), snapshot_probability=q, **steps), drawn
-    if kind is Safari:
-        share = values["client_round_probability"]
-        return safari(client_round_probability=share, server_lr=values["server_lr"], **steps), drawn
-    if kind is EveryRound and all(each.proximal == 0 for each in setting.algorithm.client_rounds):
-        return fedavg(**steps), drawn
-    raise NotApplicable(f"algorithm {name or 'not said'}: no worst case is known of its rounds")
-
-
-def _differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
-    """How the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
-    said, larger = [], False
-    if "bounded_dissimilarity" in statement.assumed:
-        said.append("dissimilarity: the claim bounds it everywhere, the class at x* and at the server's points")
-    if "heterogeneity_gap" in statement.quantities:
-        said.append("dissimilarity: of the heterogeneity gap the class keeps that the mean of |grad F_i(x*)|^2 is at "
-                    "most 2 smoothness heterogeneity_gap")  # fmt: skip
-        larger = True
-    if "gradient_bound" in statement.quantities:
-        said.append("the class does not bound stochastic gradients")
-        larger = True
-    left_out = [h.name for h in statement.hypotheses if _of_run(h.slack.free_symbols)]
-    if left_out:
-        said.append(f"the class leaves out what the run has to meet: {', '.join(left_out)}")
-        larger = True
-    if "snapshots" in {a.name for a in statement.ambiguities if len(a.options) > 1}:
-        said.append("a round is a snapshot with a probability, also where the claim may be read with a period")
-    if "gradient_noise" in statement.quantities or "weighted_noise" in statement.quantities:
-        said.append("noise: of its law only second moments count")
-    return tuple(said), larger
-
-
-def _of_run(symbols: set[Symbol]) -> bool:
-    return any(each.name in OF_RUNS for each in symbols)
 
 
 def contracting(statement: Claim) -> list[str]:

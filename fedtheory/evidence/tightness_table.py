@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..claims.statement import Claim
@@ -26,6 +27,23 @@ is: [worst-case.md](worst-case.md).
 - **bound**, **worst**, **attained**: after the rounds, the claim's right side, what no federation of the class exceeds,
   and the exact error of quadratic clients of the class.
 - **gain shown**: (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst), of squared distances.
+"""
+
+
+OF_GRADIENTS = """## Squared gradients
+
+Of a claim on the mean of squared gradients after a few rounds: what its terms have of F(x_0) - F*, of delta^2 and of
+sigma^2, each beside the least that would do over all smooth convex federations, the terms of the other constants as
+they are. Where a constant has several terms, the least of each (in `--json`) is their least total less the other ones,
+or 0. The claims do not ask for convexity, and what happens after more rounds is not in these numbers.
+"""
+
+
+OF_ONE_ROUND = """## One round
+
+Of a lemma on one round: what its right side has of |x_0 - x*|^2, of delta^2 and of sigma^2, each beside the least that
+would do over all federations, what else happens in the round (such as |grad F(x_0)|^2 or the drift) on both sides as it
+is. Lemmas that ask for no convexity are compared over all smooth functions.
 """
 
 
@@ -62,6 +80,17 @@ def _row(entry: Tightness) -> dict[str, str]:
     }
 
 
+def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
+    """A line of text for each constant of each claim on squared gradients."""
+    return [
+        {"claim": entry.claim, "of": each.of, "terms": ", ".join(each.terms),
+         "rounds": str((entry.values or {}).get("rounds", 1)),
+         "participants": str(each.cohort), "coefficient": number(each.coefficient),
+         "least": "inaccurate" if each.least is None else number(each.least), "looseness": number(each.looseness)}
+        for entry in entries for each in entry.constants
+    ]  # fmt: skip
+
+
 def number(value: float | None) -> str:
     """Three digits, or "" for none.
 
@@ -79,7 +108,16 @@ def _factor(value: float | None) -> str:
 def page(entries: Sequence[Tightness]) -> str:
     """The page in Markdown."""
     known = [each for each in entries if each.status != NOT_APPLICABLE]
-    lines = [HEAD, *_markdown(rows(known)), "", "## At which quantities", "", *_settings(known), ""]
+    lines = [HEAD, *_markdown(rows([each for each in known if not each.constants])), "", OF_GRADIENTS]
+    lines += [*_markdown(rows_of_constants([each for each in known if each.after])), "", OF_ONE_ROUND]
+    lines += [
+        *_markdown(rows_of_constants([each for each in known if not each.after])),
+        "",
+        "## At which quantities",
+        "",
+        *_settings(known),
+        "",
+    ]
     lines += ["## What to know of them", "", *_remarks(known), "", "## Not applicable", "", *_reasons(entries)]
     return "\n".join(lines) + "\n"
 
@@ -144,9 +182,11 @@ def _reasons(entries: Sequence[Tightness]) -> Iterator[str]:
 
 def content(entry: Tightness) -> dict[str, Any]:
     """One entry for the command line: its values, its constants, then a table over rounds."""
-    return {
-        "claim": entry.claim, "status": entry.status,
-        "at": {n: v for n, v in _values(entry).items() if _matters(entry.claim, n, ())},
+    known = {"claim": entry.claim, "status": entry.status,
+             "at": {n: v for n, v in _values(entry).items() if _matters(entry.claim, n, ())}}  # fmt: skip
+    if entry.constants:
+        return known
+    return known | {
         "factor_a_round" if not entry.whole else "factor": {
             "bound": _factor(entry.contraction) or "none", "class": _factor(entry.class_contraction) or "none",
         },
@@ -162,6 +202,20 @@ def over_rounds(entry: Tightness) -> list[dict[str, str]]:
          "attained": _six(each.attained), "gain shown": number(each.decrement_ratio)}
         for each in entry.after
     ]  # fmt: skip
+
+
+def over_values(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str, str]]:
+    """A curve's values, what is after the last round, and the looseness there."""
+    lines = []
+    for value, entry in found.items():
+        last = entry.after[-1]
+        ratio = f"{last.bound / last.worst:.3g}" if last.worst else ""
+        least = [each.looseness for each in entry.constants if each.looseness is not None]
+        lines.append({over: f"{float(value):.6g}", "rounds": str(last.rounds), "bound": f"{last.bound:.6g}",
+                      "worst": _six(last.worst), "bound / worst": ratio, "attained": _six(last.attained),
+                      "looseness": number(entry.looseness if entry.looseness is not None else min(least, default=None)),
+                      })  # fmt: skip
+    return lines
 
 
 def _six(value: float | None) -> str:

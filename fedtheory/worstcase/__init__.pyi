@@ -3,6 +3,7 @@ from .certificates import CertificateError as CertificateError
 from .classes import FunctionClass as FunctionClass
 from .classes import convex as convex
 from .classes import quadratic as quadratic
+from .classes import smooth as smooth
 from .classes import strongly_convex as strongly_convex
 from .instances import Instance as Instance
 from .of_algorithm import plan_of as plan_of

@@ -12,10 +12,11 @@ from ..exact import exact_number
 @dataclass(frozen=True)
 class FunctionClass:
     """All F_i: R^D -> R, in every dimension D, that are ``smoothness``-smooth and ``strong_convexity``-strongly convex;
-    only the quadratic ones among them where ``quadratic``. Made by ``strongly_convex``, ``convex`` and ``quadratic``.
+    only the quadratic ones among them where ``quadratic``. Made by ``strongly_convex``, ``convex``, ``quadratic`` and
+    ``smooth``.
 
     Attributes:
-        smoothness, strong_convexity: L and mu, in units of F/x^2, exact.
+        smoothness, strong_convexity: L and mu, in units of F/x^2, exact; mu = -L says that nothing is convex.
     """
 
     smoothness: Fraction
@@ -27,7 +28,14 @@ class FunctionClass:
         """mu / L."""
         return self.strong_convexity / self.smoothness
 
+    @property
+    def nonconvex(self) -> bool:
+        """Whether functions need not be convex."""
+        return self.strong_convexity < 0
+
     def __str__(self) -> str:
+        if self.nonconvex:
+            return f"smooth(smoothness={self.smoothness})"
         kind = "quadratic" if self.quadratic else "convex" if self.strong_convexity == 0 else "strongly_convex"
         return f"{kind}(smoothness={self.smoothness}, strong_convexity={self.strong_convexity})"
 
@@ -58,6 +66,20 @@ def convex(*, smoothness: Any) -> FunctionClass:
         ValueError: L is no finite number > 0.
     """
     return FunctionClass(_smoothness(smoothness), Fraction(0))
+
+
+def smooth(*, smoothness: Any) -> FunctionClass:
+    """The L-smooth functions, L > 0, convex or not, whose mean F has a minimiser x*. They are those for which
+    F_i + L/2 |x|^2 is convex and 2L-smooth.
+
+    Raises:
+        ValueError: L is no finite number > 0.
+
+    >>> smooth(smoothness=2).condition
+    Fraction(-1, 1)
+    """
+    L = _smoothness(smoothness)
+    return FunctionClass(L, -L)
 
 
 def quadratic(*, smoothness: Any, strong_convexity: Any = 0) -> FunctionClass:

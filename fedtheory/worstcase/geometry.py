@@ -104,7 +104,7 @@ class Geometry:
     Attributes:
         size: n, number of basis vectors: the start's distance, the families' means, the deviations orbit by orbit.
         blocks: the slices of the Gram matrices. orbits, points: the first point is x*.
-        outcomes: of the last round.
+        outcomes: of the last round. sums: of each sort of its local training, a client's gradients, added up.
         names: of the families: "*", the gradients at x*; (round, path, k), the change of h at the point that k steps
             lead to; ("noise", round, path, k). mean_of, deviation_of: {(orbit, name): basis vector}.
     """
@@ -215,11 +215,13 @@ class Geometry:
     def _train(self, r: int, each: Any, server: int) -> dict[Any, Array]:
         """What every client's local training of each sort moves it by, (orbits, n)."""
         units, ends = self.units, {}
+        self.sums: dict[Any, Array] = {}
         for key in _paths(each):
             rates, pull = key
-            at, moved = server, self._zeros()
+            at, moved, total = server, self._zeros(), self._zeros()
             for k, rate in enumerate(rates):
                 lr, point = units.step(rate), self.points[at]
+                total = total + point.h + units.condition * point.x
                 gradient = point.h + units.condition * point.x + units.number(pull / units.smoothness) * moved
                 if units.noise:
                     noise = self._noise(r, key, k)
@@ -228,7 +230,7 @@ class Geometry:
                 moved = moved + step
                 if k + 1 < len(rates):
                     at = self._add(at, point.x + step, step, (r, key, k + 1), lr)
-            ends[key] = moved
+            ends[key], self.sums[key] = moved, total
         return ends
 
     def _noise(self, r: int, key: Any, k: int) -> Array:
@@ -249,16 +251,17 @@ class Geometry:
     def mean(self, rows: Array) -> Array:
         """The mean over all clients of a family (orbits, n): (n,)."""
         whole = sum(orbit.share * row for orbit, row in zip(self.orbits, rows, strict=True))
-        return self._only_means(whole)
+        return self.only_means(whole)
 
-    def _only_means(self, vector: Any) -> Array:
+    def only_means(self, vector: Any) -> Array:
+        """A vector without the deviations of its orbit: the orbit's mean."""
         found = np.array(vector, dtype=self.units.dtype)
         found[self.blocks[0].stop :] = self.units.number(0)
         return found
 
     def _outcome(self, p: Any, kind: Kind, x: Array, ends: dict[Any, Array], server: int) -> Outcome:
         units = self.units
-        start, probability = self._only_means(x[0]), units.number(p)
+        start, probability = self.only_means(x[0]), units.number(p)
         if isinstance(kind, ServerStep):
             lr = units.step(kind.server_lr)
             moved = -lr * (self.mean(self.points[server].h) + units.condition * start)
@@ -266,7 +269,7 @@ class Geometry:
         rows = units.number(kind.global_lr) * ends[_path(kind)]
         who = kind.participants
         if isinstance(who, Arbitrary) and not self.plan.is_everyone(who):
-            moved = self._only_means(rows[0])
+            moved = self.only_means(rows[0])
             return Outcome(probability, start + moved, moved)
         moved = self.mean(rows)
         factor = 0 if isinstance(who, (Everyone, Arbitrary)) else variance_factor(who, self.plan.clients or 1, units)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,11 @@ from ..functionals import AVERAGES, check_average
 from .classes import FunctionClass
 from .geometry import Geometry, Units
 from .program import METRICS, Program
+from .round_quantities import AFTER, POWERS, ROUND_METRIC, check
 from .rounds import Plan, Training
+
+PRICED = {"initial_gap": "gap", "dissimilarity_at_optimum": "dissimilarity", "gradient_noise": "noise"}
+"""Constants that may have a price, and what a program calls them."""
 
 SMALLEST = Fraction(1, 10**50)
 """Of lengths, relative to the largest one."""
@@ -21,6 +26,15 @@ SMALLEST = Fraction(1, 10**50)
 @dataclass(frozen=True)
 class Problem:
     """The largest metric over all federations of a class. See ``worst_case`` for the arguments.
+
+    Attributes:
+        contraction: tau: the start is free, and tau |x_0 - x*|^2 is taken off the metric.
+        initial_gap: instead of a distance, what F(x_0) - F* is at most.
+        prices: of initial_gap, dissimilarity_at_optimum, gradient_noise, such as {"gradient_noise": b}: the constant is
+            free, and b sigma^2 (or b zeta^2, or b times the initial gap) is taken off the metric; the constant's own
+            number is its unit.
+        combination: of what happens in one round, {quantity: coefficient} (see ``round_quantities``), in the place of a
+            metric, whose name is "one_round" then.
 
     Raises:
         ValueError: a number out of bounds; a metric that is not known of this plan; a program too large for this
@@ -37,28 +51,39 @@ class Problem:
     gradient_noise: Fraction = Fraction(0)
     server_noise: Fraction = Fraction(0)
     contraction: Fraction | None = None
+    initial_gap: Fraction | None = None
+    prices: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
+    combination: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, FunctionClass):
             raise ValueError(f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...) or "
                              "quadratic(...)")  # fmt: skip
-        if self.metric not in METRICS:
+        if (self.metric == ROUND_METRIC) != bool(self.combination):
+            raise ValueError(
+                f"metric = {self.metric!r}: allowed with a combination, and only there, is {ROUND_METRIC!r}"
+            )
+        if self.combination:
+            check(self.combination, self.plan)
+        elif self.metric not in METRICS:
             raise ValueError(f"metric = {self.metric!r}: allowed is one of {', '.join(METRICS)}")
         check_average(self.average)
-        for name in ("distance", "dissimilarity_at_optimum", "gradient_noise", "server_noise", "contraction"):
+        for name in ("distance", "dissimilarity_at_optimum", "gradient_noise", "server_noise", "contraction",
+                     "initial_gap"):  # fmt: skip
             value = getattr(self, name)
-            if value is None and name in ("dissimilarity_at_optimum", "contraction"):
+            if value is None and name in ("dissimilarity_at_optimum", "contraction", "initial_gap"):
                 continue
             number = exact_number(name, value)
-            if number < 0:
+            if number < 0 and not (name == "contraction" and self.combination):
                 raise ValueError(f"{name} = {number}: allowed is a number >= 0")
             object.__setattr__(self, name, number)
         self._check_together()
+        self._check_gap()
         self._check_scales()
         self._check_size()
 
     def _check_together(self) -> None:
-        if self.plan.random and self.metric != "final_squared_distance":
+        if self.plan.random and self.metric not in ("final_squared_distance", ROUND_METRIC):
             raise ValueError(f"metric = {self.metric!r}: allowed for random rounds is 'final_squared_distance'")
         noisy = self.gradient_noise > 0
         if noisy and self.plan.clients is None:
@@ -69,6 +94,28 @@ class Problem:
             raise ValueError(f"server_noise = {self.server_noise}: allowed is 0 in several rounds")
         if self.server_noise and self.metric != "final_squared_distance":
             raise ValueError(f"server_noise = {self.server_noise}: allowed is 0 with this metric")
+
+    def _check_gap(self) -> None:
+        """A start that is bounded by its gap, and constants that have a price."""
+        by_gap = self.initial_gap is not None
+        if self.functions.nonconvex and not by_gap and self.contraction is None:
+            raise ValueError("initial_gap: needed where functions are not convex, in the place of a distance")
+        if by_gap and (self.contraction is not None or self.distance != 1 or not self.initial_gap):
+            raise ValueError(f"initial_gap = {self.initial_gap}: allowed is a number > 0, without another start")
+        if by_gap and self.metric not in METRICS[1:]:
+            raise ValueError(f"metric = {self.metric!r}: allowed with initial_gap is one of {', '.join(METRICS[1:])}")
+        for name, price in self.prices.items():
+            if name not in PRICED or (name == "initial_gap" and not by_gap) or not (by_gap or self.combination):
+                raise ValueError(f"prices: {name!r}: allowed with initial_gap or a combination is one of "
+                                 f"{', '.join(PRICED)}")  # fmt: skip
+            if not getattr(self, name):
+                raise ValueError(f"{name} = {getattr(self, name)}: allowed with a price is its unit, a number > 0")
+            if exact_number(f"price of {name}", price) < 0:
+                raise ValueError(f"price of {name} = {price}: allowed is a number >= 0")
+        if len(self.prices) == (self.contraction is None) + bool(self.dissimilarity_at_optimum) + bool(
+            self.gradient_noise
+        ):
+            raise ValueError("prices: allowed is to leave at least one constant without")
 
     def _check_scales(self) -> None:
         """Numbers whose squares vanish beside the others' are no data: 0 is meant."""
@@ -106,27 +153,31 @@ class Problem:
     @property
     def at_end(self) -> bool:
         """Whether gradients or values count after the last round."""
+        if self.combination:
+            return any(name in AFTER for name in self.combination)
         last = self.metric != "final_squared_distance"
         return last and not (self.metric.startswith("average") and self.average == AVERAGES[1])
 
     @property
     def exact(self) -> bool:
         """Whether the value is attained by a federation of the class, or else only an upper bound."""
-        return not self.gradient_noise and not self.everywhere
+        return not self.gradient_noise and not self.everywhere and not self.functions.nonconvex and not self.prices
 
     @property
     def length(self) -> Fraction:
         """The unit of length: the largest of the start's distance and zeta / L (or sigma / L)."""
         L = self.functions.smoothness
         sizes = [self.gradient_noise / L, (self.dissimilarity_at_optimum or Fraction(0)) / L]
-        if self.contraction is None:
+        if self.initial_gap is not None:
+            sizes.append(Fraction(float(self.initial_gap / L) ** 0.5))
+        elif self.contraction is None:
             sizes.append(self.distance)
         return max(sizes) or Fraction(1)
 
     @property
     def unit(self) -> Fraction:
         """The unit of the metric: length^2, times L for gaps and L^2 for squared gradients."""
-        power = 0 if "distance" in self.metric else 1 if "gap" in self.metric else 2
+        power = 0 if "distance" in self.metric or self.combination else 1 if "gap" in self.metric else 2
         return self.length**2 * self.functions.smoothness**power
 
     def units(self, number: Any, scaled: bool) -> Units:
@@ -135,10 +186,16 @@ class Problem:
         zeta = self.dissimilarity_at_optimum
         return Units(
             number, number(self.functions.condition), L,
-            number(self._reach() if self.contraction is not None else self.distance / length),
+            number(self._start()),
             None if zeta is None else number(zeta / (L * length)),
             number(self.gradient_noise / (L * length)), number(self.server_noise / (L * length)), scaled,
         )  # fmt: skip
+
+    def _start(self) -> Fraction:
+        """The start's distance; where that is free, its scale."""
+        if self.contraction is not None:
+            return self._reach()
+        return Fraction(1) if self.initial_gap is not None else self.distance / self.length
 
     def _reach(self) -> Fraction:
         """How far from x* the drift of a round keeps a model, about: a scale for starts that are free."""
@@ -151,6 +208,8 @@ class Problem:
 
     def counted(self, geometry: Geometry) -> list[int]:
         """The points that gaps and gradients are averaged over."""
+        if self.combination:
+            return []
         shared = [p for p, point in enumerate(geometry.points) if point.shared]
         if self.metric.startswith("final"):
             return shared[-1:]
@@ -168,4 +227,15 @@ class Problem:
         tau = None if self.contraction is None else float(self.contraction * self.length**2 / self.unit)
         geometry = self.geometry()
         at = self.dissimilar_at(geometry)
-        return Program(geometry, self.metric, self.counted(geometry), self.functions.quadratic, tau, at)
+        a_gap = self.length**2 * self.functions.smoothness
+        gap = None if self.initial_gap is None or "initial_gap" in self.prices else float(self.initial_gap / a_gap)
+        units = {"initial_gap": a_gap, "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) ** 2,
+                 "gradient_noise": self.gradient_noise**2}  # fmt: skip
+        prices = {PRICED[name]: float(price * units[name] / self.unit) for name, price in self.prices.items()}
+        return Program(geometry, self.metric, self.counted(geometry), self.functions.quadratic, tau, at, gap, prices,
+                       self._combination())  # fmt: skip
+
+    def _combination(self) -> dict[str, float]:
+        """Coefficients of quantities without units."""
+        L = self.functions.smoothness
+        return {name: float(coefficient * L ** POWERS[name]) for name, coefficient in self.combination.items()}

@@ -8,6 +8,9 @@ the diagonal times sqrt(2), then the phi. The program is
     max objective . z  s.t.  row . z <= bound (``at_most``), row . z = 0 (``equal``), row . z <= 0 (``pairs``),
     and the Gram matrices and those of ``matrix_of`` are >= 0.
 
+Unknown too is, of every constant that has a price, its square (in the problem's units): the constraints are then that
+what it bounds is at most this unknown, and the objective has it with minus the price.
+
 Pairs of points (p, q) carry the interpolation conditions of convex (1 - mu)-smooth functions (Taylor, Hendrickx and
 Glineur 2017, Theorem 4),
 
@@ -19,6 +22,7 @@ For quadratics they are that <x_p, U_q> is symmetric in p and q, and that the ma
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -53,6 +57,9 @@ class Program:
         metric: one of ``METRICS``. counted: the points over which gaps and gradients are averaged.
         contraction: ``None``, or tau: the objective is then the metric less tau |x_0 - x*|^2, and the start is free.
         dissimilar_at: the points at which the dissimilarity is bounded.
+        gap: what F(x_0) - F(x*) is at most, instead of a distance; ``None``: the distance is bounded.
+        prices: of constants, "gap", "dissimilarity" and "noise": they are free, and cost so much.
+        combination: of a round's quantities, in the place of a metric: see ``round_quantities``.
 
     Attributes:
         sides: of the Gram matrices. objective: with ``value = offset + factor * (objective . z)``.
@@ -62,10 +69,12 @@ class Program:
 
     def __init__(
         self, geometry: Geometry, metric: str, counted: list[int], quadratic: bool, contraction: float | None,
-        dissimilar_at: list[int],
+        dissimilar_at: list[int], gap: float | None = None, prices: Mapping[str, float] | None = None,
+        combination: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         self.geometry, self.metric, self.counted, self.quadratic = geometry, metric, counted, quadratic
         self.units, self.contraction, self.dissimilar_at = geometry.units, contraction, dissimilar_at
+        self.gap_at_most, self.prices, self.combination = gap, dict(prices or {}), dict(combination or {})
         self._coordinates()
         self.at_most: list[Row] = []
         self.equal: list[Array] = []
@@ -75,6 +84,7 @@ class Program:
         self._objective()
         self._bounds()
         self._noise()
+        self._lower_bound()
         if quadratic:
             self._operators()
         elif not geometry.rigid:
@@ -92,7 +102,9 @@ class Program:
         self._i, self._j = np.array(rows, dtype=int), np.array(columns, dtype=int)
         self._weight = np.where(self._i == self._j, 1.0, sqrt(2))
         orbits, points = len(self.geometry.orbits), len(self.geometry.points)
-        self.values = 0 if self.quadratic or self.geometry.rigid else orbits * (points - 1)
+        self.levels = [name for name in self.prices if name != "gap"]
+        self.values = len(self.levels)
+        self.values += 0 if self.quadratic or self.geometry.rigid else orbits * (points - 1)
         self.length = len(rows) + self.values
 
     # Linear functions of the unknowns --------------------------------------------------------------------------------
@@ -105,6 +117,13 @@ class Program:
 
     def _phi(self, o: int, p: int) -> int:
         return self.length - self.values + o * (len(self.geometry.points) - 1) + p - 1
+
+    def _bounded(self, name: str, constant: str, row: Array) -> Row:
+        """row . z <= 1 in the constant's units, or at most its unknown square where that is free."""
+        if constant not in self.levels:
+            return Row(name, row, 1.0)
+        row[self.length - len(self.levels) + self.levels.index(constant)] -= 1.0
+        return Row(name, row, 0.0)
 
     def value_of(self, o: int, p: int) -> Array:
         """f(p) - f(x*) of a client of an orbit, f = F_i - mu/2 |x - x*|^2."""
@@ -140,10 +159,20 @@ class Program:
         if self.metric == "final_squared_distance":
             self._decrement(start)
             return
-        of = self.gap if self.metric.endswith("gap") else self.squared_gradient
-        self.objective: Array = np.sum([of(p) for p in self.counted], axis=0) / len(self.counted)
+        self.objective: Array
+        if self.combination:
+            from .round_quantities import combined
+
+            self.objective, self.offset = combined(self, self.combination)
+        else:
+            of = self.gap if self.metric.endswith("gap") else self.squared_gradient
+            self.objective = np.sum([of(p) for p in self.counted], axis=0) / len(self.counted)
         if self.contraction is not None:
             self.objective = self.objective - self.contraction * self.inner(start, start)
+        if "gap" in self.prices:
+            self.objective = self.objective - self.prices["gap"] * self.gap(1)
+        for k, name in enumerate(self.levels):
+            self.objective[self.length - len(self.levels) + k] -= self.prices[name]
 
     def _decrement(self, start: Array) -> None:
         """E|x_T - x*|^2 - |x_0 - x*|^2, without cancellation, in units of how far it can get in small steps."""
@@ -172,15 +201,26 @@ class Program:
     def _bounds(self) -> None:
         geometry, units = self.geometry, self.units
         start = geometry.points[1].x[0]
-        if self.contraction is None and units.distance:
-            free = self.metric == "final_squared_distance"
+        if self.gap_at_most is not None:
+            self.at_most.append(Row("gap", self.gap(1) / self.gap_at_most, 1.0))
+        elif self.contraction is None and units.distance and "gap" not in self.prices:
+            free = self.metric == "final_squared_distance" or bool(self.combination)
             self.at_most.append(Row("distance", self.inner(start, start / units.distance**2), 1.0, free))
         for p in self.dissimilar_at:
             mean = geometry.mean(geometry.points[p].h)
             for o in range(len(geometry.orbits)):
                 off = (geometry.points[p].h[o] - mean) / (units.dissimilarity or 1.0)
                 row = self.inner(off, off)
-                self.at_most.append(Row(f"dissimilarity {p} {o}", row, 1.0))
+                self.at_most.append(self._bounded(f"dissimilarity {p} {o}", "dissimilarity", row))
+
+    def _lower_bound(self) -> None:
+        """F(x*) is the least value: F(p) - F(x*) >= |grad F(p)|^2 / (2 L). Of convex functions that follows."""
+        if self.units.condition >= 0:
+            return
+        for p, point in enumerate(self.geometry.points):
+            if point.shared:
+                row = self.squared_gradient(p) / 2 - self.gap(p)
+                self.at_most.append(Row(f"least value {p}", row, 0.0))
 
     def _noise(self) -> None:
         """Noise is bounded, and uncorrelated with all that does not come after it in its own client's round."""
@@ -194,7 +234,7 @@ class Program:
             if tie:
                 self.equal.append(coefficients)
             else:
-                self.at_most.append(Row("noise", coefficients, 1.0))
+                self.at_most.append(self._bounded("noise", "noise", coefficients))
 
     def _interpolation(self, o: int) -> None:
         """Pair rows: |h_p - h_q|^2 / (2 (1 - mu)) - (f_p - f_q - <h_q, p - q>) <= 0, largest coefficient 1.

@@ -42,6 +42,8 @@ def certify(found: WorstCase) -> Certificate:
     problem = found.problem
     if found.status != "solved":
         raise ValueError(f"status = {found.status!r}: allowed for a certificate is 'solved'")
+    if problem.initial_gap is not None:
+        raise ValueError(f"initial_gap = {problem.initial_gap}: allowed for a certificate is a start at a distance")
     if not problem.distance or problem.dissimilarity_at_optimum is None:
         raise ValueError(
             "distance, dissimilarity_at_optimum: allowed for a certificate are a distance > 0 and a number"

@@ -28,8 +28,8 @@ SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
 
 @dataclass(frozen=True)
 class Recursion:
-    """metric <= contraction |x_0 - x*|^2 + additive zeta^2 + of_noise sigma^2 + of_server_noise sigma_s^2, for every
-    federation of the class, every start and all zeta, sigma, sigma_s >= 0.
+    """metric <= contraction |x_0 - x*|^2 + of_gap (F(x_0) - F*) + additive zeta^2 + of_noise sigma^2
+    + of_server_noise sigma_s^2, for every federation of the class, every start and all zeta, sigma, sigma_s >= 0.
 
     Attributes:
         contraction, additive, of_noise: in the metric's units over x^2, (F/x)^2 and (F/x)^2.
@@ -39,6 +39,7 @@ class Recursion:
     additive: float
     of_noise: float = 0.0
     of_server_noise: float = 0.0
+    of_gap: float = 0.0
 
     def after(
         self, rounds: int, *, distance: float = 1.0, dissimilarity_at_optimum: float = 0.0, gradient_noise: float = 0.0,
@@ -220,9 +221,11 @@ def _error(program: Program, found: Solution) -> float:
 
 def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion:
     unit = float(problem.unit)
-    totals = {"distance": 0.0, "dissimilarity": 0.0, "noise": 0.0}
+    totals = {"distance": 0.0, "gap": 0.0, "dissimilarity": 0.0, "noise": 0.0, "least": 0.0}
     for row, multiplier in zip(program.at_most, found.at_most, strict=True):
         totals[row.name.split()[0]] += program.factor * float(multiplier)
+    for name, price in program.prices.items():
+        totals[name] = price
     if program.decrement:
         totals["distance"] += program.units.distance**2
 
@@ -230,8 +233,9 @@ def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion
         return unit * total / float(constant) ** 2 if constant else 0.0
 
     tau = float(problem.contraction) if problem.contraction is not None else over(totals["distance"], problem.distance)
+    by_gap = unit * totals["gap"] / float(problem.initial_gap) if problem.initial_gap is not None else 0.0
     steps = sum(
         float(p) * float(kind.server_lr) ** 2 for p, kind in problem.plan.rounds[-1] if hasattr(kind, "server_lr")
     )
     return Recursion(tau, over(totals["dissimilarity"], problem.dissimilarity_at_optimum),
-                     over(totals["noise"], problem.gradient_noise), steps)  # fmt: skip
+                     over(totals["noise"], problem.gradient_noise), steps, by_gap)  # fmt: skip
