@@ -25,16 +25,16 @@ class Growing(checker.Proof):
         self._known = {id(one): i for i, one in enumerate(ancestry(theorem))}
         self._base = theorem  # its theorems live as long as their numbers
 
-    def accepts(self, theorems: list[Theorem]) -> bool:
-        """Whether all of them are accepted, with all that they are made of."""
+    def rejects(self, theorems: list[Theorem]) -> str:
+        """Why one of them, or what they are made of, is not accepted; or nothing."""
         known = dict(self._known)
         try:
             for one in (t for theorem in theorems for t in ancestry(theorem)):
                 if id(one) not in known:
                     known[id(one)] = self._added(one, [known[id(p)] for p in one.premises])
-        except (checker.Wrong, *checker.UNREADABLE):
-            return False
-        return True
+        except (checker.Wrong, *checker.UNREADABLE) as error:
+            return repr(error)
+        return ""
 
     def _added(self, one: Theorem, premises: list[int]) -> int:
         text = json.dumps(line(one, premises, self._region(one.where)))

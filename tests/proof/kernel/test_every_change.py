@@ -40,6 +40,8 @@ SAFARI: dict[str, Callable[[], Theorem]] = {
     "safari.thm5.sharper": composed5.strongly_convex,
 }  # fmt: skip
 QUICK = ("safari.eq28",)
+TOO_LARGE = ("too many terms", "certificate too large")
+"""How the checker says that a proof is beyond its limits; what it says has to hold in the models all the same."""
 
 
 def _models(name: str) -> tuple[Callable, Iterable]:
@@ -48,9 +50,9 @@ def _models(name: str) -> tuple[Callable, Iterable]:
     return of.least, of.MODELS.values()
 
 
-def sorted_changes(name: str) -> tuple[Counter[str], list[tuple[int, str]]]:
+def sorted_changes(name: str) -> tuple[Counter[str], list[tuple[int, str, str]]]:
     """How many changes are refused, make no difference, or give another theorem; and the survivors: those that make
-    something that the checker rejects, or a theorem that fails in a model."""
+    something that the checker rejects, or a theorem that fails in a model; each with its line and why."""
     theorem = (FAST | SAFARI)[name]()
     proof, made, file = lines(theorem), ancestry(theorem), Growing(theorem)
     regions = list(dict.fromkeys(line.where for line in proof))
@@ -67,8 +69,14 @@ def sorted_changes(name: str) -> tuple[Counter[str], list[tuple[int, str]]]:
                 continue
             same = stated(variant) == stated(theorem)
             counts["the same theorem" if same else "another theorem"] += 1
-            if not file.accepts(fresh) or not (same or _holds(variant, name, known)):
-                survivors.append((i, what))
+            wrong = file.rejects(fresh)
+            if any(limit in wrong for limit in TOO_LARGE):
+                counts["too large for the checker"] += 1
+                wrong = ""
+            if not same and not _holds(variant, name, known):
+                wrong = "fails in a model"
+            if wrong:
+                survivors.append((i, what, wrong))
     return counts + Counter({"other theorems, each once": len(known)}), survivors
 
 
