@@ -36,14 +36,27 @@ class Growing(checker.Proof):
             return repr(error)
         return ""
 
+    def accepts_line(self, line: dict) -> bool:
+        """Whether a line that comes after those there are now is accepted; it is not added."""
+        self.count = len(self.theorems) + 1
+        try:
+            self._checked(line)
+        except (checker.Wrong, *checker.UNREADABLE):
+            return False
+        return True
+
+    def _checked(self, line: dict) -> dict:
+        checker.WORK["left"] = checker.LARGEST["work"]
+        self.signs.clear()
+        found = checker.checked(self, line)
+        for _, scalar, where in self.signs:
+            checker.need(self._nonnegative(scalar, where), "what has to be >= 0 may be negative")
+        return found
+
     def _added(self, one: Theorem, premises: list[int]) -> int:
         text = json.dumps(line(one, premises, self._region(one.where)))
         if text not in self._numbers:
-            checker.WORK["left"] = checker.LARGEST["work"]
-            self.signs.clear()
-            found = checker.checked(self, json.loads(text))
-            for _, scalar, where in self.signs:
-                checker.need(self._nonnegative(scalar, where), "what has to be >= 0 may be negative")
+            found = self._checked(json.loads(text))
             self._numbers[text] = len(self.theorems)
             self.theorems.append(found)
         return self._numbers[text]
