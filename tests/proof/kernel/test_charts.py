@@ -56,6 +56,20 @@ def test_what_is_never_zero_is_so_for_certificates_too(polynomial: Scalar) -> No
     assert WHERE.never_zero(polynomial) is by_certificates().never_zero(polynomial.expression())
 
 
+def test_what_is_0_in_a_corner_alone_may_be_0() -> None:
+    """Where six parameters are 0 at once, which none of the points tried first is."""
+    corner = K - 1 + m - 1 + q + sigma + k + L - mu
+    assert not WHERE.chart._somewhere(corner, lambda value: value == 0)
+    assert not WHERE.never_zero(corner) and WHERE.never_zero(corner + mu)
+
+
+def test_letters_are_put_in_for_sums_and_products_alike() -> None:
+    pulled = WHERE.chart.pulled
+    for one, other in ((eta, 1 / (q + 1)), (q * eta, L / mu), (1 / L, K * eta + k)):
+        assert pulled(one + other) == pulled(one) + pulled(other)
+        assert pulled(one * other) == pulled(one) * pulled(other)
+
+
 def test_a_quotient_in_lowest_terms_and_a_power_of_the_sum_are_tried() -> None:
     """(mu^3 + K^3)/(mu + K) = mu^2 - mu K + K^2, and x^2 - x y + y^2 >= 0 only once it is multiplied by x + y + 1."""
     assert WHERE.certifies(mu**2 - mu * m + m**2) and not WHERE.certifies(mu**2 - 2 * mu * m + m**2)
