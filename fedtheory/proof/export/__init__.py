@@ -22,7 +22,7 @@ def exported(chain: Chain) -> str:
     found = [json.loads(e) for d in chain.decisions for e in d.evidence if isinstance(e, str) and FORMAT in e]
     if not found:
         raise NotExported(f"{chain.claim.ref}: no proof of the kernel: allowed is a claim whose proof it composed")
-    return export(found[-1], chain.claim.ref)
+    return export(found, chain.claim.ref)
 
 
 __all__ = ["EXPORTS", "NotExported", "exported"]

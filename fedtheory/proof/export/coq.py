@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from . import entries
@@ -48,12 +49,13 @@ def prelude() -> str:
     return files(__package__).joinpath("prelude.v").read_text()
 
 
-def export(data: Mapping, title: str) -> str:
-    """A saved theorem with its whole proof as a file for Coq, which compiles if the proof is one.
+def export(proofs: Sequence[Mapping], title: str) -> str:
+    """Saved theorems, each with its whole proof, as a file for Coq, which compiles if the proofs are some.
 
     Raises:
-        NotExported: it uses a rule, an assumption or a shape of which there is no export.
+        NotExported: one uses a rule, an assumption or a shape of which there is no export.
     """
+    data, ends = _in_one(proofs)
     names = [str(name) for name in data["names"]]
     writer = File(names)
     writer.regions = [Region(tuple(_condition(c, names) for c in region), writer.real) for region in data["regions"]]
@@ -61,18 +63,39 @@ def export(data: Mapping, title: str) -> str:
     for number, region in enumerate(writer.regions):
         writer.add(*_region(writer, number, region))
     lines: list[Line] = []
+    named: list[str] = []
     for number, saved in enumerate(data["theorems"]):
         lines.append(_line(number, saved, lines, names))
         theorem = Axioms(writer, lines[-1])
         getattr(theorem, RULES[lines[-1].rule])()
         theorem.write()
-    last = len(lines) - 1
-    before = len(writer.lines)
-    Rounds(writer, lines[-1]).write()
-    made = " ".join(line for line in writer.lines[before:] if line.startswith("Theorem "))
-    named = [f"thm_{last}", *(name for name in ("one_round", "all_rounds") if f"Theorem {name} " in made)]
-    end = ["End Round.", "", *(f"Print Assumptions {name}." for name in named), ""]
+        if number in ends:
+            before = len(writer.lines)
+            Rounds(writer, lines[-1], f"_{number}" if len(ends) > 1 else "").write()
+            made = " ".join(line for line in writer.lines[before:] if line.startswith("Theorem "))
+            named += [f"thm_{number}", *re.findall(r"Theorem (\w+)", made)]
+    together = f"(conj {' (conj '.join(named[:-1])} {named[-1]}{')' * (len(named) - 1)}" if named[1:] else named[0]
+    end = ["End Round.", "", f"Definition exported := {together}.", "Print Assumptions exported.", ""]
     return HEADER.format(title=title) + prelude() + "\n".join([*writer.lines, *end])
+
+
+def _in_one(proofs: Sequence[Mapping]) -> tuple[Mapping, list[int]]:
+    """Several saved proofs as one, and the numbers of their last theorems."""
+    names = proofs[0]["names"]
+    regions: list = []
+    theorems: list[Mapping] = []
+    ends = []
+    for proof in proofs:
+        if proof["names"] != names:
+            raise NotExported("proofs of other letters than the first's: allowed are proofs of the same letters")
+        before, where = len(theorems), len(regions)
+        regions += proof["regions"]
+        theorems += [
+            {**t, "premises": [i + before for i in t["premises"]], "where": t["where"] + where}
+            for t in proof["theorems"]
+        ]
+        ends.append(len(theorems) - 1)
+    return {"names": names, "regions": regions, "theorems": theorems}, ends
 
 
 def _condition(data: list, names: list[str]) -> Condition:

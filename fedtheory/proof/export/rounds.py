@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .entries import ONE, Entry, Term
+from .products import File
 from .scalars import Scalar
-from .theorems import Theorem
+from .theorems import Line, Theorem
 from .writer import Factor, Piece
 
 START, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
@@ -19,6 +20,11 @@ def _product(left: Term, right: Term) -> Entry:
 
 class Rounds(Theorem):
     """E|x+ - x*|^2 <= P |x - x*|^2 + B, or E F(x+) <= F(x) - c |grad F(x)|^2 + B; and what follows over the rounds."""
+
+    def __init__(self, writer: File, line: Line, suffix: str = "") -> None:
+        super().__init__(writer, line)
+        self.suffix = suffix
+        """Of the theorems' names, where a file has several last theorems."""
 
     def write(self) -> None:
         form = dict(self.line.form)
@@ -96,7 +102,7 @@ class Rounds(Theorem):
         for entry in dict.fromkeys(piece.entry for piece in left):
             self._drop(entry, [[p for p in side if p.entry == entry] for side in (left, right)])
         w.add(
-            f"Theorem one_round : forall {w.all_letters} : R,\n  " + " ->\n  ".join([*before, says]) + ".",
+            f"Theorem one_round{self.suffix} : forall {w.all_letters} : R,\n  " + " ->\n  ".join([*before, says]) + ".",
             f"Proof.\n  intros {w.all_letters} {' '.join(names)}. {begin}",
             f"  apply (difference_le (thm_{line.number} {w.all_letters} {' '.join(names)})).",
             *(f"  {step}" for step in self.script),
@@ -109,7 +115,8 @@ class Rounds(Theorem):
         known = w.nonzero_of(divisors or [])
         facts = [f"pose proof {w.nonzero(d, where, False)} as Y{n}." for n, (_, d) in enumerate(known)]
         w.add(
-            f"Theorem all_rounds : forall {w.all_letters} : R, region_{where} {w.all_letters} (INR K) ->\n  {says}.",
+            f"Theorem all_rounds{self.suffix} : forall {w.all_letters} : R,\n"
+            f"  region_{where} {w.all_letters} (INR K) ->\n  {says}.",
             f"Proof.\n  intros {w.all_letters} R{where}.",
             *(f"  {step}" for step in [*facts, *script]),
             "Qed.",

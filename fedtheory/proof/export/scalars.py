@@ -114,6 +114,31 @@ class Polynomial:
         first, *rest = parts
         return " ".join([first.removeprefix("+ "), *rest])
 
+    def nested(self, at: Names) -> str:
+        """In Coq as ``text``, with every letter taken out of as many terms as it is in (Horner's form): there is far
+        less of it to read where the sign is that of all coefficients.
+
+        >>> powers = (("K", 2), ("L", 1)), (("K", 1),), (("L", 1),)
+        >>> Polynomial({p: Fraction(3) for p in powers}).nested({})
+        'K * (3 * K * L + 3) + 3 * L'
+        """
+        if len(self.terms) < 2:
+            return self.text(at)
+        least = {n: min(dict(powers).get(n, 0) for powers in self.terms) for n in self.names}
+        if common := {n: p for n, p in least.items() if p}:
+            inside = self._without(common).nested(at)
+            return " * ".join([*(_power(at.get(n, n), p) for n, p in sorted(common.items())), f"({inside})"])
+        often = max(sorted(self.names), key=lambda n: sum(n in dict(powers) for powers in self.terms))
+        with_it = Polynomial({powers: c for powers, c in self.terms.items() if often in dict(powers)})
+        return f"{with_it.nested(at)} + {(self - with_it).nested(at)}"
+
+    def _without(self, common: Mapping[str, int]) -> Polynomial:
+        """Divided by powers that are in every term."""
+        return Polynomial({
+            tuple((n, p - common.get(n, 0)) for n, p in powers if p > common.get(n, 0)): c
+            for powers, c in self.terms.items()
+        })  # fmt: skip
+
 
 def _power(base: str, power: int) -> str:
     inside = base if base.isidentifier() else f"({base})"

@@ -284,7 +284,7 @@ class Writer:
         substitutions += [f"subst {self.real[c.name]}." for c in found.letters]
         lines = []
         names = {**self.real}
-        parts = [(found.numerator.text(names), frozenset[str]())]
+        parts = [(found.numerator.nested(names), frozenset[str]())]
         if strict:
             parts = []
             for chosen in signs.cases(found):
@@ -293,7 +293,7 @@ class Writer:
                 first = type(found.numerator)({lead: found.numerator.terms[lead]})
                 rest = found.numerator - first
                 parts.append(
-                    (f"{first.text(names)} + ({rest.text(names)})" if rest.terms else first.text(names), chosen)
+                    (f"{first.text(names)} + ({rest.nested(names)})" if rest.terms else first.text(names), chosen)
                 )
         for number, (top, _) in enumerate(parts):
             lines += [
@@ -303,15 +303,18 @@ class Writer:
         apply = "quotient_pos" if strict else "quotient_nonneg"
         close = "pos" if strict else "nonneg"
         from_equal = "lt0" if strict else "le0"
+        steps = [f"refine ({from_equal} _ Q{n}); apply {apply}; [{close}|pos]." for n in range(len(parts))]
         choices = [c for c in found.letters if c.kind == "interval"] if strict else []
-        for c in choices:
-            lines.append(f"destruct (interval_case U_{c.name} V_{c.name} T_{c.name}) as [W_{c.name}|W_{c.name}].")
-        if not choices:
-            return [*lines, f"refine ({from_equal} _ Q0); apply {apply}; [{close}|pos]."]
-        tries = " | ".join(
-            f"refine ({from_equal} _ Q{n}); apply {apply}; [solve [{close}]|pos]" for n in range(len(parts))
-        )
-        return [*lines, f"all: first [{tries}]."]
+        return lines + _in_each_case(choices, steps)
+
+
+def _in_each_case(choices: list[Condition], steps: list[str]) -> list[str]:
+    """One step for each choice of which of an interval's two parameters is > 0, in the order of ``signs.cases``."""
+    if not choices:
+        return steps
+    c, half = choices[0], len(steps) // 2
+    case = f"destruct (interval_case U_{c.name} V_{c.name} T_{c.name}) as [W_{c.name}|W_{c.name}]."
+    return [case, *(f"{{ {' '.join(_in_each_case(choices[1:], part))} }}" for part in (steps[:half], steps[half:]))]
 
 
 def _split(proofs: list[str]) -> str:

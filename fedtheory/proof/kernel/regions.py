@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
-from .. import positivity, regions
+from .charts import Chart
 from .forms import STEP, STEPS
 from .scalars import Ring, Scalar
 
@@ -44,26 +44,47 @@ class Condition:
             raise ValueError(f"{self.name}: {self.kind} needs a bound")
         return self.bound
 
-    def part(self) -> regions.Part:
-        """The same as a part of a chart, which covers every point that meets the condition."""
-        if self.kind in ("positive", "nonnegative", "count"):
-            return getattr(regions, self.kind)(self.name)
-        bound = self._bound.expression()
-        if self.kind == "interval":
-            return regions.interval(self.name, 0, bound)
-        return getattr(regions, self.kind)(self.name, bound)
+    def written(self, ring: Ring) -> Scalar:
+        """The name through its own parameters >= 0, in a ring that has them."""
+        own = [ring[name] for name in self.parameters]
+        match self.kind:
+            case "positive" | "nonnegative":
+                return own[0]
+            case "count":
+                return own[0] + 1
+            case "capped":
+                return self._bound.within(ring) / (1 + own[0])
+            case "interval":
+                return self._bound.within(ring) * own[0] / (own[0] + own[1])
+            case "at_least":
+                return self._bound.within(ring) + own[0]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters by which the letter is written; none is a letter's name."""
+        made = [f"{self.name}_", f"{self.name}__"]
+        return made if self.kind == "interval" or self.name == STEPS else made[:1]
 
 
-def _chart(ring: Ring, conditions: tuple[Condition, ...], step: regions.Part | None = None) -> regions.Region:
-    parts = []
-    for condition in conditions:
-        if condition.name == STEPS:
-            if condition.kind != "count":
-                raise ValueError(f"{STEPS}: allowed is a count, as steps are counted from 0 to {STEPS} - 1")
-            parts += [regions.at_least(STEPS, (ring[STEP] + 1).expression()), step or regions.count(STEP, 0)]
+def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "first", "later"] = "any") -> Chart:
+    """Of conditions whose bounds use only letters of later ones."""
+    parameters = tuple(p for c in conditions for p in c.parameters)
+    wide = Ring(" ".join([*ring.names, *parameters]))
+    letters: list[tuple[str, Scalar]] = []
+    for i, condition in enumerate(conditions):
+        bound, later = condition.bound, {c.name for c in conditions[i + 1 :]}
+        if condition.name in later or (bound and not bound.names <= later):
+            raise ValueError(f"{condition.name}: allowed is one condition a name, with a bound in names of later ones")
+        if condition.name != STEPS:
+            letters.append((condition.name, condition.written(wide)))
+        elif condition.kind == "count":
+            own, more = (wide[name] for name in condition.parameters)
+            at = {"any": own, "first": 0 * own, "later": own + 1}[step]
+            letters += [(STEP, at), (STEPS, at + 1 + more)]
         else:
-            parts.append(condition.part())
-    return regions.region(*parts)
+            raise ValueError(f"{STEPS}: allowed is a count, as steps are counted from 0 to {STEPS} - 1")
+    positive = frozenset(c.parameters[0] for c in conditions if c.kind == "positive")
+    return Chart(ring.names, wide, tuple(letters), parameters, positive)
 
 
 @dataclass(frozen=True)
@@ -78,11 +99,12 @@ class Where:
         for i, condition in enumerate(self.conditions):
             bound = condition.bound
             if bound is not None and not bound.is_polynomial:
-                later, bottom = _chart(self.ring, self.conditions[i + 1 :]), bound.bottom.expression()
-                if not (later.never_zero(bottom) or later.never_zero(-bottom)):
+                later = _chart(self.ring, self.conditions[i + 1 :])
+                if not (later.never_zero(bound.bottom) or later.never_zero(-bound.bottom)):
                     raise ValueError(f"{condition.name}: the bound {bound} divides by what may be 0")
 
-    def chart(self) -> regions.Region:
+    @cached_property
+    def chart(self) -> Chart:
         """All points of the region, and with them every step k from 0 to K - 1 where there are steps."""
         return _chart(self.ring, self.conditions)
 
@@ -94,16 +116,14 @@ class Where:
         return (len(parts) > 1 and all(map(self._certified, parts))) or self._certified(expression)
 
     def _certified(self, expression: Scalar) -> bool:
-        if expression.is_zero or positivity.certify(expression.expression(), self.chart()) is not None:
+        if expression.is_zero or self.chart.certifies(expression):
             return True
-        return STEP in expression.names and all(
-            positivity.certify(expression.expression(), chart) is not None for chart in self._first_and_later()
-        )
+        return STEP in expression.names and all(chart.certifies(expression) for chart in self._first_and_later)
 
-    def _first_and_later(self) -> Iterator[regions.Region]:
+    @cached_property
+    def _first_and_later(self) -> tuple[Chart, Chart]:
         """The points at the step 0, and those at later steps: a step is a whole number."""
-        for step in (regions.equal(STEP, 0), regions.count(STEP, 1)):
-            yield _chart(self.ring, self.conditions, step)
+        return _chart(self.ring, self.conditions, "first"), _chart(self.ring, self.conditions, "later")
 
     def _parts(self, expression: Scalar) -> list[Scalar]:
         """The coefficients of the products of letters that are only known to be >= 0: if all are >= 0, so is the sum,
@@ -118,8 +138,11 @@ class Where:
         """Whether the denominator is never 0 on the region."""
         if expression.is_polynomial:
             return True
-        chart, bottom = self.chart(), expression.bottom.expression()
-        return chart.never_zero(bottom) or chart.never_zero(-bottom)
+        return self.never_zero(expression.bottom) or self.never_zero(-expression.bottom)
+
+    def never_zero(self, expression: Scalar) -> bool:
+        """Whether the numerator is seen to be > 0 everywhere on the region."""
+        return self.chart.never_zero(expression)
 
     def within(self, other: Where) -> bool:
         """Whether every point of this region is certified to be one of the other."""
@@ -134,7 +157,7 @@ class Where:
             for expression, strict in condition.polynomials(self.ring):
                 if not self.certifies(expression):
                     return False
-                if strict and not self.chart().never_zero(expression.expression()):
+                if strict and not self.never_zero(expression):
                     return False
         return True
 

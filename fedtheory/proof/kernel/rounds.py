@@ -176,7 +176,7 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
         raise Refused(f"{theorem}: allowed is P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
     if not (where.certifies(factor) and where.certifies(1 - factor) and where.certifies(addition)):
         raise Refused(f"factor {factor}, addition {addition}: not certified to be in [0, 1], and >= 0")
-    if not where.chart().never_zero((1 - factor).expression()):
+    if not where.never_zero(1 - factor):
         raise Refused(f"factor {factor}: not certified to be below 1")
     return factor, addition
 
@@ -199,6 +199,6 @@ def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
     addition = rest.entries.get(ONE, ring.number(0))
     if rest != Form.constant(addition):
         raise Refused(f"{theorem}: allowed is F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
-    if not (where.certifies(fall) and where.certifies(addition) and where.chart().never_zero(fall.expression())):
+    if not (where.certifies(fall) and where.certifies(addition) and where.never_zero(fall)):
         raise Refused(f"fall {fall}, addition {addition}: not certified to be > 0, and >= 0")
     return fall, addition

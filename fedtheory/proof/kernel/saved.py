@@ -24,15 +24,20 @@ def saved(theorem: Theorem) -> dict[str, Any]:
     for one in order:
         if one.where not in regions:
             regions.append(one.where)
-        lines.append({
-            "rule": one.rule, "premises": [numbers[id(p)] for p in one.premises], "arguments": _data(one.arguments),
-            "context": one.context, "kind": one.kind, "where": regions.index(one.where),
-            "assumptions": sorted(([n, _data(c)] for n, c in one.assumptions), key=str),
-            "parameters": {n: _data(c) for n, c in one.parameters}, "form": _data(one.form),
-            "equality": one.equality, "path_to_the_end": one.path_to_the_end,
-        })  # fmt: skip
-    return {"format": FORMAT, "names": list(theorem.where.ring.names), "regions": [_region(w) for w in regions],
+        lines.append(line(one, [numbers[id(p)] for p in one.premises], regions.index(one.where)))
+    return {"format": FORMAT, "names": list(theorem.where.ring.names), "regions": [region(w) for w in regions],
             "theorems": lines}  # fmt: skip
+
+
+def line(theorem: Theorem, premises: list[int], where: int) -> dict[str, Any]:
+    """One theorem, with the numbers of its premises and of its region."""
+    return {
+        "rule": theorem.rule, "premises": premises, "arguments": _data(theorem.arguments),
+        "context": theorem.context, "kind": theorem.kind, "where": where,
+        "assumptions": sorted(([n, _data(c)] for n, c in theorem.assumptions), key=str),
+        "parameters": {n: _data(c) for n, c in theorem.parameters}, "form": _data(theorem.form),
+        "equality": theorem.equality, "path_to_the_end": theorem.path_to_the_end,
+    }  # fmt: skip
 
 
 def ancestry(theorem: Theorem) -> list[Theorem]:
@@ -49,7 +54,8 @@ def ancestry(theorem: Theorem) -> list[Theorem]:
     return list(found.values())
 
 
-def _region(where: Where) -> list:
+def region(where: Where) -> list:
+    """Its conditions: name, kind, bound."""
     return [[c.name, c.kind, None if c.bound is None else _data(c.bound)] for c in where.conditions]
 
 

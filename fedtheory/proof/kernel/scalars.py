@@ -131,6 +131,10 @@ class Scalar:
             total = total + term
         return total
 
+    def within(self, ring: Ring) -> Scalar:
+        """The same in a ring that has all names of this one."""
+        return Scalar(ring, *(p.project_to_context(ring.context) for p in (self.numerator, self.denominator)))
+
     def coefficients(self, name: str) -> dict[int, Scalar]:
         """{power: coefficient} in a name of which the denominator is free."""
         at = self.ring.names.index(name)

@@ -268,7 +268,7 @@ def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) ->
     for condition in theorem.where.conditions:
         for expression, strict in condition.polynomials(where.ring):
             changed = expression.replace(values)
-            if not where.certifies(changed) or (strict and not where.chart().never_zero(changed.expression())):
+            if not where.certifies(changed) or (strict and not where.never_zero(changed)):
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     assumptions = [(name, c.replace(values) if c is not None else None) for name, c in theorem.assumptions]
     parameters = {name: value.replace(values) for name, value in theorem.parameters}

@@ -86,7 +86,7 @@ def worst_case(data: Mapping[str, Any], where: Where, of: Constants) -> Theorem:
 
 def _check_region(certificate: Certificate, where: Where, of: Constants) -> None:
     L, kappa = of.smoothness, certificate.problem.functions.condition
-    if not (where.certifies(L) and where.chart().never_zero(L.expression())):
+    if not (where.certifies(L) and where.never_zero(L)):
         raise Refused(f"L = {L}: not certified to be > 0 on the region")
     if not where.certifies(of.strong_convexity - L * kappa):
         raise Refused(f"mu = {of.strong_convexity}: not certified to be at least {kappa} L on the region")

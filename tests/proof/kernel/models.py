@@ -9,25 +9,58 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 
+from flint import fmpq
+
 from fedtheory.proof.kernel.forms import Atom, Entry, Form, Product, Term, Value
+from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.theorems import Theorem
 
 Cohort = tuple[int, ...]
+Exact = fmpq
+"""A rational number: models are enumerated in flint's, which are many times as fast as Python's."""
+
+
+def exact(value: Fraction | fmpq | int, below: int = 1) -> Exact:
+    """A rational number of any kind, over a whole one."""
+    if isinstance(value, Fraction):
+        return fmpq(value.numerator, value.denominator) / below
+    return fmpq(value) / below
+
+
+def valued(scalar: Scalar, at: Mapping[str, Exact]) -> Exact:
+    """A scalar's value where its letters have these.
+
+    Raises:
+        KeyError: a letter has no value.
+    """
+    values = [at.get(name, exact(0)) for name in scalar.ring.names]
+    for name in scalar.names - at.keys():
+        raise KeyError(name)
+    return scalar.numerator(*values) / scalar.denominator(*values)
+
+
+class OfExact:
+    """A record whose fractions are made flint's."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, Fraction):
+                object.__setattr__(self, name, exact(value))
 
 
 @dataclass(frozen=True)
-class Client:
+class Client(OfExact):
     """F_i with slope ``left`` below ``kink`` and ``right`` above, and gradient ``level`` at it."""
 
-    left: Fraction
-    right: Fraction
-    kink: Fraction
-    level: Fraction
+    left: Exact | Fraction
+    right: Exact | Fraction
+    kink: Exact | Fraction
+    level: Exact | Fraction
 
-    def gradient(self, x: Fraction) -> Fraction:
+    def gradient(self, x: Exact) -> Exact:
         return self.level + (self.left if x < self.kink else self.right) * (x - self.kink)
 
-    def value(self, x: Fraction) -> Fraction:
+    def value(self, x: Exact) -> Exact:
         d = x - self.kink
         return self.level * d + (self.left if d < 0 else self.right) * d * d / 2
 
@@ -37,10 +70,10 @@ class World:
     """One thing that can happen in a round: the cohort, and every client's noise at every step. It is made once."""
 
     cohort: Cohort
-    noise: tuple[tuple[Fraction, ...], ...]
+    noise: tuple[tuple[Exact, ...], ...]
 
 
-class Worlds(tuple[tuple[Fraction, World], ...]):
+class Worlds(tuple[tuple[Exact, World], ...]):
     """What may happen, with probabilities; as they are made once, two are the same only if they are one object."""
 
     __slots__ = ()
@@ -49,55 +82,55 @@ class Worlds(tuple[tuple[Fraction, World], ...]):
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(OfExact):
     """Clients, the round's start, the algorithm, and the laws. ``noises`` gives the equally likely noises of a round,
     [client][step] each, given its cohort; ``arbitrary`` the law of an arbitrary cohort."""
 
     clients: tuple[Client, ...]
-    start: Fraction
-    step: Fraction
+    start: Exact | Fraction
+    step: Exact | Fraction
     steps: int
     cohort: int
     arbitrary_cohort: int
-    probability: Fraction
-    noise: Fraction
+    probability: Exact | Fraction
+    noise: Exact | Fraction
     law: str = "independent"
     choice: str = "fixed"
 
     # laws
 
-    def noises(self, cohort: Cohort) -> Iterator[tuple[tuple[Fraction, ...], ...]]:
+    def noises(self, cohort: Cohort) -> Iterator[tuple[tuple[Exact, ...], ...]]:
         clients, steps = len(self.clients), self.steps
         if self.law == "common":
             for signs in itertools.product((1, -1), repeat=steps):
                 yield tuple(tuple(s * self.noise for s in signs) for _ in range(clients))
             return
-        shift = self.noise / 2 if self.law == "biased" else Fraction(0)
+        shift = self.noise / 2 if self.law == "biased" else exact(0)
         scale = self.noise / 2 if self.law == "biased" else self.noise
         for signs in itertools.product((1, -1), repeat=clients * steps):
             yield tuple(tuple(shift + signs[i * steps + k] * scale for k in range(steps)) for i in range(clients))
 
-    def cohorts(self, kind: str) -> list[tuple[Fraction, Cohort]]:
+    def cohorts(self, kind: str) -> list[tuple[Exact, Cohort]]:
         """(probability, cohort), given the round's kind, where cohorts are chosen before the noise."""
         size = self.cohort if kind == "uniform" else self.arbitrary_cohort
         sets = list(itertools.combinations(range(len(self.clients)), size))
         if kind == "arbitrary" and self.choice != "random":
-            return [(Fraction(1), sets[-1])]
+            return [(exact(1), sets[-1])]
         if kind == "uniform" and self.choice == "always the first":
-            return [(Fraction(1), sets[0])]
+            return [(exact(1), sets[0])]
         if kind == "arbitrary":
-            weights = [Fraction(1 + j) for j in range(len(sets))]
+            weights = [exact(1 + j) for j in range(len(sets))]
             return [(w / sum(weights), s) for w, s in zip(weights, sets, strict=True)]
-        return [(Fraction(1, len(sets)), s) for s in sets]
+        return [(exact(1, len(sets)), s) for s in sets]
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def worlds(self, kind: str) -> list[tuple[Fraction, World]]:
+    def worlds(self, kind: str) -> list[tuple[Exact, World]]:
         """All that can happen in a round of this kind, with probabilities."""
         if self.choice == "after noise" and kind == "arbitrary":
             draws = list(self.noises(()))
             every = list(itertools.combinations(range(len(self.clients)), self.arbitrary_cohort))
             best = [max(every, key=lambda s: sum(n[i][0] for i in s)) for n in draws]
-            return [(Fraction(1, len(draws)), World(s, n)) for s, n in zip(best, draws, strict=True)]
+            return [(exact(1, len(draws)), World(s, n)) for s, n in zip(best, draws, strict=True)]
         made = []
         for share, cohort in self.cohorts(kind):
             draws = list(self.noises(cohort))
@@ -107,11 +140,11 @@ class Model:
     # values
 
     @cached_property
-    def optimum(self) -> Fraction:
+    def optimum(self) -> Exact:
         """Where the mean gradient, increasing and piecewise linear, is 0."""
 
-        def mean(x: Fraction) -> Fraction:
-            return sum((c.gradient(x) for c in self.clients), Fraction(0)) / len(self.clients)
+        def mean(x: Exact) -> Exact:
+            return sum((c.gradient(x) for c in self.clients), exact(0)) / len(self.clients)
 
         kinks = sorted({c.kink for c in self.clients})
         for low, high in itertools.pairwise([kinks[0] - 1000, *kinks, kinks[-1] + 1000]):
@@ -120,17 +153,17 @@ class Model:
         raise AssertionError("the optimum is out of range")
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def path(self, world: World, i: int, k: int) -> Fraction:
+    def path(self, world: World, i: int, k: int) -> Exact:
         x = self.start
         for step in range(k):
             x -= self.step * (self.clients[i].gradient(x) + self.noise_at(world, i, step))
         return x
 
-    def noise_at(self, world: World, i: int, step: int) -> Fraction:
+    def noise_at(self, world: World, i: int, step: int) -> Exact:
         """Beyond the round's last step there is none."""
-        return world.noise[i][step] if step < self.steps else Fraction(0)
+        return world.noise[i][step] if step < self.steps else exact(0)
 
-    def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Fraction:
+    def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Exact:
         at = (atom.step[0] * k + atom.step[1] * self.steps + atom.step[2]) if atom.step else 0
         if atom.name.startswith("E "):
             _, kind, family = atom.name.split()
@@ -141,7 +174,7 @@ class Model:
             case "x*", _:
                 return self.optimum
             case "x+", _:
-                return sum((self.path(world, j, self.steps) for j in world.cohort), Fraction(0)) / len(world.cohort)
+                return sum((self.path(world, j, self.steps) for j in world.cohort), exact(0)) / len(world.cohort)
             case "x", True:
                 return self.path(world, _index(i), at)
             case "g", _:
@@ -151,20 +184,20 @@ class Model:
         return self.gradient(atom.name, _index(i))
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def conditional_mean(self, kind: str, family: str) -> Fraction:
+    def conditional_mean(self, kind: str, family: str) -> Exact:
         worlds = self.worlds(kind)
-        return sum((p * self.gradient(family, j) / len(w.cohort) for p, w in worlds for j in w.cohort), Fraction(0))
+        return sum((p * self.gradient(family, j) / len(w.cohort) for p, w in worlds for j in w.cohort), exact(0))
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def gradient(self, family: str, i: int) -> Fraction:
+    def gradient(self, family: str, i: int) -> Exact:
         return self.clients[i].gradient({"g_start": self.start, "g_opt": self.optimum}[family])
 
-    def term(self, term: Term, world: World, i: int | None, k: int) -> Fraction:
+    def term(self, term: Term, world: World, i: int | None, k: int) -> Exact:
         return self._term(term, world, i if term.open_client else None, k if term.open_step else 0)
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def _term(self, term: Term, world: World, i: int | None, k: int) -> Fraction:
-        total, members = Fraction(0), self.members(term.bound, world, i)
+    def _term(self, term: Term, world: World, i: int | None, k: int) -> Exact:
+        total, members = exact(0), self.members(term.bound, world, i)
         for j in members:
             for step in range(self.steps) if "K" in term.bound else [k]:
                 total += self.atom(term.atom, world, j, step)
@@ -175,10 +208,10 @@ class Model:
             return list(range(len(self.clients)))
         return list(world.cohort) if "S" in bound else [i]
 
-    def entry(self, entry: Entry, world: World, i: int | None, k: int) -> Fraction:
+    def entry(self, entry: Entry, world: World, i: int | None, k: int) -> Exact:
         if isinstance(entry, str):
-            return Fraction(1)
-        total, members = Fraction(0), self.members(entry.bound, world, i)
+            return exact(1)
+        total, members = exact(0), self.members(entry.bound, world, i)
         for j in members:
             for step in range(self.steps) if "K" in entry.bound else [k]:
                 if isinstance(entry, Product):
@@ -190,55 +223,55 @@ class Model:
 
     # theorems
 
-    def numbers(self, theorem: Theorem, free: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    def numbers(self, theorem: Theorem, free: Mapping[str, Fraction]) -> dict[str, Exact]:
         """The scalars: the model's own, and ``free`` ones of the proof."""
         slopes = [s for c in self.clients for s in (c.left, c.right)]
-        mean = sum((c.gradient(self.start) for c in self.clients), Fraction(0)) / len(self.clients)
+        mean = sum((c.gradient(self.start) for c in self.clients), exact(0)) / len(self.clients)
         far = max(*(abs(c.gradient(self.start) - mean) for c in self.clients), *self.far_at_optimum)
-        own = {"eta": self.step, "K": Fraction(self.steps), "m": Fraction(self.cohort), "L": max(slopes),
-               "n": Fraction(self.arbitrary_cohort), "q": self.probability, "mu": min(slopes), "sigma": self.noise,
+        own = {"eta": self.step, "K": exact(self.steps), "m": exact(self.cohort), "L": max(slopes),
+               "n": exact(self.arbitrary_cohort), "q": self.probability, "mu": min(slopes), "sigma": self.noise,
                "sigma_G": far, "share": self.share}  # fmt: skip
         return {**free, **own}
 
     @cached_property
-    def far_at_optimum(self) -> tuple[Fraction, ...]:
+    def far_at_optimum(self) -> tuple[Exact, ...]:
         return 0 * self.start, *(abs(c.gradient(self.optimum)) for c in self.clients)
 
     @property
-    def share(self) -> Fraction:
+    def share(self) -> Exact:
         clients = len(self.clients)
         if clients == 1:
-            return Fraction(0)
-        return Fraction(clients - self.cohort, self.cohort * (clients - 1))
+            return exact(0)
+        return exact(clients - self.cohort, self.cohort * (clients - 1))
 
-    def slacks(self, theorem: Theorem, free: Mapping[str, Fraction]) -> Iterator[Fraction]:
+    def slacks(self, theorem: Theorem, free: Mapping[str, Fraction]) -> Iterator[Exact]:
         """The form's value, given each thing that may be given, for every client and step; nothing where the scalars
         are outside of the theorem's region."""
-        numbers = self.numbers(theorem, free)
+        numbers = {name: exact(x) for name, x in self.numbers(theorem, free).items()}
         for size in self._sizes(theorem, numbers):
-            at = numbers | {"size": Fraction(size)}
+            at = numbers | {"size": exact(size)}
             if not (_inside(theorem, at) and self._is_of(theorem, at)):
                 continue
             for weighted in self.given(theorem.context, theorem.kind, size):
                 yield from self._values(theorem, at, weighted)
 
-    def parameters(self, theorem: Theorem) -> dict[str, Fraction]:
+    def parameters(self, theorem: Theorem) -> dict[str, Exact]:
         """The algorithm's, by the names that a theorem has for them; a cohort's size only where its kind is known."""
-        own = {"local_lr": self.step, "cohort": Fraction(self.cohort), "probability": self.probability,
-               "arbitrary_cohort": Fraction(self.arbitrary_cohort)}  # fmt: skip
-        sizes = {"uniform": Fraction(self.cohort), "arbitrary": Fraction(self.arbitrary_cohort)}
+        own = {"local_lr": self.step, "cohort": exact(self.cohort), "probability": self.probability,
+               "arbitrary_cohort": exact(self.arbitrary_cohort)}  # fmt: skip
+        sizes = {"uniform": exact(self.cohort), "arbitrary": exact(self.arbitrary_cohort)}
         return own | ({"size": sizes[theorem.kind]} if theorem.context == "kind" and theorem.kind in sizes else {})
 
-    def _is_of(self, theorem: Theorem, at: Mapping[str, Fraction]) -> bool:
+    def _is_of(self, theorem: Theorem, at: Mapping[str, Exact]) -> bool:
         """Whether a theorem is of the model's algorithm, and of federations with the model's constants: where these are
         expressions it may be of others."""
         own = self.parameters(theorem)
-        if any(value.at(at) != own[name] for name, value in theorem.parameters if name in own):
+        if any(valued(value, at) != own[name] for name, value in theorem.parameters if name in own):
             return False
-        return all(self._meets(name, c.at(at), at) for name, c in theorem.assumptions if c is not None)
+        return all(self._meets(name, valued(c, at), at) for name, c in theorem.assumptions if c is not None)
 
     @staticmethod
-    def _meets(name: str, constant: Fraction, at: Mapping[str, Fraction]) -> bool:
+    def _meets(name: str, constant: Exact, at: Mapping[str, Exact]) -> bool:
         """Whether the model meets an assumption with this constant, if it does with its own."""
         letter, power = {"smooth": ("L", 1), "strongly_convex": ("mu", 1), "bounded_noise": ("sigma", 2),
                          "bounded_dissimilarity": ("sigma_G", 2), "bounded_dissimilarity_at_optimum": ("sigma_G", 2),
@@ -247,11 +280,11 @@ class Model:
             return True
         return constant <= at[letter] if name == "strongly_convex" else constant >= at[letter] ** power
 
-    def _sizes(self, theorem: Theorem, numbers: Mapping[str, Fraction]) -> list[int]:
+    def _sizes(self, theorem: Theorem, numbers: Mapping[str, Exact]) -> list[int]:
         size = dict(theorem.parameters).get("size")
         if size is None or theorem.context != "cohort":
             return [self.cohort]
-        return list(range(1, len(self.clients) + 1)) if size.names == {"size"} else [int(size.at(numbers))]
+        return list(range(1, len(self.clients) + 1)) if size.names == {"size"} else [int(valued(size, numbers))]
 
     @cache  # noqa: B019 (a model lives as long as its test)
     def given(self, context: str, kind: str, size: int) -> list[Worlds]:
@@ -276,22 +309,22 @@ class Model:
                 total = sum(p for p, _ in chosen)
                 yield Worlds((p / total, w) for p, w in chosen)
 
-    def _values(self, theorem: Theorem, at: Mapping[str, Fraction], worlds: Worlds) -> Iterator[Fraction]:
+    def _values(self, theorem: Theorem, at: Mapping[str, Exact], worlds: Worlds) -> Iterator[Exact]:
         free = theorem.form.open
         last = self.steps + (1 if theorem.path_to_the_end else 0)
         for i in range(len(self.clients)) if "i" in free else [None]:
             for k in range(last) if "k" in free else [0]:
-                yield self.value(theorem.form, {**at, "k": Fraction(k)}, worlds, i, k)
+                yield self.value(theorem.form, {**at, "k": exact(k)}, worlds, i, k)
 
-    def value(self, form: Form, at: Mapping[str, Fraction], worlds: Worlds, i: int | None, k: int) -> Fraction:
-        total = Fraction(0)
+    def value(self, form: Form, at: Mapping[str, Exact], worlds: Worlds, i: int | None, k: int) -> Exact:
+        total = exact(0)
         for entry, c in form.entries.items():
-            total += c.at(at) * self.mean(entry, worlds, i, k)
+            total += valued(c, at) * self.mean(entry, worlds, i, k)
         return total
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def mean(self, entry: Entry, worlds: Worlds, i: int | None, k: int) -> Fraction:
-        return sum((p * self.entry(entry, w, i, k) for p, w in worlds), Fraction(0))
+    def mean(self, entry: Entry, worlds: Worlds, i: int | None, k: int) -> Exact:
+        return sum((p * self.entry(entry, w, i, k) for p, w in worlds), exact(0))
 
 
 def _index(i: int | None) -> int:
@@ -299,10 +332,10 @@ def _index(i: int | None) -> int:
     return i
 
 
-def _inside(theorem: Theorem, at: Mapping[str, Fraction]) -> bool:
+def _inside(theorem: Theorem, at: Mapping[str, Exact]) -> bool:
     for condition in theorem.where.conditions:
         for expression, strict in condition.polynomials(theorem.where.ring):
-            value = expression.at(at)
+            value = valued(expression, at)
             if value < 0 or (strict and value == 0):
                 return False
     return True

@@ -135,9 +135,11 @@ def stated(theorem: Theorem) -> tuple:
             theorem.equality, theorem.path_to_the_end)  # fmt: skip
 
 
-def remade(proof: list[Made], made: list[Theorem], at: int, changed: Made) -> Theorem:
+def remade(
+    proof: list[Made], made: list[Theorem], at: int, changed: Made, fresh: list[Theorem] | None = None
+) -> Theorem:
     """The last theorem of a proof whose theorems are ``made``, with another line at one place: only what rests on it is
-    made again, and what says the same as before is kept.
+    made again, and what says the same as before is kept. All that is made again is added to ``fresh``.
 
     Raises:
         ValueError: a rule refuses.
@@ -147,6 +149,8 @@ def remade(proof: list[Made], made: list[Theorem], at: int, changed: Made) -> Th
         if i != at and not touched & {*proof[i].premises}:
             continue
         again[i] = (changed if i == at else proof[i]).theorem(again)
+        if fresh is not None:
+            fresh.append(again[i])
         if stated(again[i]) == stated(made[i]):
             again[i] = made[i]
         else:

@@ -10,14 +10,14 @@ from functools import cache
 from fedtheory.proof.kernel.forms import Atom
 from fedtheory.proof.kernel.theorems import Theorem
 
-from .models import Model, World, Worlds
+from .models import Exact, Model, World, Worlds, exact
 
 
 @dataclass(frozen=True, eq=False)
 class ServerWorld(World):
     """A server's round: its noise. No cohort takes part."""
 
-    drawn: Fraction
+    drawn: Exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,23 +26,23 @@ class ServerModel(Model):
     server's noise: +-``server_noise``, or ("biased") with a mean of half as much. ``kinds`` says when a round's kind is
     drawn: before its noise, or after the server's noise is seen."""
 
-    server_step: Fraction = Fraction(1, 10)
-    server_noise: Fraction = Fraction(2)
+    server_step: Exact | Fraction = Fraction(1, 10)
+    server_noise: Exact | Fraction = Fraction(2)
     server_law: str = "unbiased"
     kinds: str = "before noise"
 
     @cache  # noqa: B019 (a model lives as long as its test)
-    def worlds(self, kind: str) -> list[tuple[Fraction, World]]:
+    def worlds(self, kind: str) -> list[tuple[Exact, World]]:
         if kind != "server":
             return super().worlds(kind)
-        half, shift = Fraction(1, 2), Fraction(self.server_law == "biased", 2)
+        half, shift = exact(1, 2), exact(self.server_law == "biased", 2)
         return [(half, ServerWorld((), (), (sign * (1 - shift) + shift) * self.server_noise)) for sign in (1, -1)]
 
     @property
-    def global_gradient(self) -> Fraction:
-        return sum((c.gradient(self.start) for c in self.clients), Fraction(0)) / len(self.clients)
+    def global_gradient(self) -> Exact:
+        return sum((c.gradient(self.start) for c in self.clients), exact(0)) / len(self.clients)
 
-    def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Fraction:
+    def atom(self, atom: Atom, world: World, i: int | None, k: int) -> Exact:
         if not isinstance(world, ServerWorld):
             return super().atom(atom, world, i, k)
         if atom.name == "N_server":
@@ -51,11 +51,11 @@ class ServerModel(Model):
             return self.start - self.server_step * (self.global_gradient + world.drawn)
         return super().atom(atom, world, i, k)
 
-    def numbers(self, theorem: Theorem, free: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    def numbers(self, theorem: Theorem, free: Mapping[str, Fraction]) -> dict[str, Exact]:
         own = super().numbers(theorem, free)
-        return own | {"eta_s": self.server_step, "sigma_s": self.server_noise, "m": Fraction(self.arbitrary_cohort)}
+        return own | {"eta_s": self.server_step, "sigma_s": self.server_noise, "m": exact(self.arbitrary_cohort)}
 
-    def parameters(self, theorem: Theorem) -> dict[str, Fraction]:
+    def parameters(self, theorem: Theorem) -> dict[str, Exact]:
         own = super().parameters(theorem)
         return own | {"server_lr": self.server_step, "client_round_probability": self.probability}
 
@@ -68,5 +68,5 @@ class ServerModel(Model):
         q = self.probability
         server, clients = self.worlds("server"), self.worlds("arbitrary")
         if self.kinds == "after noise":  # the clients' turn comes where the server's noise would be negative
-            server, q = [(Fraction(1), server[0][1])], Fraction(1, 2)
+            server, q = [(exact(1), server[0][1])], exact(1, 2)
         return [Worlds([*((p * (1 - q), w) for p, w in server), *((p * q, w) for p, w in clients)])]
