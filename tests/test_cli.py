@@ -116,6 +116,13 @@ def test_replay_of_an_instance_without_rounds_and_of_one_that_refutes_in_part():
     assert done.returncode == 1 and "refuted under 1 of 2 readings" in done.stdout and not done.stderr
 
 
+@pytest.mark.parametrize("ref", ["safari.thm2.improvement", "safari.lemma2"])
+def test_claims_on_values_and_on_learning_are_replayed_without_torch(ref):
+    code = "import sys; sys.modules['torch'] = None; from fedtheory.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "replay", ref], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "refuted under" in done.stdout and not done.stderr
+
+
 def test_broken_files_are_named(tmp_path):
     broken = tmp_path / "broken.json"
     broken.write_text('{"schema": 1,')

@@ -61,7 +61,8 @@ def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.nda
         "amin": lambda entries, axis: functools.reduce(np.minimum, entries),
         "amax": lambda entries, axis: functools.reduce(np.maximum, entries),
     }
-    plain = sympy.lambdify(symbols, list(expressions), modules=[extremes, _EXP, "numpy"], cse=len(expressions) > 1)
+    # The module, not its name: by name all of it would be imported, with its compiler of Fortran.
+    plain = sympy.lambdify(symbols, list(expressions), modules=[extremes, _EXP, np], cse=len(expressions) > 1)
     names = [s.name for s in symbols]
 
     def function(*entries: Any) -> list[Any]:

@@ -7,7 +7,6 @@ from math import inf, sqrt
 
 import numpy as np
 import torch
-from scipy.stats import t as student
 from torch import Tensor
 
 from .base import ExactFederation, Pairs
@@ -169,6 +168,8 @@ def _server_noise(fed: ExactFederation, points: Tensor, draws: int, failure: flo
 def _noise(squares: Tensor, rounding: Tensor, failure: float, how: str) -> Constant:
     """The root of the largest mean over the first axis; ends by Student's law, each entry failing so often, and by
     ``rounding``, the error of what was squared."""
+    from scipy.stats import t as student  # lazily: it takes half as long to import as torch
+
     mean, deviation = squares.mean(0), squares.std(0)
     half = float(student.ppf(1 - failure / 2, len(squares) - 1)) * deviation / sqrt(len(squares))
     half = half + (2 * mean.sqrt() + rounding) * rounding

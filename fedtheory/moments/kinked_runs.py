@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,6 +109,30 @@ class Motion:
             end, move, share = end + weight * y, move + weight * own_move, share + weight * own_share
         return end, move, share, None if pattern is None else tuple(pattern)
 
+    def walked(self, x: Any) -> tuple[Any, tuple[int, ...] | None]:
+        """Where a round leads from x, and the pattern: the same as ``moved``, and quick in floats."""
+        end, pattern = x * 0, []
+        for (weight, line, _, steps), pieces in zip(self.parts, self._in_floats, strict=True):
+            if not line.in_floats:
+                end, _, _, pattern_of_balls = self.moved(x)
+                return end, pattern_of_balls
+            y = x
+            for _ in range(steps):
+                piece = bisect_left(line.breakpoints, y)
+                pattern.append(piece)
+                kept, drift = pieces[piece]
+                y = kept * y - drift
+            end = end + weight * y
+        return end, tuple(pattern)
+
+    @cached_property
+    def _in_floats(self) -> list[list[tuple[Any, Any]]]:
+        """By part and piece: what a step keeps of y, and what it takes away."""
+        return [
+            [(1 - lr * slope, lr * level) for slope, level in zip(line.slopes, line.intercepts, strict=True)]
+            for _, line, lr, _ in self.parts
+        ]
+
     @property
     def monotone(self) -> bool:
         """Whether no step overshoots, so that more stays more."""
@@ -183,22 +208,35 @@ def follow(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int])
     squares, r, before = x * 0, 0, None
     monotone = all(motion.monotone for motion in cycle)
     for _ in range(LONGEST):
-        passed = _around(cycle, mean, x)
-        if monotone and passed.pattern is not None and passed.pattern != before:  # the same has the same limit
+        points, pattern = _walk(cycle, mean, x)
+        if monotone and pattern is not None and pattern != before:  # the same has the same limit
+            passed = _around(cycle, mean, x)
             limit = _limit(cycle, mean, x, passed)
             if limit is not None:
                 return [*found, *(_later(cycle, mean, passed, limit, squares, R - r) for R in horizons[len(found) :])]
-        before = passed.pattern
-        for point in passed.points[:-1]:
+        before = pattern
+        for point in points[:-1]:
             while len(found) < len(horizons) and horizons[len(found)] == r:
                 found.append(Passed(point, squares))
             if len(found) == len(horizons):
                 return found
             squares, r = squares + _square(mean(point)), r + 1
-        x = passed.points[-1]
+        x = points[-1]
         if isinstance(x, float) and not math.isfinite(x):
             return [*found, *[Passed(math.inf, math.inf)] * (len(horizons) - len(found))]
     return found
+
+
+def _walk(cycle: Sequence[Motion], mean: Line, x: Any) -> tuple[list[Any], tuple | None]:
+    """The points and the pattern of ``_around``: most cycles are asked for no more."""
+    points: list[Any] = [x]
+    pattern: list | None = []
+    for one in cycle:
+        piece = mean.piece(points[-1])
+        end, own = one.walked(points[-1])
+        pattern = None if pattern is None or own is None or piece is None else [*pattern, own, piece]
+        points.append(end)
+    return points, None if pattern is None else tuple(pattern)
 
 
 def _around(cycle: Sequence[Motion], mean: Line, x: Any) -> _Cycle:

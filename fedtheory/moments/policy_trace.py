@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from ..selection.exact import proxy, var_rates
 from ..selection.online import online
@@ -184,6 +183,8 @@ def ratio_failure(probability: Fraction, answers: int, error: Fraction, numbers:
     low = max(1, math.ceil(mean / (1 + error)))
     high = answers if error >= 1 else min(answers, math.floor(mean / (1 - error)))
     if numbers == FLOAT:
+        from scipy.stats import binom  # lazily: it takes half as long to import as torch
+
         q = float(probability)
         return float(binom.cdf(low - 1, answers, q) + binom.sf(high, answers, q)) if high >= low else 1.0
     if answers > LARGEST_ANSWERS:

@@ -10,7 +10,7 @@ from ..claims.statement import Claim
 from .derivations import Derivation
 from .joints import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 from .library import Library
-from .steps import Decision, Step, decide_all
+from .steps import Decision, Step, certified_all, decide_all
 from .tie import ASSUMES, CLAIM, tie, words
 
 
@@ -121,11 +121,8 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
     for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
-        steps = tied(claim, derivation, library)
-        if not all(s.kind == "definition" or (s.checks and _certified(s)) for s in steps):
-            continue
-        made = made_of(claim, derivation, decide_all(steps, certify_only=True), library)
-        if made.outcome == "proved":
+        decisions = certified_all(tied(claim, derivation, library))
+        if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
     return None
 
@@ -140,10 +137,6 @@ def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, 
         written = Step(f"{CLAIM}composed", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
         return (written, *steps)
     return steps
-
-
-def _certified(step: Step) -> bool:
-    return all(check.certified().outcome == "proved" for check in step.checks)
 
 
 def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...], library: Library) -> Chain:

@@ -66,18 +66,19 @@ def quotient(
 
 
 def check_rational(expression: sympy.Expr) -> None:
-    """Refuse what is not a quotient of polynomials with rational coefficients.
+    """Refuse what is not made of symbols and rational numbers by sums, products and whole powers.
 
     >>> check_rational(sympy.sqrt(2) * sympy.Symbol("x"))
     Traceback (most recent call last):
     ValueError: expression = sqrt(2)*x: allowed is a rational function with rational coefficients
     """
-    powers = expression.atoms(sympy.Pow)
-    ok = all(
-        atom.is_Rational
-        for atom in expression.atoms(sympy.Number, sympy.NumberSymbol, sympy.core.numbers.ImaginaryUnit)
-    )
-    ok = ok and all(power.exp.is_Integer for power in powers)
-    ok = ok and not expression.has(sympy.zoo, sympy.nan, sympy.oo)
-    if not (ok and expression.is_rational_function(*expression.free_symbols)):
+    if not _is_rational(expression):
         raise ValueError(f"expression = {expression}: allowed is a rational function with rational coefficients")
+
+
+def _is_rational(expression: sympy.Expr) -> bool:
+    if expression.is_Symbol or expression.is_Rational:
+        return True
+    if expression.is_Pow:
+        return bool(expression.exp.is_Integer) and _is_rational(expression.base)
+    return (expression.is_Add or expression.is_Mul) and all(map(_is_rational, expression.args))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import sympy
@@ -16,14 +16,15 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_mpoly, fmpz_m
 from .identity import check_rational, quotient
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[0-9]{1,2000})?")
+_RATIONAL = re.compile(r"(-?[0-9]{1,2000})(?:/([0-9]{1,2000}))?")
 _LARGEST_EXPONENT = 100
 
 
 def to_rational(text: object) -> Fraction:
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or re.search(r"/0+$", text):
+    parts = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if parts is None or (parts[2] is not None and int(parts[2]) == 0):
         raise ValueError(f"number = {text!r}: allowed is a string 'p' or 'p/q'")
-    return Fraction(text)
+    return Fraction(int(parts[1])) if parts[2] is None else Fraction(int(parts[1]), int(parts[2]))
 
 
 def plain(expression: sympy.Expr) -> sympy.Expr:
@@ -63,8 +64,7 @@ class Polynomial:
                 raise ValueError(f"exponents = {powers}: allowed are {len(names)} integers in [0, {_LARGEST_EXPONENT}]")
         if len(set(exponents)) < len(exponents):
             raise ValueError(f"exponents = {exponents}: a power product occurs twice")
-        for _, coefficient in self.terms:
-            to_rational(coefficient)
+        self.coefficients  # noqa: B018 - read, so that what is no number is refused
 
     @classmethod
     def of(cls, expression: sympy.Expr) -> Polynomial:
@@ -74,9 +74,9 @@ class Polynomial:
         terms = ((powers if names else (), str(Fraction(int(c.p), int(c.q)))) for powers, c in poly.terms())
         return cls(tuple(names), tuple(terms))
 
-    @property
-    def coefficients(self) -> list[Fraction]:
-        return [to_rational(coefficient) for _, coefficient in self.terms]
+    @cached_property
+    def coefficients(self) -> tuple[Fraction, ...]:
+        return tuple(to_rational(coefficient) for _, coefficient in self.terms)
 
     def expression(self) -> sympy.Expr:
         """Back to sympy, with plain symbols."""
@@ -123,7 +123,7 @@ class Ratio:
         Raises:
             ValueError: no rational function with rational coefficients, or a division by 0.
         """
-        return _lowest_terms(plain(expression))
+        return _ratio_of(expression) if isinstance(expression, sympy.Basic) else _lowest_terms(plain(expression))
 
     @property
     def names(self) -> set[str]:
@@ -145,6 +145,11 @@ class Ratio:
         if not any(ratio.denominator.coefficients):
             raise ValueError("denominator = 0: allowed is a polynomial other than 0")
         return ratio
+
+
+@lru_cache(maxsize=20000)
+def _ratio_of(expression: sympy.Expr) -> Ratio:
+    return _lowest_terms(plain(expression))
 
 
 @lru_cache(maxsize=20000)

@@ -289,6 +289,24 @@ def decide_all(steps: Iterable[Step], certify_only: bool = False) -> tuple[Decis
     return tuple(decisions.values())
 
 
+def certified_all(steps: Iterable[Step]) -> tuple[Decision, ...] | None:
+    """The decisions of steps that are certified, each by all of its checks, or given by definition; ``None`` as soon as
+    one is not: no counterexample is looked for and no solver asked."""
+    decisions: dict[str, Decision] = {}
+    for step in steps:
+        findings: list[Finding] = []
+        for check in step.checks:
+            findings.append(check.certified())
+            if findings[-1].outcome != "proved":
+                return None
+        if step.name in decisions:
+            raise ValueError(f"step {step.name!r}: its name occurs twice")
+        if step.kind != "definition" and not findings:
+            return None
+        decisions[step.name] = conclude(step, tuple(findings), decisions)
+    return tuple(decisions.values())
+
+
 def _closed(name: str, earlier: Mapping[str, Decision]) -> bool:
     if name not in earlier:
         return False

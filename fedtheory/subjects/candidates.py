@@ -19,13 +19,13 @@ import numpy as np
 from sympy import Ge, Le
 
 from ..algorithms import Fast, fast
-from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..participation import Fixed, IndexBeta, Participation, Phases, Uniform
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol, symbols
 from ..setting import Setting
 from .base import span
+from .limits import limit_of
 
 FAMILIES = ("pair", "quartet", "one", "identical", "random")
 PROCESSES = ("fixed", "uniform", "beta", "cycle", "switch")
@@ -345,18 +345,6 @@ def perturb(candidate: Candidate, rng: np.random.Generator, wanted: Demands, siz
 DISCRETE = ("family", "seed", "dimension", "axis", "conditioning", "noise", "start", "start_axis", "process", "order",
             "arbitrary_cohort", "stay", "local_steps", "cohort", "probability")  # fmt: skip
 """What a discrete move draws afresh; for some continuous numbers too, whose special values are worth a jump."""
-
-
-def limit_of(statement: Claim, name: str, kind: type[Le] | type[Ge], values: Mapping[str, Any]) -> float | None:
-    """The smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity, among those
-    that ``values`` decide; ``None`` if there is none."""
-    arrays = {n: np.float64(v) for n, v in values.items()}
-    sides = [h.relation.rhs for h in statement.hypotheses
-             if isinstance(h.relation, kind) and h.relation.lhs == symbol(name)]  # fmt: skip
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limits = [float(compiled(side)(arrays)) for side in sides if {s.name for s in side.free_symbols} <= set(values)]
-    limits = [limit for limit in limits if not np.isnan(limit)]
-    return (min if kind is Le else max)(limits) if limits else None
 
 
 DIVERGING_STEP = 4.0

@@ -29,8 +29,9 @@ from ..setting import Setting
 from ..simulation.engine import simulate
 from .base import Point, Space, runs_of, span
 from .by_rule import SEARCHED_BY_RULE, left_in_floats, longest
-from .candidates import DIVERGING_STEP, MOST_CLIENTS, limit_of, log_uniform
+from .candidates import DIVERGING_STEP, MOST_CLIENTS, log_uniform
 from .found import LATE, Found, finds_at
+from .limits import limit_of
 from .own_run import OwnPoint, from_setting, parse
 from .rounding import short
 

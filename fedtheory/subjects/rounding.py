@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from ..federations import Piecewise, Quadratic
-from ..federations.relative import least_squared_offset, least_whole_factor
-from ..participation import Fixed
-from ..setting import Setting
+if TYPE_CHECKING:  # claims about values alone need none of it, nor torch
+    from ..federations import Piecewise, Quadratic
+    from ..participation import Fixed
+    from ..setting import Setting
 
 STEP_SHARES = tuple(Fraction(share) for share in ("1", "999/1000", "9/10", "1/2"))
 """Shares of a find's step size that are tried: rounding other numbers may have lowered the cap on it."""
@@ -32,6 +33,8 @@ def short(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_EVEN,
 def fixed_sets(setting: Setting) -> list[Fixed]:
     """The arbitrary rounds' set, if it is fixed; for other processes, fixed sets of their size: a bound for arbitrary
     participation has to stand these too."""
+    from ..participation import Fixed
+
     if isinstance(setting.participation, Fixed):
         return [setting.participation]
     clients = list(range(setting.federation.clients))
@@ -44,6 +47,8 @@ def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fra
     Raises:
         ValueError: one is neither given nor the federation's.
     """
+    from ..federations.relative import least_whole_factor
+
     known = {
         "smoothness": lambda: fed.exact_hessians.max(),
         "strong_convexity": lambda: min(value for hessian in fed.exact_hessians for value in hessian.diagonal()),
@@ -65,6 +70,8 @@ def offset_above(fed: Quadratic | Piecewise, factor: Fraction | None) -> Fractio
     Raises:
         ValueError: it is infinite.
     """
+    from ..federations.relative import least_squared_offset, least_whole_factor
+
     square = least_squared_offset(fed, Fraction(factor or least_whole_factor(fed) or 1) ** 2)
     if square is None:
         raise ValueError(

@@ -30,11 +30,12 @@ from ..participation import IndexBeta
 from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from . import kinked_runs
-from .candidates import DIVERGING_STEP, MOST_CLIENTS, Candidate, Demands, limit_of
+from .candidates import DIVERGING_STEP, MOST_CLIENTS, Candidate, Demands
 from .enclosure import EVERY_ROUND, GRADIENTS, PSEUDOGRADIENTS, algorithm_of, members_of
 from .entries import is_about_one_round
 from .found import Found
 from .kinked_runs import KinkedCandidate
+from .limits import limit_of
 from .participants import Participants
 from .rounding import short
 from .run import RunPoint

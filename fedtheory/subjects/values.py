@@ -15,9 +15,9 @@ from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, RUN_QUANTITIES, Quantity
 from .base import Examined, Point, Reading, Sides, Space
-from .candidates import limit_of
 from .entries import by_vocabulary, check_names, check_scope, rationals
 from .found import Found, ratio
+from .limits import limit_of
 from .rounding import short
 
 

@@ -18,7 +18,7 @@ from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.moments.by_kind import Cohorts, TooMany, affine_map, enumerated_errors
 from fedtheory.moments.errors import exact_errors
-from fedtheory.moments.kinked_runs import deterministic_errors
+from fedtheory.moments.kinked_runs import deterministic_errors, motion
 from fedtheory.participation import Fixed, Uniform
 from fedtheory.setting import Setting
 
@@ -237,3 +237,17 @@ def test_maps_in_balls_and_server_rounds() -> None:
 def test_with_uniform_participants_of_the_process() -> None:
     with pytest.raises(ValueError, match="participation is Uniform"):
         enumerated_errors(Setting(FED, fast(cohort=1, snapshot_probability=0, local_lr=1), Uniform(1)), 1)
+
+
+@settings(max_examples=60)
+@given(st.floats(-5, 5), st.integers(1, 6), st.sampled_from([float, ball]))
+def test_the_quick_walk_is_the_one_with_derivatives(start: float, steps: int, number: type) -> None:
+    """End and pattern, bit for bit in floats, over a cycle of both kinds of round; at kinks too."""
+    setting = Setting(FED, fast(cohort=3, local_lr="1/5", local_steps=steps, snapshot_period=2), Fixed([0]))
+    cycle = [motion(setting, kind, 0, number) for kind in setting.algorithm.kinds]
+    with working_precision():
+        for x in (number(Fraction(start)), *(number(t) for t in KINDS[0][0].breakpoints)):
+            for one in cycle:
+                end, _, _, pattern = one.moved(x)
+                found = one.walked(x)
+                assert str(found[0]) == str(end) and found[1] == pattern

@@ -38,3 +38,10 @@ def test_what_divides_by_zero_is_refused() -> None:
     hidden = (x + 1) ** 2 - x**2 - 2 * x - 1
     with pytest.raises(ValueError, match="does not divide by 0"):
         is_identity(1 / hidden, x)
+
+
+def test_what_is_no_rational_function_is_refused() -> None:
+    """Constants too, such as sin(1), of which no symbol shows that they are none."""
+    for other in (sympy.sin(1), x + sympy.exp(2), sympy.log(3) * y, sympy.pi, x**y, sympy.sqrt(2), sympy.oo, 0.5 * x):
+        with pytest.raises(ValueError, match="allowed is a rational function"):
+            is_identity(other, other)

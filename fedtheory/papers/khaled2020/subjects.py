@@ -21,7 +21,8 @@ from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
 from fedtheory.subjects import kinked_runs, run
 from fedtheory.subjects.base import Point, runs_of, span
-from fedtheory.subjects.candidates import LEFT_OUT, bound_counts, limit_of, log_uniform
+from fedtheory.subjects.candidates import LEFT_OUT, bound_counts, log_uniform
+from fedtheory.subjects.limits import limit_of
 from fedtheory.subjects.enclosure import Way
 from fedtheory.subjects.found import Found
 from fedtheory.subjects.entries import check_counts, chosen_or_rational, entry

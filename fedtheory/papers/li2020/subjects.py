@@ -25,7 +25,7 @@ from fedtheory.papers.paper import Example
 from fedtheory.participation import Fixed, Multinomial, Uniform
 from fedtheory.setting import Setting
 from fedtheory.subjects.base import Point, Space, runs_of, span
-from fedtheory.subjects.candidates import limit_of
+from fedtheory.subjects.limits import limit_of
 from fedtheory.subjects.entries import stated_constants
 from fedtheory.subjects.found import Found, finds_at
 from fedtheory.subjects.rounding import short

@@ -25,8 +25,9 @@ from ...claims.undecided import Undecided
 from ...moments.evaluators import FLOAT, left, quantity
 from ...moments.weighted_rounds import weighted_rounds
 from ..base import Space, runs_of, span
-from ..candidates import DIVERGING_STEP, limit_of
+from ..candidates import DIVERGING_STEP
 from ..found import LATE, Found, finds_at, worst
+from ..limits import limit_of
 from ..rounding import STEP_SHARES, short
 from ..runs import HORIZONS, RESOLUTION
 from .point import FedauPoint, rounded_run
