@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from .. import __version__
-from ..randomness import Axis
 from .checkpoint import Checkpoints, known_choices
 from .memory import chunks, settled
 from .observing import Observer
+from .participants import Participants
 from .progress import ProgressBar
 from .rounds import advance
 from .run import Run
@@ -154,14 +154,14 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
     state = State.initial(plan, ids)
     first = store.restore(plan, state)
-    participation = plan.setting.participation.init(plan.keys(Axis.ARBITRARY, ids))
+    participants = Participants(plan, ids, first)
     for round in range(first, plan.rounds + 1):
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
             store.record(round, state)
         if round == plan.rounds:
             break
-        participation = advance(plan, state, round, participation)
+        advance(plan, state, round, participants.step(state))
         progress((round + 1) * len(ids))
         store.maybe_save(round + 1, state)
     store.finish(plan.rounds, state)

@@ -32,18 +32,18 @@ def train(
     total = torch.zeros_like(delta) if summed else None
     kept = {name: value.clone() for name, value in memory.items() if name.startswith(PREFIX)}
     for first, last in _parts(len(pairs), at_once or len(pairs)):
-        part = pairs.part(first, last)
-        start, where = before[part.replica], (part.replica, part.client)
+        part = pairs.part(first, last) if last - first < len(pairs) else pairs
+        start, where = before.index_select(0, part.replica), (part.replica, part.client)
         if training.solver.keep:
             state = {name.removeprefix(PREFIX): value[where] for name, value in kept.items()}
         else:
             state = training.solver.start(start)
         if total is None:
-            x, state = fed.local_update(start, part, training, state)
+            delta[first:last], state = fed.local_change(start, part, training, state)
         else:
             assert isinstance(fed, ExactFederation)
             x, state, total[first:last] = _with_exact_sums(fed, start, part, training, state)
-        torch.sub(x, start, out=delta[first:last])
+            torch.sub(x, start, out=delta[first:last])
         for name, value in kept.items():
             value[where] = state[name.removeprefix(PREFIX)]
     return delta, kept, total
