@@ -1,8 +1,8 @@
 """The clients' Hessians times vectors of packed pairs, by what the Hessians have in common.
 
 Dense Hessians take pairs in tiles of ``TILE`` rows, one client's in each, so that every product of matrices has
-the same shape and a replica's bits do not depend on what shares its batch. Local training keeps the rows of its pairs from
-the first step to the last: `rows` puts numbers of pairs there, `back` takes them out.
+the same shape and a replica's bits do not depend on what shares its batch. Local training keeps the rows of its
+pairs from the first step to the last: `rows` puts numbers of pairs there, `back` takes them out.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def simulate(
             ``Evaluation`` on test points in the recorded rounds. ``peaks`` are FAST's G_1 to G_3. Adaptive snapshots
             are always watched besides, see ``Run``.
         device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
-        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Draws and
-            weights are in float64 either way.
+        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Weights
+            are in float64 either way, and so are draws, but for Gaussian noise, of which float32 draws its own.
         chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
             at once are no faster). Draws do not depend on it.
         pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
