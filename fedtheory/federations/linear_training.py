@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .quadratic import Quadratic
 
 CACHE = 2**20
-"""Bytes of the points of the pairs that train together, so that what a step touches stays in a processor's cache."""
+"""Bytes of the points of the pairs that train together, and of all their steps' numbers where these are Gaussian, which
+take many operations: so what is worked on stays in a processor's cache."""
 
 
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
@@ -33,7 +34,8 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
     pair = (8 + 4 * noisy) * x.nbytes + noisy * (32 * fed.dimension if fed.noise == "gaussian" else 64)
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
     empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0
-    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // x.nbytes))
+    held = x.nbytes * (max(1, noisy) if fed.noise == "gaussian" else 1)
+    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // held))
 
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:

@@ -28,6 +28,9 @@ def train(
     """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver
     keeps of every client then; and, if ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates
     k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together, by default all."""
+    if len(pairs) <= (at_once or len(pairs)) and not summed and not training.solver.keep:
+        start = before.index_select(0, pairs.replica)
+        return fed.local_change(start, pairs, training, training.solver.start(start))[0], {}, None
     delta = torch.empty(len(pairs), before.shape[1], dtype=before.dtype, device=before.device)
     total = torch.zeros_like(delta) if summed else None
     kept = {name: value.clone() for name, value in memory.items() if name.startswith(PREFIX)}
