@@ -30,6 +30,7 @@ from fedtheory.federations.quadratic import Quadratic
 from fedtheory.participation import Uniform
 
 CLIENTS, DIMENSION, STEPS, LR, LEVEL = 100, 50, 5, 0.01, 0.5
+LEAST = 8  # rounds, however many pairs: what is computed once for a run counts too
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -99,7 +100,7 @@ def measured(hessians: str, noise: str, replicas: int, share: float, precision: 
         return loop(fed, replicas, cohort, noise, PRECISIONS[precision], rounds)
 
     ours(2), theirs(2)
-    rounds = max(2, options.rounds * 640 // (replicas * cohort)) if replicas * cohort > 640 else options.rounds
+    rounds = max(LEAST, options.rounds * 640 // max(640, replicas * cohort))
     times = [(process_seconds(lambda: ours(rounds)), process_seconds(lambda: theirs(rounds)))
              for _ in range(options.repetitions)]  # fmt: skip
     engine, plain = (statistics.median(each) for each in zip(*times, strict=True))

@@ -90,7 +90,7 @@ def test_every_package_has_a_layer() -> None:
 
 def test_imports_are_found() -> None:
     found = edges()
-    assert ("simulation/engine.py", "randomness") in found  # in the head of a module
+    assert ("simulation/state.py", "randomness") in found  # in the head of a module
     assert ("setting.py", "simulation") in found  # in a function
     assert ("moments/stationary.py", "setting") not in found  # under TYPE_CHECKING
     assert ("evidence/measured.py", "data") in found  # from .. import data

@@ -76,7 +76,14 @@ def test_words_do_not_depend_on_the_batch(seed, replicas, clients, round):
             assert together[a, b] == words(seed, Axis.COHORT, replica, client, round)
 
 
-@pytest.mark.parametrize("draw", [uniforms, exponentials, lambda w: signs(w, 67), lambda w: normals(w, 5)])
+def single(words: torch.Tensor, dimension: int) -> torch.Tensor:
+    """In float32."""
+    return normals(words, dimension, torch.float32)
+
+
+@pytest.mark.parametrize(
+    "draw", [uniforms, exponentials, lambda w: signs(w, 67), lambda w: normals(w, 5), lambda w: single(w, 5)]
+)
 def test_draws_do_not_depend_on_the_batch(draw):
     """Bit for bit, also where vectorised instructions handle the rest of an array on their own."""
     together = draw(some_words(1009))
@@ -100,17 +107,18 @@ def test_extreme_words_give_finite_draws(word):
     w = torch.tensor([word])
     assert 0.0 < float(uniforms(w)) < 1.0
     assert 0.0 < float(exponentials(w)) < 37.0
-    assert torch.isfinite(normals(w, 4)).all()
+    assert torch.isfinite(normals(w, 4)).all() and single(w, 4).abs().max() < 6.7
     assert (signs(w, 70).abs() == 1).all()
 
 
-LAWS = {"uniform": (uniforms, "uniform"), "exponential": (exponentials, "expon"), "normal": (normals, "norm")}
+LAWS = {"uniform": (uniforms, "uniform"), "exponential": (exponentials, "expon"), "normal": (normals, "norm"),
+        "normal, single": (single, "norm")}  # fmt: skip
 
 
 def sample(name: str, seed: int, size: int = 3 * MANY) -> np.ndarray:
     draw = LAWS[name][0]
-    drawn = draw(some_words(size // 5, seed), 5) if name == "normal" else draw(some_words(size, seed))
-    return drawn.numpy().ravel()
+    drawn = draw(some_words(size // 5, seed), 5) if name.startswith("normal") else draw(some_words(size, seed))
+    return drawn.double().numpy().ravel()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345])
@@ -141,10 +149,12 @@ def test_signs_are_fair_and_uncorrelated(dimension):
     assert neighbours.abs().max() < hoeffding(MANY // 2, dimension**2)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("dimension", [1, 2, 5, 8])
-def test_normals_are_uncorrelated_and_so_are_their_squares(dimension):
-    x = normals(some_words(), dimension)
-    assert x.shape == (MANY, dimension) and x.dtype == torch.float64
+def test_normals_are_uncorrelated_and_so_are_their_squares(dimension, dtype):
+    x = normals(some_words(), dimension, dtype)
+    assert x.shape == (MANY, dimension) and x.dtype == dtype
+    x = x.double()
     z = -stats.norm.ppf(LEVEL / (4 * dimension**2))  # normal bound, two-sided, over both families of pairs
     off_diagonal = ~torch.eye(dimension, dtype=torch.bool)
     for y, deviation in [(x, 1.0), (x**2 - 1, 2.0)]:

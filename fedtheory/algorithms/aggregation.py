@@ -40,7 +40,7 @@ class Updates:
     def combined(self, weights: Tensor, values: Tensor | None = None) -> Tensor:
         """sum_i w_i delta_i, or of other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
         values = self.delta if values is None else values
-        own = weights[self.pairs.replica, self.pairs.client].to(values)
+        own = weights.to(values).flatten().index_select(0, self.pairs.place)
         total = torch.zeros(len(weights), values.shape[1], dtype=values.dtype, device=values.device)
         return total.index_add_(0, self.pairs.replica, values * own[:, None])
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,7 +34,8 @@ class Pairs:
         replica_id: (P,) int64.
         offsets: (clients + 1,) int64; the pairs of client i are ``offsets[i]:offsets[i + 1]``, so that a federation
             can use each client's data once for all its replicas.
-        seed, round, step: what, besides client and replica, the draws depend on.
+        seed, round, step: what, besides client and replica, the draws depend on. The round is a tensor (P,) of pairs
+            of several rounds, of which parts are made and keys are drawn; nothing else takes them.
     """
 
     client: Tensor
@@ -44,6 +46,7 @@ class Pairs:
     round: int
     step: int = 0
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _whole: tuple[Pairs, int] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, mask: Tensor, replica_ids: Tensor, seed: int, round: int) -> Pairs:
@@ -53,11 +56,28 @@ class Pairs:
         >>> pairs.client.tolist(), pairs.replica.tolist(), pairs.offsets.tolist()
         ([0, 0, 1], [0, 1, 1], [0, 2, 3])
         """
-        client, replica = mask.T.nonzero(as_tuple=True)
-        counts = mask.sum(0)
-        offsets = torch.zeros(len(counts) + 1, dtype=torch.int64, device=mask.device)
-        offsets[1:] = counts.cumsum(0)
-        return cls(client, replica, replica_ids[replica], offsets, seed, round)
+        return cls.of_rounds(mask[None], replica_ids, seed, round)[0]
+
+    @classmethod
+    def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
+        """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
+        once."""
+        round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
+        client, replica = client.contiguous(), replica.contiguous()
+        offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
+        torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
+        ids = replica_ids.index_select(0, replica)
+        whole = cls(client, replica, ids, offsets[0], seed, first if len(mask) == 1 else cast(int, round + first))
+        if len(mask) == 1:
+            return [whole]
+        known = offsets.cpu().numpy()
+        ends = known[:, -1].cumsum().tolist()
+        found = []
+        for i, (start, stop) in enumerate(zip([0, *ends], ends, strict=False)):
+            sizes = {"sizes": np.diff(known[i])}
+            at = slice(start, stop)
+            found.append(cls(client[at], replica[at], ids[at], offsets[i], seed, first + i, 0, sizes, (whole, start)))
+        return found
 
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)
@@ -68,6 +88,23 @@ class Pairs:
             self._known[name] = make()
         return cast(T, self._known[name])
 
+    def drawn(self, name: str, make: Callable[[Pairs], Tensor]) -> Tensor:
+        """Of what ``make`` returns for all pairs that are drawn with these, (..., P), their own; made once."""
+        if self._whole is None:
+            return self.once(name, lambda: make(self))
+        whole, start = self._whole
+        return whole.once(name, lambda: make(whole))[..., start : start + len(self)]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many pairs each client has, (clients,) int64, in main memory."""
+        return self.once("sizes", lambda: self.offsets.diff().cpu().numpy())
+
+    @property
+    def place(self) -> Tensor:
+        """replica * clients + client, (P,): where each pair's number stands in (replicas, clients), flat."""
+        return self.drawn("place", lambda all: all.replica * (len(all.offsets) - 1) + all.client)
+
     def part(self, start: int, stop: int) -> Pairs:
         """Those numbered ``start`` to ``stop - 1``.
 
@@ -77,11 +114,14 @@ class Pairs:
         """
         chosen = slice(start, stop)
         offsets = (self.offsets - start).clamp(0, stop - start)
-        return replace(self, client=self.client[chosen], replica=self.replica[chosen],
-                       replica_id=self.replica_id[chosen], offsets=offsets, _known={})  # fmt: skip
+        whole, first = self._whole or (self, 0)
+        ends = np.concatenate([[0], self.sizes.cumsum()]) - start
+        known = {"sizes": np.diff(ends.clip(0, stop - start))}
+        return replace(self, client=self.client[chosen], replica=self.replica[chosen], _whole=(whole, first + start),
+                       replica_id=self.replica_id[chosen], offsets=offsets, _known=known)  # fmt: skip
 
     def __len__(self) -> int:
-        return len(self.client)
+        return self.client.shape[0]  # len() of a tensor takes longer
 
 
 class Footprint(NamedTuple):
@@ -140,6 +180,12 @@ class Federation(ABC):
         """Local training of every pair from ``start`` (P, D): the models after it, and what the solver remembers then,
         of ``state`` before. What is given stays unchanged. It may be called for parts of a round's pairs."""
         return local_steps(self, start, pairs, training, state)
+
+    def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        """What ``local_update`` adds to ``start``, up to rounding, (P, D), and what the solver remembers then. This is
+        what the engine asks for."""
+        x, state = self.local_update(start, pairs, training, state)
+        return x - start, state
 
     def choose(self, training: LocalTraining, x: Tensor) -> Federation:
         """The same federation for runs of this kind of training, with all that is chosen by measured speed decided;
@@ -283,21 +329,37 @@ class ConvexFederation(ExactFederation):
         """A stochastic gradient at x from the exact one, (P, D)."""
         if self.gradient_noise == 0:
             return gradient
-        return gradient + self._felt(self.draw_noise(pairs, gradient.dtype), x)
+        return gradient + self.felt(self.draw_noise(pairs, gradient.dtype), x)
 
-    def _felt(self, noise: Tensor, x: Tensor) -> Tensor:
+    def felt(self, noise: Tensor, x: Tensor) -> Tensor:
         """What of the noise there is at x."""
         return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
     def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> Tensor:
         """The additive noise of ``gradient``, shape (P, D); where it depends on x, where there is most."""
+        return self.noise_of(refined(self.noise_keys(pairs), pairs.step), dtype)
 
-        def of_round() -> Tensor:
+    def noise_keys(self, pairs: Pairs) -> Tensor:
+        """What the noise of a round's steps is drawn from, (P,), to be refined by the step."""
+
+        def draw(pairs: Pairs) -> Tensor:
             client = torch.zeros_like(pairs.client) if self.noise == COMMON else pairs.client
             return words(pairs.seed, Axis.GRADIENT_NOISE, pairs.replica_id, client, pairs.round)
 
-        key = refined(pairs.once("noise", of_round), pairs.step)
-        return self._noise(key, self.gradient_noise, dtype)
+        return pairs.drawn("noise", draw)
+
+    def step_keys(self, pairs: Pairs, steps: int) -> Tensor:
+        """The refined keys of the steps ``pairs.step``, ..., (steps, P)."""
+
+        def draw(all: Pairs) -> Tensor:
+            numbers = torch.arange(pairs.step, pairs.step + steps, device=all.client.device)
+            return refined(self.noise_keys(all), numbers[:, None])
+
+        return pairs.drawn(f"noise of steps {pairs.step} to {pairs.step + steps}", draw)
+
+    def noise_of(self, keys: Tensor, dtype: torch.dtype) -> Tensor:
+        """The noise drawn from refined keys, ``keys.shape + (D,)``."""
+        return self._noise(keys, self.gradient_noise, dtype)
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
         gradient = self.global_gradient(x)
@@ -305,7 +367,7 @@ class ConvexFederation(ExactFederation):
             return gradient
         # The server draws as one more client, with the number after the last one's.
         key = words(seed, Axis.GRADIENT_NOISE, replica_ids, self.clients, round, 0)
-        return gradient + self._felt(self._noise(key, self.server_noise, gradient.dtype), x)
+        return gradient + self.felt(self._noise(key, self.server_noise, gradient.dtype), x)
 
     def identity(self, server: bool = False) -> bytes:
         noise = [self.gradient_noise, self.noise] + ([self.server_noise] if server else [])
@@ -318,7 +380,7 @@ class ConvexFederation(ExactFederation):
     def _noise(self, key: Tensor, level: float, dtype: torch.dtype) -> Tensor:
         scale = level / self.dimension**0.5
         if self.noise == "gaussian":
-            return (normals(key, self.dimension) * scale).to(dtype)
+            return normals(key, self.dimension, dtype).mul_(scale)
         return scaled_signs(key, self.dimension, scale, dtype)
 
 

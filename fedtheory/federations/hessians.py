@@ -1,30 +1,61 @@
 """The clients' Hessians times vectors of packed pairs, by what the Hessians have in common.
 
-Pairs come in tiles of ``TILE`` rows, padded with zeros, so that every product of matrices has the same shape and a
-replica's bits do not depend on what shares its batch.
+Dense Hessians take pairs in tiles of ``TILE`` rows, one client's in each, so that every product of matrices has
+the same shape and a replica's bits do not depend on what shares its batch. Local training keeps the rows of its
+pairs from the first step to the last: `rows` puts numbers of pairs there, `back` takes them out.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
     from .base import Pairs
 
-TILE = 16
-"""Rows of one product of matrices."""
+TILE = 8
+"""Rows of one product of matrices: few enough that few are empty where a client has some pairs, and as fast as more."""
 
 
 class Products(ABC):
     """H_i v for every pair."""
 
-    @abstractmethod
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
         """H_i v of each pair's client i, for v (P, D)."""
+        return self.back(self.product(self.rows(v, pairs), pairs), pairs)
+
+    def rows(self, v: Tensor, pairs: Pairs, dim: int = 0) -> Tensor:
+        """The rows in which products are made, for v with an axis of the pairs, ``dim``."""
+        return v
+
+    def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        """Numbers of the pairs, from those in rows."""
+        return rows
+
+    @abstractmethod
+    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        """H_i v in rows."""
+
+    @abstractmethod
+    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
+        """v - size H_i v in rows."""
+
+    def moved(self, sizes: tuple[float, ...], proximal: float) -> Products:
+        """Products by -E_i H_i, with -E_i g what SGD with steps of these ``sizes`` adds to x where the gradient at x is
+        g: E = sum_k size_k prod_{j > k} (I - size_j (H_i + proximal I)). The last one asked for is kept."""
+        if self._moved is None or self._moved[0] != (sizes, proximal):
+            self._moved = (sizes, proximal), self._moved_by(sizes, proximal)
+        return self._moved[1]
+
+    _moved: tuple[object, Products] | None = None
+
+    @abstractmethod
+    def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products: ...
 
 
 class Diagonal(Products):
@@ -33,79 +64,133 @@ class Diagonal(Products):
     def __init__(self, entries: Tensor) -> None:
         self.entries = entries
 
-    def times(self, v: Tensor, pairs: Pairs) -> Tensor:
-        return v * self.entries[pairs.client]
+    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        return rows * self._own(pairs)
+
+    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
+        return torch.addcmul(rows, rows, self._own(pairs), value=-size)
+
+    def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
+        total = torch.zeros_like(self.entries)
+        for size in sizes:
+            total = total * (1 - size * (self.entries + proximal)) + size
+        return type(self)(-total * self.entries)
+
+    def _own(self, pairs: Pairs) -> Tensor:
+        return pairs.once(f"entries {id(self)}", lambda: self.entries.index_select(0, pairs.client))
 
 
-class CommonDiagonal(Products):
+class CommonDiagonal(Diagonal):
     """One diagonal Hessian of all clients: ``entries`` (D,)."""
 
-    def __init__(self, entries: Tensor) -> None:
-        self.entries = entries
-
-    def times(self, v: Tensor, pairs: Pairs) -> Tensor:
-        return v * self.entries
+    def _own(self, pairs: Pairs) -> Tensor:
+        return self.entries
 
 
-class Common(Products):
-    """One Hessian of all clients, (D, D)."""
-
-    def __init__(self, matrix: Tensor) -> None:
-        self.matrix = matrix
-
-    def times(self, v: Tensor, pairs: Pairs) -> Tensor:
-        missing = -len(v) % TILE
-        padded = torch.cat([v, v.new_zeros(missing, v.shape[1])]) if missing else v
-        return (padded @ self.matrix)[: len(v)]
-
-
-class Dense(Products):
-    """A Hessian for each client, (M, D, D): each is read once for all pairs of its client in a layer of tiles."""
+class _Full(Products):
+    """Hessians with all their entries: ``matrices`` (M, D, D), or (D, D)."""
 
     def __init__(self, matrices: Tensor) -> None:
         self.matrices = matrices
 
-    def times(self, v: Tensor, pairs: Pairs) -> Tensor:
-        tiles = pairs.once("tiles", lambda: Tiles.of(pairs))
-        padded = v.new_zeros(tiles.number * TILE, v.shape[1])
-        padded[tiles.slot] = v
-        rows, found, first = padded.view(tiles.number, TILE, v.shape[1]), [], 0
-        for clients in tiles.layers:
-            matrices = self.matrices if clients is None else self.matrices[clients]
-            found.append(torch.bmm(rows[first : first + len(matrices)], matrices))
-            first += len(matrices)
-        return torch.cat(found).flatten(0, 1)[tiles.slot] if found else v
+    def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
+        one = torch.eye(self.matrices.shape[-1], dtype=self.matrices.dtype, device=self.matrices.device)
+        total = torch.zeros_like(self.matrices)
+        for size in sizes:
+            total = total - size * (total @ self.matrices + proximal * total) + size * one
+        return type(self)(-total @ self.matrices)
+
+
+class Common(_Full):
+    """One Hessian of all clients, (D, D)."""
+
+    def rows(self, v: Tensor, pairs: Pairs, dim: int = 0) -> Tensor:
+        missing = -len(pairs) % TILE
+        return (
+            torch.cat([v, torch.zeros_like(v.narrow(dim, 0, 1)).repeat_interleave(missing, dim)], dim) if missing else v
+        )
+
+    def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        return rows[: len(pairs)]
+
+    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        return rows @ self.matrices
+
+    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
+        return torch.addmm(rows, rows, self.matrices, alpha=-size)
+
+
+class Dense(_Full):
+    """A Hessian for each client, (M, D, D): each is read once for all pairs of its client in a layer of tiles."""
+
+    def rows(self, v: Tensor, pairs: Pairs, dim: int = 0) -> Tensor:
+        return v.index_select(dim, self._tiles(pairs).pair) if len(pairs) else v
+
+    def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        return rows.index_select(0, self._tiles(pairs).slot) if len(rows) else rows
+
+    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
+        return self._joined(rows, [torch.bmm(own, matrices) for own, matrices in self._layers(rows, pairs)])
+
+    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
+        layers = self._layers(rows, pairs)
+        return self._joined(rows, [torch.baddbmm(own, own, matrices, alpha=-size) for own, matrices in layers])
+
+    @staticmethod
+    def _joined(rows: Tensor, tiles: list[Tensor]) -> Tensor:
+        return rows if not tiles else (tiles[0] if len(tiles) == 1 else torch.cat(tiles)).flatten(0, 1)
+
+    def _layers(self, rows: Tensor, pairs: Pairs) -> list[tuple[Tensor, Tensor]]:
+        """Tiles and matrices of each layer."""
+        if not len(pairs):
+            return []
+        layers = pairs.once(f"matrices {id(self)}", lambda: [
+            self.matrices[clients] if isinstance(clients, slice) else self.matrices.index_select(0, clients)
+            for clients in self._tiles(pairs).layers
+        ])  # fmt: skip
+        tiles = rows.view(-1, TILE, rows.shape[1]).split([len(matrices) for matrices in layers])
+        return list(zip(tiles, layers, strict=True))
+
+    @staticmethod
+    def _tiles(pairs: Pairs) -> Tiles:
+        return pairs.once("tiles", lambda: Tiles.of(pairs))
 
 
 class Tiles(NamedTuple):
     """Where pairs go: layer l has a tile of every client with more than l * ``TILE`` pairs.
 
-    ``slot`` (P,) is each pair's row; ``layers`` has the clients of each layer's tiles, ``None``: all of them, in order;
-    ``number`` counts tiles.
+    ``slot`` (P,) is each pair's row, ``pair`` (rows,) each row's pair: empty rows repeat one, and nobody looks at what
+    comes of it. ``layers`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
+    matrices in order costs less than picking them out.
     """
 
     slot: Tensor
-    layers: tuple[Tensor | None, ...]
-    number: int
+    pair: Tensor
+    layers: tuple[Tensor | slice, ...]
 
     @classmethod
     def of(cls, pairs: Pairs) -> Tiles:
-        sizes = pairs.offsets.diff()
-        clients, device = len(sizes), sizes.device
-        layers: list[Tensor | None] = []
-        first = torch.zeros(0, clients, dtype=torch.int64, device=device)
-        count = 0
+        sizes, device = pairs.sizes, pairs.client.device
+        layers: list[Tensor | slice] = []
+        first, count = [], 0
         for layer in range(-(-int(sizes.max()) // TILE)):
-            wanted = sizes > layer * TILE
-            number = int(wanted.sum())
-            everyone = 4 * number >= 3 * clients  # reading them in order costs less than picking them out
-            place = torch.arange(clients, device=device) if everyone else wanted.cumsum(0) - 1
-            layers.append(None if everyone else wanted.nonzero()[:, 0])
-            first = torch.cat([first, (count + place)[None]])
-            count += clients if everyone else number
-        rank = torch.arange(len(pairs), device=device) - pairs.offsets[pairs.client]
-        slot = first[rank // TILE, pairs.client] * TILE + rank % TILE
-        return cls(slot, tuple(layers), count)
+            wanted = (sizes > layer * TILE).nonzero()[0]
+            low, high = int(wanted[0]), int(wanted[-1]) + 1
+            if 4 * len(wanted) >= 3 * (high - low):
+                wanted = np.arange(low, high)
+                layers.append(slice(low, high))
+            else:
+                layers.append(torch.from_numpy(wanted).to(device))
+            place = np.zeros(len(sizes), dtype=np.int64)
+            place[wanted] = np.arange(count, count + len(wanted))
+            first.append(place)
+            count += len(wanted)
+        client = np.repeat(np.arange(len(sizes)), sizes)
+        rank = np.arange(len(client)) - np.repeat(sizes.cumsum() - sizes, sizes)
+        slot = np.array(first)[rank // TILE, client] * TILE + rank % TILE
+        pair = np.zeros(count * TILE, dtype=np.int64)
+        pair[slot] = np.arange(len(slot))
+        return cls(torch.from_numpy(slot).to(device), torch.from_numpy(pair).to(device), tuple(layers))
 
 
 def products(matrices: Tensor) -> Products:

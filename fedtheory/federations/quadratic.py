@@ -16,13 +16,11 @@ from .constants import BOUND, EXACT, Constant, Constants, Region
 from .dyadic import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
 from .given import checked_weights, full_matrices, numbers
-from .hessians import TILE, Dense, products
-from .local import LocalTraining
+from .hessians import products
+from .linear_training import linear_change, linear_footprint
+from .local import PLAIN_SGD, LocalTraining, State
 
 Array = Sequence | np.ndarray
-
-CACHE = 2**21
-"""Bytes of the points of the pairs that train together, so that what a step touches stays in a processor's cache."""
 
 
 class Quadratic(ConvexFederation):
@@ -131,7 +129,7 @@ class Quadratic(ConvexFederation):
         self = cls.__new__(cls)
         self.exact_slopes = exact_array("slopes", slopes)
         self._keep(curvatures, "slopes", self.exact_slopes, gradient_noise, noise, server_noise)
-        self._tilted = True
+        self.tilted = True
         self._place("cpu", torch.float64)
         return self
 
@@ -149,7 +147,10 @@ class Quadratic(ConvexFederation):
             return None
         return exact_array("hessians", self._given.diagonal(axis1=1, axis2=2))
 
-    _tilted = False
+    centred: Tensor
+    """c_i where the simulation computes, (clients, D); those that are ``tilted`` have ``slopes`` there instead."""
+    slopes: Tensor
+    tilted = False
     """Whether the clients are kept by their slopes, not by their minimisers."""
 
     @cached_property
@@ -182,7 +183,7 @@ class Quadratic(ConvexFederation):
     @cached_property
     def has_optimum(self) -> bool:
         """Whether F has a unique minimiser."""
-        return not self._tilted or positive_definite(self.exact_hessian)
+        return not self.tilted or positive_definite(self.exact_hessian)
 
     def _check_convex(self) -> None:
         spectra = np.linalg.eigvalsh(self.hessians)
@@ -196,12 +197,12 @@ class Quadratic(ConvexFederation):
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self._products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
+        self.products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
         self._hessian = torch.as_tensor(self.mean_hessian, device=device, dtype=dtype)
-        if self._tilted:
-            self._slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
+        if self.tilted:
+            self.slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
         else:
-            self._centres = torch.as_tensor(self.centres, device=device, dtype=dtype)
+            self.centred = torch.as_tensor(self.centres, device=device, dtype=dtype)
         if self.has_optimum:
             self._optimum = torch.as_tensor(self._rounded_optimum, device=device, dtype=dtype)
 
@@ -212,28 +213,31 @@ class Quadratic(ConvexFederation):
         return moved
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        shifted = x if self._tilted else x - self._centres[pairs.client]
-        gradient = self._products.times(shifted, pairs)
-        return gradient + self._slopes[pairs.client] if self._tilted else gradient
+        shifted = x if self.tilted else x - self.centred[pairs.client]
+        gradient = self.products.times(shifted, pairs)
+        return gradient + self.slopes[pairs.client] if self.tilted else gradient
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """With tiles: what goes in, a product, and picking it out. Gaussian noise is drawn in float64 whatever x is."""
-        tiles = 3 * TILE * self.clients * x.nbytes if isinstance(self._products, Dense) else 0
-        return Footprint(tiles, 8 * x.nbytes + 64 * self.dimension, 0, max(TILE, CACHE // x.nbytes))
+        return linear_footprint(self, training, x)
+
+    def local_change(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        if training.solver == PLAIN_SGD:
+            return linear_change(self, start, pairs, training), state
+        return super().local_change(start, pairs, training, state)
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        if self._tilted:
-            return (x * (self.exact_gradient(x, pairs) + self._slopes[pairs.client])).sum(1) / 2
-        return ((x - self._centres[pairs.client]) * self.exact_gradient(x, pairs)).sum(1) / 2
+        if self.tilted:
+            return (x * (self.exact_gradient(x, pairs) + self.slopes[pairs.client])).sum(1) / 2
+        return ((x - self.centred[pairs.client]) * self.exact_gradient(x, pairs)).sum(1) / 2
 
     def global_gradient(self, x: Tensor) -> Tensor:
         if not self.has_optimum:
-            return x @ self._hessian + self._slopes.mean(0)
+            return x @ self._hessian + self.slopes.mean(0)
         return (x - self._optimum) @ self._hessian
 
     def global_loss(self, x: Tensor) -> Tensor:
         if not self.has_optimum:
-            return (x * (self.global_gradient(x) + self._slopes.mean(0))).sum(1) / 2
+            return (x * (self.global_gradient(x) + self.slopes.mean(0))).sum(1) / 2
         return self.gap(x) + self.optimal_value
 
     def gap(self, x: Tensor) -> Tensor:
@@ -267,7 +271,7 @@ class Quadratic(ConvexFederation):
             raise ValueError("hessians: their mean is not positive definite, so there is no unique global minimiser")
         if self.exact_diagonals is not None:
             return -(self.exact_weight @ self.exact_slopes) / (self.exact_weight @ self.exact_diagonals)
-        if self.has_common_hessian and not self._tilted:
+        if self.has_common_hessian and not self.tilted:
             return self.exact_weight @ self.exact_centres
         return solve_exactly(self.exact_hessian, -self.exact_weight @ self.exact_slopes)
 
@@ -294,8 +298,8 @@ class Quadratic(ConvexFederation):
 
     def _nearest(self, points: np.ndarray | None = None) -> np.ndarray | None:
         """``nearest_minimiser``, where it takes less time than Fractions do."""
-        apart = self.exact_diagonals is None and not (self.has_common_hessian and not self._tilted)
-        if apart and self._given.dtype == float and not self._tilted and self.objective_weight is None:
+        apart = self.exact_diagonals is None and not (self.has_common_hessian and not self.tilted)
+        if apart and self._given.dtype == float and not self.tilted and self.objective_weight is None:
             centres = self.exact_centres.astype(float)
             if (centres == self.exact_centres).all():
                 return nearest_minimiser(self.hessians, centres, points)
@@ -308,7 +312,7 @@ class Quadratic(ConvexFederation):
     @cached_property
     def exact_optimal_value(self) -> Fraction:
         """F(x*) as a Fraction."""
-        if self._tilted:
+        if self.tilted:
             return self.exact_slopes.sum(0) @ self.exact_optimum / (2 * self.clients)
         shifted = self.exact_optimum - self.exact_centres
         values = [s @ h @ s for h, s in zip(self.exact_hessians, shifted, strict=True)]
@@ -375,7 +379,7 @@ class Quadratic(ConvexFederation):
         }
 
     def _gradients_at_optimum(self) -> np.ndarray:
-        if self._tilted:
+        if self.tilted:
             return self.exact_slopes.astype(float) + self.hessians @ self._rounded_optimum
         shifted = self._rounded_optimum - self.centres
         return np.einsum("ijk,ik->ij", self.hessians, shifted)

@@ -84,6 +84,14 @@ class Participation(ABC):
     def step(self, state: Any, round: int) -> tuple[Tensor, Any]:
         """The counts N (replicas, clients), int8, of one round, and the next state."""
 
+    def steps(self, state: Any, first: int, rounds: int) -> tuple[Tensor, Any]:
+        """The counts of so many rounds from the ``first`` on, (rounds, replicas, clients), and the next state."""
+        found = []
+        for round in range(first, first + rounds):
+            counts, state = self.step(state, round)
+            found.append(counts)
+        return torch.stack(found), state
+
     @abstractmethod
     def inclusion(self, clients: int) -> Inclusion:
         """The moments of N, the same in every round and independent of the past.

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import words
+from ..randomness import refined, words
 from .base import Inclusion, Keys, Participation
 
 LARGEST_COUNT = 127
@@ -42,15 +42,18 @@ class Uniform(Participation):
             raise ValueError(f"cohort = {self.cohort}: allowed is 1 to clients = {clients}")
 
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
+        return self.steps(state, round, 1)[0][0], state
+
+    def steps(self, state: Keys, first: int, rounds: int) -> tuple[Tensor, Keys]:
         replicas = state.replica_ids[:, None]
-        if self.replacement:
-            draws = torch.arange(self.cohort, device=replicas.device)
-            # The bias of "modulo clients" is below clients / 2^63.
-            drawn = words(state.seed, state.axis, replicas, draws, round) % state.clients
-            counts = torch.zeros(len(replicas), state.clients, dtype=torch.int8, device=replicas.device)
-            return counts.scatter_add_(1, drawn, torch.ones_like(drawn, dtype=torch.int8)), state
-        clients = torch.arange(state.clients, device=replicas.device)
-        return smallest(words(state.seed, state.axis, replicas, clients, round), self.cohort), state
+        columns = torch.arange(self.cohort if self.replacement else state.clients, device=replicas.device)
+        numbers = torch.arange(first, first + rounds, device=replicas.device)
+        drawn = refined(words(state.seed, state.axis, replicas, columns), numbers[:, None, None])
+        if not self.replacement:
+            return _smallest_words(drawn, self.cohort), state
+        drawn = drawn.remainder_(state.clients)  # with a bias below clients / 2^63
+        counts = torch.zeros(rounds, len(replicas), state.clients, dtype=torch.int8, device=replicas.device)
+        return counts.scatter_add_(2, drawn, torch.ones_like(drawn, dtype=torch.int8)), state
 
     def inclusion(self, clients: int) -> Inclusion:
         self.check(clients)
@@ -184,3 +187,9 @@ def smallest(scores: Tensor, count: int) -> Tensor:
     """int8 indicator (rows, columns) of the ``count`` smallest scores of each row; ties go to the lower column."""
     order = torch.argsort(scores, dim=1, stable=True)[:, :count]
     return torch.zeros_like(scores, dtype=torch.int8).scatter_(1, order, 1)
+
+
+def _smallest_words(words: Tensor, count: int) -> Tensor:
+    """The same along the last of several axes, of words: that two of them are equal does not come up."""
+    least = words.topk(count, dim=-1, largest=False, sorted=False).indices
+    return torch.zeros_like(words, dtype=torch.int8).scatter_(-1, least, 1)

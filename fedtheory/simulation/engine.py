@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from .. import __version__
-from ..randomness import Axis
 from .checkpoint import Checkpoints, known_choices
 from .memory import chunks, settled
 from .observing import Observer
+from .participants import Participants
 from .progress import ProgressBar
 from .rounds import advance
 from .run import Run
@@ -59,8 +59,8 @@ def simulate(
             ``Evaluation`` on test points in the recorded rounds. ``peaks`` are FAST's G_1 to G_3. Adaptive snapshots
             are always watched besides, see ``Run``.
         device: "auto" (CUDA where there is one, else the CPU), "cpu", "cuda", "cuda:1", ...
-        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Draws and
-            weights are in float64 either way.
+        dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Weights
+            are in float64 either way, and so are draws, but for Gaussian noise, of which float32 draws its own.
         chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
             at once are no faster). Draws do not depend on it.
         pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
@@ -154,14 +154,14 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
     state = State.initial(plan, ids)
     first = store.restore(plan, state)
-    participation = plan.setting.participation.init(plan.keys(Axis.ARBITRARY, ids))
+    participants = Participants(plan, ids, first)
     for round in range(first, plan.rounds + 1):
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
             store.record(round, state)
         if round == plan.rounds:
             break
-        participation = advance(plan, state, round, participation)
+        advance(plan, state, round, participants.step(state))
         progress((round + 1) * len(ids))
         store.maybe_save(round + 1, state)
     store.finish(plan.rounds, state)

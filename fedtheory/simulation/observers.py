@@ -37,7 +37,7 @@ class _Square(Observer):
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
         vectors = self.vector(exact(self.names[0], plan.federation), state.x)
         value = vectors.square().sum(1).to(torch.float64)
-        return {self.names[0]: torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
+        return {self.names[0]: torch.where(state.finite, value, torch.inf).nan_to_num_(torch.inf, torch.inf)}
 
     def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
         """v of each replica, (replicas, D)."""
@@ -77,7 +77,7 @@ class Gap(Observer):
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
         value = convex("gap", plan.federation).gap(state.x).to(torch.float64)
-        return {"gap": torch.where(torch.isfinite(state.x).all(1) & ~value.isnan(), value, torch.inf)}
+        return {"gap": torch.where(state.finite, value, torch.inf).nan_to_num_(torch.inf, torch.inf, -torch.inf)}
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,12 @@ class TensorRound(Round):
     def train(self, start: Tensor, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Tensor:
         check_values({"local_steps": local_steps})
         steps = int(local_steps)
-        how = LocalTraining(steps, local_lr if isinstance(local_lr, tuple) else float(local_lr), float(proximal))
+        sizes = local_lr if isinstance(local_lr, tuple) else (float(local_lr),) * steps  # that may be others each time
+        how = LocalTraining(steps, sizes, float(proximal))
         at = self._at_participants(start)
-        models, _ = self.fed.local_update(at, self.pairs.at_step(self.asked), how, PLAIN_SGD.start(at))
+        change, _ = self.fed.local_change(at, self.pairs.at_step(self.asked), how, PLAIN_SGD.start(at))
         self.asked += steps
-        return self._spread(models - at)
+        return self._spread(change)
 
     def gradient(self, x: Tensor) -> Tensor:
         found = self.fed.gradient(self._at_participants(x), self.pairs.at_step(self.asked))

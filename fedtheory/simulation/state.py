@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,6 +22,10 @@ from .places import device_name, find_device, find_dtype
 
 if TYPE_CHECKING:
     from ..setting import Setting
+
+LAYOUT = 2
+"""Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
+stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,19 @@ class Plan:
         """What the draws of these replicas depend on."""
         return Keys(self.seed, axis, ids, self.federation.clients)
 
+    @cached_property
+    def one_kind(self) -> bool:
+        """Whether all rounds are of one kind."""
+        return all(kind == self.kinds[0] for kind in self.kinds)
+
+    @cached_property
+    def somebody(self) -> bool:
+        """Whether clients train in every round of every replica, whatever happens."""
+        (kind, which), *others = self.trainings or [(None, ())]
+        everywhere = not others and len(which) == len(self.kinds)
+        least = self.setting.participation.sizes(self.federation.clients)[0]
+        return everywhere and kind is not None and kind.selection is None and least > 0
+
     @property
     def where(self) -> dict[str, str]:
         """What the run's record says of what ran, and where."""
@@ -94,6 +112,7 @@ class Plan:
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
         return {
+            "layout": LAYOUT,
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
             "device": self.device.type,
@@ -127,6 +146,8 @@ class State:
     """q_r of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
     accuracy: Tensor
     """acc_{r-1} of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
+    finite: Tensor
+    """Where x was finite when it was last observed, (replicas,) bool."""
 
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
@@ -148,13 +169,15 @@ class State:
         for observer in plan.observers:
             kept |= observer.initial(ids)
         never = torch.full_like(ids, -1)
-        return cls(ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), kept, never, zero, zero)
+        return cls(
+            ids, x, memory, full(0.0), full(torch.inf), full(-torch.inf), full(0.0), kept, never, zero, zero, never < 0
+        )
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
-        finite = torch.isfinite(self.x).all(1)
+        self.finite = finite = torch.isfinite(self.x).all(1)
         for value in self.kept.values():
-            finite &= torch.isfinite(value)
+            finite = finite & torch.isfinite(value)
         for observer in plan.observers:
             if round % observer.every and round != plan.rounds:
                 continue
@@ -164,7 +187,8 @@ class State:
                 self.least[name] = torch.minimum(self.least[name], value)
                 self.most[name] = torch.maximum(self.most[name], value)
                 total = self.sums[name] + value
-                finite &= total.isfinite() if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
+                fine = total.isfinite() if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
+                finite = finite & fine
         self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
 
     def is_first(self, plan: Plan, round: int) -> Tensor:

@@ -22,6 +22,7 @@ from fedtheory.files import write_beside
 from fedtheory.participation import Fixed, IndexBeta
 from fedtheory.setting import Setting
 from fedtheory.simulation import OBSERVABLES, Run
+from fedtheory.simulation.state import LAYOUT
 
 ROUNDS, EVERY = 23, 5
 OPTIONS = {
@@ -201,6 +202,17 @@ def test_directory_of_another_run_is_refused(tmp_path, changes, entries):
     assert all(entry in str(error.value) for entry in entries)
     assert str(error.value).count(" there, ") == len(entries)
     assert contents(tmp_path) == before
+
+
+def test_a_store_of_another_layout_is_refused_by_name(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path, progress=interrupt_at(8))
+    for tag in tmp_path.glob("*/run.json"):
+        label = json.loads(tag.read_text())
+        assert label.pop("layout") == LAYOUT
+        tag.write_text(json.dumps(label))
+    with pytest.raises(ValueError, match=f"holds another run: layout = None there, {LAYOUT} here$"):
+        run_once(tmp_path)
 
 
 def test_directory_of_another_federation_is_refused(tmp_path):

@@ -19,6 +19,8 @@ from fedtheory.setting import Setting
 from fedtheory.simulation import Run
 from fedtheory.simulation.run import OBSERVABLES
 
+from .recorder import Recorder
+
 ROUNDING = 1e-12
 """Relative: a few dozen contracting rounds in float64, where only the order of the additions differs, lose less."""
 
@@ -233,22 +235,6 @@ def test_run_quantities_are_tracked_only_if_asked():
 # What shares a batch changes nothing.
 
 
-class Recorder(Quadratic):
-    """Writes down who trained and with which noise."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        self.record: dict[tuple[int, int, int, int], list[float]] = {}
-
-    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-        noise = super().draw_noise(pairs, dtype)
-        for replica, client, drawn in zip(
-            pairs.replica_id.tolist(), pairs.client.tolist(), noise.tolist(), strict=True
-        ):
-            self.record[replica, client, pairs.round, pairs.step] = drawn
-        return noise
-
-
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("replacement", [False, True])
 def test_draws_are_the_same_bits_on_every_chunk_plan(noise, replacement):
@@ -262,10 +248,12 @@ def test_draws_are_the_same_bits_on_every_chunk_plan(noise, replacement):
         records.append(fed.record)
     assert len({round for _, _, round, _ in records[0]}) == 12
     assert all(record == records[0] for record in records[:3])
+    assert records[3].keys() == records[0].keys()
+    gaussian = noise == "gaussian"  # of which float32 draws its own numbers; others it rounds
     rounded = {key: np.float32(drawn).tolist() for key, drawn in records[0].items()}
-    assert records[3] == rounded  # the same draws, in the precision of the run
+    assert (records[3] == rounded) != gaussian
     # and the iterates agree to the rounding of the precision
-    for final, tolerance in zip(finals, (0, ROUNDING, ROUNDING, 1e-4), strict=True):
+    for final, tolerance in zip(finals[: 3 if gaussian else 4], (0, ROUNDING, ROUNDING, 1e-4), strict=False):
         for name in OBSERVABLES:
             assert_close(final.rows[name], finals[0].rows[name], tolerance)
 
@@ -296,12 +284,13 @@ def test_seeds_and_replicas_differ():
     assert len(np.unique(np.concatenate(finals))) == 9
 
 
-@each_setting
-def test_single_precision(setting):
-    """50 rounds of contractions: rounding errors do not build up. Each is 6e-8 of a number of order 1; a hundred of
-    them would be 6e-6 of the largest value on the way."""
+@pytest.mark.parametrize("name", [name for name in SETTINGS if SETTINGS[name].federation.noise != "gaussian"])
+def test_single_precision(name):
+    """Where it rounds the draws of double precision: those of Gaussian noise are others. 50 rounds of contractions:
+    rounding errors do not build up. Each is 6e-8 of a number of order 1; a hundred of them would be 6e-6 of the largest
+    value on the way."""
     run, single = (
-        setting.simulate(replicas=4, rounds=50, seed=1, record_every=5, dtype=dtype)
+        SETTINGS[name].simulate(replicas=4, rounds=50, seed=1, record_every=5, dtype=dtype)
         for dtype in (torch.float64, torch.float32)
     )
     for name in OBSERVABLES:

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from fedtheory.algorithms import ClientRound, Safari, fast, safari
-from fedtheory.federations import Logistic, Quadratic
-from fedtheory.federations.base import Pairs
+from fedtheory.federations import Logistic, Pairs, Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.moments.rounds import local_maps
 from fedtheory.participation import Fixed, IndexBeta, Keys, Recorded, Uniform
@@ -19,33 +18,12 @@ from fedtheory.randomness import Axis, normals, signs, uniforms, words
 from fedtheory.setting import Setting
 from fedtheory.simulation.iterates import iterates
 
+from .recorder import Recorder
+
 ROUNDING = 1e-10
 """Iterates of order 1, contractions: rounding errors of 1e-16 do not build up; the margin is for the reader's ease."""
 
 NOISES = ("two-point", "gaussian")
-
-
-class Recorder(Quadratic):
-    """Writes down who trained, in which replica, round and step, and with which noise; -1 is the server."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        self.record: dict[tuple[int, int, int, int], list[float]] = {}
-
-    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-        noise = super().draw_noise(pairs, dtype)
-        for replica, client, drawn in zip(
-            pairs.replica_id.tolist(), pairs.client.tolist(), noise.tolist(), strict=True
-        ):
-            self.record[replica, client, pairs.round, pairs.step] = drawn
-        return noise
-
-    def server_gradient(self, x: torch.Tensor, replica_ids: torch.Tensor, seed: int, round: int) -> torch.Tensor:
-        found = super().server_gradient(x, replica_ids, seed, round)
-        noise = super().server_gradient(self.optimum.to(x).expand(len(x), -1), replica_ids, seed, round)
-        for replica, drawn in zip(replica_ids.tolist(), noise.tolist(), strict=True):
-            self.record[replica, -1, round, 0] = drawn
-        return found
 
 
 def some_federation(noisy: bool = True, noise: str = "two-point") -> Recorder:

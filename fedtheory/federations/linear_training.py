@@ -1,0 +1,72 @@
+"""Local SGD on quadratics: linear in where it starts and in the noise, so that little has to be done for each step.
+
+What K steps of sizes eta_k add to x, where the gradient at x is g and the steps' noise xi_k, is y_K of
+
+    y_0 = 0,    y_{k+1} = y_k - eta_k (H y_k + proximal y_k + g + xi_k),
+
+with one product of H and one sum a step: the noise of all steps is drawn at once, and points stay in the rows in which
+products are made. Without noise, y_K is one matrix times x - c, which is computed once; that is how all noiseless runs
+of several steps of one size are computed, whatever shares their batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from .base import ONE_SIDED, Footprint, Pairs
+from .hessians import TILE, Common, Dense
+from .local import LocalTraining
+
+if TYPE_CHECKING:
+    from .quadratic import Quadratic
+
+CACHE = 2**20
+"""Bytes of the points of the pairs that train together, and of all their steps' numbers where these are Gaussian, which
+take many operations: so what is worked on stays in a processor's cache."""
+
+
+def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
+    """Of a pair: points, and what the noise of all its steps is drawn from; Gaussian noise is drawn from as many words
+    as it has numbers. Dense Hessians have tiles with empty rows, and what a matrix times x - c takes."""
+    noisy = 0 if fed.deterministic else training.steps
+    pair = (8 + 4 * noisy) * x.nbytes + noisy * (32 * fed.dimension if fed.noise == "gaussian" else 64)
+    full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
+    empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0
+    held = x.nbytes * (max(1, noisy) if fed.noise == "gaussian" else 1)
+    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // held))
+
+
+def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
+    """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
+    shifted = start if fed.tilted else start - fed.centred.index_select(0, pairs.client)
+    at_once = fed.deterministic and not fed.tilted and not isinstance(training.lr, tuple)
+    if at_once and training.steps > 1:
+        return fed.products.moved(training.sizes, training.proximal).times(shifted, pairs)
+    gradient = fed.products.product(fed.products.rows(shifted, pairs), pairs)
+    if fed.tilted:
+        gradient = gradient + fed.products.rows(fed.slopes.index_select(0, pairs.client), pairs)
+    return fed.products.back(_stepped(fed, start, gradient, pairs, training), pairs)
+
+
+def _stepped(fed: Quadratic, start: Tensor, gradient: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
+    """y_K in rows, for the gradients g there."""
+    noise = None
+    if not fed.deterministic:
+        keys = fed.products.rows(fed.step_keys(pairs, training.steps), pairs, dim=1)
+        noise = fed.noise_of(keys, gradient.dtype)
+    one_sided = fed.products.rows(start, pairs) if noise is not None and fed.noise == ONE_SIDED else None
+    forces = gradient if noise is None or one_sided is not None else noise + gradient
+    change: Tensor | None = None
+    for step, size in enumerate(training.sizes):
+        force = forces if forces.dim() == 2 else forces[step]
+        if noise is not None and one_sided is not None:
+            force = force + fed.felt(noise[step], one_sided if change is None else one_sided + change)
+        if change is None:
+            change = force * -size
+            continue
+        moved = fed.products.stepped(change, size, pairs).add_(force, alpha=-size)
+        change = moved.add_(change, alpha=-size * training.proximal) if training.proximal > 0 else moved
+    assert change is not None
+    return change

@@ -1,0 +1,102 @@
+"""Who takes part in the next rounds, drawn for several rounds at once: no draw depends on x, but where snapshots adapt.
+
+What is drawn for a round is the same whichever rounds it is drawn with, so nothing depends on how many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..algorithms import ClientRound
+from ..federations.base import Pairs
+from ..randomness import Axis
+
+if TYPE_CHECKING:
+    from .state import Plan, State
+
+DRAWS = 2**16
+"""(replica, client) pairs of which it is drawn at once whether they take part: for so many rounds as there is room."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Who takes part in one round.
+
+    Attributes:
+        of_kind: in which replicas the round is of the first kind, and of the second, (2, replicas); ``None`` where
+            there is one kind only.
+        counts: how often each client takes part, (replicas, clients) int8.
+        pairs: of each way of training, where nothing that is remembered says who takes part.
+    """
+
+    of_kind: Tensor | None
+    counts: Tensor
+    pairs: tuple[Pairs | None, ...]
+    rows: tuple[Tensor, ...] = ()
+    """Of several kinds: the replicas of each."""
+
+    def chosen(self, which: tuple[int, ...]) -> Tensor | None:
+        """In which replicas the round is of one of these kinds; ``None``: in all."""
+        return None if self.of_kind is None or len(which) == len(self.of_kind) else self.of_kind[list(which)].any(0)
+
+
+class Participants:
+    """Draws who takes part, in rounds one after the other from the ``first`` on."""
+
+    def __init__(self, plan: Plan, ids: Tensor, first: int) -> None:
+        self.plan, self.ids = plan, ids
+        self.process = plan.setting.participation.init(plan.keys(Axis.ARBITRARY, ids))
+        self.next = first
+        self.ahead: list[Drawn] = []
+
+    def step(self, state: State) -> Drawn:
+        """Those of the next round, before which ``state`` is."""
+        if not self.ahead:
+            room = 1 if self.plan.adaptive else DRAWS // (len(self.ids) * self.plan.federation.clients)
+            number = max(1, min(room, self.plan.rounds - self.next))
+            self.ahead = self._draw(state, number)[::-1]
+            self.next += number
+        return self.ahead.pop()
+
+    def _draw(self, state: State, number: int) -> list[Drawn]:
+        plan, rounds = self.plan, range(self.next, self.next + number)
+        counts, self.process = plan.setting.participation.steps(self.process, self.next, number)
+        first = None
+        if not plan.one_kind:
+            first = torch.stack([state.is_first(plan, round) for round in rounds])
+            counts = self._with_own_cohorts(first, counts, rounds)
+        of_kind = None if first is None else torch.stack([first, ~first], 1)
+        rows = [()] * number if of_kind is None else _true(of_kind)
+        pairs = [self._pairs(kind, which, of_kind, counts, rounds) for kind, which in plan.trainings]
+        kinds = [None] * number if of_kind is None else list(of_kind)
+        return [Drawn(kinds[i], counts[i], tuple(each[i] for each in pairs), rows[i]) for i in range(number)]
+
+    def _with_own_cohorts(self, first: Tensor, counts: Tensor, rounds: range) -> Tensor:
+        """``counts``, with the cohorts that kinds of round draw for themselves where they come."""
+        for kind, chosen in zip(self.plan.kinds, (first, ~first), strict=True):
+            if isinstance(kind, ClientRound) and kind.uniform is not None:
+                draws = kind.uniform.init(self.plan.keys(Axis.COHORT, self.ids))
+                own, _ = kind.uniform.steps(draws, rounds.start, len(rounds))
+                counts = torch.where(chosen[:, :, None], own, counts)
+        return counts
+
+    def _pairs(
+        self, kind: ClientRound, which: tuple[int, ...], of_kind: Tensor | None, counts: Tensor, rounds: range
+    ) -> list[Any]:
+        """Of each round, who trains in this way."""
+        if kind.selection is not None:
+            return [None] * len(rounds)
+        mask = counts > 0
+        if of_kind is not None and len(which) < len(self.plan.kinds):
+            mask &= of_kind[:, list(which)].any(1)[:, :, None]
+        return Pairs.of_rounds(mask, self.ids, self.plan.seed, rounds.start)
+
+
+def _true(mask: Tensor) -> list[tuple[Tensor, ...]]:
+    """Where each row of ``mask`` (rounds, kinds, replicas) is true."""
+    known = mask.cpu().numpy()
+    return [tuple(torch.from_numpy(row.nonzero()[0]).to(mask.device) for row in each) for each in known]

@@ -1,0 +1,118 @@
+"""Local SGD on quadratics: what its steps come to, whatever shares the batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fedtheory.federations.base import NOISES, Pairs
+from fedtheory.federations.hessians import Dense, Products
+from fedtheory.federations.local import LocalTraining, local_steps
+from fedtheory.federations.quadratic import Quadratic
+
+CLIENTS, DIMENSION, REPLICAS = 6, 5, 40
+KINDS = ("dense", "common", "diagonal", "common diagonal", "tilted")
+TRAININGS = {
+    "one step": LocalTraining(1, 0.3),
+    "steps": LocalTraining(4, 0.3),
+    "pulled": LocalTraining(4, 0.3, proximal=0.5),
+    "sizes": LocalTraining(3, (0.4, 0.1, 0.3), proximal=0.5),
+}
+
+
+def federation(kind: str, noise: str | None = None, dimension: int = DIMENSION) -> Quadratic:
+    rng = np.random.default_rng(1)
+    roots = rng.standard_normal((CLIENTS, dimension, dimension)) / dimension**0.5
+    matrices = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(dimension)
+    matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
+    if "common" in kind:
+        matrices[:] = matrices[0]
+    if "diagonal" in kind:
+        matrices = matrices * np.eye(dimension)
+    level, law = (0.0, "two-point") if noise is None else (0.7, noise)
+    make = Quadratic.with_slopes if kind == "tilted" else Quadratic
+    return make(matrices, rng.standard_normal((CLIENTS, dimension)), gradient_noise=level, noise=law)
+
+
+def some_pairs(replicas: int = REPLICAS, only: int | None = None) -> Pairs:
+    """Client 0 takes part in all replicas; ``only`` one of these takes part at all."""
+    mask = torch.as_tensor(np.random.default_rng(0).random((REPLICAS, CLIENTS)) < 0.4)
+    mask[:, 0], mask[:, 1] = True, False
+    if only is not None:
+        mask[torch.arange(REPLICAS) != only] = False
+    return Pairs.of(mask[:replicas], torch.arange(replicas) + 7, seed=3, round=2)
+
+
+def starts(pairs: Pairs, fed: Quadratic, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    each = np.random.default_rng(2).standard_normal((REPLICAS, fed.dimension))
+    return torch.as_tensor(each, dtype=dtype)[pairs.replica]
+
+
+@pytest.mark.parametrize("how", TRAININGS)
+@pytest.mark.parametrize("noise", [None, *NOISES])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_change_is_that_of_its_steps(kind: str, noise: str | None, how: str) -> None:
+    """Sums of twenty numbers of order 1 in another order; later steps draw what they draw alone."""
+    fed, pairs, training = federation(kind, noise), some_pairs().at_step(2), TRAININGS[how]
+    start = starts(pairs, fed)
+    expected = local_steps(fed, start, pairs, training, {})[0] - start
+    found, _ = fed.local_change(start, pairs, training, {})
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-13)
+    assert expected.abs().max() > 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("noise", [None, "two-point", "gaussian"])
+@pytest.mark.parametrize(("kind", "dimension"), [("tilted", 3), *((kind, 50) for kind in KINDS[:4]), ("dense", 130)])
+def test_bits_do_not_depend_on_the_batch(kind: str, dimension: int, noise: str | None, dtype: torch.dtype) -> None:
+    fed = federation(kind, noise, dimension).to("cpu", dtype)
+    together, training = some_pairs(), TRAININGS["pulled"]
+    everything, _ = fed.local_change(starts(together, fed, dtype), together, training, {})
+    for replica in (0, 23, REPLICAS - 1):
+        alone = some_pairs(only=replica)
+        own, _ = fed.local_change(starts(alone, fed, dtype), alone, training, {})
+        assert torch.equal(own, everything[together.replica == replica])
+    middle = len(together) // 3
+    for first, last in ((0, middle), (middle, len(together))):
+        part = together.part(first, last)
+        own, _ = fed.local_change(starts(part, fed, dtype), part, training, {})
+        assert torch.equal(own, everything[first:last])
+
+
+def test_several_rounds_are_the_rounds() -> None:
+    mask = torch.as_tensor(np.random.default_rng(0).random((3, REPLICAS, CLIENTS)) < 0.3)
+    mask[1] = False
+    fed, ids = federation("dense", "two-point"), torch.arange(REPLICAS)
+    for i, pairs in enumerate(Pairs.of_rounds(mask, ids, seed=3, first=5)):
+        alone = Pairs.of(mask[i], ids, seed=3, round=5 + i)
+        for name in ("client", "replica", "replica_id", "offsets", "place"):
+            assert torch.equal(getattr(pairs, name), getattr(alone, name)), name
+        assert (pairs.sizes == alone.sizes).all() and (pairs.seed, pairs.round) == (3, 5 + i)
+        assert torch.equal(fed.draw_noise(pairs), fed.draw_noise(alone))
+        half = len(pairs) // 2
+        assert torch.equal(fed.step_keys(pairs.part(half, len(pairs)), 2), fed.step_keys(alone, 2)[:, half:])
+
+
+@pytest.mark.parametrize("kind", KINDS[:4])
+def test_without_noise_one_product_does_for_all_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fed, pairs, made = federation(kind), some_pairs(), []
+    for method in ("product", "stepped"):
+        plain = getattr(type(fed.products), method)
+
+        def counted(self: Products, *given: object, plain: object = plain) -> torch.Tensor:
+            made.append(self)
+            return plain(self, *given)
+
+        monkeypatch.setattr(type(fed.products), method, counted)
+    fed.local_change(starts(pairs, fed), pairs, TRAININGS["steps"], {})
+    assert len(made) == 1
+    changed = replace(TRAININGS["steps"], lr=0.2)  # another matrix, not the one that was kept
+    expected = local_steps(fed, starts(pairs, fed), pairs, changed, {})[0] - starts(pairs, fed)
+    torch.testing.assert_close(fed.local_change(starts(pairs, fed), pairs, changed, {})[0], expected)
+
+
+def test_dense_hessians_are_dense() -> None:
+    assert isinstance(federation("dense").products, Dense)
