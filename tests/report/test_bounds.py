@@ -13,7 +13,8 @@ import fedtheory as ft
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
 from fedtheory.papers import all_claims
 from fedtheory.quantities import QUANTITIES
-from fedtheory.report.style import EXACT, PRINTED, REPAIRED, WORST, caption_of, save
+from fedtheory.report.colours import EXACT, PRINTED, REPAIRED, WORST
+from fedtheory.report.style import caption_of, save
 
 
 @pytest.fixture
