@@ -13,7 +13,7 @@ MARKERS = ("o", "s", "^", "D")
 
 
 @styled()
-def plot_cost(measured: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]], up: str) -> Figure:
+def plot_cost(measured: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], up: str) -> Figure:
     """A panel for each kind of size, a line for each way.
 
     Args:

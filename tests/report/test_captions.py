@@ -21,7 +21,7 @@ def test_no_entry_is_told_twice_and_none_by_its_name_in_files(file):
     assert not text or (text.endswith(".") and text[0].isupper() | text[0].isdigit())
 
 
-@pytest.mark.parametrize("name", ["fast.cor3", "khaled2020.thm1", "safari.thm5", "flics.thm1"])
+@pytest.mark.parametrize("name", ["khaled2020.thm1", "safari.thm5", "flics.thm1"])
 def test_constants_repeat_nothing_of_the_setting(name, drawn):
     from fedtheory.report.style import caption_of
 

@@ -103,7 +103,7 @@ def test_worst_cases_stand_where_the_program_answers() -> None:
 
 
 @pytest.mark.parametrize(("name", "why"), [("li2020/figures/thm2", "its rounds are one program"),
-                                           ("fast/figures/cor1", "it bounds average_squared_gradient")])  # fmt: skip
+                                           ("fast/figures/cor1", "the claim assumes no convexity")])  # fmt: skip
 def test_a_worst_case_that_is_not_known_is_told(name: str, why: str, tmp_path: Path) -> None:
     text = (folder() / f"{name}.toml").read_text()
     (tmp_path / "mine.toml").write_text(re.sub(r"\nrounds = .*", "\nrounds = 12\npoints = 3\nworst = true",

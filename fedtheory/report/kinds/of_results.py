@@ -148,7 +148,7 @@ class Cost(Kind):
 
     def drawn(self) -> Figure:
         found = self.found()
-        return plot_cost({panel.across: dict(panel.curves) for panel in found.panels}, found.up)
+        return plot_cost({panel.across: panel.curves for panel in found.panels}, found.up)
 
 
 KINDS = (Curves, PrintedTable, Cost)

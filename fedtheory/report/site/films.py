@@ -88,7 +88,7 @@ def of_selection(claim: Claim, point: SelectionPoint, values: Mapping[str, float
         rounds = shown_rounds(example.rounds)[1:]
         return _film(claim, values, rounds, _lefts(claim, example.setting, rounds, stated), False)
     if isinstance(example, SelectionRun):
-        steps = {name: Fraction(float(value)) for name, value in chosen.items()}
+        steps: dict[str, Any] = {name: Fraction(float(value)) for name, value in chosen.items()}
         setting = replace(example, **steps).setting if steps else example.setting
         rounds = shown_rounds(example.rounds)[1:]
         by_rounds = any("rounds" in {s.name for s in choice.free_symbols} for choice in claim.choices.values())

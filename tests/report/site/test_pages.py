@@ -71,12 +71,14 @@ def test_nothing_is_loaded_from_elsewhere(site):
             assert elsewhere == [], path.name
 
 
-SAYS_NOTHING = ("", "-", "None", "nan", "null", "undefined")
+SAYS_NOTHING = ("", "None", "nan", "null", "undefined")
+"""A cell of a printed table may be a dash: that is what is printed there."""
 
 
 def test_no_cell_says_nothing(read_pages):
     assert {name: empty for name, page in read_pages.items()
-            if (empty := [cell for cell in page.cells if cell[1] in SAYS_NOTHING])} == {}  # fmt: skip
+            if (empty := [cell for cell in page.cells if cell[1] in SAYS_NOTHING
+                          or (cell[1] == "-" and not name.startswith("tables/"))])} == {}  # fmt: skip
 
 
 def test_tightness_is_what_is_published(read_pages):
