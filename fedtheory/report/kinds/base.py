@@ -149,7 +149,7 @@ def one_word(name: str) -> str:
     """How captions spell a name of the vocabulary, or of a part.
 
     >>> one_word("local_lr"), one_word("common_hessian"), one_word("IndexBeta"), one_word("fast")
-    ('local step size', 'common Hessian', 'index beta', 'FAST')
+    ('local step size', 'quadratics of one Hessian', 'index beta', 'FAST')
     """
     if name in NAMES:
         return NAMES[name]
