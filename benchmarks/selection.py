@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/selection.py [--json]
     OMP_NUM_THREADS=1 python benchmarks/selection.py --full     # Clarabel on 10^5 rounds too: minutes, and some GB
-    OMP_NUM_THREADS=1 python benchmarks/selection.py --figure figures    # flics.cost.png: cost over rounds and groups
+    OMP_NUM_THREADS=1 python benchmarks/selection.py --keep benchmarks/kept/selection.json    # for a figure
 
 Times are process time, so that other work on the machine counts little. Both sides are warm: every call is made once
 before it is timed, except Clarabel's on 10^5 rounds. Times of cvxpy include its compilation where the model changes
@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fedtheory.files import json_text, write_beside
 from fedtheory.selection import offvar, online, var
 
 VAR_BATCH = 100_000
@@ -116,30 +117,24 @@ def cost_of_clarabel(sizes: list[tuple[int, int]]) -> dict[tuple[int, int], floa
     return costs
 
 
-def plot_cost(folder: Path) -> Path:
-    """``flics.cost.png``: seconds against rounds for 10 groups, and against groups for 1000 rounds."""
-    from fedtheory.report import style
-
+def keep_cost(path: Path) -> None:
+    """Write the cost of OffVar, beside the general solver's, over rounds for 10 groups, and over groups for 1000
+    rounds: process seconds on one core, as ``experiments/flics/figures/cost.toml`` draws them."""
     sizes = {
         "rounds T, 10 groups": (0, [(rounds, 10) for rounds in (10**2, 10**3, 10**4, 10**5, 10**6)],
                                 [(rounds, 10) for rounds in (100, 300, 1000, 3000, 10_000)]),
         "groups M, 1000 rounds": (1, [(1000, groups) for groups in (2, 5, 10, 20, 50, 100, 200)],
                                   [(1000, groups) for groups in (2, 5, 10, 20, 50)]),
     }  # fmt: skip
-    with style.styled():
-        figure, panels = style.panels(8.4, 3.6, columns=2, sharey=True)
-        for panel, (label, (axis, ours, theirs)) in zip(panels, sizes.items(), strict=True):
-            lines = (("OffVar with its plan", cost_of_offvar(ours), style.MEASURED, "o"),
-                     ("cvxpy with Clarabel", cost_of_clarabel(theirs), style.EXACT, "s"))  # fmt: skip
-            for name, costs, colour, marker in lines:
-                at = [size[axis] for size in costs]
-                panel.loglog(at, list(costs.values()), color=colour, marker=marker, ms=4, lw=1.6, label=name)
-                for size, cost in costs.items():
-                    print(f"{name:25} T = {size[0]:>7}, M = {size[1]:>4}: {cost:.3g} s")
-            first = panel is panels[0]
-            style.finish(panel, "", label, "seconds on one core" if first else "", legend=first)
-    style.save(figure, folder / "flics.cost.png")
-    return folder / "flics.cost.png"
+    panels = []
+    for across, (axis, ours, theirs) in sizes.items():
+        found = {"OffVar with its plan": cost_of_offvar(ours), "cvxpy with Clarabel": cost_of_clarabel(theirs)}
+        panels.append({"across": across, "curves": {
+            name: [[size[axis], float(f"{cost:.3g}")] for size, cost in costs.items()] for name, costs in found.items()
+        }})  # fmt: skip
+    content = {"up": "process seconds on one core", "machine": f"{processor()}, Python {platform.python_version()}",
+               "panels": panels}  # fmt: skip
+    write_beside(path, (json_text(content, indent=1) + "\n").encode())
 
 
 def var_beside_clarabel() -> dict[str, float]:
@@ -175,10 +170,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--full", action="store_true", help="Clarabel on 10^5 rounds too")
-    parser.add_argument("--figure", type=Path, metavar="FOLDER", help="draw the cost over rounds and groups instead")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the cost over rounds and groups instead")
     options = parser.parse_args()
-    if options.figure:
-        print(plot_cost(options.figure))
+    if options.keep:
+        keep_cost(options.keep)
         return
     # The largest problem comes first: peak memory is the process's, and the general solver needs more.
     results = offvar_at_scale() | online_at_scale() | var_beside_clarabel()

@@ -352,3 +352,27 @@ def _warnings(compared: Comparison, tau: float, bound: float, squared: float) ->
     if compared.statement.functional.name == "final_squared_distance" and bound >= squared:
         said.append("after its rounds the bound is no less than the squared initial distance")
     return said
+
+
+def worst_errors(statement: Claim | str, /, rounds: Sequence[int], **given: Any) -> dict[int, float]:
+    """What E|x_R - x*|^2 of no federation of the claim's class exceeds after these numbers of rounds, by rounds.
+
+    Args:
+        statement, given: as in ``tightness``.
+
+    Raises:
+        NotApplicable: no worst case of the claim is known, or not of several rounds, or no solve is accurate.
+        ValueError: as in ``tightness``.
+
+    >>> errors = worst_errors("khaled2020.thm1", [1, 100])
+    >>> errors[100] < errors[1] < 1
+    True
+    """
+    statement = find_claim(statement) if isinstance(statement, str) else statement
+    compared = comparison(statement, {**given, "rounds": max(rounds)})
+    if compared.whole:
+        raise NotApplicable("its rounds are one program, too large for many of them")
+    errors = _iterated(compared, rounds, float(compared.values["initial_distance"]) ** 2, None)
+    if any(each is None for each in errors.values()):
+        raise NotApplicable("no solve is accurate")
+    return {count: float(error or 0) for count, error in errors.items()}

@@ -192,6 +192,11 @@ def part(family: str) -> Any:
     return Annotated[Any, BeforeValidator(functools.partial(checked, family))]
 
 
+@functools.cache
+def _adapter(family: str) -> TypeAdapter[Any]:
+    return TypeAdapter(union(family))
+
+
 def checked(family: str, value: Any) -> Any:
     """A table as a part of a family; a name alone stands for a kind without arguments.
 
@@ -200,7 +205,7 @@ def checked(family: str, value: Any) -> Any:
     """
     value = {"kind": value} if isinstance(value, str) else value
     try:
-        return TypeAdapter(union(family)).validate_python(value)
+        return _adapter(family).validate_python(value)
     except ValidationError as error:
         given = value.get("kind") if isinstance(value, Mapping) else None
         known = model_of(given, kinds(family)[given]) if isinstance(given, str) and given in kinds(family) else Strict

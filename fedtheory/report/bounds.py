@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,17 +18,14 @@ from ..functionals import Functional
 from ..moments.errors import ExactErrors
 from ..schedule import StepRule
 from ..simulation import Run
+from .colours import EXACT, MEASURED, PRINTED, REPAIRED, WORST
 from .style import (
     DOTTED,
-    EXACT,
+    KEY,
     LINES,
-    MEASURED,
     MIXED,
-    PRINTED,
     PRINTED_LINES,
-    REPAIRED,
     REPAIRED_LINES,
-    WORST,
     captioned,
     covered,
     finish,
@@ -39,7 +36,7 @@ from .style import (
     scale,
     styled,
     typeset_units,
-)  # fmt: skip
+)
 
 MEASURED_STYLE: dict[str, Any] = {"color": MEASURED, "ls": DOTTED, "lw": 2.2}
 
@@ -47,8 +44,8 @@ NO_BREAK = "\u00a0"
 """A space at which no line ends."""
 ROUNDING = 1e-12
 """An exact value this little above a bound, relatively, may be rounding."""
-VISIBLE = 1.01
-"""A band whose upper end is nowhere so many times its lower one is not seen."""
+VISIBLE = 0.02
+"""Of a panel's height: a band that is nowhere so high is hidden by its line."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,7 @@ def plot(
     terms: bool = False,
     repaired: Sequence[Bound] = (),
     worst: ArrayLike | None = None,
+    below: str | None = None,
 ) -> Figure:
     """A claim's right side with the exact left side and the replicas' mean and confidence band, where given; or several
     editions of a statement, printed and repaired, and the exact worst case.
@@ -89,6 +87,7 @@ def plot(
         terms: whether a line has its terms as thin lines with it.
         repaired: what holds in place of what is printed, at the same places.
         worst: the largest left side that there is, one number for each number of the bound.
+        below: what is written below, in place of the values of all quantities.
 
     Raises:
         ValueError: the bound varies with several quantities; ``exact`` or ``run`` does not speak of the claim's left
@@ -120,8 +119,8 @@ def plot(
         _lines(axes, rights, across, exact, run, confidence, terms, worst)
     note = _notes(rights)
     _title(axes, statement, across is not None, note)
-    axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=PRINTED)
-    return captioned(figure, _values(first, run))
+    axes.annotate(note, (0, 1), (0, 6), "axes fraction", "offset points", fontsize=7.5, color=KEY)
+    return captioned(figure, values_said(first, run) if below is None else below)
 
 
 def _rights(printed: list[Bound], repaired: list[Bound]) -> list[Right]:
@@ -163,13 +162,13 @@ def _check_places(rights: Sequence[Right], across: str | None) -> None:
                              f"same places as {first.statement.ref}: {across or 'none'}")  # fmt: skip
 
 
-def _values(bound: Bound, run: Run | None) -> str:
-    """The quantities that have one value, and what was simulated with which seed, in lines that fit below a figure."""
+def values_said(bound: Bound, run: Run | None = None, without: Collection[str] = ()) -> str:
+    """The quantities that have one value, ``without`` these, and what was simulated with which seed."""
 
     def text(value: Any) -> str:
         return value.text if isinstance(value, StepRule) else f"{float(value):.4g}"
 
-    shown = {name: text(value) for name, value in bound.quantities.items() if not np.ndim(value)}
+    shown = {n: text(value) for n, value in bound.quantities.items() if not np.ndim(value) and n not in without}
     pairs = [f"{in_words(name)} = {value}".replace(" ", NO_BREAK) for name, value in shown.items()]
     if run is not None and run.where:
         pairs.append(f"measured: {run.where['setting']}, seed {run.where['seed']}")
@@ -208,7 +207,7 @@ def _lines(
     if terms:
         _draw_terms(axes, first, at)
     if worst is not None:
-        axes.plot(*_exact_line(functional, worst, at), color=WORST, ls=MIXED, lw=1.8, label="worst case")
+        _draw_worst(axes, *_exact_line(functional, worst, at), later)
     for (name, places, left), line in zip(lefts, LINES, strict=False):
         axes.plot(places, left, color=EXACT, ls=line, lw=1.6, label=name)
     if lefts:
@@ -229,6 +228,12 @@ def _lines(
     finish(axes, "", label, up, legend=not below)
     if below:
         axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def _draw_worst(axes: Axes, places: np.ndarray, values: np.ndarray, later: Sequence[np.ndarray]) -> None:
+    wide = covered(values, later)
+    look: dict[str, Any] = {"ls": "-", **wide} if wide else {"ls": MIXED, "lw": 1.8}
+    axes.plot(places, values, color=WORST, label="worst case of the class", **look)
 
 
 def _exacts(exact: Any) -> dict[str, Any]:
@@ -296,7 +301,11 @@ def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: flo
     mean, low, high = (values[shown] for values in run.interval(functional, confidence=confidence))
     axes.plot(axis[shown], mean, **MEASURED_STYLE, label=f"measured ({_replicas(run)})")
     floor = np.maximum(low, mean * 1e-3)
-    if (np.isfinite(high) & (high > floor * VISIBLE)).any():
+    drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
+    drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
+    finite = np.isfinite(high) & (floor > 0)
+    decades = np.log(drawn.max() / drawn.min()) if len(drawn) else 0.0
+    if finite.any() and np.log(high[finite] / floor[finite]).max() > VISIBLE * decades:
         axes.fill_between(axis[shown], floor, high, color=MEASURED, alpha=0.25, lw=0,
                           label=f"{confidence:.0%} interval")  # fmt: skip
 

@@ -94,9 +94,7 @@ class FigureFile:
             figure = self.kind.drawn()
         except (ValueError, FileNotFoundError) as reason:
             raise type(reason)(f"{self.path}: {reason}") from None
-        given = self.kind.said()
-        given = f"{given[:1].upper()}{given[1:]}." if given else ""
-        return captioned(figure, self.checked.caption, given, self.command)
+        return captioned(figure, self.checked.caption, self.kind.said(), f"Drawn by {self.command}")
 
 
 def shown_path(path: Path) -> str:

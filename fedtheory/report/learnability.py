@@ -12,22 +12,8 @@ from matplotlib.figure import Figure
 
 from ..learning import FiniteClass, Law, TwoPoints, excess_law, finite_complexity, smallest_alpha, theorem_2, theorem_3
 from ..learning.relatedness import smallest_noise_constant
-from .style import (
-    DASHED,
-    EXACT,
-    KEY,
-    LARGE,
-    LINES,
-    MIXED,
-    PALE,
-    PRINTED,
-    REPAIRED,
-    covered,
-    finish,
-    panels,
-    several,
-    styled,
-)
+from .colours import EXACT, PRINTED, REPAIRED
+from .style import DASHED, KEY, LARGE, LINES, MIXED, PALE, covered, finish, panels, several, styled
 
 
 @styled(**LARGE)

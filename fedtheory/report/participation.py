@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..participation import Participation, history
 from ..selection import genie_gap, offvar, online, proxy
-from .style import EXACT, LINES, MEASURED, PALE, finish, panels, several, styled
+from .colours import EXACT, MEASURED
+from .style import LINES, PALE, finish, panels, several, styled
 
 STYLES = dict(zip(("FLICS", "naive", "uniform"), zip(several(3), "os^", (5.0, 4.5, 5.0), strict=True), strict=True))
 """Colour, marker and size of each policy."""

@@ -15,20 +15,8 @@ from matplotlib.patches import Patch
 from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..evidence.consistency import KINDS, SLIVER, Map
-from .style import (
-    BELOW,
-    EXACT,
-    LARGE,
-    PRINTED,
-    REPAIRED,
-    finish,
-    letter,
-    panels,
-    quantity_label,
-    scale,
-    several,
-    styled,
-)
+from .colours import EXACT, PRINTED, REPAIRED
+from .style import BELOW, LARGE, finish, letter, panels, quantity_label, scale, several, styled
 
 COLOURS = ("#ffffff", *several(4))
 """One colour a kind, from no room (dark) to all (light); white where another hypothesis fails."""

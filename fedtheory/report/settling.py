@@ -12,21 +12,8 @@ from ..moments.errors import exact_errors
 from ..moments.stationary import NotContracting, stationary
 from ..setting import Setting
 from ..weights import fixed_point, inconsistency_rate, objective_minimiser
-from .style import (
-    BELOW,
-    DASHED,
-    GREYS,
-    KEY,
-    LARGE,
-    LINES,
-    REPAIRED,
-    REPAIRED_LINES,
-    covered,
-    finish,
-    panels,
-    several,
-    styled,
-)
+from .colours import REPAIRED
+from .style import BELOW, DASHED, GREYS, KEY, LARGE, LINES, REPAIRED_LINES, covered, finish, panels, several, styled
 
 MARKERS = "osD^vXP"
 """Of methods beside each other."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,8 +19,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedFormatter
 
-DIGITS = 8
-"""So many significant digits are written."""
+DIGITS = 6
+"""So many significant digits are written: a thousandth of what is seen."""
 GENERATED = ("_child", "_container", "_nolegend_")
 """How matplotlib calls what has no name."""
 
@@ -71,18 +72,39 @@ def nameless(figure: Figure) -> list[str]:
 
 
 def csv_text(rows: list[Row]) -> str:
-    """The rows as CSV, a header first.
+    """The rows as CSV, a header first. Of rows at places next to each other that differ in ``x`` alone the first and
+    the last are written: between them a line is level, a map of one colour.
 
-    >>> print(csv_text([Row(1, "bound", 1.0, value=1 / 3)]))
+    >>> print(csv_text([Row(1, "bound", float(x), value=1 / 3) for x in range(9)]))
     panel,series,x,y,value,low,high
-    1,bound,1,,0.33333333,,
+    1,bound,0,,0.333333,,
+    1,bound,8,,0.333333,,
     <BLANKLINE>
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Row._fields)
-    writer.writerows([_written(entry) for entry in row] for row in rows)
+    for level in _levels(rows):
+        ends = level[:1] + level[1:][-1:]
+        writer.writerows([_written(entry) for entry in row] for row in ends)
     return text.getvalue()
+
+
+def _levels(rows: list[Row]) -> Iterator[list[Row]]:
+    """The rows, those together that differ in ``x`` alone as written, at places that follow each other in the panel."""
+    places: dict[int, set[float]] = {}
+    for row in rows:
+        if not isinstance(row.x, str):
+            places.setdefault(row.panel, set()).add(row.x)
+    order = {panel: {x: n for n, x in enumerate(sorted(known))} for panel, known in places.items()}
+
+    def alike(numbered: tuple[int, Row]) -> tuple[Any, ...]:
+        n, row = numbered
+        before = -1 if isinstance(row.x, str) else order[row.panel][row.x]  # names are alone: n differs
+        return (n - before, *map(_written, row._replace(x="")))
+
+    for _, group in itertools.groupby(enumerate(rows), alike):
+        yield [row for _, row in group]
 
 
 def _written(entry: float | str) -> str:

@@ -28,11 +28,7 @@ from ..files import write_beside
 from ..functionals import Functional
 from ..papers import papers
 from ..quantities import DIMENSIONLESS, quantity
-
-PRINTED, REPAIRED, EXACT, MEASURED, WORST = "#D55E00", "#009E73", "#000000", "#0072B2", "#CC79A7"
-"""What each colour means in every figure: the bound of a printed statement, that of a repaired one, an exact value,
-what was measured, and the exact worst case. They are five of the eight colours of Okabe and Ito (2008), which people
-with any kind of colour blindness tell apart."""
+from .colours import EXACT
 
 DASHED, DOTTED, MIXED = (0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.6, 1.2, 1.6))
 
@@ -203,7 +199,7 @@ def smaller(png: io.BytesIO) -> bytes:
     return buffer.getvalue()
 
 
-CHARACTERS = 20
+CHARACTERS = 19
 """Characters of a caption to an inch."""
 SMALL, LINE_HEIGHT = 6.5, 0.118
 """Of captions: the size of letters, in points, and the distance of lines, in inches."""
@@ -219,15 +215,15 @@ def caption_of(figure: Figure) -> str:
 
 def captioned(figure: Figure, *paragraphs: str) -> Figure:
     """The figure with these paragraphs below it, in lines that fit; it grows by as much. What it says there already
-    comes after the first one."""
+    comes before the last one."""
     width, height = figure.get_size_inches()
     said: list[str] = []
     for text in [text for text in figure.texts if text.get_gid() == CAPTION]:
         height -= _height(text.get_text())
         said += text.get_text().replace(WITHIN, " ").split("\n")
         text.remove()
-    first, *others = [text for text in (*paragraphs[:1], *said, *paragraphs[1:]) if text] or [""]
-    lines = (textwrap.wrap(text, int(width * CHARACTERS)) for text in (first, *others))
+    texts = [text for text in (*paragraphs[:-1], *said, *paragraphs[-1:]) if text]
+    lines = (textwrap.wrap(text, int(width * CHARACTERS)) for text in texts)
     caption = "\n".join(WITHIN.join(each) for each in lines)
     if not caption:
         return figure

@@ -11,7 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..experiments.likeness import Beside
-from .style import MEASURED, PRINTED, finish, panels, styled
+from .colours import MEASURED, PRINTED
+from .style import finish, panels, styled
 
 
 @styled()

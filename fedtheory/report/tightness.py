@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .style import EXACT, PRINTED, REPAIRED, finish, panels, styled
+from .colours import EXACT, PRINTED, REPAIRED
+from .style import finish, panels, styled
 
 LEAST = 1e-4
 """Smaller shares are drawn at the edge."""

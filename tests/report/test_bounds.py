@@ -13,7 +13,8 @@ import fedtheory as ft
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT
 from fedtheory.papers import all_claims
 from fedtheory.quantities import QUANTITIES
-from fedtheory.report.style import EXACT, PRINTED, REPAIRED, WORST, caption_of, save
+from fedtheory.report.colours import EXACT, PRINTED, REPAIRED, WORST
+from fedtheory.report.style import caption_of, save
 
 
 @pytest.fixture
@@ -154,7 +155,13 @@ def test_several_editions_stand_beside_each_other(setting):
     worst = printed.value * 0.9
     axes = ft.plot([printed], setting.exact(rounds), repaired=[sharp, averaged], worst=worst).axes[0]
     drawn = lines(axes)
-    assert list(drawn) == ["printed (main)", "repaired (sharp)", "repaired (averaged)", "worst case", "exact"]
+    assert list(drawn) == [
+        "printed (main)",
+        "repaired (sharp)",
+        "repaired (averaged)",
+        "worst case of the class",
+        "exact",
+    ]
     for label, values in zip(drawn, (printed.value, sharp.value, averaged.value, worst), strict=False):
         np.testing.assert_array_equal(drawn[label].get_ydata(), values)
     colours = [line.get_color() for line in drawn.values()]
@@ -199,13 +206,14 @@ def test_the_refuting_instances(drawn) -> None:
 
 
 def test_what_is_not_seen_is_not_in_the_legend(setting):
-    """One replica has no band; that of replicas that agree is as thin as the line."""
+    """One replica has no band; that of replicas that agree is hidden by the line."""
     rounds = np.arange(1, 31)
     bound = ft.claim("fast.thm1").at(setting, rounds=rounds)
     calm = replace(setting, federation=ft.federations.Quadratic.common_hessian(offsets=[1, -1]), start=3)
+    noisy = replace(setting, federation=ft.federations.Quadratic.common_hessian(offsets=[1, -1], gradient_noise=20))
     seen = {}
     for name, runs in {"one": setting.simulate(replicas=1, rounds=30), "calm": calm.simulate(replicas=3, rounds=30),
-                       "several": setting.simulate(replicas=3, rounds=30)}.items():  # fmt: skip
+                       "several": noisy.simulate(replicas=3, rounds=30)}.items():  # fmt: skip
         seen[name] = legend(ft.plot(bound, run=runs))
     assert seen["one"] == {"bound", "measured (1 replica)"}
     assert seen["calm"] == {"bound", "measured (3 replicas)"}

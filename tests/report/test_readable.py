@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fedtheory as ft
+from fedtheory.report.colours import WORST
 from fedtheory.report.participation import plot_long_term
 from fedtheory.report.settling import plot_inconsistency
 from fedtheory.report.style import caption_of, covered, quantity_label
@@ -34,6 +35,21 @@ def test_curves_do_not_hide_one_another(name: str, drawn: Drawn) -> None:
             curves = [np.asarray(o.get_ydata(), dtype=float) for o in above]
             if covered(np.asarray(line.get_ydata(), dtype=float), curves):
                 assert line.get_linewidth() > 4 and (line.get_alpha() or 1) < 0.5
+
+
+@pytest.mark.parametrize("name", ["khaled2020.thm1", "safari.cor2"])
+def test_the_worst_case_is_at_least_the_exact_error_and_seen(name: str, drawn: Drawn) -> None:
+    (axes,) = drawn(name).axes
+    lines = {str(line.get_label()): line for line in axes.lines}
+    worst, exact = lines["worst case of the class"], lines["exact"]
+    assert worst.get_color() == WORST and "worst case of the class" in legend_texts(drawn(name))
+    above, below = (np.asarray(line.get_ydata(), dtype=float) for line in (worst, exact))
+    assert (above >= below * (1 - 1e-6)).all()
+    assert (worst.get_linewidth() > 4) == bool(np.allclose(above, below, rtol=0.05))
+
+
+def legend_texts(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
 def test_axes_are_named_in_words() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from fedtheory.report.style import EXACT, MEASURED, PRINTED, PRINTED_LINES, REPAIRED, REPAIRED_LINES, WORST, several
+from fedtheory.report.colours import EXACT, MEASURED, PRINTED, REPAIRED, WORST
+from fedtheory.report.style import PRINTED_LINES, REPAIRED_LINES, several
 
 MEANINGS = {"printed": PRINTED, "repaired": REPAIRED, "exact": EXACT, "measured": MEASURED, "worst case": WORST}
 

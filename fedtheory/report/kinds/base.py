@@ -21,23 +21,48 @@ Number = int | float | str
 """A number, or a text that stands for one exactly, such as "1/50"."""
 
 
+COUNTED = {"clients": "{} clients", "rounds": "{} rounds", "replicas": "{} replicas", "seed": "seed {}"}
+"""Entries that are one number of something, and how captions say them, in this order."""
+
+NAMES = {
+    "fast": "FAST", "safari": "SAFARI", "fedavg": "FedAvg", "fedprox": "FedProx", "fedavgm": "FedAvgM",
+    "fedadam": "FedAdam", "fedau": "FedAU", "fedvarp": "FedVarp", "mifa": "MIFA", "flics_avg": "FLICS-AVG",
+    "flics_adam": "FLICS-Adam", "naive": "NAIVE", "Bernoulli": "Bernoulli", "Markov": "Markov",
+    "common_hessian": "quadratics of one Hessian", "random_quadratic": "random quadratics", "Quadratic": "quadratics",
+    "logistic": "logistic regression",
+}  # fmt: skip
+"""What parts are called, by their names in files."""
+
+
 class Kind(Strict):
     """The ``[figure]`` table of a file, checked.
 
     Attributes:
         seen: entries that the picture itself shows, which no caption repeats.
+        words: what a caption calls entries, where that is not their name.
     """
 
     seen: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[Mapping[str, str]] = {}
 
     def drawn(self) -> Figure:
         """The picture, without caption."""
         raise NotImplementedError
 
     def said(self) -> str:
-        """What its table gives, entry by entry, in words: for the caption."""
+        """What its table gives, entry by entry, in sentences: for the caption."""
         given = [name for name in type(self).model_fields if name in self.model_fields_set - {"kind", *self.seen}]
-        return "; ".join(f"{one_word(name)}: {said(getattr(self, name))}" for name in given)
+        counted = [name for name in COUNTED if name in given and isinstance(getattr(self, name), int)]
+        sentences = [text for name in given if name not in counted for text in self.sentences(name)]
+        numbers = [COUNTED[name].format(f"{getattr(self, name):,}".replace(",", " ")) for name in counted]
+        return " ".join(f"{text[:1].upper()}{text[1:]}." for text in [*sentences, ", ".join(numbers)] if text)
+
+    def sentences(self, name: str) -> list[str]:
+        """What an entry gives, without full stops."""
+        value, word = getattr(self, name), self.words.get(name, one_word(name))
+        if isinstance(value, SettingPart):
+            return [f"{what}: {text}" for what, text in value.items().items()]
+        return [f"{word}: {said(value)}"]
 
     def claims(self) -> tuple[str, ...]:
         """The refs of the claims that it shows."""
@@ -81,6 +106,12 @@ class SettingPart(Strict):
     participation: union("process")  # type: ignore[valid-type]
     start: Number | Listed[Number] | None = None
 
+    def items(self) -> dict[str, str]:
+        """Its parts in words, by what each is."""
+        found = {"clients": said(self.federation), "algorithm": said(self.algorithm),
+                 "participants": said(self.participation)}  # fmt: skip
+        return found | ({} if self.start is None else {"start": said(self.start)})
+
     def built(self, **changes: Any) -> Setting:
         """The ``Setting``, with these arguments of the algorithm changed.
 
@@ -115,48 +146,105 @@ def changed(algorithm: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def one_word(name: str) -> str:
-    """How captions spell a name of the vocabulary.
+    """How captions spell a name of the vocabulary, or of a part.
 
-    >>> one_word("local_lr"), one_word("common_hessian"), one_word("IndexBeta")
-    ('local step size', 'common Hessian', 'index beta')
+    >>> one_word("local_lr"), one_word("common_hessian"), one_word("IndexBeta"), one_word("fast")
+    ('local step size', 'quadratics of one Hessian', 'index beta', 'FAST')
     """
+    if name in NAMES:
+        return NAMES[name]
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     text = text.lower() if text[:1].isupper() and not text.isupper() else text
     return in_words(text).replace("hessian", "Hessian")
 
 
 def said(value: Any, longest: int = 12) -> str:
-    """A value of a file in a caption: parts with their arguments, long lists by their ends.
+    """A value of a file in a caption: parts with their arguments, long lists by their ends, named parts with what all
+    of them share said once.
 
     >>> said([1, 2, 3]), said(list(range(30))), said("1/50"), said({"local_lr": 0.1})
     ('1, 2, 3', '0, 1, 2, ..., 29', '1/50', 'local step size 0.1')
     """
+    if isinstance(value, BaseModel) and "name" in type(value).model_fields:
+        return _named_said([value])
     if isinstance(value, BaseModel):
-        return _part_said(value)
+        return _with(*_arguments(value))
     if isinstance(value, Mapping):
         return ", ".join(f"{one_word(str(name))} {said(each)}" for name, each in value.items())
     if isinstance(value, (list, tuple)):
-        if len(value) * (len(value[0]) if value and isinstance(value[0], (list, tuple)) else 1) > 4 * longest:
-            return f"a table of {len(value)} rows"
-        if len(value) > longest:
-            return f"{', '.join(map(said, value[:3]))}, ..., {said(value[-1])}"
-        return ", ".join(f"({said(each)})" if isinstance(each, (list, tuple)) else said(each) for each in value)
+        return _list_said(value, longest)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str) and value.isidentifier():
-        return in_words(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return one_word(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value).replace("step_index", "t").replace("round_index", "r")
 
 
-def _part_said(part: BaseModel) -> str:
+def _list_said(values: Any, longest: int) -> str:
+    if values and all(isinstance(each, BaseModel) and "name" in type(each).model_fields for each in values):
+        return _named_said(values)
+    if len(values) > 3 and all(each == values[0] for each in values):
+        return f"{len(values)} times {said(values[0])}"
+    if all(isinstance(each, (list, tuple)) and len(each) == 1 for each in values):
+        values = [each[0] for each in values]
+    if values and isinstance(values[0], bool):
+        values = [int(each) for each in values]  # of a mask
+    rows = len(values[0]) if values and isinstance(values[0], (list, tuple)) else 1
+    if len(values) * rows > 4 * longest:
+        return f"a table of {len(values)} rows"
+    if len(values) > longest:
+        return f"{', '.join(map(said, values[:3]))}, ..., {said(values[-1])}"
+    return ", ".join(f"({said(each)})" if isinstance(each, (list, tuple)) else said(each) for each in values)
+
+
+def _named_said(entries: Any) -> str:
+    """Parts that have names, each with what is its own, and then what they share."""
+    told = [_flat(each) for each in entries]
+    shared = {name: text for name, text in told[0].items() if all(each.get(name) == text for each in told)}
+    shared = shared if len(entries) > 1 else {}
+    own = [{name: text for name, text in each.items() if name not in shared} for each in told]
+    each_said = [f"{entry.name} ({_joined(given)})" if given else entry.name
+                 for entry, given in zip(entries, own, strict=True)]  # fmt: skip
+    return "; ".join(each_said) + (f"; all with {_joined(shared)}" if shared else "")
+
+
+def _flat(entry: BaseModel) -> dict[str, str]:
+    """The entries of a named part, and the arguments of the parts in it, as said; ``""`` is a part's kind."""
+    found: dict[str, str] = {}
+    for name in type(entry).model_fields:
+        value = getattr(entry, name)
+        if name == "name" or name not in entry.model_fields_set:
+            continue
+        if isinstance(value, BaseModel):
+            kind, given = _arguments(value)
+            found |= {"": kind, **given} if kind not in ("", entry.name) else given  # type: ignore[attr-defined]
+        elif isinstance(value, Mapping):
+            found |= {f"{one_word(name)}: {one_word(key)}": said(each) for key, each in value.items()}
+        else:
+            found[one_word(name)] = _bracketed(value)
+    return found
+
+
+def _joined(given: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {text}".strip() for name, text in given.items())
+
+
+def _arguments(part: BaseModel) -> tuple[str, dict[str, str]]:
+    """What kind of part it is, and its arguments."""
     given = {name: getattr(part, name) for name in type(part).model_fields if name in part.model_fields_set}
     kind = given.pop("kind", None)
-    arguments = ", ".join(f"{one_word(name)} {_bracketed(value)}" for name, value in given.items())
-    if kind is None:
-        return arguments
-    return f"{one_word(str(kind))} ({arguments})" if arguments else one_word(str(kind))
+    return "" if kind is None else one_word(str(kind)), {one_word(n): _bracketed(v) for n, v in given.items()}
+
+
+def _with(kind: str, given: Mapping[str, str]) -> str:
+    return f"{kind} with {_joined(given)}" if kind and given else kind or _joined(given)
 
 
 def _bracketed(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        kind, given = _arguments(value)
+        return f"{kind} ({_joined(given)})" if given else kind
     listed = isinstance(value, (list, tuple)) and len(value) > 1
     return f"({said(value)})" if listed else said(value)

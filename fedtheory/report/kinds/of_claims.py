@@ -23,10 +23,11 @@ from ...papers import claim
 from ...quantities import QUANTITIES, RUN_QUANTITIES
 from ...setting import Setting
 from ...simulation import Run
-from ..bounds import plot
+from ..bounds import plot, values_said
 from ..regions import Allowed, largest_q, largest_q_by_product, plot_allowed, plot_maps
 from ..style import in_words
 from ..tightness import plot_tightness
+from ..worst_cases import over_rounds
 from .base import Kind, Number, Range, Ref, SettingPart
 
 
@@ -47,9 +48,11 @@ class Bounds(Kind):
         rounds: the last one; points: so many, evenly spaced in their logarithms.
         measured: what is simulated; by default nothing.
         exact: whether the exact left side is drawn; it has to exist then.
+        worst: whether the worst error of the claims' class of clients is drawn, at the same quantities; it has to
+            be known then.
     """
 
-    seen = ("printed", "repaired", "first", "points", "stated")
+    seen = ("printed", "repaired", "rounds", "first", "points", "stated", "exact", "worst")
     kind: Literal["bounds"] = "bounds"
     printed: Listed[Ref] = ()
     repaired: Listed[Ref] = ()
@@ -60,6 +63,7 @@ class Bounds(Kind):
     points: int = Field(default=80, ge=2)
     measured: Measured | None = None
     exact: bool = True
+    worst: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Bounds:
@@ -87,7 +91,12 @@ class Bounds(Kind):
                              for refs in (self.printed, self.repaired))  # fmt: skip
         printed, repaired = ([_over(places, bound) for bound in bounds] for bounds in (printed, repaired))
         exact = self._exact([*printed, *repaired], places, stated) if self.exact else None
-        return plot(printed, exact, run, repaired=repaired)
+        first = (printed or repaired)[0]
+        worst = over_rounds([each.statement for each in (*printed, *repaired)], [*printed, *repaired], places) \
+            if self.worst else None  # fmt: skip
+        told = {name for part in (self.setting.federation, self.setting.algorithm) for name in part.model_fields_set}
+        below = values_said(first, without=told | {"rounds"})
+        return plot(printed, exact, run, repaired=repaired, worst=worst, below=below and f"Constants: {below}.")
 
     def _run(self, setting: Setting) -> Run | None:
         if self.measured is None:
@@ -239,6 +248,7 @@ class PairConditions(Kind):
         curvatures: h.
     """
 
+    seen = ("curvatures",)
     kind: Literal["pair_conditions"] = "pair_conditions"
     curvatures: Listed[float] = Field(default=(1.0, 10.0, 1000.0), min_length=1, max_length=3)
 

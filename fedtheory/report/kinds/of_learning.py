@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from matplotlib.figure import Figure
 from pydantic import Field
@@ -17,6 +18,7 @@ from .base import Kind
 class Capacity(Kind):
     """The error that some target forces, over the capacity: ``plot_capacity``."""
 
+    seen = ("samples",)
     kind: Literal["capacity"] = "capacity"
     clients: int = Field(ge=2)
     samples: Listed[int] = Field(min_length=1, max_length=5)
@@ -49,6 +51,7 @@ class LearningProblem(Strict):
 class ServerData(Kind):
     """Exact mean excess risks over the server's samples: ``plot_server_data``."""
 
+    seen = ("most",)
     kind: Literal["server_data"] = "server_data"
     problems: Listed[LearningProblem] = Field(min_length=1, max_length=5)
     clients: int = Field(default=4, ge=1)
@@ -61,6 +64,8 @@ class ServerData(Kind):
 class Conditions(Kind):
     """Where the condition of SAFARI's Theorem 3 holds, and how much of two bounds is used: ``plot_conditions``."""
 
+    seen = ("most",)
+    words: ClassVar[Mapping[str, str]] = {"apart": "on the left", "used": "on the right", "samples": "samples there"}
     kind: Literal["conditions"] = "conditions"
     apart: LearningProblem
     used: LearningProblem

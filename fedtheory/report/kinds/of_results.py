@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from matplotlib.figure import Figure
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
 from ...experiments.likeness import beside
+from ...experiments.reading import Listed, Strict
 from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, read_experiment
-from ...experiments.tables import tables
+from ...experiments.tables import folder, tables
 from ...files import read_json
 from ...quantities import nearest
+from ..cost import plot_cost
 from ..table import plot_table
 from ..training import plot_curves
 from .base import Kind
@@ -27,7 +29,11 @@ class OfResults(Kind):
         experiment: its file's paper and name, as ``flics/tableI.synthetic``.
     """
 
+    seen = ("likeness", "only", "of")
     experiment: str
+
+    def sentences(self, name: str) -> list[str]:
+        return [f"results of experiments/{self.experiment}.toml"] if name == "experiment" else super().sentences(name)
 
     def found(self) -> tuple[Experiment, Mapping[str, Any]]:
         """The experiment and its kept results.
@@ -88,4 +94,61 @@ class PrintedTable(OfResults):
         return plot_table(beside(experiment, content, one, table), f"Table {table.number}: {experiment.checked.title}")
 
 
-KINDS = (Curves, PrintedTable)
+class Timed(Strict):
+    """A panel of kept times: what the size is, and pairs of a size and a time by the way's name."""
+
+    across: str = Field(min_length=1)
+    curves: dict[str, Listed[Listed[float]]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Timed:
+        for name, pairs in self.curves.items():
+            if not pairs or any(len(pair) != 2 or min(pair) <= 0 for pair in pairs):
+                raise ValueError(f"curves.{name}: allowed are pairs of a size > 0 and a time > 0, at least one")
+        return self
+
+
+class Times(Strict):
+    """What a benchmark keeps."""
+
+    up: str = Field(min_length=1)
+    machine: str = Field(min_length=1)
+    panels: Listed[Timed] = Field(min_length=1)
+
+
+class Cost(Kind):
+    """How long something takes, against its size: ``plot_cost``.
+
+    Attributes:
+        results: the file that a benchmark kept, from the project's folder on.
+    """
+
+    kind: Literal["cost"] = "cost"
+    results: str
+
+    def found(self) -> Times:
+        """The kept times.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no such file, or a part of it is missing or out of bounds; it is named.
+        """
+        path = folder().parent / self.results
+        if not path.is_file():
+            raise FileNotFoundError(f"results = {self.results!r}: there is no such file; benchmarks write it")
+        try:
+            return Times.model_validate(read_json(path))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            raise ValueError(f"results = {self.results!r}: {where}: {first['msg']}") from None
+
+    def sentences(self, name: str) -> list[str]:
+        return [f"times of {self.results}, measured on {self.found().machine}"]
+
+    def drawn(self) -> Figure:
+        found = self.found()
+        return plot_cost({panel.across: panel.curves for panel in found.panels}, found.up)
+
+
+KINDS = (Curves, PrintedTable, Cost)

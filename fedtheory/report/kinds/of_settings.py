@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,6 +26,10 @@ from .base import Kind, Number, Ref, SettingPart, setting_of
 WATCHED = {each.name: each for each in vars(functionals).values()
            if isinstance(each, functionals.Functional) and each.scope == "run"}  # fmt: skip
 """What may be watched of runs, by name."""
+
+
+OF_SETTINGS: Mapping[str, str] = {"federation": "clients", "participation": "participants"}
+"""What captions call parts of settings."""
 
 
 class Settling(Strict):
@@ -64,7 +68,7 @@ class Floors(Kind):
         rounds: on the right.
     """
 
-    seen = ("settling", "floors")
+    seen = ("settling", "floors", "share", "rounds")
     kind: Literal["floors"] = "floors"
     setting: SettingPart
     share: Literal["snapshot_probability", "client_round_probability"]
@@ -76,6 +80,13 @@ class Floors(Kind):
 
     def claims(self) -> tuple[str, ...]:
         return tuple(floor.claim for floor in self.floors)
+
+    def sentences(self, name: str) -> list[str]:
+        if name != "started":
+            return super().sentences(name)
+        before = self.setting.items()
+        return [f"on the right {what}: {text}" for what, text in self.started.items().items()
+                if before.get(what) != text]  # fmt: skip
 
     @model_validator(mode="after")
     def _check(self) -> Floors:
@@ -117,6 +128,7 @@ class Algorithms(Kind):
         rounds: of the left side. steps: local step sizes of the right side.
     """
 
+    words = OF_SETTINGS
     kind: Literal["algorithms"] = "algorithms"
     federation: union("federation")  # type: ignore[valid-type]
     participation: union("process")  # type: ignore[valid-type]
@@ -149,6 +161,7 @@ class Algorithms(Kind):
 class ParticipationRun(Kind):
     """One run of a participation process: ``plot_participation``."""
 
+    words = OF_SETTINGS
     kind: Literal["participation"] = "participation"
     participation: union("process")  # type: ignore[valid-type]
     clients: int = Field(ge=1)
@@ -220,7 +233,8 @@ class Practice(Kind):
         watched: the functional that is watched of the twin, and over which iterates; by default the claims'.
     """
 
-    seen = ("above", "bounds")
+    seen = ("above", "bounds", "watched", "average")
+    words: ClassVar[Mapping[str, str]] = {**OF_SETTINGS, "longer": "the twin's rounds, as multiples of theirs"}
     kind: Literal["practice"] = "practice"
     above: str
     bounds: Listed[Ref] = Field(min_length=1, max_length=2)

@@ -19,9 +19,11 @@ from ...papers import editions, papers
 from ...papers.whose import OF_RUNS, algorithm_of
 from ...quantities import QUANTITIES
 from ...quantities import symbol as quantity_symbol
+from ...subjects.base import Point
 from .calculator import Calculator, calculator
-from .evidence import NOT_CHECKED, Proof, instances, kinds_of, largest_ratio, proof_of, rows
-from .instances import Film, film, point_of, values_of
+from .evidence import NOT_CHECKED, Proof, instances, kinds_of, largest_ratio, proof_of, rows, tightness_of
+from .films import Film
+from .instances import film, point_of, values_of
 from .mathml import formula, symbol
 
 SCOPE_WORDS = {
@@ -66,12 +68,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class Shown:
-    """An instance on a page: its file and its film."""
+    """An instance on a page: its file, and its film or why there is none."""
 
     file: str
     command: str
     data: Mapping[str, Any]
     film: Film | None
+    no_film: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ class ClaimPage:
 
     Attributes:
         statement: its own edition. others: the other editions. row: of the scorecard, or ``None``. verdict: its word.
-        algorithm: whose runs it is about. calculator: or ``None``, and then ``no_calculator`` says why. refereed: what
-            the referee says, of a claim that is not published.
+        algorithm: whose runs it is about. calculator: or ``None``, and then ``no_calculator`` says why. tightness: what
+            is published of it. refereed: what the referee says, of a claim that is not published.
     """
 
     claim: Claim
@@ -100,6 +103,7 @@ class ClaimPage:
     letters: Mapping[str, Markup]
     figures: tuple[str, ...] = ()
     commands: tuple[tuple[str, str], ...] = ()
+    tightness: Mapping[str, Any] | None = None
     refereed: Mapping[str, Any] | None = None
 
     @property
@@ -119,18 +123,27 @@ class ClaimPage:
 def claim_page(claim: Claim, figures: tuple[str, ...] = ()) -> ClaimPage:
     """The page of a published claim; ``figures`` are the names of its pictures."""
     row = rows().get(claim.ref)
-    shown = tuple(_shown(claim, found) for found in instances(claim.ref))
-    made, why = _calculator(claim, [each.data for each in shown])
+    found = tuple(_shown(claim, each) for each in instances(claim.ref))
+    made, why = _calculator(claim, [each.data for each in found])
     proof = proof_of(claim.ref)
     return ClaimPage(
         claim, papers()[claim.paper].title, statement_of(claim), tuple(_others(claim)), row,
         row["verdict"] if row else NOT_CHECKED, largest_ratio(row), tuple(kinds_of(row)), algorithm_of(claim) or "",
-        proof, shown, made, why, letters_of(claim), figures, tuple(_commands(claim, proof, shown)),
+        proof, found, made, why, letters_of(claim), figures, tuple(_commands(claim, proof, found)),
+        tightness_of(claim.ref),
     )  # fmt: skip
 
 
 def _shown(claim: Claim, found: Mapping[str, Any]) -> Shown:
-    return Shown(found["file"], found["command"], found["data"], film(claim, point_of(claim, found["data"])))
+    return shown(claim, found["file"], found["command"], found["data"], point_of(claim, found["data"]))
+
+
+def shown(claim: Claim, file: str, command: str, data: Mapping[str, Any], point: Point) -> Shown:
+    """An instance with its film, or why there is none."""
+    try:
+        return Shown(file, command, data, film(claim, point))
+    except ValueError as reason:
+        return Shown(file, command, data, None, str(reason))
 
 
 def _calculator(claim: Claim, found: list[Mapping[str, Any]]) -> tuple[Calculator | None, str]:
@@ -148,6 +161,7 @@ def _commands(claim: Claim, proof: Proof | None, shown: tuple[Shown, ...]) -> It
         yield "judges an instance afresh", each.command
     if proof:
         yield "checks its certificates, without a search", f"fedtheory prove {shlex.quote(claim.ref)} --recheck"
+    yield "compares it with worst cases", f"fedtheory tightness {shlex.quote(claim.ref)}"
     yield "searches for an instance that refutes it", f"fedtheory refute {shlex.quote(claim.ref)}"
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ...evidence import tightness_column
 from ...evidence.assess import PUBLISHED
 from ...files import read_json
 from ...papers import papers
@@ -119,6 +120,24 @@ def largest_ratio(row: Mapping[str, Any] | None) -> str:
 
 def _ratio(value: Any) -> str:
     return "unlimited" if value is None else f"{float(value):.3g}"
+
+
+def tightness_of(ref: str) -> Mapping[str, Any] | None:
+    """What is published of a claim's tightness; ``None`` where nothing is."""
+    return tightness_column.published().get(ref)
+
+
+def tightness_in_short(ref: str) -> str:
+    """A claim's tightness in a cell.
+
+    >>> tightness_in_short("fast.thm2@wide"), tightness_in_short("flics.thm2@main"), tightness_in_short("my.thm1@main")
+    ('1.16', 'not applicable', 'not checked')
+    """
+    found = tightness_of(ref)
+    if found is None:
+        return NOT_CHECKED
+    column = found["column"]
+    return str(column["status"]) if column["value"] is None else tightness_column.text(column)
 
 
 def instances(ref: str) -> list[dict[str, Any]]:

@@ -1,10 +1,9 @@
-"""A published instance as a page shows it: the values that it gives a claim, and, where it is a run, its rounds."""
+"""A published instance as a page shows it: the values that it gives a claim, and what goes on in it step by step."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,29 +17,14 @@ from ...setting import Setting
 from ...subjects.base import Examined, Point, Sides
 from ...subjects.enclosure import with_new_steps
 from ...subjects.kinked_run import KinkedPoint
+from ...subjects.learning.point import LearningPoint
 from ...subjects.run import RunPoint
-
-FRAMES = 120
-"""So many rounds of a run are shown, the first ones all, later ones evenly on a logarithmic scale."""
+from ...subjects.selection.point import SelectionPoint
+from ...subjects.weights.point import WeightsPoint
+from .films import Film, of_learning, of_selection, of_weights, plain, right_side, shown_rounds
 
 NARROW = 1e-6
 """A quantity of a run that is enclosed so tightly, relatively, counts as known."""
-
-
-@dataclass(frozen=True)
-class Film:
-    """A run, round by round.
-
-    Attributes:
-        data: ``rounds``, ``models`` (E x_r), ``left`` and ``right`` (both sides with R = the round), ``optimum`` and
-            ``centres`` (the clients' minimisers), all numbers, ``null`` where there is none; ``participants``, of the
-            rounds in which the algorithm does not draw them.
-        of_horizon: whether the right side is that of the instance's R in every round, since the claim chooses a step
-            size that depends on R.
-    """
-
-    data: dict[str, Any]
-    of_horizon: bool
 
 
 def point_of(claim: Claim, instance: Mapping[str, Any]) -> Point:
@@ -87,26 +71,52 @@ def _narrow(sides: Sides) -> dict[str, float]:
             if high - low <= NARROW * max(abs(low), abs(high))}  # fmt: skip
 
 
-def film(claim: Claim, point: Point) -> Film | None:
-    """The rounds of a run under the literal reading; ``None`` where a point is no run on quadratics."""
-    if not isinstance(point, RunPoint) or isinstance(point, KinkedPoint) or claim.functional.scope != "run":
-        return None
+NO_ROUNDS = {
+    "round": "it is about one round: there is nothing to follow",
+    "values": "it is about values of quantities: there are no rounds",
+    "function": "it is about a function at some points: there are no rounds",
+}
+"""Why there is no film, by the scope of what a claim is about."""
+
+
+def film(claim: Claim, point: Point) -> Film:
+    """An instance step by step, under the literal reading.
+
+    Raises:
+        ValueError: there is nothing that goes on step by step, or it cannot be followed; it is said which.
+    """
+    if claim.functional.scope in NO_ROUNDS:
+        raise ValueError(NO_ROUNDS[claim.functional.scope])
+    if isinstance(point, SelectionPoint):
+        chosen = point.examined(claim).chosen()
+        return of_selection(claim, point, values_of(claim, point), chosen)
+    if isinstance(point, WeightsPoint):
+        return of_weights(claim, point, values_of(claim, point))
+    if isinstance(point, LearningPoint):
+        return of_learning(claim, point, lambda each: values_of(claim, each))
+    if isinstance(point, RunPoint) and not isinstance(point, KinkedPoint):
+        return _of_run(claim, point)
+    raise ValueError("its clients are not quadratic, or its moments do not close: only the last round is known exactly")
+
+
+def _of_run(claim: Claim, point: RunPoint) -> Film:
+    """A run on quadratics: its expected model, and both sides with R = the round."""
     values = values_of(claim, point) or {n: float(x) for n, x in point.quantities(claim).items()}
     setting = _setting(claim, point)
     rounds = shown_rounds(point.rounds)
     first = 1 if claim.functional.average else 0  # an average over no rounds is none
     left = exact_errors(setting, rounds[first:]).functional(claim.functional, _average(claim))
     of_horizon = any("rounds" in {s.name for s in choice.free_symbols} for choice in claim.choices.values())
-    right = _right(claim, values, np.full(len(rounds) - 1, point.rounds) if of_horizon else rounds[1:])
+    right = right_side(claim, values, np.full(len(rounds) - 1, point.rounds) if of_horizon else rounds[1:])
     federation = setting.federation
     return Film(
         {
             "rounds": rounds.tolist(),
-            "models": _plain(expected_models(setting, rounds)),
-            "left": [None] * first + _plain(left),
-            "right": [None, *_plain(right)],
-            "optimum": _plain(np.asarray(federation.exact_optimum, dtype=float)),  # type: ignore[attr-defined]
-            "centres": _plain(np.asarray(federation.exact_centres, dtype=float)),  # type: ignore[attr-defined]
+            "models": plain(expected_models(setting, rounds)),
+            "left": [None] * first + plain(left),
+            "right": [None, *plain(right)],
+            "optimum": plain(np.asarray(federation.exact_optimum, dtype=float)),  # type: ignore[attr-defined]
+            "centres": plain(np.asarray(federation.exact_centres, dtype=float)),  # type: ignore[attr-defined]
             "participants": _participants(setting),
         },
         of_horizon,
@@ -123,30 +133,6 @@ def _setting(claim: Claim, point: RunPoint) -> Setting:
 
 def _average(claim: Claim) -> str:
     return next(claim.readings()).get("average", "r = 1..R")
-
-
-def _right(claim: Claim, values: Mapping[str, float], rounds: np.ndarray) -> np.ndarray:
-    given = {name: value for name, value in values.items() if name not in claim.choices and name not in claim.bound}
-    bound = claim.evaluate(**{**given, "rounds": rounds})  # type: ignore[arg-type]
-    return np.broadcast_to(bound.value, rounds.shape)
-
-
-def shown_rounds(last: int) -> np.ndarray:
-    """Rounds from 0 to the last one, at most ``FRAMES`` of them.
-
-    >>> shown_rounds(3).tolist(), len(shown_rounds(10**6)) <= FRAMES
-    ([0, 1, 2, 3], True)
-    """
-    if last < FRAMES:
-        return np.arange(last + 1)
-    return np.unique(np.append(0, np.geomspace(1, last, FRAMES - 1).astype(np.int64)))
-
-
-def _plain(numbers: Any) -> Any:
-    """Nested lists of floats, ``None`` for what is not finite."""
-    if isinstance(numbers, (float, int, np.floating)):
-        return float(numbers) if math.isfinite(numbers) else None
-    return [_plain(entry) for entry in numbers]
 
 
 def _participants(setting: Setting) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,17 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from ...files import check_target, write_beside
+from ...files import check_target
 from ...papers import all_claims, papers
+from ..colours import style_sheet
 from . import evidence
 from .claims import claim_page, figures_of
+from .fresh import fresh
 from .javascript import literal
 
 HERE = Path(__file__).parent
-STYLES = ("style.css",)
-SCRIPTS = ("arithmetic.js", "plot.js", "calculator.js", "film.js", "filter.js")
+STYLE, COLOURS = "style.css", "colours.css"
+SCRIPTS = ("arithmetic.js", "plot.js", "calculator.js", "film.js", "filter.js", "fit.js")
 
 Tell = Callable[[str, int, int], None] | None
 
@@ -42,7 +44,7 @@ def environment() -> jinja2.Environment:
         "plain": plain_text,
         "docstring": docstring,
     }
-    made.globals |= {"address": address, "NOT_CHECKED": evidence.NOT_CHECKED}
+    made.globals |= {"address": address, "NOT_CHECKED": evidence.NOT_CHECKED, "sheets": (COLOURS, STYLE)}
     return made
 
 
@@ -51,12 +53,12 @@ def render(template: str, **content: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """A number as pages show it; what is none in words.
+    """A number as pages show it; what is none, or no number, in words.
 
-    >>> number(0.00123456789), number(None), number(True), number(3)
-    ('0.00123457', 'not known', 'yes', '3')
+    >>> number(0.00123456789), number(None), number(True), number(3), number("nan")
+    ('0.00123457', 'not known', 'yes', '3', 'not known')
     """
-    if value is None:
+    if value is None or value != value or value == "nan":
         return "not known"
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -98,32 +100,42 @@ def _inner(value: Any) -> str:
 
 
 def write(into: Path, figures: Path | None = None, progress: Tell = None) -> list[Path]:
-    """Write the report into a folder: every page, with what it needs beside it; what it does not write it leaves alone.
+    """Write the report into a folder: every page, with what it needs beside it. Pages of an earlier report that are no
+    more are removed; what no report wrote is left alone.
 
     Args:
         figures: a folder of pictures, which are copied where a page shows them.
         progress: called with (what is done, how much of it is done, how much it is in all).
     """
+    check_target(into / "index.html", ".html")
+    with fresh(into) as new:
+        written = [path.relative_to(new) for path in _written(new, figures, progress)]
+    return [into / name for name in written]
+
+
+def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]:
     from .more import more_pages
 
-    check_target(into / "index.html", ".html")
     tell = progress or (lambda label, done, total: None)
-    written = [_copied(HERE / "assets" / name, into / "assets" / name) for name in (*STYLES, *SCRIPTS)]
+    for name in SCRIPTS:
+        yield _put(into / "assets" / name, (HERE / "assets" / name).read_bytes())
+    for name, text in sheets().items():
+        yield _put(into / "assets" / name, text.encode())
     claims = all_claims()
     for done, claim in enumerate(claims, start=1):
         pictures = figures_of(claim.ref, figures) if figures else []
-        written += [_copied(path, into / "figures" / path.name) for path in pictures]
+        for path in pictures:
+            yield _put(into / "figures" / path.name, path.read_bytes())
         page = claim_page(claim, tuple(path.name for path in pictures))
-        written.append(_page(into / address(claim.ref), "claim.html", page=page, up="../"))
+        yield _page(into / address(claim.ref), "claim.html", page=page, up="../")
         tell("claims", done, len(claims))
     for done, (name, template, content) in enumerate(more_pages(), start=1):
         picture = getattr(content.get("page"), "picture", None)
         if picture:
-            written.append(_copied(picture, into / "figures" / content["page"].copied))
-        written.append(_page(into / name, template, up="../" * name.count("/"), **content))
+            yield _put(into / "figures" / content["page"].copied, picture.read_bytes())
+        yield _page(into / name, template, up="../" * name.count("/"), **content)
         tell("other pages", done, done)
-    written.append(_page(into / "index.html", "index.html", up="", **front_page()))
-    return written
+    yield _page(into / "index.html", "index.html", up="", **front_page())
 
 
 def front_page() -> dict[str, Any]:
@@ -139,27 +151,27 @@ def _front_row(claim: Any) -> dict[str, Any]:
     return {
         "claim": claim, "verdict": row["verdict"] if row else evidence.NOT_CHECKED,
         "ratio": evidence.largest_ratio(row), "kinds": evidence.kinds_of(row),
-        "why": row["why"] if row else evidence.NOT_CHECKED,
+        "why": row["why"] if row else evidence.NOT_CHECKED, "tightness": evidence.tightness_in_short(claim.ref),
     }  # fmt: skip
+
+
+def sheets() -> dict[str, str]:
+    """The style sheets, by name: the colours of figures, and how pages look."""
+    return {COLOURS: style_sheet(), STYLE: (HERE / "assets" / STYLE).read_text(encoding="utf-8")}
 
 
 def render_alone(template: str, **content: Any) -> str:
     """One page with all that it needs inside it."""
-    styles, scripts = (Markup("\n").join(map(_asset, names)) for names in (STYLES, SCRIPTS))
+    styles = Markup("\n".join(sheets().values()))
+    scripts = Markup("\n".join((HERE / "assets" / name).read_text(encoding="utf-8") for name in SCRIPTS))
     return render(template, up="", styles=styles, scripts=scripts, **content)
 
 
-def _asset(name: str) -> Markup:
-    return Markup((HERE / "assets" / name).read_text(encoding="utf-8"))
-
-
 def _page(path: Path, template: str, **content: Any) -> Path:
+    return _put(path, render(template, **content).encode())
+
+
+def _put(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_beside(path, render(template, **content).encode())
+    path.write_bytes(content)
     return path
-
-
-def _copied(path: Path, target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_beside(target, path.read_bytes())
-    return target

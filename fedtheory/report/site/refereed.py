@@ -12,8 +12,8 @@ from ...files import check_target, write_beside
 from ...papers.whose import algorithm_of
 from ...subjects.base import Point
 from .calculator import calculator
-from .claims import ClaimPage, Shown, letters_of, statement_of
-from .instances import film, point_of, values_of
+from .claims import ClaimPage, Shown, letters_of, shown, statement_of
+from .instances import point_of, values_of
 from .pages import render_alone
 
 
@@ -60,13 +60,14 @@ def _content(report: Report, claim: Claim, others: Sequence[Claim]) -> ClaimPage
         made = calculator(claim, values_of(claim, point) if point else {})
     except ValueError as reason:
         why = str(reason)
-    shown: tuple[Shown, ...] = ()
+    found: tuple[Shown, ...] = ()
     if report.instance:
-        command = f"fedtheory replay {report.instance_file} --theorem FILE"
-        shown = (Shown(report.instance_file, command, report.instance, film(claim, point) if point else None),)
+        file, command = report.instance_file, f"fedtheory replay {report.instance_file} --theorem FILE"
+        found = (shown(claim, file, command, report.instance, point) if point else
+                 Shown(file, command, report.instance, None, "only your file can read it"),)  # fmt: skip
     return ClaimPage(
         claim, "Examined by the referee", statement_of(claim), tuple(statement_of(other, claim) for other in others),
-        None, report.state, "", (), algorithm_of(claim) or "", None, shown, made, why, letters_of(claim),
+        None, report.state, "", (), algorithm_of(claim) or "", None, found, made, why, letters_of(claim),
         refereed=_told(report),
     )  # fmt: skip
 

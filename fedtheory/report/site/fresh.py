@@ -1,0 +1,86 @@
+"""A folder whose files are replaced together: written whole in a new one, then moved into place."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from ...files import write_beside
+
+LIST = "written.json"
+"""What was written into a folder, with the SHA-256 of each file: what is not in it is somebody else's."""
+
+
+@contextlib.contextmanager
+def fresh(into: Path) -> Iterator[Path]:
+    """An empty folder to write to; in the end its files are moved into ``into``, and the files of an earlier report
+    that this one does not have are removed there. Files that no report wrote, or that were changed since, stay as they
+    are. If something fails on the way, ``into`` stays as it was.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for page in ("old.html", "new.html"):
+    ...         with fresh(Path(name)) as folder:
+    ...             _ = (folder / page).write_text(page)
+    ...     sorted(path.name for path in Path(name).iterdir())
+    ['new.html', 'written.json']
+    """
+    existed = into.is_dir()
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".new.", dir=into) as name:
+            yield Path(name)
+            _move(Path(name), into)
+    except BaseException:
+        if not existed:
+            with contextlib.suppress(OSError):  # others have written there
+                into.rmdir()
+        raise
+
+
+def _move(new: Path, into: Path) -> None:
+    before = listed(into)
+    now = {path.relative_to(new).as_posix(): _digest(path) for path in sorted(new.rglob("*")) if path.is_file()}
+    vanished = {name: digest for name, digest in before.items() if name not in now}
+    write_beside(into / LIST, json.dumps(before | now, indent=0).encode())  # an interrupted move can be taken up again
+    for name in now:
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(new / name, into / name)
+    for name, digest in vanished.items():
+        _remove(into, into / name, digest)
+    write_beside(into / LIST, json.dumps(now, indent=0).encode())
+
+
+def listed(into: Path) -> dict[str, str]:
+    """What the last report wrote into a folder, by name; nothing where that is not known."""
+    try:
+        found = json.loads((into / LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {name: digest for name, digest in pairs if isinstance(digest, str) and _inside(name)}
+
+
+def _inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _remove(into: Path, path: Path, digest: str) -> None:
+    """Remove a file if it is still the one that was written, and the folders that it leaves empty."""
+    if not path.is_file() or path.is_symlink() or _digest(path) != digest:
+        return
+    path.unlink()
+    for folder in path.relative_to(into).parents:
+        if folder != Path():
+            with contextlib.suppress(OSError):  # it holds something else
+                (into / folder).rmdir()
