@@ -87,7 +87,7 @@ class GeometricSteps(_OfSteps):
             raise Refused(
                 f"{factor}, {addition}, {more}: allowed is the same in all steps, and nothing more at the end"
             )
-        if not (where.certifies(factor) and where.chart().never_zero((1 - factor).expression())):
+        if not (where.certifies(factor) and where.never_zero(1 - factor)):
             raise Refused(f"factor {factor}: not certified to be in [0, 1)")
         if not where.certifies(1 - factor):
             raise Refused(f"factor {factor}: not certified to be in [0, 1)")

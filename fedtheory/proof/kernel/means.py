@@ -90,7 +90,7 @@ class MeanAxioms:
                           ("strongly_convex", mu), gap=gap, mu=mu)  # fmt: skip
 
     def _has_minimum(self, mu: Scalar) -> None:
-        if not (self.where.certifies(mu) and self.where.chart().never_zero(mu.expression())):
+        if not (self.where.certifies(mu) and self.where.never_zero(mu)):
             raise Refused(f"mu = {mu}: not certified to be > 0, so that F_i need not have a least value")
 
     # how a round ends
