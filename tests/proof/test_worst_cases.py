@@ -423,7 +423,7 @@ def test_theorems_of_certificates_compose() -> None:
         combine([(everyone, 1)], where=region, context="start")
     with pytest.raises(Refused, match="not certified to be in"):
         contraction(theorem(KEPT["fast"]))
-    with pytest.raises(Refused, match="allowed is a theorem given the start"):
+    with pytest.raises(Refused, match="of the whole run"):
         average(theorem(KEPT["local_sgd.two_rounds.final_gap"]))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction as F
 
 import pytest
 
@@ -15,7 +14,8 @@ from fedtheory.proof.kernel.saved import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .mean_models import MeanModel
-from .models import Client
+from .models import Client, Exact
+from .models import exact as F
 
 KHALED = (of_khaled.one_step, of_khaled.round_end)
 LI = (of_li.one_step, of_li.end_of_all, of_li.end_of_draw, of_li.gap)
@@ -45,7 +45,7 @@ def theorems(of: Iterable) -> list[Theorem]:
     return list({id(t): t for made in of for t in ancestry(made())}.values())
 
 
-def least(of: Iterable[Theorem], model: MeanModel) -> list[tuple[Theorem, F]]:
+def least(of: Iterable[Theorem], model: MeanModel) -> list[tuple[Theorem, Exact]]:
     """The least slack of each theorem, or minus the largest distance from 0 of an equality."""
     found = []
     for theorem in of:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import dataclass, replace
-from fractions import Fraction as F
 
 import pytest
 
@@ -17,7 +16,8 @@ from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.of_points import OfPoints
 
 from .mean_models import MeanModel, Way
-from .models import Client
+from .models import Client, Exact
+from .models import exact as F
 
 KINKED = (Client(F(1), F(3), F(0), F(-1)), Client(F(3), F(1), F(1, 2), F(2)))
 
@@ -26,9 +26,9 @@ KINKED = (Client(F(1), F(3), F(0), F(-1)), Client(F(3), F(1), F(1, 2), F(2)))
 class PointModel(MeanModel):
     """Functions and three points."""
 
-    points: tuple[F, ...] = ()
+    points: tuple[Exact, ...] = ()
 
-    def atom(self, atom: Atom, way: Way, i: int, k: int) -> F:
+    def atom(self, atom: Atom, way: Way, i: int, k: int) -> Exact:
         if "point" in atom.name:
             point = self.points[int(atom.name[-1])]
             return self.clients[i].gradient(point) if atom.name.startswith("g_") else point
@@ -40,7 +40,7 @@ GRID = list(itertools.product((F(-1), F(0), F(1, 3), F(2)), repeat=3))
 THEOREMS = [t for make in (composed_points.upper_model, composed_points.perturbed) for t in ancestry(make())]
 
 
-def least(theorem: Theorem, model: PointModel) -> F:
+def least(theorem: Theorem, model: PointModel) -> Exact:
     at = {**model.numbers, "size": F(1)}
     slacks = [replace(model, points=points)._value(theorem.form, at, i, 0) for points in GRID for i in (0, 1)]
     return min(slacks)
@@ -51,7 +51,7 @@ def test_it_holds_at_all_points() -> None:
 
 
 @pytest.mark.parametrize(("name", "constant"), [("smooth", ("L", F(1))), ("strongly_convex", ("mu", F(3)))])
-def test_only_what_names_a_violated_assumption_fails(name: str, constant: tuple[str, F]) -> None:
+def test_only_what_names_a_violated_assumption_fails(name: str, constant: tuple[str, Exact]) -> None:
     failed = [t for t in THEOREMS if least(t, replace(MODEL, claimed=(constant,))) < 0]
     assert failed and all(name in {kind for kind, _ in theorem.assumptions} for theorem in failed)
 

@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction as F
 from functools import cache, partial
 
 import pytest
@@ -21,7 +20,8 @@ from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.kernel.weighted import ROUND_NOISE, WeightedRounds
 from fedtheory.proof.of_weights import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 
-from .models import Client
+from .models import Client, Exact, valued
+from .models import exact as F
 from .replayed import changes, lines, remade, stated
 from .test_mutations import spoiled
 from .weighted_models import WeightedModel
@@ -53,11 +53,13 @@ def theorems() -> list[Theorem]:
     return list({id(t): t for made in COMPOSED for t in ancestry(made())}.values())
 
 
-def least(of: Iterable[Theorem], model: WeightedModel) -> list[tuple[Theorem, F]]:
+def least(of: Iterable[Theorem], model: WeightedModel) -> list[tuple[Theorem, Exact]]:
     """The least slack of each theorem, or minus the largest distance from 0 of an equality."""
     found = []
     for theorem in of:
-        given = {PARAMETERS[name]: value.at(model.numbers) for name, value in theorem.parameters if name in PARAMETERS}
+        given = {
+            PARAMETERS[name]: valued(value, model.numbers) for name, value in theorem.parameters if name in PARAMETERS
+        }
         if any(model.numbers[name] != value for name, value in given.items()):
             continue  # of another algorithm
         slacks = list(model.slacks(theorem))
