@@ -317,6 +317,7 @@ class Proof:
         number = {0: 1}
         for name, kind, bound in reversed(conditions):
             need(name in self.names and name not in seen, f"region: {name} twice, or no name")
+            need(name != "k", "region: k is any step, from 0 to K - 1")
             top, bottom = ({}, {}) if bound is None else (packed(part) for part in together(bound))
             if bound is not None:
                 used = {n for part in bound for powers in part for n, p in zip(self.names, powers, strict=True) if p}
@@ -510,6 +511,12 @@ def of_algorithm(form: dict) -> bool:
     return not all(map(at_start, form)) or any(name.startswith("E ") for name in names)
 
 
+def one_algorithm(parameters: dict) -> None:
+    """Refuse parameters of which one algorithm has not all: of weighted updates, of a server's rounds, of cohorts'."""
+    marks = ("weighted_lr",), ("server_lr", "client_round_probability"), ("cohort", "probability")
+    need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
+
+
 class Rules:
     """The kernel's rules, each from a line's premises and arguments to what it has to conclude."""
 
@@ -620,12 +627,12 @@ class Rules:
     def inherited(self) -> dict:
         found: dict = {}
         for theorem in self.premises:
-            if of_algorithm(theorem["form"]):
-                given = dict(theorem["parameters"])
-                if self.line["context"] == "start" and theorem["kind"] and "size" in given:
-                    given["cohort" if theorem["kind"] == "uniform" else "arbitrary_cohort"] = given.pop("size")
-                for name, value in given.items():
-                    need(found.setdefault(name, value) == value, f"two algorithms: {name}")
+            given = dict(theorem["parameters"])
+            if self.line["context"] == "start" and theorem["kind"] and "size" in given:
+                given["cohort" if theorem["kind"] == "uniform" else "arbitrary_cohort"] = given.pop("size")
+            for name, value in given.items():
+                need(found.setdefault(name, value) == value, f"two algorithms: {name}")
+        one_algorithm(found)
         return found
 
     def concluded(
@@ -690,6 +697,7 @@ class Rules:
         need(binder in ("M", "S") and "i" in self.frees(theorem), "a mean over clients of what is for every client")
         about_start = all(map(at_start, theorem["form"]))
         need(binder == "M" or theorem["context"] == "cohort" or about_start, "a mean over a cohort that is not given")
+        need(binder == "M" or theorem["context"] != "run", "a mean over a cohort of what holds over the whole run")
         context = "cohort" if binder == "S" else theorem["context"]
         form = self.total((self.under(self.items(theorem), binder), None))
         return self.concluded(form, context=context, kind=theorem["kind"], equality=theorem["equality"],
@@ -1045,6 +1053,7 @@ class Rules:
         need(not self.premises, "an axiom has no premises")
         given = {n: self.proof.residues(self.proof.scalar(c)) for n, c in self.line["parameters"].items()}
         need(set(given) == {"local_lr", *also}, "parameters of an axiom")
+        need(not any(self.proof.depends(self.argument(n), "k") for n in also), "a parameter that is one of a step")
         need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")
         return self.concluded(self.total((items, None)), context="run", equality=equality, more=more, parameters=given)
 
@@ -1117,7 +1126,9 @@ class Rules:
     def weighted_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
         need(len(self.premises) <= 1, "premises of an axiom")
         scalars = {n: self.proof.scalar(c) for n, c in self.line["parameters"].items()}
-        need(set(scalars) == {"local_lr", "weighted_lr", "clients", *also}, "parameters of an axiom")
+        inherited = {n for theorem in self.premises for n in theorem["parameters"]}
+        need(set(scalars) == {"local_lr", "weighted_lr", "clients", *also, *inherited}, "parameters of an axiom")
+        one_algorithm(scalars)
         need(not any(self.proof.depends(scalars[n], "k") for n in ("local_lr", "weighted_lr", "clients")), "of a step")
         given = {n: self.proof.residues(c) for n, c in scalars.items()}
         need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")

@@ -111,6 +111,12 @@ class _ByStep(ReadOff):
             raise Refused(f"share {share}: allowed is a letter")
         return "" if share is None else str(share)
 
+    def check_every_round(self, first: str) -> None:
+        """Refuse a region that has not every round: any number >= 0 of its first step."""
+        conditions = self.theorem.where.conditions
+        if any(c.name == first and c.kind != "nonnegative" for c in conditions):
+            raise Refused(f"{first}: allowed is the condition {first} >= 0, as rounds begin at any step")
+
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """Without that the share of a draw is >= 0, as it is by its meaning."""
         asked = [c for c in self.theorem.where.conditions if c.name == self.share and c.kind == "nonnegative"]
@@ -145,7 +151,11 @@ class DecayingSteps(_OfSteps):
     def _read(self, theorem: Theorem) -> ReadOff:
         share = dict(theorem.parameters).get("share")
         law = {} if share is None else {str(share): SHARES[self.who]}
-        return _ByStep(theorem, {**self.letters, **law}, self.always)
+        read = _ByStep(theorem, {**self.letters, **law}, self.always)
+        read.check_every_round(self.first)
+        if read.share and read.share in {*self.letters, self.first, STEP, STEPS}:
+            raise Refused(f"share {share}: allowed is a letter of its own")
+        return read
 
     @cached_property
     def of_gap(self) -> ReadOff:

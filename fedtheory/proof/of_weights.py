@@ -38,8 +38,11 @@ OBJECTIVES: Mapping[str, tuple[sympy.Expr, tuple[sympy.Expr, ...], tuple[sympy.E
 """By what F is: c, and what E and Q may be. With phi_i = p_i omega_i/sum p_j omega_j and w the mean of p_i omega_i a
 round is one of steps c w and weights omega_i/w, of which E = 0."""
 
-_OF_THE_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_gradient"}
+_OF_THE_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient"}
 """Assumptions on F that are known of the plain mean only."""
+
+_OF_WEIGHTED_ROUNDS = {"local_lr", "weighted_lr", "clients", "error", "scale"}
+"""The parameters of rounds that add updates with weights."""
 
 OPTIONS = {readings.AVERAGE: readings.FROM_ROUND_0, readings.WEIGHTS: readings.GIVEN,
            readings.CONDITIONING: readings.OF_THE_ROUND}  # fmt: skip
@@ -53,6 +56,9 @@ class _Weighted(ReadOff):
     objective: str = PLAIN
 
     def __post_init__(self) -> None:
+        foreign = {name for name, _ in self.theorem.parameters} - _OF_WEIGHTED_ROUNDS
+        if foreign:
+            raise ValueError(f"{', '.join(sorted(foreign))}: of another algorithm than that of weighted updates")
         step, errors, scales = OBJECTIVES[self.objective]
         known = {"weighted_lr": (step,), "error": errors, "scale": scales}
         for name, value in self.theorem.parameters:

@@ -195,13 +195,29 @@ class ReadOff:
         what a parameter is that has no letter of its own stands among the needs."""
         for name, value in self._own_parameters:
             quantity = self._parameters.get(name)
-            if name == "share" and str(value) not in self.letters:
+            if name == "share" and self._any_share(value):
                 continue
             expression = str(value) not in value.names and value.names <= self.letters.keys()
             if not quantity or not (expression or self._place(value) in self._places(value)):
                 raise ValueError(f"{name} = {value}: allowed is the letter of the algorithm's {quantity}")
         if self.letters.get(STEPS, "local_steps") != "local_steps":
             raise ValueError(f"{STEPS} = {self.letters[STEPS]}: allowed is local_steps")
+
+    def _any_share(self, share: Scalar) -> bool:
+        """Whether the theorem's uniform cohorts are all that there are: its share is a letter of its own with the
+        condition 0 <= share <= 1/size, and nothing else; or what it is of sets of so many of the clients."""
+        of = dict(self.theorem.parameters)
+        size = of.get("cohort", of.get("size"))
+        if size is None:
+            return False
+        if self._is_free(share, 1 / size):
+            return True
+        a_set = ("cohort_is_a_set", None) in self.theorem.assumptions
+        return a_set and "clients" in of and share * size * (of["clients"] - 1) == of["clients"] - size
+
+    def _is_free(self, letter: Scalar, most: Scalar) -> bool:
+        own = [c for c in self.theorem.where.conditions if letter == letter.ring[c.name]]
+        return str(letter) not in self.letters and any(c.kind == "interval" and c.bound == most for c in own)
 
     def axioms(self) -> tuple[str, ...]:
         """The kernel's axioms that the theorem is made of."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .axioms import ITERATE, MEAN_ITERATE, NEXT, NOISE, OPTIMUM, at, gradient_at
-from .forms import ONE, PATH, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
+from .forms import ONE, PATH, STEP, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
 from .theorems import Refused, Theorem, _theorem, at_step
@@ -37,6 +37,9 @@ class MeanAxioms:
 
     def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], equality: bool = False,
               parameters: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+        for name, value in (parameters or {}).items():
+            if STEP in value.names:
+                raise Refused(f"{name} {value}: allowed is what is the same at every step")
         return _theorem(rule, [], context="run", where=self.where, form=form, assumptions=assumptions,
                         parameters={"local_lr": self.step, **(parameters or {})}, equality=equality,
                         **arguments)  # fmt: skip

@@ -97,6 +97,11 @@ class Where:
 
     def __post_init__(self) -> None:
         for i, condition in enumerate(self.conditions):
+            if condition.name == STEP:
+                raise ValueError(f"{STEP}: allowed is no condition, as it is any step from 0 to {STEPS} - 1")
+            taken = {*condition.parameters} & {*self.ring.names}
+            if taken:
+                raise ValueError(f"{condition.name}: {', '.join(sorted(taken))} is a name of the ring, allowed is none")
             bound = condition.bound
             if bound is not None and not bound.is_polynomial:
                 later = _chart(self.ring, self.conditions[i + 1 :])

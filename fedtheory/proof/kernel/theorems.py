@@ -19,6 +19,12 @@ Assumption = tuple[str, Scalar | None]
 MEAN = "E "
 """How the name of a conditional mean begins."""
 
+_OWN_PARAMETERS = (
+    frozenset({"weighted_lr"}), frozenset({"server_lr", "client_round_probability"}),
+    frozenset({"cohort", "probability"}),
+)  # fmt: skip
+"""The parameters by which algorithms differ that make the same vectors."""
+
 _MAKER = object()
 
 
@@ -65,7 +71,7 @@ def _theorem(rule: str, premises: Sequence[Theorem], *, context: Context, where:
     every = inherited if assumptions is None else frozenset(assumptions)
     of = dict(parameters or {})
     for premise in premises:
-        if parameters is None and of_algorithm(premise.form):
+        if parameters is None:
             of = _same_parameters(of, premise, context)
     for entry, c in form.entries.items():
         if not where.defines(c):
@@ -81,7 +87,15 @@ def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Contex
     for name in found.keys() & given.keys():
         if found[name] != given[name]:
             raise Refused(f"vectors of two algorithms: {name} = {found[name]} and {given[name]}")
+    if not of_one_algorithm({*found, *given}):
+        raise Refused(f"vectors of two algorithms: of {', '.join(sorted({*found, *given}))}")
     return found | given
+
+
+def of_one_algorithm(parameters: Iterable[str]) -> bool:
+    """Whether one algorithm has them all: its rounds end in weighted updates, or are the server's in turn with the
+    clients', or are of uniform and arbitrary cohorts."""
+    return sum(not own.isdisjoint(parameters) for own in _OWN_PARAMETERS) <= 1
 
 
 def known_at_start(entry: Entry) -> bool:
@@ -172,6 +186,8 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
     """What holds for every client holds in the mean over all (M), or over the cohort (S)."""
     if binder not in ("M", "S") or "i" not in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a theorem for every client i, and M or S")
+    if binder == "S" and theorem.context == "run":
+        raise Refused(f"{theorem}: of the whole run, and nothing follows given the cohort")
     if binder == "S" and theorem.context != "cohort" and not about_start(theorem.form):
         raise Refused(f"{theorem}: the mean over a cohort is taken of what holds given the cohort")
     context: Context = "cohort" if binder == "S" else theorem.context

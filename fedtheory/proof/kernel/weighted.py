@@ -21,7 +21,7 @@ from .axioms import ITERATE, NEXT, START_POINT, gradient_at
 from .forms import END, PATH, START, STEP, Atom, Form, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Refused, Theorem, _theorem
+from .theorems import Refused, Theorem, _theorem, of_one_algorithm
 
 BIAS, PARTICIPATION, ROUND_NOISE = (Atom(name, stage=END) for name in ("A_weights", "V_weights", "U_weights"))
 """A, V and U."""
@@ -51,6 +51,9 @@ class WeightedRounds:
         if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
             raise Refused(f"{premise}: of another algorithm")
         inherited = premise.assumptions if premise is not None else ()
+        own = {**(dict(premise.parameters) if premise is not None else {}), **own}
+        if not of_one_algorithm(own):
+            raise Refused(f"{premise}: of another algorithm")
         return _theorem(rule, [] if premise is None else [premise], context="start", where=self.where, form=form,
                         assumptions=[*inherited, *assumptions], parameters=own, equality=equality,
                         **arguments)  # fmt: skip
