@@ -18,10 +18,12 @@ FOCUSED: dict[str, tuple[str, ...]] = {
     "proof/analytic.py": ("proof/test_analytic.py",),
     "proof/gram.py": ("proof/test_gram.py",),
     "proof/positivity.py": ("proof/test_positivity.py",),
-    "selection/exact.py": ("evidence/test_selection_exact.py",),
+    "selection/exact.py": ("evidence/test_selection_exact.py", "selection/test_exact.py"),
     "selection/rounding.py": ("selection/test_rounding.py",),
     "selection/variance.py": ("selection/test_variance.py",),
-    "subjects/enclosure.py": ("evidence/test_confirm.py", "evidence/test_safari_instances.py"),
+    "subjects/enclosure.py": (
+        "evidence/test_enclosure.py", "evidence/test_confirm.py", "evidence/test_safari_instances.py",
+    ),
     "weights/cutoff_geometric.py": ("weights/test_cutoff_geometric.py",),
     "weights/moments.py": tuple(
         f"weights/test_moments.py::test_{name}"
@@ -152,6 +154,12 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("level, members = min(found, key=lambda scarcest: (scarcest[0], -len(scarcest[1])))",
          "-len(scarcest[1]) -> len(scarcest[1])"): "the other sets of that level follow",
         (_SHARE, ANY): "where above = below there is one level, high = low",
+        ("if held[count - 1] * level >= least:", "held[count - 1] * level >= least -> held[count - 1] * level > least"):
+            "where they are equal, one group less gives the same level",
+        ("sizes = range(1, len(items) + 1)", "1 -> 2"): "of the last one: there is no set of more than all",
+    },
+    "subjects/enclosure.py": {
+        ("return fed.exact_hessians[0, 0, 0]", "0 -> -1"): "all clients have it, in one dimension",
     },
     "selection/variance.py": {
         (_BISECTED, "2 * a.shape[1] - 1 -> 2 * a.shape[1] + 1"): "one bisection more",
