@@ -57,7 +57,11 @@ _CLIPPED = "return tuple(min(max(w, 0 * w), a) for w, a in zip(wanted, everythin
 _SHARE = "share = (budget - below) / (above - below) if above > below else 0 * budget"
 _DECIDE = "def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:"
 _FURTHER = "yield rng.choice(points), coordinates, {n: Fraction(rng.randint(-8, 8), 2) for n in others}"
+_PRODUCTS = 'f"{_DOT}{u}_{v}": sum((x * y for x, y in zip(coordinates[u], coordinates[v], strict=True)), Fraction(0))'
 _PROVE = "expression: sympy.Expr, where: Region, polya: int = POLYA, samples: int = 1000, seed: int = 0"
+_NEGATIVE_AT = (
+    "def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Iterator[dict[str, Fraction]]:"
+)
 _NUMBER = "return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)"
 
 _NOTHING = "_NOTHING = -(2.0**60)"
@@ -125,6 +129,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("for parameters in points[:4]:", ANY): _ANY_POINT,
         ("size = rng.randint(1, 3)", ANY): _ANY_POINT,
         (_FURTHER, ANY): _ANY_POINT,
+        (_PRODUCTS, "True -> False"): "vectors of one length are made, and others are refused before",
     },
     "proof/positivity.py": {
         ("low, high = Fraction(low), Fraction(high)", "low -> high"): "they are given as Fractions",
@@ -136,6 +141,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("if all(c >= 0 for c in numerator.coefficients):", "c >= 0 -> c > 0"): _WHOLE,
         ("if all(c >= 0 for c in numerator.coefficients):", "0 -> 1"): _WHOLE,
         ("samples: int = 1000,", ANY): _ANY_POINT,
+        (_NEGATIVE_AT, ANY): _ANY_POINT,
         ("seed: int = 0,", ANY): _ANY_POINT,
         ("negative = pulled.at(parameters) < 0", "pulled.at(parameters) < 0 -> pulled.at(parameters) <= 0"): _VERIFIED,
         ("inequality, rng = Ratio.of(expression), random.Random(0)", ANY): _ANY_POINT,
@@ -144,6 +150,8 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ('"integer": (0, 0, 1, 9, 99),', ANY): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() <= 0.3"): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() > 0.3"): _ANY_POINT,
+        ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.6"): _ANY_POINT,
+        ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.15"): _ANY_POINT,
         ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))", ANY): _ANY_POINT,
         (_NUMBER, ANY): _ANY_POINT,
     },
