@@ -165,6 +165,8 @@ class GramCounterexample(Written):
         if not statement.where.admits(parameters) or any(n in given or n.startswith(_DOT) for n, _ in self.numbers):
             return False
         coordinates = {name: [to_rational(x) for x in vector] for name, vector in self.coordinates}
+        if len({len(vector) for vector in coordinates.values()}) > 1:
+            return False
         numbers = {name: to_rational(x) for name, x in self.numbers}
         try:
             point = _point(statement.where, parameters, coordinates, numbers)

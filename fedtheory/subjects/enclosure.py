@@ -265,7 +265,7 @@ def _invariant_boxes(way: Way, shifted: bool) -> Iterator[Box]:
     curvature, algorithm = _line(way.setting, "the run quantities are"), algorithm_of(way.setting)
     step = 1 - algorithm.local_lr * curvature
     if not (ball(step) >= 0 and ball(step) < 1):
-        raise Undecided("the local step size is above 1 / curvature")
+        raise Undecided("the local step size is above 1 / curvature, or not seen to be above 0")
     scale = (1 - step**algorithm.local_steps) / algorithm.local_lr * (step if shifted else 1)
     geometry = _Geometry.of(way.setting)
     for kind_of_round_0 in (FIRST,) if algorithm.period is not None else (FIRST, SECOND):

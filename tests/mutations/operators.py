@@ -52,15 +52,31 @@ def mutants(source: str) -> Iterator[Mutant]:
     ['a < 2 and b -> a < 2 or b', 'a < 2 and b -> b', 'a < 2 and b -> a < 2', 'a < 2 -> a <= 2', 'a < 2 -> a > 2', \
 '2 -> 3', '2 -> 1']
     """
-    tree, lines = ast.parse(source), source.splitlines()
+    tree = ast.parse(source)
+    for path, line, text, change, other in _found(tree, source.splitlines()):
+        mutated = copy.deepcopy(tree)
+        _put(mutated, path, other)
+        whole = ast.unparse(ast.fix_missing_locations(mutated))
+        yield Mutant(line, text, change, whole, _is_inside(tree, path))
+
+
+def names(source: str) -> Iterator[tuple[str, str]]:
+    """The line and the change of every mutant, which takes far less time than making them.
+
+    >>> list(names("x = a == 2"))
+    [('x = a == 2', 'a == 2 -> a != 2'), ('x = a == 2', '2 -> 3'), ('x = a == 2', '2 -> 1')]
+    """
+    for _, _, text, change, _ in _found(ast.parse(source), source.splitlines()):
+        yield text, change
+
+
+def _found(tree: ast.AST, lines: list[str]) -> Iterator[tuple[Path, int, str, str, ast.expr]]:
+    """Where, the line's number and text, what is changed into what, and the latter."""
     for path in _places(tree):
         node = _at(tree, path)
         for other in _changes(node):
-            mutated = copy.deepcopy(tree)
-            _put(mutated, path, other)
-            line, whole = getattr(node, "lineno", 1), ast.unparse(ast.fix_missing_locations(mutated))
-            change = f"{ast.unparse(node)} -> {ast.unparse(other)}"
-            yield Mutant(line, lines[line - 1].strip(), change, whole, _is_inside(tree, path))
+            line = getattr(node, "lineno", 1)
+            yield path, line, lines[line - 1].strip(), f"{ast.unparse(node)} -> {ast.unparse(other)}", other
 
 
 Path = tuple[tuple[str, int | None], ...]

@@ -18,10 +18,12 @@ FOCUSED: dict[str, tuple[str, ...]] = {
     "proof/analytic.py": ("proof/test_analytic.py",),
     "proof/gram.py": ("proof/test_gram.py",),
     "proof/positivity.py": ("proof/test_positivity.py",),
-    "selection/exact.py": ("evidence/test_selection_exact.py",),
+    "selection/exact.py": ("evidence/test_selection_exact.py", "selection/test_exact.py"),
     "selection/rounding.py": ("selection/test_rounding.py",),
     "selection/variance.py": ("selection/test_variance.py",),
-    "subjects/enclosure.py": ("evidence/test_confirm.py", "evidence/test_safari_instances.py"),
+    "subjects/enclosure.py": (
+        "evidence/test_enclosure.py", "evidence/test_confirm.py", "evidence/test_safari_instances.py",
+    ),
     "weights/cutoff_geometric.py": ("weights/test_cutoff_geometric.py",),
     "weights/moments.py": tuple(
         f"weights/test_moments.py::test_{name}"
@@ -55,7 +57,11 @@ _CLIPPED = "return tuple(min(max(w, 0 * w), a) for w, a in zip(wanted, everythin
 _SHARE = "share = (budget - below) / (above - below) if above > below else 0 * budget"
 _DECIDE = "def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:"
 _FURTHER = "yield rng.choice(points), coordinates, {n: Fraction(rng.randint(-8, 8), 2) for n in others}"
+_PRODUCTS = 'f"{_DOT}{u}_{v}": sum((x * y for x, y in zip(coordinates[u], coordinates[v], strict=True)), Fraction(0))'
 _PROVE = "expression: sympy.Expr, where: Region, polya: int = POLYA, samples: int = 1000, seed: int = 0"
+_NEGATIVE_AT = (
+    "def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Iterator[dict[str, Fraction]]:"
+)
 _NUMBER = "return Fraction(rng.randint(1, 20), rng.randint(1, 20)) * Fraction(10) ** rng.randint(-2, 2)"
 
 _NOTHING = "_NOTHING = -(2.0**60)"
@@ -123,6 +129,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("for parameters in points[:4]:", ANY): _ANY_POINT,
         ("size = rng.randint(1, 3)", ANY): _ANY_POINT,
         (_FURTHER, ANY): _ANY_POINT,
+        (_PRODUCTS, "True -> False"): "vectors of one length are made, and others are refused before",
     },
     "proof/positivity.py": {
         ("low, high = Fraction(low), Fraction(high)", "low -> high"): "they are given as Fractions",
@@ -134,6 +141,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("if all(c >= 0 for c in numerator.coefficients):", "c >= 0 -> c > 0"): _WHOLE,
         ("if all(c >= 0 for c in numerator.coefficients):", "0 -> 1"): _WHOLE,
         ("samples: int = 1000,", ANY): _ANY_POINT,
+        (_NEGATIVE_AT, ANY): _ANY_POINT,
         ("seed: int = 0,", ANY): _ANY_POINT,
         ("negative = pulled.at(parameters) < 0", "pulled.at(parameters) < 0 -> pulled.at(parameters) <= 0"): _VERIFIED,
         ("inequality, rng = Ratio.of(expression), random.Random(0)", ANY): _ANY_POINT,
@@ -142,6 +150,8 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ('"integer": (0, 0, 1, 9, 99),', ANY): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() <= 0.3"): _ANY_POINT,
         ('if kind != "positive" and rng.random() < 0.3:', "rng.random() < 0.3 -> rng.random() > 0.3"): _ANY_POINT,
+        ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.6"): _ANY_POINT,
+        ('if kind != "positive" and rng.random() < 0.3:', "0.3 -> 0.15"): _ANY_POINT,
         ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))", ANY): _ANY_POINT,
         (_NUMBER, ANY): _ANY_POINT,
     },
@@ -152,6 +162,12 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("level, members = min(found, key=lambda scarcest: (scarcest[0], -len(scarcest[1])))",
          "-len(scarcest[1]) -> len(scarcest[1])"): "the other sets of that level follow",
         (_SHARE, ANY): "where above = below there is one level, high = low",
+        ("if held[count - 1] * level >= least:", "held[count - 1] * level >= least -> held[count - 1] * level > least"):
+            "where they are equal, one group less gives the same level",
+        ("sizes = range(1, len(items) + 1)", "1 -> 2"): "of the last one: there is no set of more than all",
+    },
+    "subjects/enclosure.py": {
+        ("return fed.exact_hessians[0, 0, 0]", "0 -> -1"): "all clients have it, in one dimension",
     },
     "selection/variance.py": {
         (_BISECTED, "2 * a.shape[1] - 1 -> 2 * a.shape[1] + 1"): "one bisection more",

@@ -157,3 +157,10 @@ def test_points_where_hypotheses_just_hold_are_looked_at():
         statement = Gram(norm2(b) - norm2(a), region(), given=given, zero=zero)
         found = statement.refute(samples=50)
         assert found.refutes(statement) and type(found).from_data(found.data()) == found
+
+
+def test_vectors_of_a_counterexample_are_of_one_space():
+    flat = replace(point(), coordinates=(("a", ("2", "0")), ("b", ("0", "1"))))
+    assert flat.refutes(FALSE)
+    for other in ((), ("0",), ("0", "1", "0")):
+        assert not replace(flat, coordinates=(("a", ("2", "0")), ("b", other))).refutes(FALSE)

@@ -89,6 +89,28 @@ def test_what_a_certificate_may_be() -> None:
     assert Certificate(Ratio.of(x / x), region(nonnegative("x")), 0, half, half).verify()
 
 
+def test_a_certificate_speaks_of_the_region_s_parameters_with_a_whole_exponent() -> None:
+    found = certificate("constant")
+    for named in (
+        {"numerator": Polynomial(("q",), (((0,), "3"),))},
+        {"denominator": Polynomial(("q",), (((0,), "1"),))},
+    ):
+        assert not replace(found, **named).verify()
+    assert not replace(found, polya=Fraction(0)).verify() and not replace(found, polya=False).verify()
+
+
+def test_a_denominator_is_positive_somewhere_and_negative_nowhere() -> None:
+    """x + 1 over -1 is -(x + 1); a coefficient 0 beside others is none, and nothing else than 0 divides nothing."""
+    where, one = region(nonnegative("x")), Polynomial((), (((), "1"),))
+    above = Polynomial(("p_x",), (((1,), "1"), ((0,), "1")))
+    assert Certificate(Ratio.of(x + 1), where, 0, above, one).verify()
+    assert not Certificate(Ratio.of(-x - 1), where, 0, above, Polynomial((), (((), "-1"),))).verify()
+    with_zero = Polynomial(("p_x",), (((1,), "0"), ((0,), "1")))
+    assert Certificate(Ratio.of(x + 1), where, 0, above, with_zero).verify()
+    for nothing in (Polynomial((), ()), Polynomial((), (((), "0"),))):
+        assert not Certificate(Ratio.of(x + 1), where, 0, above, nothing).verify()
+
+
 @pytest.mark.parametrize("name", PROVED)
 def test_any_changed_coefficient_is_noticed(name: str) -> None:
     found = certificate(name)
@@ -267,6 +289,8 @@ def test_interval_reaches_both_ends() -> None:
 def test_weakest_cap_brackets_the_root() -> None:
     proved, refuted = weakest_cap(2 - x**2, lambda c: region(capped("x", c)), Fraction(0), Fraction(4))
     assert proved**2 <= 2 < refuted**2 and refuted - proved <= Fraction(1, 10**4)
+    low, high = weakest_cap(1 - x, lambda c: region(capped("x", c)), Fraction(0), Fraction(13, 10))
+    assert low <= 1 <= high and high - low == Fraction(13, 10 * 2**14)  # 2^13 would leave more than 10^-4
     unknown = weakest_cap((x - 1) ** 2, lambda c: region(nonnegative("x")), Fraction(0), Fraction(1))
     assert unknown == (None, None)
 
