@@ -110,7 +110,7 @@ def test_a_true_theorem_is_proved_or_survives(monkeypatch):
     true = claim("khaled2020.thm1")
     report = examine(true, candidates=60)
     assert report.state == "proved" and report.steps > 5 and status([report]) == 0
-    assert f"Proof: 'one step of the mean, R H times', {report.steps} steps" in report.markdown()
+    assert f"Proof: 'composed', {report.steps} steps" in report.markdown()
     monkeypatch.setattr(module, "proof_of", lambda claim: None)
     monkeypatch.setattr(module, "_own_decisions", lambda claim, attempt: ())
     report = examine(true, candidates=60)

@@ -20,7 +20,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "referee.md").read_text(encoding="utf-8")
 FILES = {
     "my_theorem": ({"example.thm1@main": "refuted"}, 1),
-    "local_sgd": ({"local.cor1@main": "steps decided"}, 0),
+    "local_sgd": ({"local.cor1@main": "proved"}, 0),
     "own_algorithm": ({"averaged.thm1@main": "survived", "averaged.thm2@main": "refuted"}, 1),
     "own_proof": ({"mine.thm1@main": "steps decided", "mine.thm2@main": "refuted"}, 1),
 }
