@@ -189,7 +189,7 @@ def test_a_proof_that_the_kernel_did_not_compose_is_refused() -> None:
     ("ref", "why"),
     [
         ("fast.lemma2@main", "vector 'g?_?point_[0-2]': exported are x, "),
-        ("khaled2020.thm1@main", "rule 'everyone': exported are combine"),
+        ("khaled2020.thm1@main", "of the whole run: exported is what is given a round's start"),
         ("fedau.thm1@main", "rule '[a-z ]*': exported are combine"),
     ],
 )
