@@ -198,7 +198,8 @@ def _implied(weaker: Derivation, stronger: Derivation) -> tuple[Step, ...]:
         c for c in all_claims() if weaker.bounds(c.functional) and (c.ref in weaker.proves or not weaker.proves)
     )
     stated = replace(base.terms[0], expression=_of_the_vocabulary(weaker.right_side))
-    needs = tuple(Hypothesis(name, Ge(_of_the_vocabulary(slack), 0), "") for name, slack in weaker.needs)
+    conditions = ((name, Ge(_of_the_vocabulary(slack), 0)) for name, slack in weaker.needs)
+    needs = tuple(Hypothesis(name, each, "") for name, each in conditions if each != sympy.true)
     made = replace(base, terms=(stated,), hypotheses=needs, choices={}, bound={}, rates=())
     return tied(made.assuming(*_KINDS), stronger, library())
 
