@@ -369,6 +369,8 @@ def worst_errors(statement: Claim | str, /, rounds: Sequence[int], **given: Any)
     True
     """
     statement = find_claim(statement) if isinstance(statement, str) else statement
+    if "strongly_convex" not in statement.assumed:
+        raise NotApplicable("the claim assumes no convexity, and squared distances have no worst case without")
     compared = comparison(statement, {**given, "rounds": max(rounds)})
     if compared.whole:
         raise NotApplicable("its rounds are one program, too large for many of them")

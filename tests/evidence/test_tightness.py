@@ -36,6 +36,8 @@ NO_PROGRAM = ("fast.thm2@periodic",)
 PROVED = [each.ref for each in CONVEX if VERDICTS.get(each.ref) == "proved" and each.functional.scope == "run"
           and each.ref not in NO_PROGRAM and not of_one_round(each)]  # fmt: skip
 ONE_ROUND = [each.ref for each in all_claims() if of_one_round(each)]
+OF_A_LARGER_CLASS = tuple(ref for ref in PROVED if ref.startswith("li2020."))
+"""They bound stochastic gradients too, which no program knows."""
 CHOOSES_BY_THE_START = ("fast.cor3@corrected",)
 """Their step depends on the initial distance, so that there is no additive constant to compare."""
 ALIKE = {"smoothness": 1, "strong_convexity": 1}
@@ -115,9 +117,11 @@ def test_there_are_proved_claims() -> None:
     assert {"fast.thm2@sharp", "fast.thm2@sharper", "safari.thm5@sharp"} <= set(PROVED)
 
 
-@pytest.mark.parametrize("ref", PROVED)
+@pytest.mark.parametrize("ref", [ref for ref in PROVED if ref not in OF_A_LARGER_CLASS])
 @pytest.mark.parametrize("given", [{}, {"gradient_noise": 0.1, "dissimilarity": 0.05, "local_steps": 3, "clients": 5}])
 def test_what_is_proved_is_not_exceeded(ref: str, given: dict) -> None:
+    if given and "identical_data" in {each.name for each in claim(ref).hypotheses}:
+        given = given | {"dissimilarity": 0, "arbitrary_cohort": given["clients"]}  # of everyone
     found = tightness(ref, **given) if given else at_defaults(ref)
     assert found.status == "solved" and not found.larger
     assert (found.looseness is None) == (ref in CHOOSES_BY_THE_START)
@@ -128,6 +132,13 @@ def test_what_is_proved_is_not_exceeded(ref: str, given: dict) -> None:
         assert each.attained <= each.worst * (1 + 1e-6)
         assert each.worst <= each.bound * (1 + 1e-9)
     assert not found.exceeded and not found.refuted
+
+
+@pytest.mark.parametrize("ref", OF_A_LARGER_CLASS)
+def test_what_a_larger_class_does_refutes_nothing(ref: str) -> None:
+    found = at_defaults(ref)
+    assert found.status == "solved" and found.larger and not found.refuted
+    assert all(each.attained <= each.worst * (1 + 1e-6) for each in found.after)
 
 
 @pytest.mark.parametrize("ref", NO_PROGRAM)

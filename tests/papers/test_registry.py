@@ -16,7 +16,9 @@ from fedtheory.papers import all_claims, claim, load, paper, papers
 from fedtheory.papers.index import listed
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library_with, prove, sentence
+from fedtheory.proof.chains import made_of, tied
 from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.steps import decide_all
 from fedtheory.proof.write import given
 from fedtheory.quantities import symbol, symbols
 
@@ -151,8 +153,11 @@ def test_a_users_theorem_is_proved_with_the_lemmas_of_others(tmp_path: Path) -> 
     path.write_text(MINE)
     mine = load(path)
     (this,) = mine.claims
-    chain = prove(this, mine)
-    assert chain.outcome == "proved" and chain.derivation.name == "twice Lemma 1"
+    assert prove(this, mine).verdict == "proved"  # what the kernel composes of Lemma 1 is tried first
+    found = library_with(mine)
+    (own,) = [each for each in found.fitting(this) if each.name == "twice Lemma 1"]
+    chain = made_of(this, own, decide_all(tied(this, own, found)), found)
+    assert chain.outcome == "proved" and chain.verdict == "steps decided"
     assert [d.step.name for d in chain.decisions][:4] == [
         "lemma1.path", "lemma1.integrand", "lemma1.integral", "mine.rounded",
     ]  # fmt: skip
