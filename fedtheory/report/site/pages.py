@@ -81,8 +81,8 @@ def plain_text(value: Any) -> str:
 def docstring(text: str) -> Markup:
     """A docstring: paragraphs as such, indented lines and examples as they stand.
 
-    >>> print(docstring("A ``b`` <c>.\\n\\n    x = 1"))
-    <p>A <code>b</code> &lt;c&gt;.</p><pre>    x = 1</pre>
+    >>> print(docstring("*How.* A ``b`` <c>.\\n\\n    x = 1"))
+    <p><em>How.</em> A <code>b</code> &lt;c&gt;.</p><pre>    x = 1</pre>
     """
     blocks = [block for block in text.split("\n\n") if block.strip()]
     return Markup("").join(map(_block, blocks))
@@ -92,6 +92,7 @@ def _block(text: str) -> Markup:
     if text.startswith((" ", ">>>")) or "\n " in text:
         return Markup("<pre>{}</pre>").format(text)
     marked = re.sub(r"(`{1,2})([^`]+)\1", r"<code>\2</code>", str(escape(text)))
+    marked = re.sub(r"\*([A-Z][^*<]*\.)\*", r"<em>\1</em>", marked)
     return Markup("<p>{}</p>").format(Markup(marked))
 
 

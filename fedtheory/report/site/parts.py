@@ -164,10 +164,11 @@ def _kinds_in_files() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def _kinds(content: Any) -> Iterator[str]:
-    """Every ``kind`` in a file."""
+    """Every ``kind`` in a file, and every ``pattern`` by which classes come and go, which is a process too."""
     if isinstance(content, Mapping):
-        if isinstance(content.get("kind"), str):
-            yield content["kind"]
+        for key, value in content.items():
+            if key.rpartition(".")[2] in ("kind", "pattern"):
+                yield from (each for each in ([value] if isinstance(value, str) else value) if isinstance(each, str))
         content = content.values()
     if not isinstance(content, str) and hasattr(content, "__iter__"):
         for entry in content:

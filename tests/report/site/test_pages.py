@@ -62,6 +62,10 @@ def test_every_link_leads_to_a_file_of_the_folder(site, read_pages):
                 assert target.is_file(), f"{name}: {link}"
 
 
+def test_a_process_that_a_pattern_names_is_used_there(read_pages):
+    assert "../experiments/fedau.fashion_mnist.html" in read_pages["processes/Markov.html"].links
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     for path in site.rglob("*"):
         if path.suffix in (".html", ".css", ".js"):
