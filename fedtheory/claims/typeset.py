@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import sympy
+from sympy.printing.latex import LatexPrinter
 
 from ..quantities import QUANTITIES
 
@@ -14,14 +15,28 @@ if TYPE_CHECKING:
     from .statement import Claim
 
 
+class _Printer(LatexPrinter):
+    """Sums begin with a summand that has no minus, where there is one: 1 - mu eta instead of -mu eta + 1."""
+
+    def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[sympy.Expr]:
+        terms = super()._as_ordered_terms(expr, order=order)
+        first = next((term for term in terms if not term.could_extract_minus_sign()), terms[0])
+        return [first, *(term for term in terms if term is not first)]
+
+
 def expression_latex(expression: sympy.Basic, letters: Mapping[str, str]) -> str:
-    """An expression in a paper's letters; a quantity for which it has none by its name in the vocabulary."""
+    """An expression in a paper's letters; a quantity for which it has none by its name in the vocabulary.
+
+    >>> step, curvature = (sympy.Symbol(QUANTITIES[name].name) for name in ("local_lr", "strong_convexity"))
+    >>> expression_latex(1 - step * curvature, {"local_lr": r"\\eta", "strong_convexity": r"\\mu"})
+    '1 - \\\\eta \\\\mu'
+    """
     names = {}
     for known in expression.atoms(sympy.Symbol):
         if known.name in QUANTITIES:
             spelled = rf"\mathtt{{{known.name.replace('_', chr(92) + '_')}}}"
             names[known] = letters.get(known.name, spelled)
-    return sympy.latex(expression, symbol_names=names)
+    return _Printer({"symbol_names": names}).doprint(expression)
 
 
 def claim_latex(claim: Claim, vocabulary: bool = False) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from sympy.core.relational import Relational
 
 from ...claims.comparison import Difference, compare
 from ...claims.schedules import by_rule
@@ -38,16 +39,16 @@ class Part:
     """A term, hypothesis, assumption, choice or rate of a statement.
 
     Attributes:
-        name: in code. formula: typeset. source: where it is printed. note: what else is said of it. differs: whether
-            the edition of the page has something else in its place.
+        name: in code. formula: typeset, in pieces between which a line may break. source: where it is printed.
+        note: what else is said of it. differs: whether the edition of the page has something else in its place.
     """
 
     name: str
-    formula: Markup
+    formula: tuple[Markup, ...]
     source: str = ""
     note: str = ""
     differs: bool = False
-    options: tuple[tuple[str, Markup], ...] = ()
+    options: tuple[tuple[str, tuple[Markup, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,13 +177,13 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
     differences = tuple(differing(against, claim)) if against else ()
     marked = {(difference.kind, difference.name) for difference in differences}
 
-    def typeset(expression: Any, before: str = "") -> Markup:
-        return formula(before + expression_latex(expression, claim.letters))
+    def typeset(expression: Any, before: str = "") -> tuple[Markup, ...]:
+        return tuple(map(formula, _pieces(expression, before, claim.letters)))
 
     def letter(name: str) -> str:
         return expression_latex(quantity_symbol(name), claim.letters)
 
-    def options(hypothesis: Any) -> tuple[tuple[str, Markup], ...]:
+    def options(hypothesis: Any) -> tuple[tuple[str, tuple[Markup, ...]], ...]:
         return tuple((name, typeset(relation)) for name, relation in hypothesis.alternatives.items())
 
     return Statement(
@@ -191,7 +192,7 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
               for i, t in enumerate(claim.terms)),
         tuple(Part(h.name, typeset(h.relation), h.source, "only the proof uses it" if h.implicit else "",
                    ("hypothesis", h.name) in marked, options(h)) for h in claim.hypotheses),
-        tuple(Part(a.name, formula(letter(a.quantity)) if a.quantity else Markup(""), a.source, a.meaning,
+        tuple(Part(a.name, (formula(letter(a.quantity)),) if a.quantity else (), a.source, a.meaning,
                    ("assumption", a.name) in marked) for a in claim.assumptions),
         tuple(Part(name, typeset(choice, f"{letter(name)} = "), "",
                    "changes with the rounds" if by_rule(choice) else QUANTITIES[name].meaning,
@@ -200,6 +201,19 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
         tuple(Part(name, typeset(value, f"{letter(name)} = ")) for name, value in claim.bound.items()),
         differences, ("functional", "functional") in marked,
     )  # fmt: skip
+
+
+_RELATIONS = {"<=": r"\le", "<": "<", ">=": r"\ge", ">": ">", "==": "=", "!=": r"\neq"}
+
+
+def _pieces(expression: Any, before: str, letters: Mapping[str, str]) -> tuple[str, ...]:
+    """An expression as LaTeX; a relation in two, before its sign, unless on its left is a letter."""
+    if not isinstance(expression, Relational) or expression.lhs.is_Symbol:
+        return (before + expression_latex(expression, letters),)
+    sign = _RELATIONS[expression.rel_op]
+    return before + expression_latex(
+        expression.lhs, letters
+    ), f"{{}} {sign} {expression_latex(expression.rhs, letters)}"
 
 
 def _joined(index: int, expression: Any) -> str:

@@ -43,6 +43,8 @@ def environment() -> jinja2.Environment:
         "number": number,
         "plain": plain_text,
         "docstring": docstring,
+        "inline": inline,
+        "breakable": breakable,
     }
     made.globals |= {"address": address, "NOT_CHECKED": evidence.NOT_CHECKED, "sheets": (COLOURS, STYLE)}
     return made
@@ -91,9 +93,26 @@ def docstring(text: str) -> Markup:
 def _block(text: str) -> Markup:
     if text.startswith((" ", ">>>")) or "\n " in text:
         return Markup("<pre>{}</pre>").format(text)
+    return Markup("<p>{}</p>").format(inline(text))
+
+
+def breakable(name: str) -> Markup:
+    """A name in code that may go on in the next line after its underscores.
+
+    >>> print(breakable("step_<cap>"))
+    step_<wbr>&lt;cap&gt;
+    """
+    return Markup("_<wbr>").join(name.split("_"))
+
+
+def inline(text: str) -> Markup:
+    """A sentence of a docstring, with its code and emphasis marked.
+
+    >>> print(inline("see ``Adam`` & *How.*"))
+    see <code>Adam</code> &amp; <em>How.</em>
+    """
     marked = re.sub(r"(`{1,2})([^`]+)\1", r"<code>\2</code>", str(escape(text)))
-    marked = re.sub(r"\*([A-Z][^*<]*\.)\*", r"<em>\1</em>", marked)
-    return Markup("<p>{}</p>").format(Markup(marked))
+    return Markup(re.sub(r"\*([A-Z][^*<]*\.)\*", r"<em>\1</em>", marked))
 
 
 def _inner(value: Any) -> str:
