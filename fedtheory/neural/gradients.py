@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +22,7 @@ from .packed import Batches, one_loss, reduced
 
 TRIAL_PAIRS = 8
 TRIALS = 2
-_FASTEST: WeakKeyDictionary[FlatModel, dict[tuple[object, ...], str]] = WeakKeyDictionary()
+_FASTEST: dict[tuple[object, ...], str] = {}
 
 
 def gradients(
@@ -100,20 +99,22 @@ def _quiet() -> Iterator[None]:
 
 def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> str:
     """The path that takes the least time for batches of this shape on this device, by a trial on at most
-    ``TRIAL_PAIRS`` pairs; the answer is remembered for as long as the process lives."""
+    ``TRIAL_PAIRS`` pairs; for models of this description the answer is remembered for as long as the process lives,
+    so that runs in it that are to have the same bits have them, whatever else the machine does."""
     shapes = (
         tuple(batches.features.shape[1:]),
         batches.features.dtype,
         min(len(x), TRIAL_PAIRS),
         batches.weights is None,
     )
-    key = (x.device.type, x.dtype, torch.get_num_threads(), precision, *shapes)
-    known = _FASTEST.setdefault(model, {})
-    if key not in known:
+    names = tuple(name for name in PATHS if _worth_trying(name, model, x))
+    losses = getattr(model.losses, "__qualname__", type(model.losses).__qualname__)
+    of_model = str(model.module), tuple(model.shapes.items()), losses, names
+    key = (*of_model, x.device.type, x.dtype, torch.get_num_threads(), precision, *shapes)
+    if key not in _FASTEST:
         x, batches = x[:TRIAL_PAIRS], batches[:TRIAL_PAIRS]
-        names = [name for name in PATHS if _worth_trying(name, model, x)]
-        known[key] = min(names, key=lambda name: _seconds(name, model, x, batches, precision))
-    return known[key]
+        _FASTEST[key] = min(names, key=lambda name: _seconds(name, model, x, batches, precision))
+    return _FASTEST[key]
 
 
 def _worth_trying(path: str, model: FlatModel, x: Tensor) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -161,6 +164,18 @@ def test_bfloat16_is_near_float32_and_other_precisions_are_refused() -> None:
         gradients(model, x, given, "loop", "float8")
     with pytest.raises(ValueError, match="path = 'fast'"):
         gradients(model, x, given, "fast")
+
+
+def test_a_copy_of_a_model_takes_the_path_of_its_original(monkeypatch) -> None:
+    """Whatever the machine does meanwhile: two runs, each with a copy, are to have the same bits."""
+    own = sys.modules["fedtheory.neural.gradients"]
+    monkeypatch.setattr(own, "_FASTEST", type(own._FASTEST)())
+    model = FlatModel(models.multinomial_logistic())
+    slow = iter([1.0, 2.0, 3.0, 3.0, 2.0, 1.0])
+    monkeypatch.setattr(own, "_seconds", lambda *trial: next(slow))
+    first = fastest(model, starts(model), batches())
+    assert fastest(copy.deepcopy(model), starts(model), batches()) == first
+    assert next(slow) == 3.0  # nothing was tried again
 
 
 def test_a_trial_chooses_among_the_paths_there_are() -> None:
