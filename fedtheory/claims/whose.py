@@ -5,6 +5,9 @@ from __future__ import annotations
 from ..quantities import QUANTITIES
 from .statement import Claim
 
+OF_RUNS = ("run", "round")
+"""The scopes of functionals that are of an algorithm's runs."""
+
 
 def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
     """The algorithm that a claim is about: the one that it names, else its functional's or its paper's, else the one
@@ -25,6 +28,17 @@ def algorithm_of(claim: Claim, paper_algorithm: str = "") -> str | None:
     if len(possible) != 1 or not all(possible <= algorithms for algorithms in knowing):
         return None
     return next(iter(possible))
+
+
+def leaves_objective_open(claim: Claim) -> bool:
+    """Whether a claim about a round of weighted updates is about any mean of the clients' functions, and not about
+    their plain mean: what it says is in terms of no error that is the plain mean's.
+
+    >>> from fedtheory.papers import claim
+    >>> [leaves_objective_open(claim(f"fedau.lemma{name}")) for name in ("B_3_3", "B_5_1")]
+    [True, False]
+    """
+    return claim.functional.scope == "round" and "weight_error" not in claim.quantities
 
 
 def may_speak_of(claim: Claim, algorithm: str) -> bool:

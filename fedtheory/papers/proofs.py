@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from ..claims.statement import Claim
 from ..proof import chains, text
 from ..proof.chains import Chain
 from ..proof.library import Library
+from ..proof.of_algorithm import Rounds, built_in, read_rounds
 from ..proof.steps import Decision
 from . import claim as claim_of
 from . import explained, papers
@@ -75,7 +76,16 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         (step for paper in usable for step in paper.steps),
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
+        partial(_rounds, all_papers),
     )
+
+
+def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:
+    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw."""
+    own = [paper for paper in all_papers if paper.name == claim.paper]
+    subject = next((p.subjects[algorithm] for p in (*own, *all_papers) if algorithm in p.subjects), None)
+    runs_as = getattr(subject, "runs_as", None)
+    return built_in(claim, algorithm) if runs_as is None else read_rounds(*runs_as(claim))
 
 
 def _library_for(claim: Claim, paper: Paper | None) -> Library:

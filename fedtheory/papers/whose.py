@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import subjects
 from ..claims.statement import Claim
+from ..claims.whose import OF_RUNS
 from ..claims.whose import algorithm_of as told_by
 from ..quantities import nearest
 from . import papers
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from .paper import Paper
     from ..setting import Setting
     from ..subjects.base import Point, Space, Subject
-
-OF_RUNS = ("run", "round")
-"""The scopes of functionals that are of an algorithm's runs."""
 
 PLAIN = "fast"
 """On whose settings a claim is searched that speaks of runs and rounds and of nothing that is one algorithm's own: FAST

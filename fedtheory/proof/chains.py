@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..assumptions import ASSUMPTIONS
@@ -129,14 +130,22 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
     """The steps that tie a claim to a derivation of the library: see ``tie.tie``. Where that rests on a theorem of the
-    kernel, it has to be what is computed from it."""
+    kernel, it has to be what is computed from it, and the theorem one about what the claim is about."""
     steps = tie(claim, derivation, library.assumed(derivation.steps))
     own = [library.step(name) for name in library.needed(derivation.steps)]
-    if any(step.kind == "composed" for step in own) and not is_computed(derivation, own):
-        says = "what is said to follow from a theorem of the kernel is not what is computed from it"
-        written = Step(f"{CLAIM}composed", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
-        return (written, *steps)
+    wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
+    if found := next(iter(wrong), ""):
+        return (Step(f"{CLAIM}composed", claim.source, found, "unclear", expected="unknown", paper=claim.paper), *steps)
     return steps
+
+
+def _apart(claim: Claim, derivation: Derivation, own: Iterable[Step], library: Library) -> Iterator[str]:
+    """Why what is said to follow from theorems of the kernel does not, or not for the claim."""
+    if not is_computed(derivation, own):
+        yield "what is said to follow from a theorem of the kernel is not what is computed from it"
+    elif derivation.origin is not None:
+        for why in derivation.origin.apart_from(claim, derivation.algorithm, library.rounds):
+            yield f"the theorem of the kernel is not about what the claim is: {why}"
 
 
 def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...], library: Library) -> Chain:

@@ -1236,7 +1236,7 @@ class Rules:
             at_least.append(self.less(extra["clients"], self.proof.one))
         assumed: list = [("smooth", L), ("strongly_convex", mu)]
         place = "" if any(p for p, _ in found.nu) else "_at_optimum"
-        assumed.append((f"bounded_dissimilarity{place}", zeta))
+        assumed += [(f"bounded_dissimilarity{place}", zeta), ("equal_weights", None)]
         assumed += [("quadratic", None)] if found.quadratic else []
         assumed += [("bounded_noise", noise), ("cohort_is_a_set", None)] if found.who() else []
         if any(kind["kind"] == SERVER for kinds in found.rounds for _, kind in kinds):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
@@ -16,12 +16,15 @@ from typing import Any, ClassVar
 import sympy
 
 from ..claims import readings
+from ..claims.statement import Claim
+from ..claims.whose import OF_RUNS
 from . import checker
 from .derivations import Derivation
 from .kernel.rounds import average, contraction
 from .kernel.saved import saved
 from .kernel.theorems import Theorem
-from .read_off import ALWAYS, OF_KIND, Letters, ReadOff, other_kinds
+from .of_algorithm import Rounds, strange
+from .read_off import OF_KIND, Letters, ReadOff, other_kinds
 from .steps import Evidence, Finding, Step
 
 _OF_HYPOTHESES = frozenset({readings.ROOT})
@@ -34,16 +37,14 @@ class Composed:
 
     Attributes:
         make: makes the theorem; nothing else here does so before it is asked for.
-        always: see ``OfRounds``.
     """
 
     make: Callable[[], Theorem]
-    always: frozenset[str] = frozenset()
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """The kinds of assumption without a constant that the theorem takes, and that are no reading."""
-        return other_kinds(self.make(), self.always)
+        """The kinds of assumption without a constant that the theorem takes, and that a claim has to make."""
+        return other_kinds(self.make())
 
     def certified(self) -> Finding:
         text = json.dumps(saved(self.make()), separators=(",", ":"))
@@ -84,7 +85,6 @@ class OfRounds(ABC):
         make: makes the theorem.
         letters: the quantity of each letter of the theorem's scalars.
         more: the options of hypotheses that it is compared under, beside ``own_readings``.
-        always: readings' assumptions that every run of the algorithm meets, so that the claim cannot be read otherwise.
     """
 
     own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
@@ -94,7 +94,6 @@ class OfRounds(ABC):
     make: Callable[[], Theorem]
     letters: Letters
     more: Mapping[str, str] = field(default_factory=dict)
-    always: frozenset[str] = frozenset()
 
     @property
     @abstractmethod
@@ -112,7 +111,7 @@ class OfRounds(ABC):
     @cached_property
     def own(self) -> ReadOff:
         """The theorem in the vocabulary."""
-        return ReadOff(self.theorem, self.letters, self.always)
+        return ReadOff(self.theorem, self.letters)
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
@@ -139,7 +138,7 @@ class OfRounds(ABC):
     @property
     def checks(self) -> tuple[Composed, ...]:
         """One for each of the theorems."""
-        return (Composed(self.make, self.always),)
+        return (Composed(self.make),)
 
     def makes(self, steps: Iterable[Step]) -> bool:
         """Whether the steps are these theorems, with their assumptions, and nothing else."""
@@ -153,6 +152,25 @@ class OfRounds(ABC):
         """The assumptions that those name, each with its constant where it has one."""
         return tuple(dict.fromkeys(name for each in self.all_of for name in each.assumed()))
 
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """In what the theorems are not about the rounds of a claim's algorithm, in words."""
+        if claim.functional.scope not in OF_RUNS:
+            yield f"it is about rounds, and {claim.functional.name} is of no run"
+            return
+        try:
+            own = rounds(claim, algorithm)
+        except ValueError as error:
+            yield str(error)
+            return
+        yield from self.strange_to(own)
+
+    def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        """What in the theorems is not of these rounds, in words."""
+        for each in self.all_of:
+            yield from strange(each.theorem, rounds)
+            if self.of_one_kind and each.chance and len(rounds.kinds) > 1 and each.chance != rounds.chance:
+                yield f"it needs {each.chance}, and these are of a kind by {rounds.chance}"
+
     def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
         """What the step shows; the theorem is made when that is asked for."""
         return Computed(name, functional=self.functional, steps=(step,), proves=proves, origin=self)
@@ -164,8 +182,6 @@ class OfRounds(ABC):
         Raises:
             ValueError: a letter stands for another quantity than the theorem's algorithm has in its place.
         """
-        if self.always - ALWAYS:
-            raise ValueError(f"always {sorted(self.always)}: allowed are {', '.join(sorted(ALWAYS))}")
         if self.more.keys() - _OF_HYPOTHESES:
             raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
         kinds = [each.kinds() for each in self.all_of]

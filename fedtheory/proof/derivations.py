@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol, Self
@@ -15,6 +15,7 @@ from ..claims.statement import Claim
 from ..functionals import Functional
 from .domain import bare
 from .identity import is_identity
+from .of_algorithm import Rounds
 from .steps import Step
 
 
@@ -38,6 +39,12 @@ class Origin(Protocol):
 
     def assumed(self) -> tuple[str, ...]:
         """The assumptions that those name, each with its constant where it has one."""
+        ...
+
+    def apart_from(
+        self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]
+    ) -> Iterator[str]:  # fmt: skip
+        """In what it is not about the runs, rounds or functions that a claim is about, in words."""
         ...
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..claims.statement import Claim
 from ..claims.whose import algorithm_of
 from ..quantities import nearest
 from .derivations import Derivation
+from .of_algorithm import Rounds, built_in
 from .steps import Decision, Step, decide
 
 
@@ -18,13 +19,16 @@ class Library:
         steps: in the order given.
         derivations: in the order in which they are tried on a claim.
         algorithms: whose runs a paper's claims are about, by the paper's name.
+        rounds: what the rounds of an algorithm are, of the claim and the algorithm's name; ``ValueError`` where the
+            kernel has no words for them.
     """
 
     def __init__(
-        self, steps: Iterable[Step], derivations: Iterable[Derivation] = (), algorithms: Mapping[str, str] | None = None
-    ) -> None:
+        self, steps: Iterable[Step], derivations: Iterable[Derivation] = (),
+        algorithms: Mapping[str, str] | None = None, rounds: Callable[[Claim, str], Rounds] = built_in,
+    ) -> None:  # fmt: skip
         self.steps, self.derivations = tuple(steps), tuple(derivations)
-        self.algorithms = dict(algorithms or {})
+        self.algorithms, self.rounds = dict(algorithms or {}), rounds
         self._by_name: dict[str, Step] = {}
         self._decided: dict[str, Decision] = {}
         for step in self.steps:

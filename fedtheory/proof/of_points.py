@@ -3,16 +3,20 @@ assumptions say, as one of several clients, or the only one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 
 import sympy
 
+from ..claims.statement import Claim
+from ..claims.whose import OF_RUNS
 from .composed import OfRounds
 from .kernel.axioms import POINTS, gradient_at
 from .kernel.forms import ONE, Form, Product, Term, Value, Vector, dot, square
+from .kernel.saved import ancestry
 from .kernel.scalars import Ring
 from .kernel.theorems import Refused
+from .of_algorithm import Rounds
 
 
 def _at(ring: Ring, j: int) -> Vector:
@@ -46,6 +50,11 @@ class OfPoints(OfRounds):
     @property
     def functional(self) -> str:
         return self.bounded
+
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """An algorithm has no part in it."""
+        if claim.functional.scope in OF_RUNS or any(each.parameters for each in ancestry(self.theorem)):
+            yield f"it is about a function, and {claim.functional.name} or what it is made of is of an algorithm's runs"
 
     def right_side(self) -> sympy.Expr:
         if self.theorem.context != "start":

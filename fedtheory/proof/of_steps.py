@@ -50,7 +50,7 @@ class _OfSteps(OfRounds):
         return self._read(self.end())
 
     def _read(self, theorem: Theorem) -> ReadOff:
-        return ReadOff(theorem, self.letters, self.always)
+        return ReadOff(theorem, self.letters)
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
@@ -58,7 +58,7 @@ class _OfSteps(OfRounds):
 
     @property
     def checks(self) -> tuple[Composed, ...]:
-        return (Composed(self.make, self.always), Composed(self.end, self.always))
+        return (Composed(self.make), Composed(self.end))
 
     @cached_property
     def recursion(self) -> tuple[Scalar, Scalar, Scalar]:
@@ -151,7 +151,7 @@ class DecayingSteps(_OfSteps):
     def _read(self, theorem: Theorem) -> ReadOff:
         share = dict(theorem.parameters).get("share")
         law = {} if share is None else {str(share): SHARES[self.who]}
-        read = _ByStep(theorem, {**self.letters, **law}, self.always)
+        read = _ByStep(theorem, {**self.letters, **law})
         read.check_every_round(self.first)
         if read.share and read.share in {*self.letters, self.first, STEP, STEPS}:
             raise Refused(f"share {share}: allowed is a letter of its own")
@@ -167,7 +167,7 @@ class DecayingSteps(_OfSteps):
 
     @property
     def checks(self) -> tuple[Composed, ...]:
-        return (*super().checks, Composed(self.gap, self.always))
+        return (*super().checks, Composed(self.gap))
 
     @cached_property
     def content(self) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ the rounds they enter through their means where what is added is linear in them,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,12 +14,15 @@ from typing import Any, ClassVar
 import sympy
 
 from ..claims import readings
+from ..claims.statement import Claim
+from ..claims.whose import leaves_objective_open
 from .composed import Composed, Descent
 from .kernel.axioms import ITERATE, NEXT, START_POINT, gradient_at
 from .kernel.forms import Atom, Form, Term, Value, Vector, square
 from .kernel.rounds import average
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem, at_step
+from .of_algorithm import Rounds
 from .one_round import OneRound
 from .read_off import Letters, ReadOff
 
@@ -110,8 +113,8 @@ class OfWeights:
     objective: str = PLAIN
     reads: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, theorem: Theorem, letters: Letters, always: frozenset[str]) -> _Weighted:
-        return _Weighted(theorem, letters, always, self.objective)
+    def read(self, theorem: Theorem, letters: Letters) -> _Weighted:
+        return _Weighted(theorem, letters, self.objective)
 
     def with_readings(self, computed: Mapping[str, Any]) -> Mapping[str, Any]:
         if any(OPTIONS.get(name) != option for name, option in self.reads.items()):
@@ -149,7 +152,7 @@ class WeightedRound(OneRound):
 
     @cached_property
     def own(self) -> ReadOff:
-        return self.weights.read(self.theorem, self.letters, self.always)
+        return self.weights.read(self.theorem, self.letters)
 
     @property
     def _others(self) -> tuple[Callable[[], Theorem], ...]:
@@ -157,11 +160,17 @@ class WeightedRound(OneRound):
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
-        return (self.own, *(self.weights.read(make(), self.letters, self.always) for make in self._others))
+        return (self.own, *(self.weights.read(make(), self.letters) for make in self._others))
+
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """Besides: where the claim's F is any mean the theorem's has to be."""
+        yield from super().apart_from(claim, algorithm, rounds)
+        if self.weights.objective != (ANY if leaves_objective_open(claim) else PLAIN):
+            yield f"it is about {self.weights.objective}"
 
     @property
     def checks(self) -> tuple[Composed, ...]:
-        return tuple(Composed(make, self.always) for make in (self.make, *self._others))
+        return tuple(Composed(make) for make in (self.make, *self._others))
 
     def right_side(self) -> sympy.Expr:
         form = _OF_A_ROUND[self.bounded](self.theorem.where.ring)
@@ -195,7 +204,7 @@ class WeightedDescent(Descent):
 
     @cached_property
     def own(self) -> _Weighted:
-        return self.weights.read(self.theorem, self.letters, self.always)
+        return self.weights.read(self.theorem, self.letters)
 
     def right_side(self) -> sympy.Expr:
         fall, addition = average(self.theorem)

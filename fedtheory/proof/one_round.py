@@ -3,7 +3,7 @@ either kind, F falls by the same multiple of |grad F(x)|^2."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -17,6 +17,7 @@ from .kernel.forms import ONE, Atom, Form, Product, Term, Value, Vector, dot, sq
 from .kernel.rounds import average
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
+from .of_algorithm import Rounds
 from .read_off import ReadOff
 
 
@@ -112,15 +113,20 @@ class DescentOfKinds(Descent):
 
     @cached_property
     def of_server(self) -> ReadOff:
-        return ReadOff(self.server(), self.letters, self.always)
+        return ReadOff(self.server(), self.letters)
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
         return (self.own, self.of_server)
 
+    def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        yield from super().strange_to(rounds)
+        if (rounds.kinds, rounds.chance) != (("arbitrary", "server"), "client_round_probability"):
+            yield f"it is about the clients' rounds and the server's, and these are {' and '.join(rounds.kinds)}"
+
     @property
     def checks(self) -> tuple[Composed, ...]:
-        return (Composed(self.make, self.always), Composed(self.server, self.always))
+        return (Composed(self.make), Composed(self.server))
 
     def right_side(self) -> sympy.Expr:
         (fall, clients), (other, server) = average(self.theorem), average(self.of_server.theorem)

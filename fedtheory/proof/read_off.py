@@ -42,10 +42,10 @@ READINGS = {
     "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
 }
-"""The assumptions that are a reading of the algorithm."""
+"""The assumptions that are a reading of the algorithm; that a cohort is a set is one where it is drawn uniformly."""
 
-ALWAYS = frozenset({*READINGS, "equal_weights"})
-"""The assumptions that every run of an algorithm may meet by its definition."""
+_BY_DEFINITION = frozenset({*READINGS, "equal_weights", "full_participation"})
+"""The assumptions without a constant that a claim does not make: its algorithm has them, or its hypotheses."""
 
 _EVERYONE, _TAKING_PART, _CLIENTS = "full_participation", *map(sympy.Symbol, ("arbitrary_cohort", "clients"))
 """The assumption that all clients take part, which is said by the number that does."""
@@ -70,12 +70,10 @@ class ReadOff:
 
     Attributes:
         letters: by letter the name of a quantity, or an expression in quantities.
-        always: readings' assumptions that every run of the algorithm meets.
     """
 
     theorem: Theorem
     letters: Letters
-    always: frozenset[str] = frozenset()
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """What the region asks of quantities, beyond what the vocabulary says of each; what the algorithm's parameters
@@ -101,12 +99,23 @@ class ReadOff:
             return [(f"{name}_at_least", apart), (f"{name}_at_most", -apart)]
         return [(name, -(apart**2))] if apart != 0 else []
 
+    @property
+    def chance(self) -> str:
+        """The quantity that says whether every round is of the kind that the theorem is given, or "".
+
+        Raises:
+            ValueError: no letter is such a quantity, or several are.
+        """
+        if self.theorem.context != "kind":
+            return ""
+        known = [name for name in _KINDS[self.theorem.kind] if name in self.letters.values()]
+        if len(known) != 1:
+            raise ValueError(f"{self.theorem.kind} rounds: allowed is one letter that says how probable they are")
+        return known[0]
+
     def _needs_of_kind(self) -> Iterator[tuple[str, sympy.Expr]]:
-        if self.theorem.context == "kind":
-            known = [need for name, need in _KINDS[self.theorem.kind].items() if name in self.letters.values()]
-            if not known:
-                raise ValueError(f"{self.theorem.kind} rounds: no letter says how probable they are")
-            yield OF_KIND, known[0]
+        if self.chance:
+            yield OF_KIND, _KINDS[self.theorem.kind][self.chance]
 
     def _place(self, value: Scalar) -> str | sympy.Expr | None:
         """What a parameter stands for that is a letter."""
@@ -159,8 +168,9 @@ class ReadOff:
             ValueError: a constant is another one than the quantity itself.
         """
         quantities, read = [], {}
+        drawn = any(name == "uniform_cohorts" for name, _ in self.theorem.assumptions)
         for name, constant in sorted(self.theorem.assumptions, key=str):
-            if name in self.always:
+            if name == "cohort_is_a_set" and not drawn:
                 continue
             if name in READINGS:
                 ambiguity, option = READINGS[name]
@@ -231,7 +241,7 @@ class ReadOff:
         return tuple(found)
 
 
-def other_kinds(theorem: Theorem, always: frozenset[str]) -> tuple[str, ...]:
-    """The kinds of assumption without a constant that a theorem takes, and that are no reading."""
+def other_kinds(theorem: Theorem) -> tuple[str, ...]:
+    """The kinds of assumption without a constant that a theorem takes, and that a claim has to make."""
     names = (name for name, constant in sorted(theorem.assumptions, key=str) if constant is None)
-    return tuple(name for name in names if name not in always and name not in READINGS and name != _EVERYONE)
+    return tuple(name for name in names if name not in _BY_DEFINITION)

@@ -14,6 +14,7 @@ from functools import lru_cache
 import sympy
 
 from ..assumptions import ASSUMPTIONS
+from ..claims.schedules import by_rule
 from ..claims.statement import Ambiguity, Claim, Hypothesis, slack_of
 from ..quantities import QUANTITIES
 from .atoms import DURATIONS, Atoms, has_atoms
@@ -122,6 +123,8 @@ def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suff
     if derivation.choices:
         yield from _same_choices(claim, derivation, choices, suffix)
         choices = {}
+    if changing := sorted(name for name, choice in choices.items() if by_rule(choice)):
+        raise Unsupported(f"the claim's {changing[0]} changes, and the derivation has one size of it")
     if any(choice.has(sympy.log) for choice in choices.values()):
         if set(choices) != {"local_lr"}:
             raise Unsupported(f"the claim chooses {' and '.join(choices)}, with a logarithm")

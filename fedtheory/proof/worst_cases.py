@@ -103,7 +103,7 @@ class NumericEdition:
             raise ValueError(f"{claim.ref}: allowed is a claim about {FINAL_SQUARED_DISTANCE.meaning} of "
                              f"{' or '.join(_CHANCE)}")  # fmt: skip
         names = {name for name, _ in self.theorem.assumptions}
-        unknown = set(other_kinds(self.theorem, frozenset())) - ASSUMPTIONS.keys()
+        unknown = set(other_kinds(self.theorem)) - ASSUMPTIONS.keys()
         if unknown:
             raise ValueError(f"{', '.join(sorted(unknown))}: the vocabulary of claims has no such assumption")
         _, kinds, law = _CHANCE[self.algorithm]
@@ -123,8 +123,7 @@ class NumericEdition:
     def origin(self) -> Geometric:
         """What the theorem says of many rounds, by geometric recursion."""
         chance = _CHANCE[self.algorithm][0]
-        always = frozenset[str]() if self._draws else frozenset({"cohort_is_a_set"})  # any set of clients is one
-        return Geometric(lambda: one_round(self.data), {**LETTERS, "q": chance}, always=always)
+        return Geometric(lambda: one_round(self.data), {**LETTERS, "q": chance})
 
     @property
     def _draws(self) -> bool:

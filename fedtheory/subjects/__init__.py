@@ -46,7 +46,8 @@ _SUBJECTS: dict[str, Subject] = {
     )
 }
 """By name, of those that are no algorithm's; a paper names those of its algorithm's runs. A subject may also have
-``from_setting``, where a setting makes a point, and ``findings``, what it has to say on a claim's hypotheses."""
+``from_setting``, where a setting makes a point, ``findings``, what it has to say on a claim's hypotheses, and, of an
+algorithm's runs, ``runs_as``: such an algorithm as the engine runs it, and who takes part."""
 
 
 def register(subject: Subject) -> None:

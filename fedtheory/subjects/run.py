@@ -20,7 +20,7 @@ from ..assumptions import (
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
     UNCORRELATED_NOISE,
-)
+)  # fmt: skip
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
@@ -59,7 +59,7 @@ from .entries import (
 )
 from .participants import Participants, read, written
 from .rounding import constants_of
-from .run_parts import PARTS, Part, steps_of
+from .run_parts import PARTS, OfPart, Part, steps_of
 
 LAWS = {COMMON: (UNCORRELATED_NOISE, INDEPENDENT_NOISE), ONE_SIDED: (CONSTANT_NOISE,)}
 """Laws of noise that a file names, and what they violate."""
@@ -249,7 +249,7 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
 
 
 @dataclass(frozen=True)
-class RunSubject:
+class RunSubject(OfPart):
     """Runs of one algorithm, with fixed participants on quadratic clients.
 
     Attributes:

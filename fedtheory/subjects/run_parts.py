@@ -12,6 +12,7 @@ from ..claims.balls import Number
 from ..claims.statement import Claim
 from ..claims.undecided import Undecided
 from ..moments.trajectory import fast_of
+from ..participation import Fixed, Participation
 from .base import Reading
 from .enclosure import FIRST, SECOND, STEPS, Way
 from .entries import CHOSEN, check_counts, chosen_or_rational, entry, is_about_one_round, rational_entry, shown
@@ -176,6 +177,26 @@ class SafariPart(Part):
 
 def _written_steps(algorithm: Algorithm) -> dict[str, str]:
     return {name: CHOSEN if step is None else str(step) for name, step in steps_of(algorithm).items()}
+
+
+def runs_as(part: Part) -> tuple[Algorithm, Participation]:
+    """An algorithm as the engine runs it, of both kinds where there are two, and who takes part.
+
+    >>> runs_as(PARTS["safari"])[0].share
+    Fraction(1, 2)
+    """
+    made = list(part.small(2, 2, 2, Fraction(1, 4)))
+    return next((one for one in made if 0 < one.share < 1), made[0]), Fixed(range(2))
+
+
+class OfPart:
+    """A subject whose runs are a part's."""
+
+    part: Part
+
+    def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
+        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        return runs_as(self.part)
 
 
 PARTS: dict[str, Part] = {"fast": FastPart(), "safari": SafariPart()}

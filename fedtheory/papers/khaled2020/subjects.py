@@ -27,7 +27,7 @@ from fedtheory.subjects.enclosure import Way
 from fedtheory.subjects.found import Found
 from fedtheory.subjects.entries import check_counts, chosen_or_rational, entry
 from fedtheory.subjects.kinked_runs import KinkedCandidate
-from fedtheory.subjects.run_parts import Part, steps_of, with_steps
+from fedtheory.subjects.run_parts import OfPart, Part, steps_of, with_steps
 from fedtheory.subjects.runs import Runs
 
 FEWER = (1, 2, 3, 5, 10, 20, 50)
@@ -242,10 +242,10 @@ class LocalSgdRuns(Runs):
         """None is known."""
 
 
-class LocalSgd:
+class LocalSgd(OfPart):
     """Local SGD's runs."""
 
-    name = "local_sgd"
+    name, part = "local_sgd", LocalSgdRuns.part
 
     def space(self, claim: Claim) -> LocalSgdRuns:
         return LocalSgdRuns(claim)

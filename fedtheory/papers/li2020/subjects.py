@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 from sympy import Ge
 
-from fedtheory.algorithms import fedavg
+from fedtheory.algorithms import Algorithm, fedavg
 from fedtheory.assumptions import UNCORRELATED_NOISE
 from fedtheory.claims.balls import evaluate_exactly
 from fedtheory.claims.evaluation import compiled
@@ -22,7 +22,7 @@ from fedtheory.claims.statement import Claim
 from fedtheory.quantities import symbol
 from fedtheory.federations import Federation, Quadratic
 from fedtheory.papers.paper import Example
-from fedtheory.participation import Fixed, Multinomial, Uniform
+from fedtheory.participation import Fixed, Multinomial, Participation, Uniform
 from fedtheory.setting import Setting
 from fedtheory.subjects.base import Point, Space, runs_of, span
 from fedtheory.subjects.limits import limit_of
@@ -231,21 +231,35 @@ class FedAvg:
     def parse(self, data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
         return points.parse(data, claim)
 
+    def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
+        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        return _of_three(claim, "2/(8 + step_index)")
+
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:
         return points.from_setting(claim, setting, rounds, **given)
+
+
+def _weights(claim: Claim) -> list[Fraction]:
+    """Of three clients, which differ but for uniform draws."""
+    return [Fraction(1, n) for n in ((3, 3, 3) if cohort_of(claim) == UNIFORM else (2, 3, 6))]
+
+
+def _of_three(claim: Claim, local_lr: Any) -> tuple[Algorithm, Participation]:
+    """FedAvg with all of three clients, or two."""
+    cohort, weights = cohort_of(claim), _weights(claim)
+    who = {EVERYONE: Fixed(range(3)), BY_WEIGHT: Multinomial(2, weights), UNIFORM: Uniform(2)}[cohort]
+    average = "weighted" if cohort == EVERYONE else "participating"
+    return fedavg(local_lr=local_lr, local_steps=4, average=average, objective_weight=weights), who
 
 
 def example(claim: Claim) -> Example:
     """Three clients that differ in two dimensions and, but for uniform draws, in weight, with noise; all of them, or
     two."""
-    cohort, shift = cohort_of(claim), 32 - (claim.edition == "appendix")
-    weights = [Fraction(1, 3)] * 3 if cohort == UNIFORM else [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+    shift, weights = 32 - (claim.edition == "appendix"), _weights(claim)
     federation = Quadratic([[1, "1/2"], [2, 1], [1, 1]], [[1, 0], [-1, 1], [0, -1]], gradient_noise="1/2",
                            objective_weight=weights)  # fmt: skip
     rule = rule_of(claim, "local_lr", {"strong_convexity": Fraction(1, 2), "step_shift": Fraction(shift)})
-    who = {EVERYONE: Fixed(range(3)), BY_WEIGHT: Multinomial(2, weights), UNIFORM: Uniform(2)}[cohort]
-    average = "weighted" if cohort == EVERYONE else "participating"
-    algorithm = fedavg(local_lr=rule, local_steps=4, average=average, objective_weight=weights)
+    algorithm, who = _of_three(claim, rule)
     return Example(Setting(federation, algorithm, who, start=[2, 2]), 100, {"step_shift": shift})
 
 

@@ -121,12 +121,12 @@ class _Said:
         return self.ring.number(value)
 
     def assumptions(self) -> list[Assumption]:
-        """Of the class and of the noise."""
+        """Of the class and of the noise; F is the plain mean of the clients' functions."""
         of, multipliers = self.of, self.certificate.multipliers
         everywhere = any(p for p, _ in multipliers.additive)
         apart = "bounded_dissimilarity" if everywhere else "bounded_dissimilarity_at_optimum"
         found: list[Assumption] = [("smooth", self.L), ("strongly_convex", of.strong_convexity),
-                                   (apart, of.dissimilarity)]  # fmt: skip
+                                   (apart, of.dissimilarity), ("equal_weights", None)]  # fmt: skip
         if self.problem.functions.quadratic:
             found.append(("quadratic", None))
         if self.plan.participants:

@@ -14,7 +14,7 @@ from ...claims import readings
 from ...claims.balls import Number
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
-from ...claims.whose import may_speak_of
+from ...claims.whose import leaves_objective_open, may_speak_of
 from ...functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ...moments.evaluators import BALL, EXACT, left, quantity
 from ..base import Examined, Point, Reading, Sides, Slack, chosen_step
@@ -41,7 +41,6 @@ from .run import (
     bounds_gradient,
     chooses_cutoff,
     is_about_a_round,
-    leaves_objective_open,
     may_estimate,
 )
 

@@ -114,11 +114,6 @@ def chooses_cutoff(statement: Claim) -> bool:
     return "cutoff" in statement.choices
 
 
-def leaves_objective_open(statement: Claim) -> bool:
-    """Whether it is about any f~ = sum_n phi_n F_n."""
-    return is_about_a_round(statement) and "weight_error" not in statement.quantities
-
-
 def may_estimate(statement: Claim) -> bool:
     """Whether the weights may be Algorithm 2's: not where the claim uses a Q that is then random, unless it chooses the
     cutoff, so that it is about nothing else."""

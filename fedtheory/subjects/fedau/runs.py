@@ -22,6 +22,7 @@ from ...claims import readings
 from ...claims.evaluation import compiled
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
+from ...claims.whose import leaves_objective_open
 from ...moments.evaluators import FLOAT, left, quantity
 from ...moments.weighted_rounds import weighted_rounds
 from ..base import Space, runs_of, span
@@ -37,7 +38,6 @@ from .run import (
     bounds_gradient,
     chooses_cutoff,
     is_about_a_round,
-    leaves_objective_open,
     may_estimate,
 )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...algorithms import Algorithm, fedau
 from ...claims.statement import Claim
+from ...participation import Bernoulli, Participation
 from . import point
 from .consistency import estimated_weights_findings
 from .runs import FedauRuns
@@ -23,6 +25,10 @@ class WeightedUpdates:
     def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """What estimated weights make of the claim's hypotheses."""
         return estimated_weights_findings(claim)
+
+    def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
+        """Algorithm 1 with the weights of Algorithm 2."""
+        return fedau(local_lr="1/10"), Bernoulli(["1/2", "1/4"])
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> point.FedauPoint:
         """A point from plain data, not yet checked."""

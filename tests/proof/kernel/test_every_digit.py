@@ -18,7 +18,7 @@ from fedtheory.proof import checker
 from fedtheory.proof.kernel.saved import saved
 
 from .growing import Growing
-from .test_every_change import FAST, SAFARI
+from .published import PROOFS
 
 QUICK = ("safari.eq28",)
 STATED = ("context", "kind", "assumptions", "parameters", "form", "equality", "path_to_the_end")
@@ -64,7 +64,7 @@ def another_proof(data: dict, changed: dict) -> str:
 def kept_digits(name: str) -> tuple[int, Counter[tuple[str, str]]]:
     """How many digits there are in the regions and lines of a proof; and how many can be changed so that the file is a
     proof, by what it then proves and where the digit is."""
-    theorem = (FAST | SAFARI)[name]()
+    theorem = PROOFS[name].make()
     data, file = json.loads(json.dumps(saved(theorem))), Growing(theorem)
     count, kept = 0, Counter[tuple[str, str]]()
     for accepted, number, line in changed_lines(file, data):
@@ -81,9 +81,7 @@ def kept_digits(name: str) -> tuple[int, Counter[tuple[str, str]]]:
     return count, Counter({key: n for key, n in kept.items() if key[0]})
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in (*FAST, *SAFARI)]
-)
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in PROOFS])
 def test_no_digit_can_be_another(name: str) -> None:
     """``another_proof`` fails where what is shown is another theorem than before."""
     count, kept = kept_digits(name)
@@ -92,6 +90,6 @@ def test_no_digit_can_be_another(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or (*FAST, *SAFARI):
+    for one in sys.argv[1:] or PROOFS:
         digits, left = kept_digits(one)
         print(one, digits, "digits, kept:", dict(left), flush=True)

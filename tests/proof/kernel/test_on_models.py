@@ -42,6 +42,7 @@ MODELS = {
     "mostly snapshots": replace(
         MODEL, clients=KINKED, start=F(1, 8), step=F(1, 150), cohort=1, probability=F(299, 300)
     ),
+    "short steps": replace(MODEL, clients=KINKED, start=F(1, 8), step=F(1, 300), noise=F(2), probability=F(1, 2)),
     "one client": replace(MODEL, clients=QUADRATIC[:1], cohort=1, arbitrary_cohort=1, steps=3),
 }
 FREE = ({"a": F(1)}, {"a": F(1, 50)}, {"a": F(1, 300)})

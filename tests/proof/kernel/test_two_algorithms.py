@@ -184,7 +184,7 @@ def _text(letter: Scalar) -> list:
 def test_a_theorem_on_other_rounds_is_none_on_weighted_updates() -> None:
     letters = {**composed.LETTERS, **fedau._LETTERS}
     with pytest.raises(ValueError, match="of another algorithm"):
-        OfWeights().read(composed.nonconvex(), letters, frozenset())
+        OfWeights().read(composed.nonconvex(), letters)
 
 
 def _calls() -> list[Callable[[], Theorem]]:

@@ -104,7 +104,7 @@ def round_end() -> Theorem:
     return combine([(MEANS.everyone(whole), -1)], where=WHERE, context="run")
 
 
-THEOREM = GeometricSteps(one_step, LETTERS, always=frozenset({"equal_weights"}), end=round_end)
+THEOREM = GeometricSteps(one_step, LETTERS, end=round_end)
 
 STEPS = (
     THEOREM.step("khaled2020.composed", "Theorem 1", "every step brings the clients' mean nearer, composed from the "

@@ -8,13 +8,10 @@ from .composed5 import strongly_convex
 from .composed_repaired import THEOREMS as REPAIRED
 from .kinds import LETTERS
 
-_SET = frozenset({"cohort_is_a_set"})
-"""The participants of a round are a set, by the algorithm."""
-
 _THEOREMS: dict[str, OfRounds] = {
-    "thm4.sharper": Descent(nonconvex, LETTERS, always=_SET),
-    "thm4.averaged": Descent(nonconvex_averaged, LETTERS, always=_SET),
-    "thm5.sharper": Contraction(strongly_convex, LETTERS, always=_SET),
+    "thm4.sharper": Descent(nonconvex, LETTERS),
+    "thm4.averaged": Descent(nonconvex_averaged, LETTERS),
+    "thm5.sharper": Contraction(strongly_convex, LETTERS),
     **REPAIRED,
 }
 

@@ -159,6 +159,6 @@ THEOREMS: dict[str, OfRounds] = {
     "eq28.main": OneRound(server_fall, LETTERS, bounded="squared_gradient"),
     "eq58.main": OneRound(server_distance, LETTERS, bounded="final_squared_distance"),
     "rem5.b.main": Descent(server_descent, LETTERS, more=_ROOT),
-    "thm4.corrected": DescentOfKinds(clients_descent, LETTERS, always=_SET, server=server_descent),
-    "thm5.corrected": Geometric(contraction_corrected, LETTERS, always=_SET),
+    "thm4.corrected": DescentOfKinds(clients_descent, LETTERS, server=server_descent),
+    "thm5.corrected": Geometric(contraction_corrected, LETTERS),
 }

@@ -1,0 +1,128 @@
+"""Every proof that the kernel makes for a paper's derivation, by name, and how what it says is evaluated in the small
+models of its paper. Nothing is listed by hand: a proof without models is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fedtheory.papers.proofs import library
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.kernel.theorems import Theorem
+from fedtheory.proof.of_points import OfPoints
+
+from . import test_means, test_on_models, test_points, test_safari, test_weighted
+from .mean_models import MeanModel
+from .models import Exact, _inside, valued
+
+Least = Callable[[list[Theorem], Any], list[tuple[Theorem, Any]]]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How a theorem is made, and where it is evaluated."""
+
+    make: Callable[[], Theorem]
+    least: Least
+    models: Iterable[Any]
+
+    def fails(self, theorem: Theorem) -> bool:
+        """Whether a theorem on the same scalars and vectors is false in a model."""
+        return any(slack < 0 for model in self.models for _, slack in self.least([theorem], model))
+
+
+# Models that are said to have constants, and an algorithm -----------------------------------------------------------
+
+_CONSTANTS = {
+    "smooth": ("L", 1), "strongly_convex": ("mu", 1), "bounded_noise": ("sigma", 2), "bounded_gradient": ("G", 2),
+    "bounded_weighted_noise": ("B", 1), "bounded_heterogeneity_gap": ("Gamma", 1),
+    "bounded_stochastic_gradients": ("G", 2),
+}  # fmt: skip
+
+
+def _has_constants(theorem: Theorem, numbers: Mapping[str, Exact], spread: str) -> bool:
+    """Whether a model meets the theorem's assumptions with their constants, if it does with its own."""
+    for name, constant in theorem.assumptions:
+        if constant is None:
+            continue
+        letter, power = (spread, 2) if name.startswith("bounded_dissimilarity") else _CONSTANTS[name]
+        own, stated = numbers[letter] ** power, valued(constant, numbers)
+        if stated > own if name == "strongly_convex" else stated < own:
+            return False
+    return True
+
+
+def _is_of(theorem: Theorem, model: MeanModel) -> bool:
+    """Whether a theorem is of the model's algorithm."""
+    at = model.numbers
+    own = {"clients": at["n"], "share": at["share"]}
+    of = dict(theorem.parameters)
+    steps = of.pop("local_lr", None)
+    if steps is not None and any(valued(steps, {**at, "k": k + 0 * at["K"]}) != model.step(k)
+                                 for k in range(model.steps)):  # fmt: skip
+        return False
+    return all(valued(value, at) == own[name] for name, value in of.items() if name in own)
+
+
+def _of_means(of: list[Theorem], model: MeanModel) -> list[tuple[Theorem, Any]]:
+    kept = [t for t in of if _has_constants(t, model.numbers, "sigma_G") and _is_of(t, model)]
+    return test_means.least(kept, model)
+
+
+def _of_weights(of: list[Theorem], model: Any) -> list[tuple[Theorem, Any]]:
+    """Where F has no least value nothing is said of what is about its optimum."""
+    kept = [t for t in of if _has_constants(t, model.numbers, "d")]
+    if any(client.left < 0 or client.right < 0 for client in model.clients):
+        kept = [t for t in kept if not {"x*", "g_opt"} & {term.atom.name for term in t.form.terms}]
+    return test_weighted.least(kept, model)
+
+
+def _of_points(of: list[Theorem], model: Any) -> list[tuple[Theorem, Any]]:
+    at = {**model.numbers, "size": model.numbers["K"]}
+    kept = [t for t in of if _has_constants(t, at, "sigma_G") and _inside(t, at)]
+    return [(t, test_points.least(t, model)) for t in kept]
+
+
+_POINTS: tuple[Least, Iterable] = (_of_points, (test_points.MODEL,))
+_OF_PAPER: Mapping[str, tuple[Least, Iterable]] = {
+    "fast": (test_on_models.least, test_on_models.MODELS.values()),
+    "safari": (test_safari.least, test_safari.MODELS.values()),
+    "fedau": (_of_weights, test_weighted.MODELS.values()),
+    "khaled2020": (_of_means, test_means.OF_LOCAL.values()),
+    "li2020": (_of_means, test_means.OF_DECAYING.values()),
+}
+
+# The proofs ---------------------------------------------------------------------------------------------------------
+
+
+def _key(make: Any) -> Any:
+    """What a function makes a theorem of."""
+    return (make.func, make.args, *sorted(make.keywords.items())) if isinstance(make, partial) else make
+
+
+def _label(make: Any) -> str:
+    return (make.func if isinstance(make, partial) else make).__name__
+
+
+def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[], Theorem]]]:
+    """A derivation's theorems that no earlier one has, by its claim, and by their makers where there are several."""
+    assert derivation.origin is not None
+    ref = derivation.proves[0].replace("@", ".").removesuffix(".main")
+    new = [check.make for check in derivation.origin.checks if _key(check.make) not in known]
+    known.update(map(_key, new))
+    for make in new:
+        yield (ref if len(new) == 1 else f"{ref}.{_label(make)}"), make
+
+
+def _all() -> dict[str, Proof]:
+    found: dict[str, Proof] = {}
+    known: set = set()
+    for derivation in (d for d in library().derivations if d.origin is not None):
+        models = _POINTS if isinstance(derivation.origin, OfPoints) else _OF_PAPER[derivation.proves[0].split(".")[0]]
+        found |= {name: Proof(make, *models) for name, make in _named(derivation, known)}
+    return found
+
+
+PROOFS = _all()

@@ -1,0 +1,226 @@
+"""A theorem of the kernel proves claims about algorithms with its rounds, and about no other ones: every published
+derivation is written down again for every algorithm that the engine has, as its own author might."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from fedtheory import algorithms as engine
+from fedtheory.claims.statement import Claim, Term
+from fedtheory.neural import SGD
+from fedtheory.papers import claim
+from fedtheory.papers.fedau.proofs import composed as of_fedau
+from fedtheory.papers.paper import Paper
+from fedtheory.papers.proofs import library, library_with, proof_of, prove
+from fedtheory.papers.whose import algorithm_of, subject_of
+from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.kernel.axioms import START_POINT, Axioms
+from fedtheory.proof.of_algorithm import Rounds, read_rounds, strange
+from fedtheory.proof.of_points import OfPoints
+from fedtheory.proof.of_weights import ANY, PLAIN, OfWeights, WeightedRound
+from fedtheory.quantities import symbols
+
+COMPOSED = [d for d in library().derivations if d.origin is not None]
+OF_ROUNDS = [d for d in COMPOSED if not isinstance(d.origin, OfPoints)]
+STEP: dict[str, Any] = {"local_lr": "1/10", "local_steps": 2}
+EVERYONE = Fixed(range(2))
+
+
+def _step(x, memory, round, *, local_lr):
+    return x - local_lr * (round.share * round.gradient(x)).sum(1), {}
+
+
+STRANGE = {
+    "proximal": (engine.fedprox(proximal=1, **STEP), EVERYONE),
+    "momentum": (engine.fedavgm(momentum="9/10", **STEP), EVERYONE),
+    "fast_with_momentum": (engine.fast(cohort=2, snapshot_period=2, momentum="1/2", **STEP), EVERYONE),
+    "adaptive_snapshots": (engine.fast(cohort=2, adaptivity=1, **STEP), EVERYONE),
+    "amplified": (engine.fedamplify(period=2, global_lr=2, **STEP), EVERYONE),
+    "adam": (engine.fedadam(global_lr="1/10", **STEP), EVERYONE),
+    "global_lr": (engine.fedavg(global_lr=2, **STEP), EVERYONE),
+    "the_mean_over_all": (engine.fedavg(average="all", **STEP), Bernoulli(["1/2", "1/4"])),
+    "a_budget": (engine.fedavg(budget=1, **STEP), EVERYONE),
+    "latest_updates": (engine.mifa(**STEP), EVERYONE),
+    "corrected_updates": (engine.fedvarp(**STEP), EVERYONE),
+    "weight_decay": (engine.fedavg(**STEP).trained_by(SGD(weight_decay=0.1)), EVERYONE),
+    "ones_own": (engine.own(_step, name="mine", local_lr="1/10"), EVERYONE),
+}
+"""Algorithms for whose rounds the kernel has no words."""
+
+THIRDS = ["1/2", "1/3", "1/6"]
+WEIGHING = engine.fedavg(objective_weight=THIRDS, **STEP)
+SHARES = engine.fedavg(average="weighted", objective_weight=THIRDS, **STEP)
+KNOWN = {
+    "fast": subject_of(claim("fast.thm1")).runs_as(claim("fast.thm1")),
+    "safari": subject_of(claim("safari.thm4")).runs_as(claim("safari.thm4")),
+    "fedau": subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1")),
+    "weights": (engine.constant_weights(aggregation_weight=[1, 2], **STEP), Bernoulli(["1/2", "1/4"])),
+    "local_sgd": subject_of(claim("khaled2020.thm1")).runs_as(claim("khaled2020.thm1")),
+    "fedavg": (engine.fedavg(**STEP), EVERYONE),
+    "weighing_alike": (WEIGHING, Fixed(range(3))),
+    "by_their_shares": (SHARES, Fixed(range(3))),
+    "drawn_by_weight": (WEIGHING, Multinomial(2, THIRDS)),
+    "drawn_by_other_weights": (WEIGHING, Multinomial(2, THIRDS[::-1])),
+    "drawn_uniformly": (engine.fedavg(**STEP), Uniform(1)),
+    "drawn_twice": (engine.fedavg(**STEP), Uniform(1, replacement=True)),
+}  # fmt: skip
+LOCAL = set(KNOWN)
+"""Clients take steps of SGD in rounds of all of these."""
+
+EXPECTED: dict[str, set[str]] = {
+    **dict.fromkeys(("composed, eq17.main", "composed, eq28.main"), LOCAL),  # of paths alone
+    "composed": {"local_sgd", "fedavg", "drawn_uniformly", "drawn_twice"},  # where everyone takes part
+    **{f"composed, Theorem 1, {edition}": {"local_sgd", "fedavg", "drawn_uniformly", "drawn_twice", "by_their_shares"}
+       for edition in ("main", "from_0", "appendix")},
+    **{f"composed, Theorem {number}, {edition}": {"drawn_by_weight", "drawn_uniformly"}  # which of them is a reading
+       for number in (2, 3) for edition in ("main", "from_0")},
+}  # fmt: skip
+"""By derivation, of whose rounds its theorem is, where that is not the paper's algorithm alone."""
+SAME = {"fast": {"fast"}, "safari": {"safari"}, "fedau": {"fedau", "weights"}}
+
+
+@dataclass(frozen=True)
+class Stub:
+    """A subject whose runs are an algorithm's."""
+
+    name: str
+    of: tuple[Any, Any]
+
+    def runs_as(self, claim: Claim) -> tuple[Any, Any]:
+        return self.of
+
+
+def anew(derivation: Derivation, name: str, **changed: Any) -> Paper:
+    """The claim of a derivation, about another algorithm's runs, and the derivation, as a paper of its own."""
+    own = replace(claim(derivation.proves[0]), id="mine.thm", algorithm=name, letters={}, **changed)
+    step, origin = replace(library().step(derivation.steps[0]), name="mine.step"), derivation.origin
+    assert origin is not None
+    again = origin.derivation("mine", "mine.step", (own.ref,))
+    subjects = {name: Stub(name, ALL[name])} if name in ALL else {}
+    return Paper("mine", "", algorithm=name, claims=(own,), steps=(step,), derivations=(again,), subjects=subjects)
+
+
+ALL = {**KNOWN, **STRANGE}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_the_kernel_has_no_words_for_these(name: str) -> None:
+    with pytest.raises(ValueError, match="no words for"):
+        read_rounds(*STRANGE[name])
+
+
+@pytest.mark.parametrize("derivation", OF_ROUNDS, ids=lambda d: d.name)
+def test_a_theorem_is_about_algorithms_with_its_rounds(derivation: Derivation) -> None:
+    own = EXPECTED.get(derivation.name) or SAME[derivation.algorithm]
+    assert {name for name, of in KNOWN.items() if not list(derivation.origin.strange_to(read_rounds(*of)))} == own
+
+
+def swapped() -> Iterator[tuple[Derivation, str]]:
+    """Every derivation and every algorithm that its claim's quantities allow, whether the engine has it or not."""
+    for derivation in COMPOSED:
+        for name in (*ALL, "nobodys"):
+            try:
+                replace(claim(derivation.proves[0]), algorithm=name)
+            except ValueError:
+                continue
+            yield derivation, name
+
+
+def test_a_derivation_is_about_no_other_algorithm() -> None:
+    """Each of these claims was `proved` as long as a derivation's algorithm was a name."""
+    wrong, about = [], Counter[bool]()
+    for derivation, name in swapped():
+        paper = anew(derivation, name)
+        apart = list(derivation.origin.apart_from(paper.claims[0], name, library_with(paper).rounds))
+        own = EXPECTED.get(derivation.name) or SAME.get(derivation.algorithm, set())
+        allowed = isinstance(derivation.origin, OfPoints) or name in own
+        about[allowed] += 1
+        if (not apart) != allowed:
+            wrong.append((derivation.name, name, apart))
+    assert wrong == [] and min(about.values()) > 100
+
+
+END_TO_END = (
+    ("composed", "momentum", "gap"), ("composed", "weighing_alike", "gap"), ("composed", "nobodys", "gap"),
+    ("composed", "fedau", "gap"), ("composed", "fedavg", "proved"), ("composed, eq17.main", "proximal", "gap"),
+    ("composed, eq17.main", "safari", "proved"), ("composed, Theorem 1, main", "fast", "gap"),
+    ("composed, Theorem 1, main", "by_their_shares", "proved"), ("composed, lemma1.main", "momentum", "proved"),
+    ("composed, Theorem 2, main", "drawn_by_other_weights", "gap"),
+    ("composed, Theorem 2, main", "drawn_by_weight", "proved"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("derivation", "name", "how"), END_TO_END)
+def test_a_claim_about_other_rounds_is_not_proved(derivation: str, name: str, how: str) -> None:
+    (this,) = [d for d in COMPOSED if d.name == derivation]
+    paper = anew(this, name)
+    found = proof_of(paper.claims[0], paper)
+    assert (found.verdict if found else "gap") == how
+
+
+def test_what_is_open_says_why() -> None:
+    (khaled,) = [d for d in COMPOSED if d.proves == ("khaled2020.thm1@main",)]
+    paper = anew(khaled, "proximal")
+    step = prove(paper.claims[0], paper).first_open.step
+    assert step.name == "claim.composed" and step.says.endswith("no words for rounds with a proximal term")
+
+
+def test_weighing_clients_are_no_plain_mean() -> None:
+    """Khaled's theorem divides the noise by M: false where one client weighs nearly all."""
+    weighing = replace(read_rounds(*KNOWN["local_sgd"]), plain_mean=False)
+    (khaled,) = [d for d in COMPOSED if d.proves == ("khaled2020.thm1@main",)]
+    assert list(khaled.origin.strange_to(weighing)) == ["it has equal_weights, and here clients weigh differently"]
+
+
+def test_a_cohort_may_be_no_set() -> None:
+    (safari,) = [d for d in COMPOSED if d.proves == ("safari.thm5@sharper",)]
+    twice = replace(read_rounds(*KNOWN["safari"]), sets=False)
+    assert list(safari.origin.strange_to(twice)) == ["it has cohort_is_a_set, and here a client may be drawn twice"]
+
+
+def test_a_kind_by_another_quantity() -> None:
+    """All rounds are the server's where the clients' have probability 0, by the algorithm's own letter for it."""
+    (remark,) = [d for d in COMPOSED if d.name == "composed, rem5.b.main"]
+    other = Rounds(("arbitrary", "server"), "snapshot_probability")
+    assert "these are of a kind by snapshot_probability" in " ".join(remark.origin.strange_to(other))
+    assert list(strange(remark.origin.theorem, Rounds(("server",)))) == []
+
+
+def test_an_objective_that_is_left_open_is_any_mean() -> None:
+    """The clients' gradients are within delta of the plain mean's, and not of any mean's."""
+    where = of_fedau.region(steps=(of_fedau._FREE_LOCAL, of_fedau._FREE_GLOBAL))
+    axioms = Axioms(where, of_fedau.eta, of_fedau.n, "start")
+    near = claim("fedau.lemmaB_3_1")
+    false = replace(near, id="mine.thm", terms=(Term("all", near.right_side / 4),), letters={})
+
+    def paper(objective: str) -> Paper:
+        origin = WeightedRound(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), of_fedau._OF_F,
+                               bounded="weighted_divergence", weights=OfWeights(objective))  # fmt: skip
+        step, derivation = origin.step("mine.step", "", ""), origin.derivation("mine", "mine.step", ("mine.thm@main",))
+        return Paper("mine", "", algorithm="fedau", claims=(false,), steps=(step,), derivations=(derivation,))
+
+    of_plain = paper(PLAIN)
+    found = prove(of_plain.claims[0], of_plain)
+    assert (found.verdict, found.first_open.step.name) == ("unknown", "claim.composed")
+    with pytest.raises(ValueError, match="known of the plain mean"):
+        prove(paper(ANY).claims[0], paper(ANY))
+
+
+def test_a_step_size_that_changes_is_not_one_size() -> None:
+    eta, index = symbols("local_lr", "round_index")
+    this = claim("fast.thm1@sharper")
+    K, L = symbols("local_steps", "smoothness")
+    others = tuple(h for h in this.hypotheses if not h.relation.has(eta))
+    size = (1 + index) / (2 + index) / (8 * L * K)  # between the half and the whole cap
+    terms = (Term("all", 1000 * this.right_side.subs(eta, 1 / (8 * L * K))),)
+    changing = replace(this, choices={"local_lr": size}, terms=terms, hypotheses=others)
+    found = [d for d in library().fitting(changing) if d.origin is not None]
+    assert algorithm_of(changing) == "fast" and found
+    chain = prove(changing)
+    assert chain.verdict == "unknown" and "changes, and the derivation has one size of it" in chain.first_open.step.says
