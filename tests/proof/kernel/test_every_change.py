@@ -91,16 +91,21 @@ def not_yet_run() -> set[str]:
 
 
 def test_the_page_has_every_proof() -> None:
-    """With as many changes as there are now, which are sorted into lost ones, the same theorem and other true ones."""
+    """Its changes are lost, or give the same theorem or other true ones."""
     table = rows()
     total = table.pop("all of these")
     assert set(table) | not_yet_run() == set(PROOFS) and not set(table) & not_yet_run()
     assert [sum(column) for column in zip(*table.values(), strict=True)] == total
     for name, (number, lost, same, others, _, survivors) in table.items():
-        proof = lines(PROOFS[name].make())
-        regions = list(dict.fromkeys(line.where for line in proof))
-        assert number == sum(1 for i, line in enumerate(proof) for _ in changes(line, i, regions)), name
         assert (number, survivors) == (lost + same + others, 0), name
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.exhaustive) for n in PROOFS])
+def test_the_page_has_as_many_changes_as_there_are(name: str) -> None:
+    proof = lines(PROOFS[name].make())
+    regions = list(dict.fromkeys(line.where for line in proof))
+    found = sum(1 for i, line in enumerate(proof) for _ in changes(line, i, regions))
+    assert name in not_yet_run() or found == rows()[name][0]
 
 
 if __name__ == "__main__":

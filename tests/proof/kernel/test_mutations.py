@@ -25,9 +25,9 @@ from fedtheory.proof.kernel.theorems import Theorem, about_start
 from .published import PROOFS
 from .replayed import Made, changes, lines, remade, replayed, stated
 
-DRAWN = 3
+DRAWN = 2
 """Of each proof's changes; ``test_every_change`` makes all of them."""
-LINES = 6
+LINES = 3
 """Of the changed lines of its file."""
 
 
@@ -74,7 +74,7 @@ def test_a_changed_proof_is_refused_or_shows_what_is_true(name: str) -> None:
         with suppress(ValueError):
             variants.append(remade(proof, made, i, changed))
     shown = [v for v in variants if stated(v) != stated(made[-1])]
-    assert all(has_own_proof(variant, name) for variant in shown[:2])
+    assert all(has_own_proof(variant, name) for variant in shown[:1])
 
 
 def test_everything_is_changed() -> None:
