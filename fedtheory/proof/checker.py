@@ -41,11 +41,13 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
     ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
     ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
+    **{(f"{name}_answers", False, False): ("end", 0) for name in "BAZ"},
 }  # fmt: skip
 STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
 SERVER_NOISE, LOWEST = ("N_server", False, ()), ("x_own", True, ())
 WEIGHT_BIAS, PARTICIPATION, ROUND_NOISE = ((name, False, ()) for name in ("A_weights", "V_weights", "U_weights"))
+MEAN_ANSWER, MISMATCH, SPREAD = ((f"{name}_answers", False, ()) for name in "BAZ")
 MEAN_ITERATE, LAST = ("x_mean", False, (1, 0, 0)), ("x", True, (0, 1, 0))
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
 
@@ -512,8 +514,9 @@ def of_algorithm(form: dict) -> bool:
 
 
 def one_algorithm(parameters: dict) -> None:
-    """Refuse parameters of which one algorithm has not all: of weighted updates, of a server's rounds, of cohorts'."""
-    marks = ("weighted_lr",), ("server_lr", "client_round_probability"), ("cohort", "probability")
+    """Refuse parameters of which one algorithm has not all: of weighted updates, of clients that answer, of a server's
+    rounds, of cohorts'."""
+    marks = ("weighted_lr",), ("selected_lr",), ("server_lr", "client_round_probability"), ("cohort", "probability")
     need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
 
 
@@ -1220,6 +1223,104 @@ class Rules:
         items = [*self.number(squared), *self.square(mean, self.proof.constant(Fraction(-1)))]
         return self.weighted_axiom(items, ("bounded_gradient", squared))
 
+    # clients that answer
+
+    def answer_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
+        """Of rounds of a step size, c and delta; ``also`` are parameters that are arguments too, by their names."""
+        scalars = {n: self.proof.scalar(c) for n, c in self.line["parameters"].items()}
+        inherited = {n for theorem in self.premises for n in theorem["parameters"]}
+        own = ("local_lr", "selected_lr", "mismatch")
+        need(set(scalars) == {*own, *(n for n, _ in also), *inherited}, "parameters of an axiom")
+        one_algorithm(scalars)
+        need(not any(self.proof.depends(scalars[n], "k") for n in own), "of a step")
+        given = {n: self.proof.residues(c) for n, c in scalars.items()}
+        need(all(given[n] == self.proof.residues(self.argument(a)) for n, a in also), "a parameter and its argument")
+        for theorem in self.premises:
+            need(all(given[n] == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
+        return self.concluded(self.total((items, None)), context="start", equality=equality, more=more,
+                              parameters=given)  # fmt: skip
+
+    def sent_known(self) -> list:
+        """What a mean is paired with: a vector known at the start, or B."""
+        self.no_premise()
+        other = self.other()
+        known = all((stage(t[1])[0] == "start" or t[1] == MEAN_ANSWER) and "S" not in t[0] for t, _ in other)
+        need(known, "a mean against what is known later")
+        return other
+
+    def at_most(self, theorem: dict, summed: list, factor: tuple) -> list:
+        """factor C, of a premise C - |sum_k of these|^2 >= 0 for every client."""
+        need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
+        self.inside(theorem)
+        rest = {e: c for e, c in theorem["items"].items() if not free(e)}
+        squared = self.square([(("K", atom), self.proof.one) for atom in summed])
+        need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound that is not the same at all steps")
+        minus = self.total((squared, self.proof.constant(Fraction(-1))))
+        need(minus == {e: c for e, c in theorem["form"].items() if e not in rest}, "a premise of another form")
+        return [(e, self.proof.multiplied(c, factor)) for e, c in rest.items()]
+
+    def answered_round(self) -> dict:
+        self.no_premise()
+        sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
+        return self.answer_axiom(self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()),
+                                 equality=True)  # fmt: skip
+
+    def answered_descent(self) -> dict:
+        self.no_premise()
+        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
+        half = self.proof.multiplied(L, self.proof.constant(Fraction(1, 2)))
+        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
+        return self.answer_axiom(items, ("smooth", L))
+
+    def mean_of_answers(self) -> dict:
+        other = self.sent_known()
+        sums = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
+        whole = [*sums, *self.scaled(self.of(MISMATCH), self.parameter("mismatch"))]
+        items = self.dot([*self.of(MEAN_ANSWER), *self.minus(whole)], other)
+        return self.answer_axiom(items, ("unbiased_noise", None), ("independent_answers", None), equality=True)
+
+    def answers_around_their_mean(self) -> dict:
+        return self.answer_axiom(self.dot(self.of(SPREAD), self.sent_known()), equality=True)
+
+    def mismatch_of_answers(self) -> dict:
+        (theorem,) = self.premises
+        minus = self.square(self.of(MISMATCH), self.proof.constant(Fraction(-1)))
+        return self.answer_axiom([*self.at_most(theorem, [ALONG], self.proof.one), *minus])
+
+    def of_updates(self, name: str, argument: str, bounded: list) -> dict:
+        (theorem,) = self.premises
+        minus = self.square(bounded, self.proof.constant(Fraction(-1)))
+        items = [*self.at_most(theorem, [ALONG, NOISE], self.argument(argument)), *minus]
+        return self.answer_axiom(items, ("independent_answers", None), ("independent_noise", None),
+                                 also=((name, argument),))  # fmt: skip
+
+    def spread_of_answers(self) -> dict:
+        return self.of_updates("proxy", "proxy", self.of(SPREAD))
+
+    def second_moment_of_answers(self) -> dict:
+        return self.of_updates("second_moment", "second", [*self.of(MEAN_ANSWER), *self.of(SPREAD)])
+
+    def of_paths(self, items: list, *more: tuple, to_the_end: bool = False) -> dict:
+        self.no_premise()
+        need(set(self.line["parameters"]) == {"local_lr"}, "parameters of an axiom")
+        need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
+        need(not any(self.proof.depends(c, "k") for _, c in more), "gradients of which every step has its own bound")
+        given = {"local_lr": self.proof.residues(self.step())}
+        return self.concluded(self.total((items, None)), context="start", more=more, parameters=given,
+                              to_the_end=to_the_end)  # fmt: skip
+
+    def bounded_local_gradient(self) -> dict:
+        squared, minus = self.argument("squared"), self.proof.constant(Fraction(-1))
+        items = [*self.number(squared), *self.square([*self.of(ALONG), *self.of(NOISE)], minus)]
+        return self.of_paths(items, ("bounded_local_gradients", squared))
+
+    def path_of_bounded_steps(self) -> dict:
+        squared, k, minus = self.argument("squared"), self.proof.name("k"), self.proof.constant(Fraction(-1))
+        reach = self.proof.multiplied(k, self.step())
+        most = self.proof.multiplied(self.proof.multiplied(reach, reach), squared)
+        items = [*self.number(most), *self.square([*self.of(ITERATE), *self.of(START_POINT, -1)], minus)]
+        return self.of_paths(items, ("bounded_local_gradients", squared), to_the_end=True)
+
     # a certificate of a worst case
 
     def worst_case(self) -> dict:
@@ -1882,6 +1983,8 @@ RULES = {name.replace("_", " "): name for name in (
     "weighted_noise", "stochastic_gradient", "lowest", "heterogeneity", "everyone", "drawn_mean", "spread_of_draw",
     "weighted_round", "weighted_descent", "participation", "weighted_noise_of_a_round", "scaled_noise",
     "error_of_weights", "scale_of_weights", "around_plain_mean", "bounded_gradient",
+    "answered_round", "answered_descent", "mean_of_answers", "answers_around_their_mean", "mismatch_of_answers",
+    "spread_of_answers", "second_moment_of_answers", "bounded_local_gradient", "path_of_bounded_steps",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from fedtheory.proof.kernel.answers import Answers
 from fedtheory.proof.kernel.axioms import Axioms
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
 from fedtheory.proof.kernel.means import MeanAxioms
@@ -32,6 +33,12 @@ WEIGHTED_RULES = {
     "weighted round", "weighted descent", "participation", "weighted noise of a round", "scaled noise",
     "error of weights", "scale of weights", "around plain mean", "bounded gradient",
 }  # fmt: skip
+ANSWER_RULES = {
+    "answered round": "round", "answered descent": "descent", "mean of answers": "mean",
+    "answers around their mean": "apart", "mismatch of answers": "mismatched", "spread of answers": "spread",
+    "second moment of answers": "second_moment", "bounded local gradient": "stochastic_gradient",
+    "path of bounded steps": "path",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,8 @@ class Made:
     form: Any
     weighted: tuple[Scalar, Scalar] | None = None
     """c and n, of rounds of weighted updates."""
+    answers: tuple[Scalar, Scalar] | None = None
+    """c and delta, of rounds in which clients answer."""
 
     def theorem(self, earlier: list[Theorem]) -> Theorem:
         """The rule, applied again."""
@@ -90,6 +99,8 @@ class Made:
             of_weights = {"weighted_round": "round", "weighted_descent": "descent", "scaled_noise": "noise_bound",
                           "weighted_noise_of_a_round": "noise"}  # fmt: skip
             return getattr(WeightedRounds(where, step, *self.weighted), of_weights.get(name, name))(*p, **a)
+        if self.rule in ANSWER_RULES:
+            return getattr(Answers(where, step, *(self.answers or (one, one))), ANSWER_RULES[self.rule])(*p, **a)
         if hasattr(MeanAxioms, name):
             return getattr(MeanAxioms(where, step), name)(**a)
         given = "cohort" if not of_paths else "run" if self.context == "run" else "start"
@@ -103,7 +114,7 @@ def lines(theorem: Theorem) -> list[Made]:
     return [
         Made(t.rule, tuple(numbers[id(p)] for p in t.premises), t.where, t.context, t.kind, t.arguments,
              dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"),
-             dict(t.parameters).get("server_lr"), t.form, _of_weights(t))
+             dict(t.parameters).get("server_lr"), t.form, _of_weights(t), _of_answers(t))
         for t in order
     ]  # fmt: skip
 
@@ -113,6 +124,13 @@ def _of_weights(theorem: Theorem) -> tuple[Scalar, Scalar] | None:
     given = dict(theorem.parameters)
     own = theorem.rule in WEIGHTED_RULES
     return (given["weighted_lr"], given["clients"]) if own else None
+
+
+def _of_answers(theorem: Theorem) -> tuple[Scalar, Scalar] | None:
+    """Of an axiom, or a rule, of such rounds alone."""
+    given = dict(theorem.parameters)
+    own = theorem.rule in ANSWER_RULES and "selected_lr" in given
+    return (given["selected_lr"], given["mismatch"]) if own else None
 
 
 def replayed(
@@ -185,6 +203,10 @@ def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple
         step, count = line.weighted
         yield "c is twice as large", replace(line, weighted=(step * 2, count))
         yield "a client more", replace(line, weighted=(step, count + 1))
+    if line.answers is not None:
+        step, mismatch = line.answers
+        yield "c is twice as large", replace(line, answers=(step * 2, mismatch))
+        yield "delta is half as large", replace(line, answers=(step, mismatch / 2))
     if axiom and line.server is not None:
         yield "the server's step is twice as long", replace(line, server=line.server * 2)
     if line.rule == "induct":
