@@ -210,10 +210,12 @@ class WeightedDescent(Descent):
         fall, addition = average(self.theorem)
         if self.weights.objective == ANY:
             raise Refused("a run has one objective: allowed is the plain mean, or that which constant weights imply")
-        for name in filter(None, map(self.own.letter, ("error", "scale"))):
+        letters = {*filter(None, map(self.own.letter, ("error", "scale")))}
+        for name in sorted(letters):
             powers = addition.coefficients(name)
-            if name in fall.names or max(powers, default=0) > 1:
-                raise Refused(f"{name}: allowed is what is added, linear in it, and the same fall whatever it is")
+            product = letters & powers.get(1, 0 * addition).names
+            if name in fall.names or max(powers, default=0) > 1 or product:
+                raise Refused(f"{name}: allowed is a fall without E and Q, and what is added linear in them")
             if not self.theorem.where.certifies(powers.get(1, 0 * addition)):
                 raise Refused(f"{name}: what is added need not grow with it")
         return super().right_side()

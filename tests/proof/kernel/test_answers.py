@@ -52,11 +52,15 @@ def theorems() -> list[Theorem]:
 
 
 def is_of(theorem: Theorem, model: AnswerModel) -> bool:
-    """Whether the theorem is of the model's round: V is said of what is given who is there."""
+    """Whether the theorem is of the model's round, and of federations with its constants: V is said of what is given who
+    is there."""
     of = dict(theorem.parameters)
     if "proxy" in of and len(model.states) > 1:
         return False
     at = {**model.numbers, "W": model.numbers["V"] + model.numbers["S"]}
+    least_constant = {"bounded_local_gradients": at["G"] ** 2, "smooth": at["L"]}
+    if any(valued(c, at) < least_constant[name] for name, c in theorem.assumptions if c is not None):
+        return False
     return all(valued(c, at) == at[{**PARAMETERS, "second_moment": "W"}[name]] for name, c in of.items())
 
 

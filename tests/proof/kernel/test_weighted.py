@@ -15,7 +15,7 @@ from fedtheory.papers.fedau.proofs.composed import AXIOMS, ROUNDS, WHERE, E, Q, 
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT
 from fedtheory.proof.kernel.saved import ancestry, saved
-from fedtheory.proof.kernel.theorems import Theorem
+from fedtheory.proof.kernel.theorems import Theorem, combine
 from fedtheory.proof.kernel.weighted import ROUND_NOISE, WeightedRounds
 from fedtheory.proof.of_weights import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 
@@ -116,6 +116,9 @@ REFUSED = {
         weights=OfWeights(PLAIN)).content,
     "a cap on every round's scale, for the mean": lambda: WeightedDescent(
         composed.bounded, {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+    "a product of what is averaged": lambda: WeightedDescent(
+        lambda: combine([(composed.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q),
+        {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "a gradient bound for a weighted objective": lambda: WeightedDescent(
         composed.bounded_corrected, composed._IMPLIED, weights=OfWeights(IMPLIED)).content,
     "a reading of its own": lambda: WeightedDescent(
