@@ -41,13 +41,17 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
     ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
     ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
-    **{(f"{name}_answers", False, False): ("end", 0) for name in "BAZ"},
+    **{(f"{name}_answers", False, False): ("end", 0) for name in "BAZ"}, ("unit", False, False): ("start", 0),
+    **{(f"{name}{ended}", False, False): ("end", 0) for name in ("interval", "weight") for ended in ("", "_ended")},
+    ("unit_ended", False, False): ("end", 0),
 }  # fmt: skip
 STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
 SERVER_NOISE, LOWEST = ("N_server", False, ()), ("x_own", True, ())
 WEIGHT_BIAS, PARTICIPATION, ROUND_NOISE = ((name, False, ()) for name in ("A_weights", "V_weights", "U_weights"))
 MEAN_ANSWER, MISMATCH, SPREAD = ((f"{name}_answers", False, ()) for name in "BAZ")
+UNIT, INTERVAL, WEIGHT = (("unit", False, ()), ("interval", False, ()), ("weight", False, ()))
+UNIT_ENDED, INTERVAL_ENDED, WEIGHT_ENDED = ((f"{x[0]}_ended", False, ()) for x in (UNIT, INTERVAL, WEIGHT))
 MEAN_ITERATE, LAST = ("x_mean", False, (1, 0, 0)), ("x", True, (0, 1, 0))
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
 
@@ -514,9 +518,10 @@ def of_algorithm(form: dict) -> bool:
 
 
 def one_algorithm(parameters: dict) -> None:
-    """Refuse parameters of which one algorithm has not all: of weighted updates, of clients that answer, of a server's
-    rounds, of cohorts'."""
-    marks = ("weighted_lr",), ("selected_lr",), ("server_lr", "client_round_probability"), ("cohort", "probability")
+    """Refuse parameters of which one algorithm has not all: of weighted updates, of clients that answer, of intervals
+    between participations, of a server's rounds, of cohorts'."""
+    marks = (("weighted_lr",), ("selected_lr",), ("cutoff",), ("server_lr", "client_round_probability"),
+             ("cohort", "probability"))  # fmt: skip
     need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
 
 
@@ -1321,6 +1326,154 @@ class Rules:
         items = [*self.number(most), *self.square([*self.of(ITERATE), *self.of(START_POINT, -1)], minus)]
         return self.of_paths(items, ("bounded_local_gradients", squared), to_the_end=True)
 
+    # intervals between participations
+
+    def interval_axiom(self, items: list, *also: str, equality: bool = False) -> dict:
+        """Of q, letters for C and q^C, and ``also`` parameters that are arguments too."""
+        scalars = {n: self.proof.scalar(c) for n, c in self.line["parameters"].items()}
+        need(set(scalars) == {"absence", "cutoff", "tail", *also}, "parameters of an axiom")
+        need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
+        q = scalars["absence"]
+        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(self.one_minus(q), self.region), "q")
+        need(not any(self.proof.depends(q, self.letter(n)) for n in ("cutoff", "tail")), "q depends on the cutoff")
+        given = {n: self.proof.residues(c) for n, c in scalars.items()}
+        need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")
+        for theorem in self.premises:
+            need(all(given.get(n) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
+        return self.concluded(self.total((items, None)), context="run", equality=equality, parameters=given,
+                              more=() if self.line["rule"] == "unit" else (("independent_participation", None),))  # fmt: skip
+
+    def letter(self, parameter: str) -> str:
+        """The letter that a parameter is."""
+        scalar = self.parameter(parameter)
+        found = [n for n in self.proof.names if scalar == self.proof.name(n)]
+        need(len(found) == 1, f"{parameter} is no letter")
+        return found[0]
+
+    def difference(self, a: tuple, b: tuple) -> tuple:
+        left, right = times(a[0], b[1]), times(b[0], a[1])
+        return plus(left, {key: -c for key, c in right.items()}), times(a[1], b[1])
+
+    def one_minus(self, a: tuple) -> tuple:
+        return self.difference(self.proof.one, a)
+
+    def power(self, a: tuple, power: int) -> tuple:
+        made = self.proof.one
+        for _ in range(power):
+            made = self.proof.multiplied(made, a)
+        return made
+
+    def unit(self) -> dict:
+        self.no_premise()
+        items = [*self.square(self.of(UNIT)), *self.number(self.proof.constant(Fraction(-1)))]
+        return self.interval_axiom(items, equality=True)
+
+    def degree(self, least: int) -> int:
+        d = self.given["power"]
+        need(type(d) is int and least <= d <= 2, "a moment of another power")
+        return d
+
+    def grows(self, counted: str, head: str, start: tuple, first: tuple, growth: tuple) -> None:
+        """That the value is ``start`` where a count is the first and the head its own, and grows with the count."""
+        value, q = self.argument("value"), self.parameter("absence")
+        need(not any(self.proof.depends((value[1], self.proof.one[1]), n) for n in (counted, head)), "a division")
+        for values, wanted in (
+            (start, first), ({counted: self.difference(self.proof.name(counted), self.proof.constant(Fraction(-1))),
+                              head: self.proof.multiplied(self.proof.name(head), q)}, growth),
+        ):  # fmt: skip
+            found = self.proof.residues(self.replaced(value, values))
+            if wanted is growth:
+                before = self.proof.residues(value)
+                found = tuple((x - y) % PRIME for x, y in zip(found, before, strict=True))
+            need(found == self.proof.residues(wanted), "not what the law's induction gives")
+
+    def moment_of_an_interval(self) -> dict:
+        self.no_premise()
+        d, q = self.degree(1), self.parameter("absence")
+        C, scale = self.parameter("cutoff"), self.power(self.one_minus(q), d)
+        more = self.difference(C, self.proof.constant(Fraction(-1)))
+        rise = self.difference(self.power(more, d), self.power(C, d))
+        growth = self.proof.multiplied(scale, self.proof.multiplied(self.parameter("tail"), rise))
+        cutoff, tail = self.letter("cutoff"), self.letter("tail")
+        self.grows(cutoff, tail, {cutoff: self.proof.one, tail: q}, scale, growth)
+        items = self.dot(self.of(INTERVAL), self.of(INTERVAL if d == 2 else UNIT), scale)
+        return self.interval_axiom([*items, *self.negative(self.argument("value"))], equality=True)
+
+    def negative(self, scalar: tuple) -> list:
+        return self.number(self.proof.multiplied(scalar, self.proof.constant(Fraction(-1))))
+
+    def before_cutoff(self) -> tuple[str, str]:
+        """The letters of t and q^t, where 0 <= t < C."""
+        t, names = self.parameter("history"), [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
+        need(len(set(names)) == 4, "one letter for two")
+        need(not any(self.proof.depends(self.parameter("absence"), n) for n in names), "q depends on the history")
+        left = self.difference(self.difference(self.parameter("cutoff"), self.proof.one), t)
+        need(self.proof.nonnegative(t, self.region) and self.proof.nonnegative(left, self.region), "t < C")
+        return names[2], names[3]
+
+    def early_moment_of_an_interval(self) -> dict:
+        self.no_premise()
+        d, q = self.degree(0), self.parameter("absence")
+        t, head = self.before_cutoff()
+        p = self.one_minus(q)
+        scale, more = self.power(p, d), self.difference(self.proof.name(t), self.proof.constant(Fraction(-1)))
+        growth = self.proof.multiplied(self.power(p, d + 1), self.proof.multiplied(self.proof.name(head),
+                                                                                  self.power(more, d)))  # fmt: skip
+        zero = self.proof.constant(Fraction(0))
+        self.grows(t, head, {t: zero, head: self.proof.one}, zero, growth)
+        pairs = (UNIT_ENDED, UNIT_ENDED), (INTERVAL_ENDED, UNIT_ENDED), (INTERVAL_ENDED, INTERVAL_ENDED)
+        items = self.dot(*map(self.of, pairs[d]), scale)
+        return self.interval_axiom([*items, *self.negative(self.argument("value"))], "history", "head", equality=True)
+
+    def late(self, count: tuple) -> None:
+        least = self.proof.multiplied(count, self.parameter("cutoff"))
+        need(self.proof.nonnegative(self.difference(self.argument("history"), least), self.region), "t >= m C")
+
+    def mean_of_ended_intervals(self) -> dict:
+        self.no_premise()
+        self.late(self.proof.one)
+        apart = [*self.of(WEIGHT), *self.of(INTERVAL, -1)]
+        return self.interval_axiom(self.dot(apart, self.of(UNIT)), "history", equality=True)
+
+    def spread_of_ended_intervals(self) -> dict:
+        (mean,) = self.premises
+        self.inside(mean)
+        need(mean["equality"] and mean["context"] == "run", "a premise of another sort")
+        (entry, _), = self.dot(self.of(INTERVAL), self.of(UNIT))
+        need(set(mean["form"]) <= {entry, ("one",)}, "a premise of another form")
+        none = self.proof.constant(Fraction(0))
+        scale, shift = (mean["items"].get(e, none) for e in (entry, ("one",)))
+        m = self.argument("ended")
+        need(self.proof.nonnegative(self.difference(m, self.proof.one), self.region), "m >= 1")
+        self.late(m)
+        need(bool(m[0]), "no intervals")
+        share, squared = (m[1], m[0]), self.power(scale, 2)
+        nu = self.proof.multiplied(self.one_minus(share), self.power(shift, 2))
+        items = [*self.square(self.of(INTERVAL), self.proof.multiplied(squared, share)), *self.number(nu),
+                 *self.square(self.of(WEIGHT), self.proof.multiplied(squared, self.proof.constant(Fraction(-1))))]
+        return self.interval_axiom(items, "ended", "history")
+
+    def early_weight(self) -> dict:
+        self.no_premise()
+        self.before_cutoff()
+        c, d = self.argument("slope"), self.argument("shift")
+        both = self.difference(c, self.proof.multiplied(d, self.proof.constant(Fraction(-1))))
+        absent = self.proof.multiplied(self.parameter("head"), self.power(both, 2))
+        items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.number(absent), *self.affine(WEIGHT, UNIT, -1)]
+        return self.interval_axiom(items, "history", "head")
+
+    def affine(self, of: tuple, unit: tuple, sign: int = 1) -> list:
+        """|c of + d unit|^2, or minus it."""
+        c, d = self.argument("slope"), self.argument("shift")
+        vector = [*self.scaled(self.of(of), c), *self.scaled(self.of(unit), d)]
+        return self.square(vector, self.proof.constant(Fraction(sign)))
+
+    def early_weight_of_an_interval(self) -> dict:
+        self.no_premise()
+        self.before_cutoff()
+        items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.affine(WEIGHT_ENDED, UNIT_ENDED, -1)]
+        return self.interval_axiom(items, "history", "head")
+
     # a certificate of a worst case
 
     def worst_case(self) -> dict:
@@ -1984,7 +2137,9 @@ RULES = {name.replace("_", " "): name for name in (
     "weighted_round", "weighted_descent", "participation", "weighted_noise_of_a_round", "scaled_noise",
     "error_of_weights", "scale_of_weights", "around_plain_mean", "bounded_gradient",
     "answered_round", "answered_descent", "mean_of_answers", "answers_around_their_mean", "mismatch_of_answers",
-    "spread_of_answers", "second_moment_of_answers", "bounded_local_gradient", "path_of_bounded_steps",
+    "spread_of_answers", "second_moment_of_answers", "bounded_local_gradient", "path_of_bounded_steps", "unit",
+    "moment_of_an_interval", "early_moment_of_an_interval", "mean_of_ended_intervals", "spread_of_ended_intervals",
+    "early_weight", "early_weight_of_an_interval",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip
