@@ -329,10 +329,15 @@ class AverageError(RoundError):
         (C z + C x (1 + log(T/C)))/T + y,   as the sum of 1/floor(t/C) over C <= t < T is at most C (1 + log(T/C)):
 
     with T = C (n + u), 0 <= u < 1, it is C (1 + 1/2 + ... + 1/(n - 1) + u/n), where for n >= 2 the sum to 1/(n - 1) is at
-    most 1 + log(n - 1), and u/n <= (1 + u)/(n + u) <= log((n + u)/(n - 1)); for n = 1 it is C u."""
+    most 1 + log(n - 1), and u/n <= (1 + u)/(n + u) <= log((n + u)/(n - 1)); for n = 1 it is C u.
+
+    Attributes:
+        first: makes the theorem from t = 0 on.
+        rate: whether log T/log 2 stands for 1, from T = 2 on."""
 
     _: KW_ONLY
     first: Callable[[], Theorem]
+    rate: bool = False
 
     functional: ClassVar[str] = "average_weight_error"  # type: ignore[misc]
 
@@ -353,7 +358,9 @@ class AverageError(RoundError):
         for part in (share, rest, first):
             if any(c.is_negative or not c.is_number for c in sympy.Poly(part, _ABSENCE, _BIAS, _C).coeffs()):
                 raise Refused(f"{part}: not seen to be >= 0")
-        return many * (first + share * (1 + sympy.log(_ROUNDS / many))) / _ROUNDS + rest
+        one = sympy.log(_ROUNDS) / sympy.log(2) if self.rate else sympy.S.One
+        return many * ((first + share) * one + share * sympy.log(_ROUNDS / many)) / _ROUNDS + rest
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        return () if self.early is not None else (("cutoff_in_time", _ROUNDS - _C),)
+        rate = (("two_rounds", _ROUNDS - 2),) if self.rate else ()
+        return rate if self.early is not None else (("cutoff_in_time", _ROUNDS - _C), *rate)

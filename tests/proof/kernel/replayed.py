@@ -11,6 +11,7 @@ from typing import Any
 from fedtheory.proof.kernel.answers import Answers
 from fedtheory.proof.kernel.axioms import Axioms
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
+from fedtheory.proof.kernel.intervals import Intervals
 from fedtheory.proof.kernel.means import MeanAxioms
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix, project
@@ -39,6 +40,11 @@ ANSWER_RULES = {
     "second moment of answers": "second_moment", "bounded local gradient": "stochastic_gradient",
     "path of bounded steps": "path",
 }  # fmt: skip
+INTERVAL_RULES = {
+    "unit": "unit", "moment of an interval": "moment", "early moment of an interval": "early_moment",
+    "mean of ended intervals": "mean_ended", "spread of ended intervals": "spread_ended",
+    "early weight": "early_weight", "early weight of an interval": "early_given",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Made:
     """c and n, of rounds of weighted updates."""
     answers: tuple[Scalar, Scalar] | None = None
     """c and delta, of rounds in which clients answer."""
+    lengths: tuple[Scalar, Scalar, Scalar] | None = None
+    """q, C and q^C, of intervals between participations."""
 
     def theorem(self, earlier: list[Theorem]) -> Theorem:
         """The rule, applied again."""
@@ -101,6 +109,8 @@ class Made:
             return getattr(WeightedRounds(where, step, *self.weighted), of_weights.get(name, name))(*p, **a)
         if self.rule in ANSWER_RULES:
             return getattr(Answers(where, step, *(self.answers or (one, one))), ANSWER_RULES[self.rule])(*p, **a)
+        if self.lengths is not None:
+            return getattr(Intervals(where, *self.lengths), INTERVAL_RULES[self.rule])(*p, **a)
         if hasattr(MeanAxioms, name):
             return getattr(MeanAxioms(where, step), name)(**a)
         given = "cohort" if not of_paths else "run" if self.context == "run" else "start"
@@ -114,7 +124,8 @@ def lines(theorem: Theorem) -> list[Made]:
     return [
         Made(t.rule, tuple(numbers[id(p)] for p in t.premises), t.where, t.context, t.kind, t.arguments,
              dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"),
-             dict(t.parameters).get("server_lr"), t.form, _of_weights(t), _of_answers(t))
+             dict(t.parameters).get("server_lr"), t.form, _of_weights(t), _of_answers(t),
+             _of_lengths(t))
         for t in order
     ]  # fmt: skip
 
@@ -131,6 +142,12 @@ def _of_answers(theorem: Theorem) -> tuple[Scalar, Scalar] | None:
     given = dict(theorem.parameters)
     own = theorem.rule in ANSWER_RULES and "selected_lr" in given
     return (given["selected_lr"], given["mismatch"]) if own else None
+
+
+def _of_lengths(theorem: Theorem) -> tuple[Scalar, Scalar, Scalar] | None:
+    """Of an axiom, or a rule, of intervals alone."""
+    given = dict(theorem.parameters)
+    return (given["absence"], given["cutoff"], given["tail"]) if theorem.rule in INTERVAL_RULES else None
 
 
 def replayed(
@@ -207,6 +224,11 @@ def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple
         step, mismatch = line.answers
         yield "c is twice as large", replace(line, answers=(step * 2, mismatch))
         yield "delta is half as large", replace(line, answers=(step, mismatch / 2))
+    if line.lengths is not None:
+        absence, cutoff, tail = line.lengths
+        yield "clients are absent half as often", replace(line, lengths=(absence / 2, cutoff, tail))
+        yield "C and its power for one another", replace(line, lengths=(absence, tail, cutoff))
+        yield "twice the power", replace(line, lengths=(absence, cutoff, tail * 2))
     if axiom and line.server is not None:
         yield "the server's step is twice as long", replace(line, server=line.server * 2)
     if line.rule == "induct":
@@ -234,7 +256,7 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Scalar) and not value.is_zero:
         for share in (1 + PERCENT, 1 - PERCENT, Fraction(1, 2)):
             yield f"{share} times", value * share
-        for name in sorted(value.names & {"K", "k", "m", "n"}):
+        for name in sorted(value.names & {"K", "k", "m", "n", "C", "t"}):
             yield f"{name} + 1 for {name}", value.replace({name: value.ring[name] + 1})
     elif isinstance(value, Vector):
         for term in value.terms:
@@ -243,6 +265,9 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
             for what, other in others(term.atom):
                 moved = {Term(t.bound, other) if t == term else t: c for t, c in value.terms.items()}
                 yield f"{term}: {what}", Vector(value.ring, moved)
+    elif type(value) is int:
+        yield "one less", value - 1
+        yield "one more", value + 1
     elif isinstance(value, Atom):
         if value.step:
             p, q, r = value.step

@@ -185,6 +185,7 @@ _THEOREMS: dict[str, OfRounds] = {
     "eqB_6_8.b_next@corrected": RoundError(by_rounds),
     "eqB_6_8.c@main": RoundError(late, early=early, given=early_given),
     "thm3@appendix": AverageError(late, early=early, first=early_absence, averaged=True),
+    "thm3@main": AverageError(late, early=early, first=early_absence, averaged=True, rate=True),
     "thm3@sharp": AverageError(late_blocks, first=early_absence, averaged=True),
 }  # fmt: skip
 
