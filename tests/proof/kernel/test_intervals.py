@@ -33,7 +33,7 @@ from .test_mutations import spoiled
 COMPOSED: dict[str, Callable[[], Theorem]] = {
     name: getattr(composed, name) for name in (
         "length", "squared_length", "split", "by_intervals", "by_rounds", "late", "late_blocks", "late_absence",
-        "early_absence", "early", "early_given",
+        "late_rounded", "early_absence", "early_cutoff", "early_rounded", "early", "early_given",
     )
 }  # fmt: skip
 
@@ -116,7 +116,7 @@ def slacks(theorem: Theorem) -> Iterator[Exact]:
 
 def test_every_theorem_holds() -> None:
     theorems = every()
-    assert len(theorems) >= 30
+    assert len(theorems) >= 40
     for theorem in theorems:
         found = list(slacks(theorem))
         assert len(found) >= 4 and all(slack >= 0 for slack in found), theorem
