@@ -1228,6 +1228,28 @@ class Rules:
         items = [*self.number(squared), *self.square(mean, self.proof.constant(Fraction(-1)))]
         return self.weighted_axiom(items, ("bounded_gradient", squared))
 
+    def own_share(self) -> dict:
+        (theorem,) = self.premises
+        need(theorem["context"] != "cohort", "a premise given a cohort")
+        self.inside(theorem)
+        own, centre, least = self.vector(self.given["own"]), self.vector(self.given["centre"]), self.argument("least")
+        alone = all(not open_step(t) and not self.proof.depends(c, "k") for t, c in [*own, *centre])
+        need(alone and any(open_client(t) for t, _ in own), "a vector that is no client's, or of a step")
+        need(not any(open_client(t) for t, _ in centre), "a centre of a client's own")
+        need(not self.proof.depends(least, "k"), "a weight of a step")
+        rest = {e: c for e, c in theorem["items"].items() if not free(e)}
+        near = self.total((self.items(theorem), None), (self.square([*own, *self.minus(centre)]), None))
+        need(not any(map(free, near)), "a premise of another form")
+        need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound of a step")
+        far = self.one_minus(least)
+        need(self.proof.nonnegative(far, self.region), "a weight above 1")
+        given = self.inherited()
+        need(given.setdefault("least_weight", self.proof.residues(least)) == self.proof.residues(least), "two weights")
+        four = self.proof.multiplied(self.power(far, 2), self.proof.constant(Fraction(4)))
+        apart = [*own, *self.minus(self.vector_under(own, "M"))]
+        form = self.total((list(near.items()), four), (self.square(apart), self.proof.constant(Fraction(-1))))
+        return self.concluded(form, context=theorem["context"], kind=theorem["kind"], parameters=given)
+
     # clients that answer
 
     def answer_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
@@ -2139,7 +2161,7 @@ RULES = {name.replace("_", " "): name for name in (
     "answered_round", "answered_descent", "mean_of_answers", "answers_around_their_mean", "mismatch_of_answers",
     "spread_of_answers", "second_moment_of_answers", "bounded_local_gradient", "path_of_bounded_steps", "unit",
     "moment_of_an_interval", "early_moment_of_an_interval", "mean_of_ended_intervals", "spread_of_ended_intervals",
-    "early_weight", "early_weight_of_an_interval",
+    "early_weight", "early_weight_of_an_interval", "own_share",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip

@@ -18,6 +18,7 @@ from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix,
 from fedtheory.proof.kernel.saved import ancestry
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.server import ServerAxioms, mix_server
+from fedtheory.proof.kernel.shares import own_share
 from fedtheory.proof.kernel.theorems import (
     Theorem,
     combine,
@@ -94,6 +95,8 @@ class Made:
                 return project(a["family"], a["other"], self.kind, where)
             case "mix":
                 return mix(*p, a["probability"], where)
+            case "own share":
+                return own_share(*p, a["own"], a["centre"], a["least"], where)
             case "mix server":
                 return mix_server(*p, a["probability"], where)
         names = {"mu <= L": "constants_in_order"}
@@ -193,7 +196,7 @@ def remade(
     return again[-1]
 
 
-_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix", "mix server"}
+_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix", "mix server", "own share"}
 """The rules that are told a region; the others but the axioms take their premises'."""
 _RULES = {*_OF_A_REGION, "over clients", "over steps", "induct", "last step", "expect arbitrary"}
 

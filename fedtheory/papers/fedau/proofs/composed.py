@@ -24,6 +24,7 @@ from ....proof.kernel.forms import Form, Product, Value, Vector, square
 from ....proof.kernel.means import LAST
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.shares import own_share
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import (
     Multiples,
@@ -42,8 +43,8 @@ from ....proof.of_weights import (
     ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound,
 )  # fmt: skip
 
-RING = Ring("eta c L K k n E Q peak sigma d G")
-eta, c, L, K, k, n, E, Q, peak, sigma, d, G = RING.symbols
+RING = Ring("eta c L K k n E Q peak sigma d G w")
+eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
 _one = RING.number(1)
 z = L * K * eta
 SHARE = _one * 27 / 8
@@ -81,6 +82,15 @@ def around_any() -> Theorem:
     goal = Form.constant(4 * d**2) - square(_g0 - _g)
     squares: list[Square] = [(_g0 - centre * 2 + _g, "", _one), (_g0 - _g, "M", _one * 2)]
     return show(goal, [(around, 2), (over_clients(around, "M"), 2)], where=where, context="start", squares=squares)
+
+
+@cache
+def around_by_weight() -> Theorem:
+    """|grad F_i(x) - g|^2 <= 4 (1 - w)^2 delta^2, no client's weight in F below w."""
+    free = region(steps=(_FREE_LOCAL, _FREE_GLOBAL))
+    where = Where(RING, (*free.conditions, Condition("w", "interval", _one)))
+    around = WeightedRounds(free, eta, c, n).around_plain_mean(d**2)
+    return own_share(around, _g0, AXIOMS.vector(CENTRE), w, where)
 
 
 def _near(own: bool) -> tuple[Theorem, Scalar]:
@@ -258,6 +268,8 @@ _GIVEN = OfWeights(PLAIN, {**_SUMMED, readings.WEIGHTS: readings.GIVEN})
 
 _THEOREMS: dict[str, OfRounds] = {
     "lemmaB_3_1@main": WeightedRound(around_any, _OF_ANY, bounded="weighted_divergence", weights=_ANY),
+    "lemmaB_3_1@sharp": WeightedRound(around_by_weight, {**_OF_ANY, "w": "least_objective_weight"},
+                                      bounded="weighted_divergence", weights=_ANY),
     "lemmaB_3_2@main": WeightedRound(local_drift, _OF_ANY, bounded="local_drift", weights=_ANY, end=last_drift),
     "lemmaB_3_3@main": WeightedRound(partial(descent, False, 15), _OF_ANY, bounded="weighted_increase",
                                      weights=OfWeights(ANY, _ROUND)),
