@@ -27,7 +27,7 @@ from .weighted_models import WeightedModel
 COMPOSED = (
     composed.local_drift, composed.last_drift, partial(composed.descent, False), partial(composed.descent, True),
     composed.constant_weights, composed.bounded, composed.bounded_corrected, composed.nearly_optimal,
-    composed.around_by_weight,
+    composed.around_by_weight, composed.local_slow_drift, composed.last_slow_drift,
 )  # fmt: skip
 ROUND = Client(F(1), F(-2), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1))
 HALVES = (F(1, 2),) * 2
