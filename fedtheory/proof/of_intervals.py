@@ -345,19 +345,25 @@ class AverageError(RoundError):
     def _others(self) -> tuple[Callable[[], Theorem], ...]:
         return (*super()._others, self.first)
 
-    def right_side(self) -> sympy.Expr:
+    @cached_property
+    def parts(self) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr, sympy.Expr]:
+        """(1 or C, z, x, y)."""
         if not self.averaged:
             raise Refused("a mean over clients: allowed is averaged")
         bound, first = super().right_side(), self._bound(Lengths(self.first()), EARLY)
         if first.has(_T) or Lengths(self.first()).starts:
             raise Refused(f"{first}: allowed is the same bound for all t < C, from t = 0 on")
-        count, many = (_T, 1) if self.early is not None else (_M, _C)
+        count, many = (_T, sympy.S.One) if self.early is not None else (_M, _C)
         share, rest = sympy.expand(bound).coeff(count, -1), sympy.expand(bound).coeff(count, 0)
         if sympy.expand(bound - share / count - rest) != 0 or (share.free_symbols | rest.free_symbols) & {_T, _M}:
             raise Refused(f"{bound}: allowed is x/t + y, or x/floor(t/C) + y")
         for part in (share, rest, first):
             if any(c.is_negative or not c.is_number for c in sympy.Poly(part, _ABSENCE, _BIAS, _C).coeffs()):
                 raise Refused(f"{part}: not seen to be >= 0")
+        return many, first, share, rest
+
+    def right_side(self) -> sympy.Expr:
+        many, first, share, rest = self.parts
         one = sympy.log(_ROUNDS) / sympy.log(2) if self.rate else sympy.S.One
         return many * ((first + share) * one + share * sympy.log(_ROUNDS / many)) / _ROUNDS + rest
 

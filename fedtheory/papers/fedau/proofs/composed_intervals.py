@@ -24,6 +24,7 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import Theorem, combine
+from ....proof.of_cutoffs import LogarithmicCutoff, LongRunBias
 from ....proof.of_intervals import AverageError, IntervalMoment, RoundError
 
 RING = Ring("p C a t b m r k K")
@@ -205,6 +206,9 @@ _THEOREMS: dict[str, OfRounds] = {
     "thm3@appendix": AverageError(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
     "thm3@main": AverageError(late_rounded, early=early_rounded, first=early_cutoff, averaged=True, rate=True),
     "thm3@sharp": AverageError(late_blocks, first=early_absence, averaged=True),
+    "lemmaB_7_1@main": LogarithmicCutoff(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
+    "lemmaB_7_1@sharp": LogarithmicCutoff(late_blocks, first=early_absence, averaged=True),
+    "eqB_7_2@main": LongRunBias(mean),
 }  # fmt: skip
 
 STEPS = tuple(
