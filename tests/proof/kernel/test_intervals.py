@@ -8,8 +8,8 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from math import log
+from functools import cached_property, partial
+from math import ceil, log
 
 import pytest
 
@@ -23,6 +23,7 @@ from fedtheory.proof.kernel.intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.saved import ancestry, saved
 from fedtheory.proof.kernel.theorems import Theorem, combine
+from fedtheory.proof.of_cutoffs import LogarithmicCutoff, LongRunBias
 from fedtheory.proof.of_intervals import AverageError, IntervalMoment, Lengths, RoundError
 
 from .models import Exact, _inside, valued
@@ -261,3 +262,43 @@ def test_a_changed_line_of_a_file_is_rejected(name: str) -> None:
         except checker.Wrong:
             continue
         assert what == "premise" and line["premises"] != data["theorems"][number]["premises"], (what, number)
+
+
+CHOSEN = {
+    "a large bound before the cutoff": lambda: LogarithmicCutoff(
+        composed.late_blocks, first=composed.early_cutoff, averaged=True).content,
+    "of one client": lambda: LogarithmicCutoff(
+        composed.late_blocks, first=partial(composed._early, FROM_0, q), averaged=False).content,
+    "squares of the cutoff": lambda: LogarithmicCutoff(
+        lambda: composed._late(2 * C**2 * q / HISTORY + a**2), early=lambda: composed._early(FROM_1, 2 * C**2 * q / t + a**2),
+        first=composed.early_cutoff, averaged=True).content,
+    "a bias that stays": lambda: LogarithmicCutoff(
+        lambda: composed._late(2 * C * q / HISTORY + q + a**2),
+        early=lambda: composed._early(FROM_1, 2 * C * q / t + q + a**2), first=composed.early_cutoff,
+        averaged=True).content,
+    "the bias of another moment": lambda: LongRunBias(lambda: LAW.moment(2, SQUARE)).content,
+    "of lengths where p > 0 alone": lambda: LongRunBias(composed.length).content,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CHOSEN)
+def test_of_chosen_cutoffs_it_is_refused(what: str) -> None:
+    with pytest.raises(ValueError):
+        CHOSEN[what]()
+
+
+def test_cutoffs_that_grow_with_the_logarithm() -> None:
+    """What ``LogarithmicCutoff`` takes of C = ceil(R log T), f = c = 1, s = 1 or 2."""
+    closest = 0.0
+    for rounds, chance in itertools.product((2, 3, 5, 10, 100, 10**4, 10**6), (0.999, 0.9, 0.5, 0.1, 0.01)):
+        R, l = -1 / (2 * log(1 - chance)), log(rounds)
+        cutoff = ceil(R * l)
+        assert (1 - chance) ** (2 * cutoff) <= 1.0000001 / rounds
+        for s in (1, 2):
+            most = (2 * s + (2 * (1 + s) + 1) / log(2)) * R * l**2 / rounds
+            assert most >= 6 * R * l**2 / rounds
+            if cutoff > 1:
+                assert (cutoff * (1 + s * (1 + l)) + 1) / rounds <= most
+            closest = max(closest, ((1 - chance) ** 2 if cutoff == 1 else 0) / (6 * R * l**2 / rounds))
+        assert cutoff <= rounds or 6 * R * l**2 / rounds >= 1
+    assert 0.2 < closest <= 1
