@@ -3,7 +3,7 @@ one round, and of runs. Over the rounds delta^2, V and W enter by their means, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import sympy
 
 from ..claims import readings
+from ..claims.statement import Claim
 from .composed import Descent, OfRounds
 from .kernel.answers import MEAN_ANSWER, SPREAD
 from .kernel.axioms import START_POINT, gradient_at
@@ -18,6 +19,7 @@ from .kernel.forms import ONE, Atom, Form, Product, Term, Vector, dot, square
 from .kernel.rounds import average
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
+from .of_algorithm import Rounds
 from .read_off import ReadOff
 
 _STEP, _STEPS = sympy.Symbol("local_lr"), sympy.Symbol("local_steps")
@@ -84,8 +86,17 @@ def _atom(ring: Ring, atom: Atom, bound: str = "") -> Vector:
     return Vector(ring, {Term(bound, atom): ring.number(1)})
 
 
+class _OfAnswers(OfRounds):
+    """What is about rounds in which clients answer."""
+
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """Claims of this scope are about no other rounds."""
+        if claim.functional.scope != "selection":
+            yield f"it is about rounds in which clients answer, and {claim.functional.name} is of none"
+
+
 @dataclass(frozen=True)
-class AnsweredRound(OfRounds):
+class AnsweredRound(_OfAnswers):
     """What a theorem shows of one round from x_0: of <g, E Delta + eta_L K g> (``inner_product``), or of E|Delta|^2
     (``squared_aggregate``), where E Delta = -eta_L B and Delta = -eta_L (B + Z), as its first moment or second one."""
 
@@ -101,7 +112,7 @@ class AnsweredRound(OfRounds):
 
     @cached_property
     def own(self) -> _Answered:
-        return _Answered(self.theorem, self.letters, self.always, self.law)
+        return _Answered(self.theorem, self.letters, self.law)
 
     def right_side(self) -> sympy.Expr:
         theorem = self.theorem
@@ -147,7 +158,7 @@ class AnsweredRound(OfRounds):
 
 
 @dataclass(frozen=True)
-class AnsweredDescent(Descent):
+class AnsweredDescent(_OfAnswers, Descent):
     """Of F(x) - E F(x+) - f |grad F(x)|^2 + B >= 0: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R) + B/f,
     with the means over the rounds of delta^2, V and W in B, which is linear in them."""
 
@@ -162,7 +173,7 @@ class AnsweredDescent(Descent):
 
     @cached_property
     def own(self) -> _Answered:
-        return _Answered(self.theorem, self.letters, self.always, self.law)
+        return _Answered(self.theorem, self.letters, self.law)
 
     def right_side(self) -> sympy.Expr:
         fall, addition = average(self.theorem)

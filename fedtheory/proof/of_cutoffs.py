@@ -13,7 +13,7 @@ from ..quantities import symbols
 from .domain import bare
 from .kernel.intervals import INTERVAL, UNIT
 from .kernel.theorems import Refused
-from .of_intervals import AverageError, _constant, _number, _OfIntervals
+from .of_intervals import AverageError, _constant, _number, OfIntervals
 from .read_off import Letters
 from .kernel.forms import dot
 
@@ -26,7 +26,7 @@ _TWO_ROUNDS = (("two_rounds", _rounds - 2),)
 
 
 @dataclass(frozen=True)
-class LongRunBias(_OfIntervals):
+class LongRunBias(OfIntervals):
     """Of p E S = nu: (p E S - 1)^2 = c q^(2C) in the mean over clients is at most c/T, and c (log T/log 2)^2/T."""
 
     letters: Letters = field(default_factory=dict)

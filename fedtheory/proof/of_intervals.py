@@ -6,7 +6,7 @@ A theorem for t >= C has t = m C + r with 0 <= r <= C - 1, so that m = floor(t/C
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,12 +14,14 @@ from typing import Any, ClassVar
 import sympy
 
 from ..claims import readings
+from ..claims.statement import Claim
 from .composed import Composed, OfRounds
 from .kernel.forms import ONE, Atom, Form, Product, Term, Vector, dot, square
 from .kernel.intervals import INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED
 from .kernel.regions import Condition
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem
+from .of_algorithm import Rounds
 from .read_off import Letters, ReadOff
 
 _P, _C, _T, _M = sympy.symbols("participation_probability cutoff history guaranteed_intervals")
@@ -182,8 +184,13 @@ def _constant(form: Form) -> Scalar:
     return value
 
 
-class _OfIntervals(OfRounds):
+class OfIntervals(OfRounds):
     """What several theorems on intervals show."""
+
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """Claims of this scope are about no other weights."""
+        if claim.functional.scope != "weights":
+            yield f"it is about the rounds between two participations, and {claim.functional.name} is not"
 
     @property
     def _others(self) -> tuple[Callable[[], Theorem], ...]:
@@ -199,11 +206,11 @@ class _OfIntervals(OfRounds):
 
     @property
     def checks(self) -> tuple[Composed, ...]:
-        return tuple(Composed(make, self.always) for make in (self.make, *self._others))
+        return tuple(map(Composed, (self.make, *self._others)))
 
 
 @dataclass(frozen=True)
-class IntervalMoment(_OfIntervals):
+class IntervalMoment(OfIntervals):
     """Of E S - mu = 0, and E S^2 - v = 0: the mean mu, or the variance v - mu^2, from either side. Where p = 0 they
     have no value, and nothing is said."""
 
@@ -237,7 +244,7 @@ class IntervalMoment(_OfIntervals):
 
 
 @dataclass(frozen=True)
-class RoundError(_OfIntervals):
+class RoundError(OfIntervals):
     """Of B - E(p omega - 1)^2 >= 0 for t >= C, and where ``early`` is given with the same B for t < C: the weight's error
     after t rounds; where ``given`` is, with the same B P(M >= 1) for E[(p omega - 1)^2; M >= 1], also given that an
     interval has ended. B may be p^2 E(omega - E S)^2 and a number, where ``mean`` shows what E S is.
