@@ -259,7 +259,7 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Scalar) and not value.is_zero:
         for share in (1 + PERCENT, 1 - PERCENT, Fraction(1, 2)):
             yield f"{share} times", value * share
-        for name in sorted(value.names & {"K", "k", "m", "n", "C", "t"}):
+        for name in sorted(value.names & {"K", "k", "m", "n", "C"}):
             yield f"{name} + 1 for {name}", value.replace({name: value.ring[name] + 1})
     elif isinstance(value, Vector):
         for term in value.terms:
