@@ -1362,8 +1362,8 @@ class Rules:
         need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")
         for theorem in self.premises:
             need(all(given.get(n) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
-        return self.concluded(self.total((items, None)), context="run", equality=equality, parameters=given,
-                              more=() if self.line["rule"] == "unit" else (("independent_participation", None),))  # fmt: skip
+        law = () if self.line["rule"] == "unit" else (("independent_participation", None),)
+        return self.concluded(self.total((items, None)), context="run", equality=equality, parameters=given, more=law)
 
     def letter(self, parameter: str) -> str:
         """The letter that a parameter is."""
@@ -1395,19 +1395,17 @@ class Rules:
         need(type(d) is int and least <= d <= 2, "a moment of another power")
         return d
 
-    def grows(self, counted: str, head: str, start: tuple, first: tuple, growth: tuple) -> None:
-        """That the value is ``start`` where a count is the first and the head its own, and grows with the count."""
+    def grows(self, counted: str, head: str, start: dict, first: tuple, growth: tuple) -> None:
+        """That the value is ``first`` where a count is the first one and ``head`` its own, and grows with the count."""
         value, q = self.argument("value"), self.parameter("absence")
         need(not any(self.proof.depends((value[1], self.proof.one[1]), n) for n in (counted, head)), "a division")
-        for values, wanted in (
-            (start, first), ({counted: self.difference(self.proof.name(counted), self.proof.constant(Fraction(-1))),
-                              head: self.proof.multiplied(self.proof.name(head), q)}, growth),
-        ):  # fmt: skip
-            found = self.proof.residues(self.replaced(value, values))
-            if wanted is growth:
-                before = self.proof.residues(value)
-                found = tuple((x - y) % PRIME for x, y in zip(found, before, strict=True))
-            need(found == self.proof.residues(wanted), "not what the law's induction gives")
+        at_first = self.proof.residues(self.replaced(value, start))
+        need(at_first == self.proof.residues(first), "not what the law's induction gives, at first")
+        one_more = self.difference(self.proof.name(counted), self.proof.constant(Fraction(-1)))
+        later = self.replaced(value, {counted: one_more, head: self.proof.multiplied(self.proof.name(head), q)})
+        pairs = zip(self.proof.residues(later), self.proof.residues(value), strict=True)
+        grown = tuple((x - y) % PRIME for x, y in pairs)
+        need(grown == self.proof.residues(growth), "not what the law's induction gives")
 
     def moment_of_an_interval(self) -> dict:
         self.no_premise()
@@ -1443,8 +1441,8 @@ class Rules:
                                                                                   self.power(more, d)))  # fmt: skip
         zero = self.proof.constant(Fraction(0))
         self.grows(t, head, {t: zero, head: self.proof.one}, zero, growth)
-        pairs = (UNIT_ENDED, UNIT_ENDED), (INTERVAL_ENDED, UNIT_ENDED), (INTERVAL_ENDED, INTERVAL_ENDED)
-        items = self.dot(*map(self.of, pairs[d]), scale)
+        u, v = ((UNIT_ENDED, UNIT_ENDED), (INTERVAL_ENDED, UNIT_ENDED), (INTERVAL_ENDED, INTERVAL_ENDED))[d]
+        items = self.dot(self.of(u), self.of(v), scale)
         return self.interval_axiom([*items, *self.negative(self.argument("value"))], "history", "head", equality=True)
 
     def late(self, count: tuple) -> None:
@@ -1461,7 +1459,7 @@ class Rules:
         (mean,) = self.premises
         self.inside(mean)
         need(mean["equality"] and mean["context"] == "run", "a premise of another sort")
-        (entry, _), = self.dot(self.of(INTERVAL), self.of(UNIT))
+        ((entry, _),) = self.dot(self.of(INTERVAL), self.of(UNIT))
         need(set(mean["form"]) <= {entry, ("one",)}, "a premise of another form")
         none = self.proof.constant(Fraction(0))
         scale, shift = (mean["items"].get(e, none) for e in (entry, ("one",)))
@@ -1471,8 +1469,11 @@ class Rules:
         need(bool(m[0]), "no intervals")
         share, squared = (m[1], m[0]), self.power(scale, 2)
         nu = self.proof.multiplied(self.one_minus(share), self.power(shift, 2))
-        items = [*self.square(self.of(INTERVAL), self.proof.multiplied(squared, share)), *self.number(nu),
-                 *self.square(self.of(WEIGHT), self.proof.multiplied(squared, self.proof.constant(Fraction(-1))))]
+        items = [
+            *self.square(self.of(INTERVAL), self.proof.multiplied(squared, share)),
+            *self.number(nu),
+            *self.square(self.of(WEIGHT), self.proof.multiplied(squared, self.proof.constant(Fraction(-1)))),
+        ]
         return self.interval_axiom(items, "ended", "history")
 
     def early_weight(self) -> dict:

@@ -18,7 +18,7 @@ from .kernel.axioms import START_POINT, gradient_at
 from .kernel.forms import ONE, Atom, Form, Product, Term, Vector, dot, square
 from .kernel.rounds import average
 from .kernel.scalars import Ring, Scalar
-from .kernel.theorems import Refused, Theorem
+from .kernel.theorems import Refused
 from .of_algorithm import Rounds
 from .read_off import ReadOff
 
@@ -159,8 +159,8 @@ class AnsweredRound(_OfAnswers):
 
 @dataclass(frozen=True)
 class AnsweredDescent(_OfAnswers, Descent):
-    """Of F(x) - E F(x+) - f |grad F(x)|^2 + B >= 0: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R) + B/f,
-    with the means over the rounds of delta^2, V and W in B, which is linear in them."""
+    """Of F(x) - E F(x+) - f |grad F(x)|^2 + B >= 0: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R) +
+    B/f, with the means over the rounds of delta^2, V and W in B, which is linear in them."""
 
     _: KW_ONLY
     law: str

@@ -1,5 +1,6 @@
 """What theorems on intervals show of a cutoff that grows with the logarithm of the rounds: C = ceil(R log T), where R =
--1/(2 log(1 - min p)). Then q^(2C) <= (1 - min p)^(2 R log T) = 1/T for every client, and from T = 2 on 1 <= log T/log 2."""
+-1/(2 log(1 - min p)). Then q^(2C) <= (1 - min p)^(2 R log T) = 1/T for every client, and from T = 2 on 1 <= log T/log
+2."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ import sympy
 
 from ..quantities import symbols
 from .domain import bare
+from .kernel.forms import dot
 from .kernel.intervals import INTERVAL, UNIT
 from .kernel.theorems import Refused
-from .of_intervals import AverageError, _constant, _number, OfIntervals
+from .of_intervals import AverageError, OfIntervals, _constant, _number
 from .read_off import Letters
-from .kernel.forms import dot
 
 _T, _LEAST = symbols("rounds", "least_participation_probability")
 R = -1 / (2 * sympy.log(1 - _LEAST))
@@ -62,8 +63,8 @@ class LogarithmicCutoff(AverageError):
     most (2 s + (2 (f + s) + c)/log 2) R log^2 T/T, if that is at least 6 R log^2 T/T. With l = log T >= log 2 >= 1/2:
 
     - C >= 2: then R l > 1, so that C < R l + 1 <= 2 R l, and 1 <= R l.
-    - C = 1: all lengths are 1, and so are the weights: the error is q^2 <= exp(-1/R), and with exp(1/R) = y T, y >= 1 as R
-      l <= 1, and 1/R = l + log y <= l + y <= 2 l^2 y + 4 l^2 y it is at most 6 R l^2/T.
+    - C = 1: all lengths are 1, and so are the weights: the error is q^2 <= exp(-1/R), and with exp(1/R) = y T, y >= 1
+      as R l <= 1, and 1/R = l + log y <= l + y <= 2 l^2 y + 4 l^2 y it is at most 6 R l^2/T.
     - T < C, where the bound is one for T >= C: then R l > C - 1 >= T, and the error is at most 1 <= 6 R l^2/T."""
 
     def right_side(self) -> sympy.Expr:

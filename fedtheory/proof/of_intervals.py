@@ -93,7 +93,7 @@ class Lengths(ReadOff):
         """m of t = m C + r."""
         if "head" in self.of or "history" not in self.of:
             return None
-        (found,) = self.of["history"].coefficients(str(self.of["cutoff"])).get(1, self.ring.number(0)),
+        (found,) = (self.of["history"].coefficients(str(self.of["cutoff"])).get(1, self.ring.number(0)),)
         return found if self.of.get("ended", found) == found and {str(found)} == found.names else None
 
     @property
@@ -109,7 +109,7 @@ class Lengths(ReadOff):
         of, (name, kind, bound) = self.of, (condition.name, condition.kind, condition.bound)
         known = {
             str(of["tail"]): kind == "interval" and bound == of["absence"],
-            str(of["cutoff"]): kind == "count" or "head" in of and kind == "at_least",
+            str(of["cutoff"]): kind == "count" or ("head" in of and kind == "at_least"),
             self.chance: kind in ("interval", "capped") and bound == 1,
         }
         if "head" in of:
@@ -245,9 +245,9 @@ class IntervalMoment(OfIntervals):
 
 @dataclass(frozen=True)
 class RoundError(OfIntervals):
-    """Of B - E(p omega - 1)^2 >= 0 for t >= C, and where ``early`` is given with the same B for t < C: the weight's error
-    after t rounds; where ``given`` is, with the same B P(M >= 1) for E[(p omega - 1)^2; M >= 1], also given that an
-    interval has ended. B may be p^2 E(omega - E S)^2 and a number, where ``mean`` shows what E S is.
+    """Of B - E(p omega - 1)^2 >= 0 for t >= C, and where ``early`` is given with the same B for t < C: the weight's
+    error after t rounds; where ``given`` is, with the same B P(M >= 1) for E[(p omega - 1)^2; M >= 1], also given that
+    an interval has ended. B may be p^2 E(omega - E S)^2 and a number, where ``mean`` shows what E S is.
 
     Attributes:
         averaged: whether clients have probabilities of their own.
@@ -335,8 +335,8 @@ class AverageError(RoundError):
 
         (C z + C x (1 + log(T/C)))/T + y,   as the sum of 1/floor(t/C) over C <= t < T is at most C (1 + log(T/C)):
 
-    with T = C (n + u), 0 <= u < 1, it is C (1 + 1/2 + ... + 1/(n - 1) + u/n), where for n >= 2 the sum to 1/(n - 1) is at
-    most 1 + log(n - 1), and u/n <= (1 + u)/(n + u) <= log((n + u)/(n - 1)); for n = 1 it is C u.
+    with T = C (n + u), 0 <= u < 1, it is C (1 + 1/2 + ... + 1/(n - 1) + u/n), where for n >= 2 the sum to 1/(n - 1) is
+    at most 1 + log(n - 1), and u/n <= (1 + u)/(n + u) <= log((n + u)/(n - 1)); for n = 1 it is C u.
 
     Attributes:
         first: makes the theorem from t = 0 on.

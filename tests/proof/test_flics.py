@@ -303,8 +303,9 @@ def test_the_readings_under_which_it_is_proved(ref: str, readings: list[dict[str
 _NEGATIVE = "a negative term dropped makes the right side larger"
 _SENT = {"not assuming assumption_3": "G bounds what is sent, whatever its noise is"}
 IMPLIED = {
-    **dict.fromkeys((f"{name}@{e}" for name in ("thm1", "cor1_1") for e in ("corrected", "intermittent", "received")),
-                    _SENT),
+    **dict.fromkeys(
+        (f"{name}@{e}" for name in ("thm1", "cor1_1") for e in ("corrected", "intermittent", "received")), _SENT
+    ),
     "lemma5@corrected": {"without mean_update": _NEGATIVE, **_SENT},
     "lemma7@corrected": _SENT,
     "eq7.a@main": {"without square": _NEGATIVE},

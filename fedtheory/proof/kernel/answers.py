@@ -12,9 +12,9 @@ number of answers, and delta = max_j |rho_j - 1|,
     B = E[sum_j p_j s_j + delta A | what is given],   A = sum_j p_j (rho_j - 1)/delta s_j   (0 where delta = 0).
 
 What is given is the round's start with all that came before, and with it who is there, or not. The parameters are c
-(``selected_lr``), ``mismatch`` delta, and, of the weights' law, ``proxy`` V = E[sum_j p_j^2 N_j/s^_j^2 | ...] where it is
-given who is there, and ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], r_j the mean of N_j given who is there,
-where it is not. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so known.
+(``selected_lr``), ``mismatch`` delta, and, of the weights' law, ``proxy`` V = E[sum_j p_j^2 N_j/s^_j^2 | ...] where it
+is given who is there, and ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], r_j the mean of N_j given who is
+there, where it is not. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so known.
 """
 
 from __future__ import annotations

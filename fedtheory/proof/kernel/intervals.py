@@ -1,11 +1,12 @@
 """The rounds between two participations of a client that takes part in a round with probability p = 1 - q, whatever the
-other rounds were, and the weights that are means of them. An interval ends when the client takes part, or after C rounds:
-its length S has P(S > k) = q^k for k < C, and P(S > C) = 0, and lengths are independent of one another. The weight omega
-after t rounds is the mean of all lengths S_1, ..., S_M of the intervals that have ended, and 1 where M = 0.
+other rounds were, and the weights that are means of them. An interval ends when the client takes part, or after C
+rounds: its length S has P(S > k) = q^k for k < C, and P(S > C) = 0, and lengths are independent of one another. The
+weight omega after t rounds is the mean of all lengths S_1, ..., S_M of the intervals that have ended, and 1 where M =
+0.
 
 Numbers are multiples of one fixed unit vector u, so that <X, Y> = E XY, over the whole run. The parameters are q
-(``absence``), C (``cutoff``), q^C (``tail``); t (``history``), q^t (``head``), and a whole number of intervals (``ended``).
-S_1 is S, and S <= t says that an interval has ended, so that M >= 1, where t < C.
+(``absence``), C (``cutoff``), q^C (``tail``); t (``history``), q^t (``head``), and a whole number of intervals
+(``ended``). S_1 is S, and S <= t says that an interval has ended, so that M >= 1, where t < C.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Intervals:
 
     def _letters(self, *scalars: Scalar) -> None:
         names = [str(scalar) for scalar in scalars]
-        if any({name} != scalar.names for name, scalar in zip(names, scalars, strict=True)) or len({*names}) < len(names):
+        letters = all({name} == scalar.names for name, scalar in zip(names, scalars, strict=True))
+        if not letters or len({*names}) < len(names):
             raise Refused(f"{', '.join(names)}: allowed are letters of their own")
         if self.absence.names & {*names}:
             raise Refused(f"q = {self.absence}: allowed is what does not depend on {', '.join(names)}")
@@ -85,8 +87,8 @@ class Intervals:
                           power=power, value=value)  # fmt: skip
 
     def early_moment(self, power: int, value: Scalar, history: Scalar, head: Scalar) -> Theorem:
-        """p^d E[S^d; S <= t] = V, d = 0, 1 or 2, for t < C, by induction over t: V = 0 for t = 0, and from t to t + 1 it
-        grows by p^d p q^t (t + 1)^d."""
+        """p^d E[S^d; S <= t] = V, d = 0, 1 or 2, for t < C, by induction over t: V = 0 for t = 0, and from t to t + 1
+        it grows by p^d p q^t (t + 1)^d."""
         self._early(history, head)
         vectors = self._one(UNIT_ENDED), self._one(INTERVAL_ENDED)
         if power not in (0, 1, 2):
@@ -155,7 +157,8 @@ class Intervals:
     def early_given(self, slope: Scalar, shift: Scalar, history: Scalar, head: Scalar) -> Theorem:
         """E[(c omega + d)^2; M >= 1] <= E[(c S + d)^2; S <= t] for t < C."""
         self._early(history, head)
-        length, weight = (self._one(atom, slope) + self._one(UNIT_ENDED, shift) for atom in (INTERVAL_ENDED, WEIGHT_ENDED))
+        numbers = (self._one(atom, slope) for atom in (INTERVAL_ENDED, WEIGHT_ENDED))
+        length, weight = (number + self._one(UNIT_ENDED, shift) for number in numbers)
         return self._fact("early weight of an interval", square(length) - square(weight), _LAW,
                           more={"history": history, "head": head}, slope=slope, shift=shift, history=history,
                           head=head)  # fmt: skip

@@ -33,9 +33,9 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class AnswerModel(MeanModel):
-    """Group j has ``sizes[j]`` clients, all of them with F_j = ``clients[j]``. ``counted`` is t, or 0 where s^_j is known
-    with who is there. ``draw`` "after noise": whoever's first noise is positive answers; ``law`` "by state": in the first
-    state there is no noise."""
+    """Group j has ``sizes[j]`` clients, all of them with F_j = ``clients[j]``. ``counted`` is t, or 0 where s^_j is
+    known with who is there. ``draw`` "after noise": whoever's first noise is positive answers; ``law`` "by state": in
+    the first state there is no noise."""
 
     sizes: tuple[int, ...] = ()
     states: tuple[State, ...] = ()
@@ -54,7 +54,7 @@ class AnswerModel(MeanModel):
             return [tuple(tuple(s * self.noise for s in signs) for _ in range(everyone)) for signs in draws]
         shift = self.noise / 2 if self.law == "biased" else exact(0)
         return [
-            tuple(tuple(shift + s * (self.noise - shift) for s in signs[l :: everyone]) for l in range(everyone))
+            tuple(tuple(shift + s * (self.noise - shift) for s in signs[l::everyone]) for l in range(everyone))
             for signs in itertools.product((1, -1), repeat=everyone * self.steps)
         ]
 

@@ -1,5 +1,5 @@
-"""Rounds in which clients answer, and send updates with weights: every theorem, also those on the way, evaluated exactly
-on small models; what the kernel and the checker refuse; and the proofs with one thing changed."""
+"""Rounds in which clients answer, and send updates with weights: every theorem, also those on the way, evaluated
+exactly on small models; what the kernel and the checker refuse; and the proofs with one thing changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from fedtheory.papers.flics.proofs import composed
-from fedtheory.papers.flics.proofs.composed import ANSWERS, AXIOMS, FREE, G, K, L, RING, S, V, c, delta, eta, k
+from fedtheory.papers.flics.proofs.composed import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.answers import MEAN_ANSWER, MISMATCH, SPREAD, Answers
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
@@ -49,8 +49,8 @@ def theorems() -> list[Theorem]:
 
 
 def is_of(theorem: Theorem, model: AnswerModel) -> bool:
-    """Whether the theorem is of the model's round, and of federations with its constants: V is said of what is given who
-    is there."""
+    """Whether the theorem is of the model's round, and of federations with its constants: V is said of what is given
+    who is there."""
     of = dict(theorem.parameters)
     if "proxy" in of and len(model.states) > 1:
         return False
@@ -127,9 +127,11 @@ one = RING.number(1)
 PLANNED_LETTERS, RECEIVED_LETTERS, PAST_LETTERS = composed._PLANNED, composed._RECEIVED, composed._PAST
 WEIGHTED = WeightedRounds(FREE, eta, c, one)
 TWICE = lambda: combine(  # noqa: E731
-    [(composed.given_availability(), 1)], where=composed.CAPPED, context="start", constant=V * delta**2)
+    [(composed.given_availability(), 1)], where=composed.CAPPED, context="start", constant=V * delta**2
+)
 GROWING = lambda: combine(  # noqa: E731
-    [(composed.given_availability(), 1)], where=composed.CAPPED, context="start", constant=V**2)
+    [(composed.given_availability(), 1)], where=composed.CAPPED, context="start", constant=V**2
+)
 
 
 def narrow() -> Theorem:
@@ -193,7 +195,8 @@ def test_it_is_refused(what: str) -> None:
 def test_what_is_read_off() -> None:
     """Of every law, its own quantities; and the step's cap only where it is given who is there."""
     for make, letters, law in (
-        (composed.given_availability, PLANNED_LETTERS, PLANNED), (composed.given_availability, RECEIVED_LETTERS, RECEIVED),
+        (composed.given_availability, PLANNED_LETTERS, PLANNED),
+        (composed.given_availability, RECEIVED_LETTERS, RECEIVED),
         (composed.given_the_past, PAST_LETTERS, PAST),
     ):  # fmt: skip
         content = AnsweredDescent(make, letters, law=law).content

@@ -85,7 +85,7 @@ def kept_digits(name: str) -> tuple[int, Counter[tuple[str, str]]]:
 def test_no_digit_can_be_another(name: str) -> None:
     """``another_proof`` fails where what is shown is another theorem than before."""
     count, kept = kept_digits(name)
-    assert count > 500 and kept.total() < count / 50
+    assert count > 200 and kept.total() <= max(20, count / 50)
     assert {part for _, part in kept} <= {"region", "premises", "where"}
 
 

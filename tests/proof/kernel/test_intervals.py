@@ -1,5 +1,5 @@
-"""The rounds between two participations: every theorem, also those on the way, evaluated exactly by enumerating who takes
-part when; what the kernel and the checker refuse; and the proofs with one thing changed."""
+"""The rounds between two participations: every theorem, also those on the way, evaluated exactly by enumerating who
+takes part when; what the kernel and the checker refuse; and the proofs with one thing changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,22 @@ import pytest
 
 from fedtheory.papers.fedau.proofs import composed_intervals as composed
 from fedtheory.papers.fedau.proofs.composed_intervals import (
-    ANY, EARLY, FROM_0, FROM_1, HISTORY, LATE, MEAN, RING, SQUARE, C, a, b, m, p, q, r, t,
+    ANY,
+    EARLY,
+    FROM_0,
+    FROM_1,
+    HISTORY,
+    LATE,
+    MEAN,
+    RING,
+    SQUARE,
+    C,
+    a,
+    b,
+    m,
+    p,
+    q,
+    t,
 )  # fmt: skip
 from fedtheory.proof.kernel.forms import Entry, Form, Product
 from fedtheory.proof.kernel.intervals import Intervals
@@ -85,8 +100,8 @@ class Comings:
         return sum((valued(c, self.numbers) * self.mean(entry) for entry, c in form.entries.items()), F(0))
 
     def slack(self, theorem: Theorem) -> Exact | None:
-        """The least slack, minus the distance from 0 of an equality; none outside of the theorem's region, and where its
-        parameters are others."""
+        """The least slack, minus the distance from 0 of an equality; none outside of the theorem's region, and where
+        its parameters are others."""
         own = {"absence": 1 - self.chance, "cutoff": F(self.cutoff), "tail": self.numbers["a"],
                "history": F(self.history), "head": self.numbers["b"], "ended": self.numbers["m"]}  # fmt: skip
         at = self.numbers
@@ -232,7 +247,8 @@ CHOSEN = {
     "of one client": lambda: LogarithmicCutoff(
         composed.late_blocks, first=partial(composed._early, FROM_0, q), averaged=False).content,
     "squares of the cutoff": lambda: LogarithmicCutoff(
-        lambda: composed._late(2 * C**2 * q / HISTORY + a**2), early=lambda: composed._early(FROM_1, 2 * C**2 * q / t + a**2),
+        lambda: composed._late(2 * C**2 * q / HISTORY + a**2),
+        early=lambda: composed._early(FROM_1, 2 * C**2 * q / t + a**2),
         first=composed.early_cutoff, averaged=True).content,
     "a bias that stays": lambda: LogarithmicCutoff(
         lambda: composed._late(2 * C * q / HISTORY + q + a**2),

@@ -5,19 +5,19 @@ With q = 1 - p, a = q^C, b = q^t, S an interval's length and omega the weight af
     p E S = 1 - a,   p^2 E S^2 = 2 - p - 2 a - (2 C - 1) a p,
     p^2 E[S^2; S <= t] - 2 p E[S; S <= t] + P(S <= t) = q (1 - b) - b p^2 t^2                                (t < C)
 
-From t >= m C on E(p omega - 1)^2 = p^2 E(omega - E S)^2 + a^2 <= p^2 Var S/m + a^2, p^2 Var S = q - (2 C - 1) p a - a^2.
+From t >= m C on E(p omega - 1)^2 = p^2 E(omega - E S)^2 + a^2 <= p^2 Var S/m + a^2, p^2 Var S = q - (2 C - 1) p a -
+a^2.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-import sympy
 
 from ....proof.composed import OfRounds
 from ....proof.kernel.forms import Form, Vector, square
 from ....proof.kernel.intervals import (
-    INTERVAL, INTERVAL_ENDED, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED, Intervals,
+    INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED, Intervals,
 )  # fmt: skip
 from ....proof.kernel.forms import Atom, Term
 from ....proof.kernel.regions import Condition, Where
@@ -41,7 +41,8 @@ EARLY = (1 - b, 1 - b * (1 + p * t), 2 - p - b * (2 - p + 2 * p * t + p**2 * t**
 _TAIL, _CHANCE = Condition("a", "interval", q), Condition("p", "interval", _one)
 ANY = Where(RING, (_TAIL, Condition("C", "count"), _CHANCE))
 POSITIVE = Where(RING, (_TAIL, Condition("C", "count"), Condition("p", "capped", _one)))
-LATE = Where(RING, (_TAIL, Condition("r", "interval", C - 1), Condition("C", "count"), Condition("m", "count"), _CHANCE))
+_COUNTS = Condition("C", "count"), Condition("m", "count")
+LATE = Where(RING, (_TAIL, Condition("r", "interval", C - 1), *_COUNTS, _CHANCE))
 HISTORY = m * C + r
 """t, where m intervals of C rounds fit in, and no more."""
 
