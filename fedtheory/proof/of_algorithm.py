@@ -50,8 +50,8 @@ class Rounds:
     Attributes:
         kinds: one, or two of which the first comes with a probability.
         chance: the quantity that is this probability, or "".
-        ends: options of ``readings.WHO``: where x+ is the mean of all clients' last iterates by their weights in F, or
-            of clients drawn so that this is its mean.
+        ends: options of ``readings.WHO``: where x+ is the mean of all clients' last iterates by their weights in F, if
+            as many take part as there are, or of clients drawn so that this is its mean.
         plain_mean: whether F is the plain mean of the clients' functions.
         sets: whether no client takes part twice in a round, but in uniform cohorts, of which a reading says it.
     """
@@ -97,7 +97,7 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
         raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for how {' and '.join(kinds)} alternate")
     twice = isinstance(participation, Multinomial) or (isinstance(participation, Uniform) and participation.replacement)
     ends = set()
-    if kinds == (BY_SHARES,) or (kinds == (ARBITRARY,) and plain_mean):
+    if not twice and (kinds == (BY_SHARES,) or (kinds == (ARBITRARY,) and plain_mean)):
         ends.add(readings.EVERYONE)
     if kinds == (ARBITRARY,) and isinstance(participation, Multinomial) and _same(participation, weights):
         ends.add(readings.BY_WEIGHT)

@@ -75,8 +75,8 @@ LOCAL = set(KNOWN)
 
 EXPECTED: dict[str, set[str]] = {
     **dict.fromkeys(("composed, eq17.main", "composed, eq28.main"), LOCAL),  # of paths alone
-    "composed": {"local_sgd", "fedavg", "drawn_uniformly", "drawn_twice"},  # where everyone takes part
-    **{f"composed, Theorem 1, {edition}": {"local_sgd", "fedavg", "drawn_uniformly", "drawn_twice", "by_their_shares"}
+    "composed": {"local_sgd", "fedavg", "drawn_uniformly"},  # where everyone takes part
+    **{f"composed, Theorem 1, {edition}": {"local_sgd", "fedavg", "drawn_uniformly", "by_their_shares"}
        for edition in ("main", "from_0", "appendix")},
     **{f"composed, Theorem {number}, {edition}": {"drawn_by_weight", "drawn_uniformly"}  # which of them is a reading
        for number in (2, 3) for edition in ("main", "from_0")},
