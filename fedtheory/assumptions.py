@@ -71,8 +71,8 @@ _KINDS = (
          implies=(COHORT_BEFORE_NOISE,)),
     Kind(INDEPENDENT_PARTICIPATION, "clients take part independently of one another, of the past and of the noise, "
          "each with a probability of its own", implies=(COHORT_BEFORE_NOISE,)),
-    Kind(INDEPENDENT_ANSWERS, "given the past and the round's availability, clients that are asked answer "
-         "independently of one another and of the noise", implies=(COHORT_BEFORE_NOISE,)),
+    Kind(INDEPENDENT_ANSWERS, "given the past, the round's availability is independent of the noise, and clients that "
+         "are asked answer independently of one another and of the noise", implies=(COHORT_BEFORE_NOISE,)),
     Kind(POSITIVELY_RELATED, "P and Q are (relatedness, relatedness_exponent)-positively related"),
     Kind(ONE_TARGET, "a hypothesis of the class gives every sample's label, of the server and of the clients"),
     Kind(SERVER_OF_TARGET, "the server's samples are of P"),

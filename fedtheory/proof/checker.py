@@ -41,11 +41,17 @@ STAGES = {  # (name, of a client, has a step): (stage, lag)
     **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
     ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
     ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
+    **{(f"{name}_answers", False, False): ("end", 0) for name in "BAZ"}, ("unit", False, False): ("start", 0),
+    **{(f"{name}{ended}", False, False): ("end", 0) for name in ("interval", "weight") for ended in ("", "_ended")},
+    ("unit_ended", False, False): ("end", 0),
 }  # fmt: skip
 STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
 SERVER_NOISE, LOWEST = ("N_server", False, ()), ("x_own", True, ())
 WEIGHT_BIAS, PARTICIPATION, ROUND_NOISE = ((name, False, ()) for name in ("A_weights", "V_weights", "U_weights"))
+MEAN_ANSWER, MISMATCH, SPREAD = ((f"{name}_answers", False, ()) for name in "BAZ")
+UNIT, INTERVAL, WEIGHT = (("unit", False, ()), ("interval", False, ()), ("weight", False, ()))
+UNIT_ENDED, INTERVAL_ENDED, WEIGHT_ENDED = ((f"{x[0]}_ended", False, ()) for x in (UNIT, INTERVAL, WEIGHT))
 MEAN_ITERATE, LAST = ("x_mean", False, (1, 0, 0)), ("x", True, (0, 1, 0))
 ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", True, (1, 0, 0))
 
@@ -512,8 +518,10 @@ def of_algorithm(form: dict) -> bool:
 
 
 def one_algorithm(parameters: dict) -> None:
-    """Refuse parameters of which one algorithm has not all: of weighted updates, of a server's rounds, of cohorts'."""
-    marks = ("weighted_lr",), ("server_lr", "client_round_probability"), ("cohort", "probability")
+    """Refuse parameters of which one algorithm has not all: of weighted updates, of clients that answer, of intervals
+    between participations, of a server's rounds, of cohorts'."""
+    marks = (("weighted_lr",), ("selected_lr",), ("cutoff",), ("server_lr", "client_round_probability"),
+             ("cohort", "probability"))  # fmt: skip
     need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
 
 
@@ -1220,6 +1228,275 @@ class Rules:
         items = [*self.number(squared), *self.square(mean, self.proof.constant(Fraction(-1)))]
         return self.weighted_axiom(items, ("bounded_gradient", squared))
 
+    def own_share(self) -> dict:
+        (theorem,) = self.premises
+        need(theorem["context"] != "cohort", "a premise given a cohort")
+        self.inside(theorem)
+        own, centre, least = self.vector(self.given["own"]), self.vector(self.given["centre"]), self.argument("least")
+        alone = all(not open_step(t) and not self.proof.depends(c, "k") for t, c in [*own, *centre])
+        need(alone and any(open_client(t) for t, _ in own), "a vector that is no client's, or of a step")
+        need(not any(open_client(t) for t, _ in centre), "a centre of a client's own")
+        need(not self.proof.depends(least, "k"), "a weight of a step")
+        rest = {e: c for e, c in theorem["items"].items() if not free(e)}
+        near = self.total((self.items(theorem), None), (self.square([*own, *self.minus(centre)]), None))
+        need(not any(map(free, near)), "a premise of another form")
+        need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound of a step")
+        far = self.one_minus(least)
+        need(self.proof.nonnegative(far, self.region), "a weight above 1")
+        given = self.inherited()
+        need(given.setdefault("least_weight", self.proof.residues(least)) == self.proof.residues(least), "two weights")
+        four = self.proof.multiplied(self.power(far, 2), self.proof.constant(Fraction(4)))
+        apart = [*own, *self.minus(self.vector_under(own, "M"))]
+        form = self.total((list(near.items()), four), (self.square(apart), self.proof.constant(Fraction(-1))))
+        return self.concluded(form, context=theorem["context"], kind=theorem["kind"], parameters=given)
+
+    # clients that answer
+
+    def answer_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
+        """Of rounds of a step size, c and delta; ``also`` are parameters that are arguments too, by their names."""
+        scalars = {n: self.proof.scalar(c) for n, c in self.line["parameters"].items()}
+        inherited = {n for theorem in self.premises for n in theorem["parameters"]}
+        own = ("local_lr", "selected_lr", "mismatch")
+        need(set(scalars) == {*own, *(n for n, _ in also), *inherited}, "parameters of an axiom")
+        one_algorithm(scalars)
+        need(not any(self.proof.depends(scalars[n], "k") for n in own), "of a step")
+        given = {n: self.proof.residues(c) for n, c in scalars.items()}
+        need(all(given[n] == self.proof.residues(self.argument(a)) for n, a in also), "a parameter and its argument")
+        for theorem in self.premises:
+            need(all(given[n] == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
+        return self.concluded(self.total((items, None)), context="start", equality=equality, more=more,
+                              parameters=given)  # fmt: skip
+
+    def sent_known(self) -> list:
+        """What a mean is paired with: a vector known at the start, or B."""
+        self.no_premise()
+        other = self.other()
+        known = all((stage(t[1])[0] == "start" or t[1] == MEAN_ANSWER) and "S" not in t[0] for t, _ in other)
+        need(known, "a mean against what is known later")
+        return other
+
+    def at_most(self, theorem: dict, summed: list, factor: tuple) -> list:
+        """factor C, of a premise C - |sum_k of these|^2 >= 0 for every client."""
+        need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
+        self.inside(theorem)
+        rest = {e: c for e, c in theorem["items"].items() if not free(e)}
+        squared = self.square([(("K", atom), self.proof.one) for atom in summed])
+        need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound that is not the same at all steps")
+        minus = self.total((squared, self.proof.constant(Fraction(-1))))
+        need(minus == {e: c for e, c in theorem["form"].items() if e not in rest}, "a premise of another form")
+        return [(e, self.proof.multiplied(c, factor)) for e, c in rest.items()]
+
+    def answered_round(self) -> dict:
+        self.no_premise()
+        sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
+        return self.answer_axiom(self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()),
+                                 equality=True)  # fmt: skip
+
+    def answered_descent(self) -> dict:
+        self.no_premise()
+        L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
+        half = self.proof.multiplied(L, self.proof.constant(Fraction(1, 2)))
+        items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
+        return self.answer_axiom(items, ("smooth", L))
+
+    def mean_of_answers(self) -> dict:
+        other = self.sent_known()
+        sums = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
+        whole = [*sums, *self.scaled(self.of(MISMATCH), self.parameter("mismatch"))]
+        items = self.dot([*self.of(MEAN_ANSWER), *self.minus(whole)], other)
+        return self.answer_axiom(items, ("unbiased_noise", None), ("independent_answers", None), equality=True)
+
+    def answers_around_their_mean(self) -> dict:
+        return self.answer_axiom(self.dot(self.of(SPREAD), self.sent_known()), equality=True)
+
+    def mismatch_of_answers(self) -> dict:
+        (theorem,) = self.premises
+        minus = self.square(self.of(MISMATCH), self.proof.constant(Fraction(-1)))
+        return self.answer_axiom([*self.at_most(theorem, [ALONG], self.proof.one), *minus])
+
+    def of_updates(self, name: str, argument: str, bounded: list) -> dict:
+        (theorem,) = self.premises
+        minus = self.square(bounded, self.proof.constant(Fraction(-1)))
+        items = [*self.at_most(theorem, [ALONG, NOISE], self.argument(argument)), *minus]
+        return self.answer_axiom(items, ("independent_answers", None), ("independent_noise", None),
+                                 also=((name, argument),))  # fmt: skip
+
+    def spread_of_answers(self) -> dict:
+        return self.of_updates("proxy", "proxy", self.of(SPREAD))
+
+    def second_moment_of_answers(self) -> dict:
+        return self.of_updates("second_moment", "second", [*self.of(MEAN_ANSWER), *self.of(SPREAD)])
+
+    def of_paths(self, items: list, *more: tuple, to_the_end: bool = False) -> dict:
+        self.no_premise()
+        need(set(self.line["parameters"]) == {"local_lr"}, "parameters of an axiom")
+        need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
+        need(not any(self.proof.depends(c, "k") for _, c in more), "gradients of which every step has its own bound")
+        given = {"local_lr": self.proof.residues(self.step())}
+        return self.concluded(self.total((items, None)), context="start", more=more, parameters=given,
+                              to_the_end=to_the_end)  # fmt: skip
+
+    def bounded_local_gradient(self) -> dict:
+        squared, minus = self.argument("squared"), self.proof.constant(Fraction(-1))
+        items = [*self.number(squared), *self.square([*self.of(ALONG), *self.of(NOISE)], minus)]
+        return self.of_paths(items, ("bounded_local_gradients", squared))
+
+    def path_of_bounded_steps(self) -> dict:
+        squared, k, minus = self.argument("squared"), self.proof.name("k"), self.proof.constant(Fraction(-1))
+        reach = self.proof.multiplied(k, self.step())
+        most = self.proof.multiplied(self.proof.multiplied(reach, reach), squared)
+        items = [*self.number(most), *self.square([*self.of(ITERATE), *self.of(START_POINT, -1)], minus)]
+        return self.of_paths(items, ("bounded_local_gradients", squared), to_the_end=True)
+
+    # intervals between participations
+
+    def interval_axiom(self, items: list, *also: str, equality: bool = False) -> dict:
+        """Of q, letters for C and q^C, and ``also`` parameters that are arguments too."""
+        scalars = {n: self.proof.scalar(c) for n, c in self.line["parameters"].items()}
+        need(set(scalars) == {"absence", "cutoff", "tail", *also}, "parameters of an axiom")
+        need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
+        q = scalars["absence"]
+        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(self.one_minus(q), self.region), "q")
+        need(not any(self.proof.depends(q, self.letter(n)) for n in ("cutoff", "tail")), "q depends on the cutoff")
+        given = {n: self.proof.residues(c) for n, c in scalars.items()}
+        need(all(given[n] == self.proof.residues(self.argument(n)) for n in also), "a parameter and its argument")
+        for theorem in self.premises:
+            need(all(given.get(n) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
+        law = () if self.line["rule"] == "unit" else (("independent_participation", None),)
+        return self.concluded(self.total((items, None)), context="run", equality=equality, parameters=given, more=law)
+
+    def letter(self, parameter: str) -> str:
+        """The letter that a parameter is."""
+        scalar = self.parameter(parameter)
+        found = [n for n in self.proof.names if scalar == self.proof.name(n)]
+        need(len(found) == 1, f"{parameter} is no letter")
+        return found[0]
+
+    def difference(self, a: tuple, b: tuple) -> tuple:
+        left, right = times(a[0], b[1]), times(b[0], a[1])
+        return plus(left, {key: -c for key, c in right.items()}), times(a[1], b[1])
+
+    def one_minus(self, a: tuple) -> tuple:
+        return self.difference(self.proof.one, a)
+
+    def power(self, a: tuple, power: int) -> tuple:
+        made = self.proof.one
+        for _ in range(power):
+            made = self.proof.multiplied(made, a)
+        return made
+
+    def unit(self) -> dict:
+        self.no_premise()
+        items = [*self.square(self.of(UNIT)), *self.number(self.proof.constant(Fraction(-1)))]
+        return self.interval_axiom(items, equality=True)
+
+    def degree(self, least: int) -> int:
+        d = self.given["power"]
+        need(type(d) is int and least <= d <= 2, "a moment of another power")
+        return d
+
+    def grows(self, counted: str, head: str, start: dict, first: tuple, growth: tuple) -> None:
+        """That the value is ``first`` where a count is the first one and ``head`` its own, and grows with the count."""
+        value, q = self.argument("value"), self.parameter("absence")
+        need(not any(self.proof.depends((value[1], self.proof.one[1]), n) for n in (counted, head)), "a division")
+        at_first = self.proof.residues(self.replaced(value, start))
+        need(at_first == self.proof.residues(first), "not what the law's induction gives, at first")
+        one_more = self.difference(self.proof.name(counted), self.proof.constant(Fraction(-1)))
+        later = self.replaced(value, {counted: one_more, head: self.proof.multiplied(self.proof.name(head), q)})
+        pairs = zip(self.proof.residues(later), self.proof.residues(value), strict=True)
+        grown = tuple((x - y) % PRIME for x, y in pairs)
+        need(grown == self.proof.residues(growth), "not what the law's induction gives")
+
+    def moment_of_an_interval(self) -> dict:
+        self.no_premise()
+        d, q = self.degree(1), self.parameter("absence")
+        C, scale = self.parameter("cutoff"), self.power(self.one_minus(q), d)
+        more = self.difference(C, self.proof.constant(Fraction(-1)))
+        rise = self.difference(self.power(more, d), self.power(C, d))
+        growth = self.proof.multiplied(scale, self.proof.multiplied(self.parameter("tail"), rise))
+        cutoff, tail = self.letter("cutoff"), self.letter("tail")
+        self.grows(cutoff, tail, {cutoff: self.proof.one, tail: q}, scale, growth)
+        items = self.dot(self.of(INTERVAL), self.of(INTERVAL if d == 2 else UNIT), scale)
+        return self.interval_axiom([*items, *self.negative(self.argument("value"))], equality=True)
+
+    def negative(self, scalar: tuple) -> list:
+        return self.number(self.proof.multiplied(scalar, self.proof.constant(Fraction(-1))))
+
+    def before_cutoff(self) -> tuple[str, str]:
+        """The letters of t and q^t, where 0 <= t < C."""
+        t, names = self.parameter("history"), [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
+        need(len(set(names)) == 4, "one letter for two")
+        need(not any(self.proof.depends(self.parameter("absence"), n) for n in names), "q depends on the history")
+        left = self.difference(self.difference(self.parameter("cutoff"), self.proof.one), t)
+        need(self.proof.nonnegative(t, self.region) and self.proof.nonnegative(left, self.region), "t < C")
+        return names[2], names[3]
+
+    def early_moment_of_an_interval(self) -> dict:
+        self.no_premise()
+        d, q = self.degree(0), self.parameter("absence")
+        t, head = self.before_cutoff()
+        p = self.one_minus(q)
+        scale, more = self.power(p, d), self.difference(self.proof.name(t), self.proof.constant(Fraction(-1)))
+        growth = self.proof.multiplied(self.power(p, d + 1), self.proof.multiplied(self.proof.name(head),
+                                                                                  self.power(more, d)))  # fmt: skip
+        zero = self.proof.constant(Fraction(0))
+        self.grows(t, head, {t: zero, head: self.proof.one}, zero, growth)
+        u, v = ((UNIT_ENDED, UNIT_ENDED), (INTERVAL_ENDED, UNIT_ENDED), (INTERVAL_ENDED, INTERVAL_ENDED))[d]
+        items = self.dot(self.of(u), self.of(v), scale)
+        return self.interval_axiom([*items, *self.negative(self.argument("value"))], "history", "head", equality=True)
+
+    def late(self, count: tuple) -> None:
+        least = self.proof.multiplied(count, self.parameter("cutoff"))
+        need(self.proof.nonnegative(self.difference(self.argument("history"), least), self.region), "t >= m C")
+
+    def mean_of_ended_intervals(self) -> dict:
+        self.no_premise()
+        self.late(self.proof.one)
+        apart = [*self.of(WEIGHT), *self.of(INTERVAL, -1)]
+        return self.interval_axiom(self.dot(apart, self.of(UNIT)), "history", equality=True)
+
+    def spread_of_ended_intervals(self) -> dict:
+        (mean,) = self.premises
+        self.inside(mean)
+        need(mean["equality"] and mean["context"] == "run", "a premise of another sort")
+        ((entry, _),) = self.dot(self.of(INTERVAL), self.of(UNIT))
+        need(set(mean["form"]) <= {entry, ("one",)}, "a premise of another form")
+        none = self.proof.constant(Fraction(0))
+        scale, shift = (mean["items"].get(e, none) for e in (entry, ("one",)))
+        m = self.argument("ended")
+        need(self.proof.nonnegative(self.difference(m, self.proof.one), self.region), "m >= 1")
+        self.late(m)
+        need(bool(m[0]), "no intervals")
+        share, squared = (m[1], m[0]), self.power(scale, 2)
+        nu = self.proof.multiplied(self.one_minus(share), self.power(shift, 2))
+        items = [
+            *self.square(self.of(INTERVAL), self.proof.multiplied(squared, share)),
+            *self.number(nu),
+            *self.square(self.of(WEIGHT), self.proof.multiplied(squared, self.proof.constant(Fraction(-1)))),
+        ]
+        return self.interval_axiom(items, "ended", "history")
+
+    def early_weight(self) -> dict:
+        self.no_premise()
+        self.before_cutoff()
+        c, d = self.argument("slope"), self.argument("shift")
+        both = self.difference(c, self.proof.multiplied(d, self.proof.constant(Fraction(-1))))
+        absent = self.proof.multiplied(self.parameter("head"), self.power(both, 2))
+        items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.number(absent), *self.affine(WEIGHT, UNIT, -1)]
+        return self.interval_axiom(items, "history", "head")
+
+    def affine(self, of: tuple, unit: tuple, sign: int = 1) -> list:
+        """|c of + d unit|^2, or minus it."""
+        c, d = self.argument("slope"), self.argument("shift")
+        vector = [*self.scaled(self.of(of), c), *self.scaled(self.of(unit), d)]
+        return self.square(vector, self.proof.constant(Fraction(sign)))
+
+    def early_weight_of_an_interval(self) -> dict:
+        self.no_premise()
+        self.before_cutoff()
+        items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.affine(WEIGHT_ENDED, UNIT_ENDED, -1)]
+        return self.interval_axiom(items, "history", "head")
+
     # a certificate of a worst case
 
     def worst_case(self) -> dict:
@@ -1882,6 +2159,10 @@ RULES = {name.replace("_", " "): name for name in (
     "weighted_noise", "stochastic_gradient", "lowest", "heterogeneity", "everyone", "drawn_mean", "spread_of_draw",
     "weighted_round", "weighted_descent", "participation", "weighted_noise_of_a_round", "scaled_noise",
     "error_of_weights", "scale_of_weights", "around_plain_mean", "bounded_gradient",
+    "answered_round", "answered_descent", "mean_of_answers", "answers_around_their_mean", "mismatch_of_answers",
+    "spread_of_answers", "second_moment_of_answers", "bounded_local_gradient", "path_of_bounded_steps", "unit",
+    "moment_of_an_interval", "early_moment_of_an_interval", "mean_of_ended_intervals", "spread_of_ended_intervals",
+    "early_weight", "early_weight_of_an_interval", "own_share",
 )} | {"mu <= L": "constants_in_order"}  # fmt: skip
 FIELDS = {"rule", "premises", "arguments", "context", "kind", "where", "assumptions", "parameters", "form", "equality",
           "path_to_the_end"}  # fmt: skip

@@ -37,7 +37,7 @@ OF_EQUAL_WEIGHTS = frozenset({"equal_weights", "uniform_cohorts"})
 _OF_SGD = frozenset({"local_lr", "local_steps", "clients"})
 _OF_KIND = {
     UNIFORM: _OF_SGD | {"size", "share", "cohort", "probability"}, ARBITRARY: _OF_SGD | {"size", "arbitrary_cohort"},
-    SERVER: frozenset({"server_lr", "clients"}), WEIGHTED: _OF_SGD | {"weighted_lr", "error", "scale"},
+    SERVER: frozenset({"server_lr", "clients"}), WEIGHTED: _OF_SGD | {"weighted_lr", "error", "scale", "least_weight"},
     BY_SHARES: _OF_SGD,
 }  # fmt: skip
 """The parameters of a theorem that rounds of a kind have."""

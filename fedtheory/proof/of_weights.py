@@ -30,7 +30,7 @@ _C, _N = sympy.Symbol("local_lr") * sympy.Symbol("global_lr"), sympy.Symbol("cli
 _ERROR, _SCALE, _EXPECTED, _W, _OBJECTIVE_ERROR = map(
     sympy.Symbol, ("weight_error", "weight_scale", "expected_weight_scale", "update_weight", "objective_error")
 )  # fmt: skip
-_PEAK = "peak_weight_error"
+_PEAK, _LEAST = "peak_weight_error", sympy.Symbol("least_objective_weight")
 
 PLAIN, ANY, IMPLIED = "the plain mean", "any mean", "the mean that constant weights imply"
 OBJECTIVES: Mapping[str, tuple[sympy.Expr, tuple[sympy.Expr, ...], tuple[sympy.Expr, ...]]] = {
@@ -44,7 +44,7 @@ round is one of steps c w and weights omega_i/w, of which E = 0."""
 _OF_THE_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient"}
 """Assumptions on F that are known of the plain mean only."""
 
-_OF_WEIGHTED_ROUNDS = {"local_lr", "weighted_lr", "clients", "error", "scale"}
+_OF_WEIGHTED_ROUNDS = {"local_lr", "weighted_lr", "clients", "error", "scale", "least_weight"}
 """The parameters of rounds that add updates with weights."""
 
 OPTIONS = {readings.AVERAGE: readings.FROM_ROUND_0, readings.WEIGHTS: readings.GIVEN,
@@ -63,7 +63,7 @@ class _Weighted(ReadOff):
         if foreign:
             raise ValueError(f"{', '.join(sorted(foreign))}: of another algorithm than that of weighted updates")
         step, errors, scales = OBJECTIVES[self.objective]
-        known = {"weighted_lr": (step,), "error": errors, "scale": scales}
+        known = {"weighted_lr": (step,), "error": errors, "scale": scales, "least_weight": (_LEAST,)}
         for name, value in self.theorem.parameters:
             if name in known and self.read(value) not in known[name]:
                 raise ValueError(f"{name} = {self.read(value)}: of {self.objective} it is {known[name][0]}")
@@ -83,7 +83,7 @@ class _Weighted(ReadOff):
 
     @property
     def _own_parameters(self) -> tuple[tuple[str, Scalar], ...]:
-        own = ("weighted_lr", "error", "scale")
+        own = ("weighted_lr", "error", "scale", "least_weight")
         return tuple((name, c) for name, c in self.theorem.parameters if name not in own)
 
     def letter(self, parameter: str) -> str:
@@ -210,10 +210,12 @@ class WeightedDescent(Descent):
         fall, addition = average(self.theorem)
         if self.weights.objective == ANY:
             raise Refused("a run has one objective: allowed is the plain mean, or that which constant weights imply")
-        for name in filter(None, map(self.own.letter, ("error", "scale"))):
+        letters = {*filter(None, map(self.own.letter, ("error", "scale")))}
+        for name in sorted(letters):
             powers = addition.coefficients(name)
-            if name in fall.names or max(powers, default=0) > 1:
-                raise Refused(f"{name}: allowed is what is added, linear in it, and the same fall whatever it is")
+            product = letters & powers.get(1, 0 * addition).names
+            if name in fall.names or max(powers, default=0) > 1 or product:
+                raise Refused(f"{name}: allowed is a fall without E and Q, and what is added linear in them")
             if not self.theorem.where.certifies(powers.get(1, 0 * addition)):
                 raise Refused(f"{name}: what is added need not grow with it")
         return super().right_side()

@@ -23,6 +23,7 @@ _QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity"
              "bounded_stochastic_gradients": ("gradient_bound", 2),
              "bounded_gradient": ("global_gradient_bound", 2),
              "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2),
+             "bounded_local_gradients": ("local_gradient_bound", 2),
 }  # fmt: skip
 """The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
 the optimum."""

@@ -44,9 +44,17 @@ COUNTS = {
     "(B.6.7) to (B.6.9)": 34, "(B.6.7) to (7)": 36, "Theorem 3, sharp": 26, "(B.7.1)": 41, "(B.7.1), sharp": 32,
     "(B.7.2)": 10, "Corollary 4": 96, "Corollary 4, repaired": 94, "the interval of nearly optimal weights": 1,
     "Q for known probabilities": 2, "the weight error for known probabilities": 1, "(B.6.7)": 2,
-    "composed, fedau.lemmaB_3_1@main": 1, "composed, fedau.lemmaB_3_2@main": 1, "composed, fedau.lemmaB_3_3@main": 1,
+    "composed, fedau.lemmaB_3_1@main": 1, "composed, fedau.lemmaB_3_1@sharp": 1, "composed, fedau.lemmaB_3_2@main": 1,
+    "composed, fedau.lemmaB_3_2@sharp": 1, "composed, fedau.lemmaB_3_3@main": 1,
     "composed, fedau.lemmaB_5_1@main": 1, "composed, fedau.thm1@main": 1, "composed, fedau.thm2@main": 1,
     "composed, fedau.thm2@corrected": 1, "composed, fedau.thm2.nearly_optimal@main": 1,
+    "composed, fedau.lemmaB_6_1.mean@main": 1, "composed, fedau.lemmaB_6_1.mean_below@main": 1,
+    "composed, fedau.lemmaB_6_1.variance@main": 1, "composed, fedau.lemmaB_6_1.variance_below@main": 1,
+    "composed, fedau.eqB_6_7@sharp": 1, "composed, fedau.eqB_6_8.a@corrected": 1,
+    "composed, fedau.eqB_6_8.b@corrected": 1, "composed, fedau.eqB_6_8.b_next@corrected": 1,
+    "composed, fedau.eqB_6_8.c@main": 1, "composed, fedau.thm3@appendix": 1, "composed, fedau.thm3@main": 1,
+    "composed, fedau.thm3@sharp": 1, "composed, fedau.lemmaB_7_1@main": 1, "composed, fedau.lemmaB_7_1@sharp": 1,
+    "composed, fedau.eqB_7_2@main": 1,
     "(24) to (23), as printed": 10, "(26), as printed": 22, "Lemma 6, as printed": 6, "(28), as printed": 13,
     "(9) to Theorem 1, as printed": 53, "(9) to Corollary 1.1, as printed": 55, "Hoeffding's step, as printed": 2,
     "(11) to (22)": 39, "Lemma 4, repaired": 7, "Lemma 5, repaired": 15, "Lemma 6, repaired": 4,
@@ -55,6 +63,8 @@ COUNTS = {
     "Hoeffding's step, repaired": 8,
     "weak duality along a trace": 6, "(7), at most": 3, "(7), at least": 3, "the band of (7), at least": 2,
     "the band of (7), at most": 2,
+    "composed, flics.lemma5.corrected": 1, "composed, flics.lemma7.corrected": 1, "composed, flics.thm1.corrected": 1,
+    "composed, flics.thm1.intermittent": 1, "composed, flics.thm1.received": 1,
 }  # fmt: skip
 """How many steps each has, with all that they rest on."""
 

@@ -20,7 +20,8 @@ MEAN = "E "
 """How the name of a conditional mean begins."""
 
 _OWN_PARAMETERS = (
-    frozenset({"weighted_lr"}), frozenset({"server_lr", "client_round_probability"}),
+    frozenset({"weighted_lr"}), frozenset({"selected_lr"}), frozenset({"cutoff"}),
+    frozenset({"server_lr", "client_round_probability"}),
     frozenset({"cohort", "probability"}),
 )  # fmt: skip
 """The parameters by which algorithms differ that make the same vectors."""

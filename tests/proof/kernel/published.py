@@ -11,9 +11,10 @@ from typing import Any
 from fedtheory.papers.proofs import library
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.theorems import Theorem
+from fedtheory.proof.of_intervals import OfIntervals
 from fedtheory.proof.of_points import OfPoints
 
-from . import test_means, test_on_models, test_points, test_safari, test_weighted
+from . import test_answers, test_intervals, test_means, test_on_models, test_points, test_safari, test_weighted
 from .mean_models import MeanModel
 from .models import Exact, _inside, valued
 
@@ -85,11 +86,14 @@ def _of_points(of: list[Theorem], model: Any) -> list[tuple[Theorem, Any]]:
     return [(t, test_points.least(t, model)) for t in kept]
 
 
-_POINTS: tuple[Least, Iterable] = (_of_points, (test_points.MODEL,))
+_BY_ORIGIN: Mapping[type, tuple[Least, Iterable]] = {
+    OfPoints: (_of_points, (test_points.MODEL,)), OfIntervals: (test_intervals.least, test_intervals.MODELS),
+}  # fmt: skip
 _OF_PAPER: Mapping[str, tuple[Least, Iterable]] = {
     "fast": (test_on_models.least, test_on_models.MODELS.values()),
     "safari": (test_safari.least, test_safari.MODELS.values()),
     "fedau": (_of_weights, test_weighted.MODELS.values()),
+    "flics": (test_answers.least, test_answers.MODELS.values()),
     "khaled2020": (_of_means, test_means.OF_LOCAL.values()),
     "li2020": (_of_means, test_means.OF_DECAYING.values()),
 }
@@ -120,7 +124,8 @@ def _all() -> dict[str, Proof]:
     found: dict[str, Proof] = {}
     known: set = set()
     for derivation in (d for d in library().derivations if d.origin is not None):
-        models = _POINTS if isinstance(derivation.origin, OfPoints) else _OF_PAPER[derivation.proves[0].split(".")[0]]
+        own = (models for of, models in _BY_ORIGIN.items() if isinstance(derivation.origin, of))
+        models = next(own, _OF_PAPER[derivation.proves[0].split(".")[0]])
         found |= {name: Proof(make, *models) for name, make in _named(derivation, known)}
     return found
 

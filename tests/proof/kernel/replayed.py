@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from fedtheory.proof.kernel.answers import Answers
 from fedtheory.proof.kernel.axioms import Axioms
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
+from fedtheory.proof.kernel.intervals import Intervals
 from fedtheory.proof.kernel.means import MeanAxioms
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix, project
 from fedtheory.proof.kernel.saved import ancestry
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.server import ServerAxioms, mix_server
+from fedtheory.proof.kernel.shares import own_share
 from fedtheory.proof.kernel.theorems import (
     Theorem,
     combine,
@@ -31,6 +34,17 @@ PERCENT = Fraction(1, 100)
 WEIGHTED_RULES = {
     "weighted round", "weighted descent", "participation", "weighted noise of a round", "scaled noise",
     "error of weights", "scale of weights", "around plain mean", "bounded gradient",
+}  # fmt: skip
+ANSWER_RULES = {
+    "answered round": "round", "answered descent": "descent", "mean of answers": "mean",
+    "answers around their mean": "apart", "mismatch of answers": "mismatched", "spread of answers": "spread",
+    "second moment of answers": "second_moment", "bounded local gradient": "stochastic_gradient",
+    "path of bounded steps": "path",
+}  # fmt: skip
+INTERVAL_RULES = {
+    "unit": "unit", "moment of an interval": "moment", "early moment of an interval": "early_moment",
+    "mean of ended intervals": "mean_ended", "spread of ended intervals": "spread_ended",
+    "early weight": "early_weight", "early weight of an interval": "early_given",
 }  # fmt: skip
 
 
@@ -50,6 +64,10 @@ class Made:
     form: Any
     weighted: tuple[Scalar, Scalar] | None = None
     """c and n, of rounds of weighted updates."""
+    answers: tuple[Scalar, Scalar] | None = None
+    """c and delta, of rounds in which clients answer."""
+    lengths: tuple[Scalar, Scalar, Scalar] | None = None
+    """q, C and q^C, of intervals between participations."""
 
     def theorem(self, earlier: list[Theorem]) -> Theorem:
         """The rule, applied again."""
@@ -77,6 +95,8 @@ class Made:
                 return project(a["family"], a["other"], self.kind, where)
             case "mix":
                 return mix(*p, a["probability"], where)
+            case "own share":
+                return own_share(*p, a["own"], a["centre"], a["least"], where)
             case "mix server":
                 return mix_server(*p, a["probability"], where)
         names = {"mu <= L": "constants_in_order"}
@@ -90,6 +110,10 @@ class Made:
             of_weights = {"weighted_round": "round", "weighted_descent": "descent", "scaled_noise": "noise_bound",
                           "weighted_noise_of_a_round": "noise"}  # fmt: skip
             return getattr(WeightedRounds(where, step, *self.weighted), of_weights.get(name, name))(*p, **a)
+        if self.rule in ANSWER_RULES:
+            return getattr(Answers(where, step, *(self.answers or (one, one))), ANSWER_RULES[self.rule])(*p, **a)
+        if self.lengths is not None:
+            return getattr(Intervals(where, *self.lengths), INTERVAL_RULES[self.rule])(*p, **a)
         if hasattr(MeanAxioms, name):
             return getattr(MeanAxioms(where, step), name)(**a)
         given = "cohort" if not of_paths else "run" if self.context == "run" else "start"
@@ -103,7 +127,8 @@ def lines(theorem: Theorem) -> list[Made]:
     return [
         Made(t.rule, tuple(numbers[id(p)] for p in t.premises), t.where, t.context, t.kind, t.arguments,
              dict(t.parameters).get("local_lr"), dict(t.parameters).get("size"),
-             dict(t.parameters).get("server_lr"), t.form, _of_weights(t))
+             dict(t.parameters).get("server_lr"), t.form, _of_weights(t), _of_answers(t),
+             _of_lengths(t))
         for t in order
     ]  # fmt: skip
 
@@ -113,6 +138,19 @@ def _of_weights(theorem: Theorem) -> tuple[Scalar, Scalar] | None:
     given = dict(theorem.parameters)
     own = theorem.rule in WEIGHTED_RULES
     return (given["weighted_lr"], given["clients"]) if own else None
+
+
+def _of_answers(theorem: Theorem) -> tuple[Scalar, Scalar] | None:
+    """Of an axiom, or a rule, of such rounds alone."""
+    given = dict(theorem.parameters)
+    own = theorem.rule in ANSWER_RULES and "selected_lr" in given
+    return (given["selected_lr"], given["mismatch"]) if own else None
+
+
+def _of_lengths(theorem: Theorem) -> tuple[Scalar, Scalar, Scalar] | None:
+    """Of an axiom, or a rule, of intervals alone."""
+    given = dict(theorem.parameters)
+    return (given["absence"], given["cutoff"], given["tail"]) if theorem.rule in INTERVAL_RULES else None
 
 
 def replayed(
@@ -158,7 +196,7 @@ def remade(
     return again[-1]
 
 
-_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix", "mix server"}
+_OF_A_REGION = {"combine", "instantiate", "expect uniform", "project", "mix", "mix server", "own share"}
 """The rules that are told a region; the others but the axioms take their premises'."""
 _RULES = {*_OF_A_REGION, "over clients", "over steps", "induct", "last step", "expect arbitrary"}
 
@@ -185,6 +223,15 @@ def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple
         step, count = line.weighted
         yield "c is twice as large", replace(line, weighted=(step * 2, count))
         yield "a client more", replace(line, weighted=(step, count + 1))
+    if line.answers is not None:
+        step, mismatch = line.answers
+        yield "c is twice as large", replace(line, answers=(step * 2, mismatch))
+        yield "delta is half as large", replace(line, answers=(step, mismatch / 2))
+    if line.lengths is not None:
+        absence, cutoff, tail = line.lengths
+        yield "clients are absent half as often", replace(line, lengths=(absence / 2, cutoff, tail))
+        yield "C and its power for one another", replace(line, lengths=(absence, tail, cutoff))
+        yield "twice the power", replace(line, lengths=(absence, cutoff, tail * 2))
     if axiom and line.server is not None:
         yield "the server's step is twice as long", replace(line, server=line.server * 2)
     if line.rule == "induct":
@@ -212,7 +259,7 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Scalar) and not value.is_zero:
         for share in (1 + PERCENT, 1 - PERCENT, Fraction(1, 2)):
             yield f"{share} times", value * share
-        for name in sorted(value.names & {"K", "k", "m", "n"}):
+        for name in sorted(value.names & {"K", "k", "m", "n", "C"}):
             yield f"{name} + 1 for {name}", value.replace({name: value.ring[name] + 1})
     elif isinstance(value, Vector):
         for term in value.terms:
@@ -221,6 +268,9 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
             for what, other in others(term.atom):
                 moved = {Term(t.bound, other) if t == term else t: c for t, c in value.terms.items()}
                 yield f"{term}: {what}", Vector(value.ring, moved)
+    elif type(value) is int:
+        yield "one less", value - 1
+        yield "one more", value + 1
     elif isinstance(value, Atom):
         if value.step:
             p, q, r = value.step

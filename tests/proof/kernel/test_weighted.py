@@ -11,12 +11,13 @@ from functools import cache, partial
 import pytest
 
 from fedtheory.papers.fedau.proofs import composed
-from fedtheory.papers.fedau.proofs.composed import AXIOMS, ROUNDS, WHERE, E, Q, c, eta, k, n
+from fedtheory.papers.fedau.proofs.composed import AXIOMS, ROUNDS, WHERE, E, Q, c, d, eta, k, n, w
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT
 from fedtheory.proof.kernel.saved import ancestry, saved
-from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.kernel.weighted import ROUND_NOISE, WeightedRounds
+from fedtheory.proof.kernel.shares import own_share
+from fedtheory.proof.kernel.theorems import Theorem, combine
+from fedtheory.proof.kernel.weighted import CENTRE, ROUND_NOISE, WeightedRounds
 from fedtheory.proof.of_weights import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 
 from .models import Client, Exact, valued
@@ -26,6 +27,7 @@ from .weighted_models import WeightedModel
 COMPOSED = (
     composed.local_drift, composed.last_drift, partial(composed.descent, False), partial(composed.descent, True),
     composed.constant_weights, composed.bounded, composed.bounded_corrected, composed.nearly_optimal,
+    composed.around_by_weight, composed.local_slow_drift, composed.last_slow_drift,
 )  # fmt: skip
 ROUND = Client(F(1), F(-2), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1))
 HALVES = (F(1, 2),) * 2
@@ -42,7 +44,8 @@ MODELS = {
         MODEL, clients=(*ROUND, Client(F(1), F(1), F(1), F(3))), weights=(F(1, 3),) * 3, steps=1, size=F(1, 30),
         chances=(F(1, 2), F(1), F(1, 3)), omegas=(F(2), F(1), F(3)), weighted_step=F(1, 8)),
 }  # fmt: skip
-PARAMETERS = {"local_lr": "eta", "weighted_lr": "c", "clients": "n", "error": "E", "scale": "Q"}
+PARAMETERS = {"local_lr": "eta", "weighted_lr": "c", "clients": "n", "error": "E", "scale": "Q",
+              "least_weight": "w"}  # fmt: skip
 OF_PLAIN = {"bounded_dissimilarity", "bounded_gradient"}
 
 
@@ -96,7 +99,7 @@ def test_only_what_names_a_violated_assumption_fails(assumption: str) -> None:
 
 
 x, noise = AXIOMS.vector(START_POINT), AXIOMS.vector(NOISE)
-EACH = composed.each_sum(True)
+EACH, AROUND, g_start = composed.each_sum(True), ROUNDS.around_plain_mean(d**2), AXIOMS.gradient(START_POINT)
 LETTERS = {"eta": "local_lr", "c": composed._LETTERS["c"], "L": "smoothness", "K": "local_steps", "n": "clients",
            "sigma": "gradient_noise", "d": "dissimilarity", "E": "weight_error", "Q": "weight_scale"}  # fmt: skip
 REFUSED = {
@@ -116,6 +119,17 @@ REFUSED = {
         weights=OfWeights(PLAIN)).content,
     "a cap on every round's scale, for the mean": lambda: WeightedDescent(
         composed.bounded, {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+    "an own share of what is no client's": lambda: own_share(
+        AROUND, AXIOMS.vector(CENTRE), AXIOMS.vector(CENTRE), E, WHERE),
+    "a weight above 1": lambda: own_share(AROUND, g_start, AXIOMS.vector(CENTRE), E, WHERE),
+    "around another centre": lambda: own_share(AROUND, g_start, x, w, composed.around_by_weight().where),
+    "around a client's own": lambda: own_share(AROUND, g_start, g_start, w, composed.around_by_weight().where),
+    "another quantity for the least weight": lambda: WeightedRound(
+        composed.around_by_weight, {**composed._OF_ANY, "w": "dissimilarity"}, bounded="weighted_divergence",
+        weights=OfWeights(ANY)).content,
+    "a product of what is averaged": lambda: WeightedDescent(
+        lambda: combine([(composed.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q),
+        {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "a gradient bound for a weighted objective": lambda: WeightedDescent(
         composed.bounded_corrected, composed._IMPLIED, weights=OfWeights(IMPLIED)).content,
     "a reading of its own": lambda: WeightedDescent(
@@ -136,6 +150,12 @@ def test_it_is_refused(what: str) -> None:
 def test_what_is_read_off_needs_the_largest_error() -> None:
     needs = dict(composed._THEOREMS["thm2.nearly_optimal@main"].content["needs"])
     assert "1/81 - peak_weight_error" in {str(need) for need in needs.values()}
+
+
+def test_a_share_by_its_least_weight() -> None:
+    """Of two clients, it is an equality for the one that weighs less."""
+    two = replace(MODELS["another objective"], claimed=(("d", F(1)),))
+    assert [slack for _, slack in least([composed.around_by_weight()], two)] == [0]
 
 
 @pytest.mark.parametrize(("rule", "name"), [("error of weights", "error"), ("scale of weights", "scale")])

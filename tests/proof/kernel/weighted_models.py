@@ -69,5 +69,5 @@ class WeightedModel(MeanModel):
         return {
             "eta": self.step(0), "c": self.weighted_step, "K": exact(self.steps), "L": max(slopes), "n": exact(n),
             "sigma": self.noise, "d": max(far), "G": exact(isqrt(int(mean**2 * 10**8)) + 1, 10**4), "E": error,
-            "Q": scale, "peak": error, **dict(self.claimed),
+            "Q": scale, "peak": error, "w": min(self.weights), **dict(self.claimed),
         }  # fmt: skip

@@ -24,6 +24,7 @@ from ....proof.kernel.forms import Form, Product, Value, Vector, square
 from ....proof.kernel.means import LAST
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.shares import own_share
 from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import (
     Multiples,
@@ -42,8 +43,8 @@ from ....proof.of_weights import (
     ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound,
 )  # fmt: skip
 
-RING = Ring("eta c L K k n E Q peak sigma d G")
-eta, c, L, K, k, n, E, Q, peak, sigma, d, G = RING.symbols
+RING = Ring("eta c L K k n E Q peak sigma d G w")
+eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
 _one = RING.number(1)
 z = L * K * eta
 SHARE = _one * 27 / 8
@@ -81,6 +82,15 @@ def around_any() -> Theorem:
     goal = Form.constant(4 * d**2) - square(_g0 - _g)
     squares: list[Square] = [(_g0 - centre * 2 + _g, "", _one), (_g0 - _g, "M", _one * 2)]
     return show(goal, [(around, 2), (over_clients(around, "M"), 2)], where=where, context="start", squares=squares)
+
+
+@cache
+def around_by_weight() -> Theorem:
+    """|grad F_i(x) - g|^2 <= 4 (1 - w)^2 delta^2, no client's weight in F below w."""
+    free = region(steps=(_FREE_LOCAL, _FREE_GLOBAL))
+    where = Where(RING, (*free.conditions, Condition("w", "interval", _one)))
+    around = WeightedRounds(free, eta, c, n).around_plain_mean(d**2)
+    return own_share(around, _g0, AXIOMS.vector(CENTRE), w, where)
 
 
 def _near(own: bool) -> tuple[Theorem, Scalar]:
@@ -242,6 +252,53 @@ def last_drift() -> Theorem:
     return _drift(last_step(_path()), AXIOMS.vector(LAST) - _x, 4 * K)
 
 
+_QUARTER = region(steps=(Condition("eta", "capped", 1 / (4 * L * K)), _FREE_GLOBAL))
+_SLOW_RISE = k + k**2 / K / 2 + k**3 / K**2 / 4
+
+
+@cache
+def _slow_path() -> Theorem:
+    """E|x_{i,k} - x|^2 <= (k + k^2/(2 K) + k^3/(4 K^2)) gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, by
+    induction with the factor 1 + 1/K."""
+    ax = Axioms(_QUARTER, eta, n, "start")
+    y, N = ax.vector(ITERATE), ax.vector(NOISE)
+    moved, after, change = y - _x, ax.vector(at(ITERATE, 1)) - _x, _along - _g0
+    bound = square(_g0) * (3 * K * _SLOW_RISE * eta**2) + Form.constant(_SLOW_RISE * eta**2 * sigma**2) - square(moved)
+    share = _one / 2 + 3 / (4 * K * (2 * K + 1))
+    premises: Multiples = [
+        (ax.local_step(after + moved - (_along + N) * eta), -1), (ax.unbiased(moved - _along * eta), 2 * eta),
+        (ax.variance(sigma**2), eta**2),
+        (ax.smooth(ITERATE, START_POINT, L), (1 + 1 / share) * (2 * K + 1) * eta**2),
+    ]  # fmt: skip
+    squares: list[Square] = [
+        (moved / K / 2 + _along * eta, "", 2 * K), (_g0 - change / share, "", (2 * K + 1) * eta**2 * share),
+        (moved, "", 1 / K / 2 - (1 + 1 / share) * (2 * K + 1) * L**2 * eta**2),
+    ]  # fmt: skip
+    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 1 / K), premises, where=_QUARTER, context="start",
+                squares=squares)  # fmt: skip
+    return induct(combine([], where=_QUARTER, context="start"), step, bound, 1 + 1 / K)
+
+
+def _slow_drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
+    """E|x_{i,k} - x|^2 <= 7/4 K gamma^2 (sigma^2 + 6 K (4 delta^2 + |g|^2)) at a step."""
+    goal = (Form.constant(sigma**2 + 24 * K * d**2) + square(_g) * (6 * K)) * (K * eta**2 * 7 / 4)
+    price = 3 * K * rise * eta**2
+    return show(goal - square(moved), [(path, 1), (around_any(), 2 * price)], where=_QUARTER, context="start",
+                squares=[(_g0 - _g * 2, "", price)])  # fmt: skip
+
+
+@cache
+def local_slow_drift() -> Theorem:
+    """For k < K."""
+    return _slow_drift(_slow_path(), AXIOMS.vector(ITERATE) - _x, _SLOW_RISE)
+
+
+@cache
+def last_slow_drift() -> Theorem:
+    """At k = K."""
+    return _slow_drift(last_step(_slow_path()), AXIOMS.vector(LAST) - _x, 7 * K / 4)
+
+
 _LETTERS = {
     "eta": "local_lr", "L": "smoothness", "K": "local_steps", "n": "clients", "sigma": "gradient_noise",
     "d": "dissimilarity", "G": "global_gradient_bound", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"),
@@ -258,7 +315,11 @@ _GIVEN = OfWeights(PLAIN, {**_SUMMED, readings.WEIGHTS: readings.GIVEN})
 
 _THEOREMS: dict[str, OfRounds] = {
     "lemmaB_3_1@main": WeightedRound(around_any, _OF_ANY, bounded="weighted_divergence", weights=_ANY),
+    "lemmaB_3_1@sharp": WeightedRound(around_by_weight, {**_OF_ANY, "w": "least_objective_weight"},
+                                      bounded="weighted_divergence", weights=_ANY),
     "lemmaB_3_2@main": WeightedRound(local_drift, _OF_ANY, bounded="local_drift", weights=_ANY, end=last_drift),
+    "lemmaB_3_2@sharp": WeightedRound(local_slow_drift, _OF_ANY, bounded="local_drift", weights=_ANY,
+                                      end=last_slow_drift),
     "lemmaB_3_3@main": WeightedRound(partial(descent, False, 15), _OF_ANY, bounded="weighted_increase",
                                      weights=OfWeights(ANY, _ROUND)),
     "lemmaB_5_1@main": WeightedRound(partial(descent, True, 15), _OF_F, bounded="weighted_increase",

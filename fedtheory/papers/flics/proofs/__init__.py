@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import eq7, lemmas, limit, received, repaired, thm1, thm2
-from .derivations import DERIVATIONS
+from . import composed, eq7, lemmas, limit, received, repaired, thm1, thm2
+from .derivations import DERIVATIONS as DECLARED
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*repaired.ALL, *received.ALL, *lemmas.ALL, *thm1.ALL, *eq7.ALL, *thm2.ALL, *limit.ALL)
+STEPS: tuple[Step, ...] = (*repaired.ALL, *received.ALL, *lemmas.ALL, *thm1.ALL, *eq7.ALL, *thm2.ALL, *limit.ALL,
+                           *composed.STEPS)  # fmt: skip
 """Every step: first what the repaired statements rest on, which some printed displays use too."""
+
+DERIVATIONS = (*DECLARED, *composed.DERIVATIONS)

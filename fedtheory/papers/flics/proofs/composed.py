@@ -1,0 +1,172 @@
+"""Lemmas 5 and 7 and Theorem 1, repaired, composed by the kernel from its axioms: what one round does.
+
+With g = grad F(x), c = eta eta_L, h = sum_k mean grad F_i(x_{i,k}), and B, A and Z of ``proof.kernel.answers``, given
+the start x of a round that ends in x+, D the sum over k < K of k^2 eta_L^2 G^2:
+
+    |s_i|^2 <= K^2 G^2,   |S_i|^2 <= K^2 G^2,   |A|^2 <= K^2 G^2,   |K g - h|^2 <= K L^2 D
+    |K g - B|^2 <= 2 |K g - h|^2 + 2 delta^2 |A|^2, as B is what h + delta A is on average
+    E|x+ - x|^2 = c^2 (|B|^2 + E|Z|^2), E|Z|^2 <= V K^2 G^2; or at most c^2 W K^2 G^2
+
+so that, by -c <g, B> = c/(2 K) (|K g - B|^2 - K^2 |g|^2 - |B|^2), F falls by c K/2 |g|^2 but for what is added.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sympy
+
+from ....proof.composed import OfRounds
+from ....proof.kernel.answers import MEAN_ANSWER, MISMATCH, SPREAD, Answers
+from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
+from ....proof.kernel.forms import Form, Value, Vector, dot, square
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
+from ....proof.of_answers import PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound
+
+RING = Ring("eta c L K k delta V S G")
+eta, c, L, K, k, delta, V, S, G = RING.symbols
+_one = RING.number(1)
+DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
+"""D."""
+
+
+def region(step: Condition) -> Where:
+    """With this condition on c, and all else free."""
+    return Where(RING, (
+        step, Condition("eta", "positive"), Condition("L", "positive"), Condition("K", "count"),
+        *(Condition(name, "nonnegative") for name in ("delta", "V", "S", "G")),
+    ))  # fmt: skip
+
+
+CAPPED, FREE = region(Condition("c", "capped", 1 / (L * K))), region(Condition("c", "positive"))
+AXIOMS, ANSWERS = Axioms(FREE, eta, _one, "start"), Answers(FREE, eta, c, delta)
+_x, _next, _N = (AXIOMS.vector(atom) for atom in (START_POINT, NEXT, NOISE))
+_B, _A, _Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
+_g0, _along = AXIOMS.gradient(START_POINT), AXIOMS.gradient(ITERATE)
+_g, _h = _g0.under("M"), _along.under("M").under("K")
+
+
+@cache
+def each_gradient() -> Theorem:
+    """|grad F_i(x_{i,k})|^2 <= G^2: the noise has mean 0."""
+    goal = Form.constant(G**2) - square(_along)
+    return show(goal, [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)], where=FREE,
+                context="start", squares=[(_N, "", _one)])  # fmt: skip
+
+
+def _sum(each: Theorem, vector: Vector) -> Theorem:
+    """|sum_k v_k|^2 <= K^2 G^2, from |v_k|^2 <= G^2."""
+    whole = vector.under("K")
+    return show(Form.constant(K**2 * G**2) - square(whole), [(over_steps(each), K)], where=FREE, context="start",
+                squares=[(vector - whole / K, "K", K)])  # fmt: skip
+
+
+@cache
+def each_sum() -> Theorem:
+    """|s_i|^2 <= K^2 G^2."""
+    return _sum(each_gradient(), _along)
+
+
+@cache
+def each_update() -> Theorem:
+    """E|S_i|^2 <= K^2 G^2."""
+    return _sum(ANSWERS.stochastic_gradient(G**2), _along + _N)
+
+
+@cache
+def drift() -> Theorem:
+    """|K g - h|^2 <= K L^2 D."""
+    change = _along - _g0
+    goal = Form.constant(K * L**2 * DRIFT) - square(_g * K - _h)
+    premises: Multiples = [
+        (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), K),
+        (over_steps(over_clients(ANSWERS.path(G**2), "M")), K * L**2),
+    ]  # fmt: skip
+    return show(goal, premises, where=FREE, context="start", squares=[(change - (_h - _g * K) / K, "MK", K)])
+
+
+@cache
+def error() -> Theorem:
+    """|K g - B|^2 <= 2 K L^2 D + 2 delta^2 K^2 G^2."""
+    e, f = _g * K - _B, _g * K - _h
+    goal = Form.constant(2 * K * L**2 * DRIFT + 2 * delta**2 * K**2 * G**2) - square(e)
+    premises: Multiples = [
+        (ANSWERS.mean(e), 2), (drift(), 2), (ANSWERS.mismatched(each_sum()), 2 * delta**2),
+    ]  # fmt: skip
+    squares: list[Square] = [(e - f + _A * delta, "", _one), (f + _A * delta, "", _one)]
+    return show(goal, premises, where=FREE, context="start", squares=squares)
+
+
+@cache
+def inner() -> Theorem:
+    """Lemma 5: <g, K eta_L g - eta_L B> <= eta_L K/2 |g|^2 + eta_L/(2 K) (|K g - B|^2 - |B|^2)."""
+    bound = Form.constant(eta / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2))
+    goal = bound + square(_g) * (eta * K / 2) - square(_B) * (eta / (2 * K)) - dot(_g, _g * K - _B) * eta
+    return show(goal, [(error(), eta / (2 * K))], where=FREE, context="start")
+
+
+@cache
+def second_moment() -> Theorem:
+    """Lemma 7: E|B + Z|^2 <= |B|^2 + V K^2 G^2."""
+    goal = square(_B) + Form.constant(V * K**2 * G**2) - square(_B + _Z)
+    return show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)], where=FREE, context="start")
+
+
+def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | int) -> Theorem:
+    """F falls by c K/2 |g|^2 but for what is added, from E|B + Z|^2 <= of_mean |B|^2 + second K^2 G^2."""
+    values = Form.of(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
+    added = c / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2) + L * c**2 / 2 * second * K**2 * G**2
+    goal = values + Form.constant(added) - square(_g) * (c * K / 2)
+    moved, sent = _next - _x, _B + _Z
+    premises: Multiples = [
+        (over_clients(ANSWERS.descent(L), "M"), 1), (ANSWERS.round(_g + (moved - sent * c) * (L / 2)), -1),
+        (ANSWERS.apart(_g), c), (error(), c / (2 * K)), (moment, L * c**2 / 2),
+    ]  # fmt: skip
+    squares: list[Square] = [(_B, "", c / (2 * K) - L * c**2 / 2 * of_mean)]
+    return show(goal, premises, where=where, context="start", squares=squares)
+
+
+@cache
+def given_availability() -> Theorem:
+    """Theorem 1 where it is given who is there: c <= 1/(L K)."""
+    return _descent(CAPPED, second_moment(), V, 1)
+
+
+@cache
+def given_the_past() -> Theorem:
+    """Theorem 1 where it is not, whatever the steps are."""
+    return _descent(FREE, ANSWERS.second_moment(each_update(), V + S), V + S, 0)
+
+
+_LETTERS = {
+    "eta": "local_lr", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"), "L": "smoothness",
+    "K": "local_steps", "G": "local_gradient_bound",
+}  # fmt: skip
+_PLANNED = {**_LETTERS, "delta": "weight_mismatch", "V": "selection_proxy"}
+_RECEIVED = {**_LETTERS, "delta": "answer_mismatch", "V": "answer_proxy"}
+_PAST = {**_LETTERS, "delta": "mean_mismatch", "V": "selection_proxy", "S": "rate_spread"}
+
+_THEOREMS: dict[str, tuple[OfRounds, tuple[str, ...]]] = {
+    "lemma5.corrected": (AnsweredRound(inner, _PLANNED, bounded="inner_product", law=PLANNED),
+                         ("flics.lemma5@corrected",)),
+    "lemma7.corrected": (AnsweredRound(second_moment, _PLANNED, bounded="squared_aggregate", law=PLANNED),
+                         ("flics.lemma7@corrected",)),
+    "thm1.corrected": (AnsweredDescent(given_availability, _PLANNED, law=PLANNED),
+                       ("flics.thm1@corrected", "flics.cor1_1@corrected")),
+    "thm1.intermittent": (AnsweredDescent(given_the_past, _PAST, law=PAST),
+                          ("flics.thm1@intermittent", "flics.cor1_1@intermittent")),
+    "thm1.received": (AnsweredDescent(given_availability, _RECEIVED, law=RECEIVED),
+                      ("flics.thm1@received", "flics.cor1_1@received")),
+}  # fmt: skip
+
+STEPS = tuple(
+    theorem.step(f"flics.{name}.composed", "composed", "one round, composed from the axioms")
+    for name, (theorem, _) in _THEOREMS.items()
+)
+DERIVATIONS = tuple(
+    theorem.derivation(f"composed, flics.{name}", f"flics.{name}.composed", proves)
+    for name, (theorem, proves) in _THEOREMS.items()
+)

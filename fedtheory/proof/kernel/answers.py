@@ -1,0 +1,152 @@
+"""Rounds in which clients that are drawn send their updates with weights: x+ = x + eta Delta, where Delta is the sum
+over groups j, and over the clients of group j that answer, of p_j/s^_j times the client's update. The clients of a
+group have the same objective and noise of the same law; F = sum_j p_j F_j, and the mean over all clients is by p_j: its
+client i is one of group i. S_l is the sum over the steps of client l's stochastic gradients, so that its update is
+-eta_L S_l, and with c = eta eta_L the move -(x+ - x)/c is
+
+    Y = sum_j p_j/s^_j sum_{l of j that answer} S_l,   B = E[Y | what is given],   Z = Y - B.
+
+With s_j the sum over the steps of the gradients of a client of group j, rho_j = E[N_j/s^_j | what is given], N_j the
+number of answers, and delta = max_j |rho_j - 1|,
+
+    B = E[sum_j p_j s_j + delta A | what is given],   A = sum_j p_j (rho_j - 1)/delta s_j   (0 where delta = 0).
+
+What is given is the round's start with all that came before, and with it who is there, or not. The parameters are c
+(``selected_lr``), ``mismatch`` delta, and, of the weights' law, ``proxy`` V = E[sum_j p_j^2 N_j/s^_j^2 | ...] where it
+is given who is there, and ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], r_j the mean of N_j given who is
+there, where it is not. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .axioms import ITERATE, NEXT, NOISE, START_POINT, gradient_at
+from .forms import END, START, STEP, Atom, Form, Term, Value, Vector, dot, square
+from .regions import Where
+from .scalars import Scalar
+from .theorems import Refused, Theorem, _theorem, of_one_algorithm
+
+MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in "BAZ")
+"""B, which is known at the round's start, A and Z."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The axioms on a region: with the local steps' size, c and delta, all three the same throughout a round."""
+
+    where: Where
+    step: Scalar
+    selected_step: Scalar
+    mismatch: Scalar
+
+    def __post_init__(self) -> None:
+        if any(STEP in scalar.names for scalar in (self.step, self.selected_step, self.mismatch)):
+            raise Refused("a round of answers: allowed are a step size, c and delta that do not depend on k")
+
+    def _one(self, atom: Atom) -> Vector:
+        return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
+
+    @property
+    def _gradient(self) -> Vector:
+        return self._one(gradient_at(ITERATE))
+
+    @property
+    def _stochastic(self) -> Vector:
+        return self._gradient + self._one(NOISE)
+
+    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], premise: Theorem | None = None,
+              equality: bool = False, more: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+        own = {"local_lr": self.step, "selected_lr": self.selected_step, "mismatch": self.mismatch, **(more or {})}
+        if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
+            raise Refused(f"{premise}: of another algorithm")
+        own = {**(dict(premise.parameters) if premise is not None else {}), **own}
+        if not of_one_algorithm(own):
+            raise Refused(f"{premise}: of another algorithm")
+        inherited = premise.assumptions if premise is not None else ()
+        return _theorem(rule, [] if premise is None else [premise], context="start", where=self.where, form=form,
+                        assumptions=[*inherited, *assumptions], parameters=own, equality=equality,
+                        **arguments)  # fmt: skip
+
+    def _known(self, other: Vector) -> None:
+        if any((t.atom.stage != START and t.atom != MEAN_ANSWER) or "S" in t.bound for t in other.terms):
+            raise Refused(f"{other}: allowed is what is known at the round's start, and B")
+
+    # how a round moves
+
+    def round(self, other: Vector) -> Theorem:
+        """<x+ - x + c (B + Z), w> = 0 for any w."""
+        equation = self._one(NEXT) - self._one(START_POINT)
+        equation = equation + (self._one(MEAN_ANSWER) + self._one(SPREAD)) * self.selected_step
+        return self._fact("answered round", dot(equation, other), equality=True, other=other)
+
+    def descent(self, L: Scalar) -> Theorem:
+        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every group i."""
+        one = self.where.ring.number(1)
+        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
+        moved = self._one(NEXT) - self._one(START_POINT)
+        form = values + dot(self._one(gradient_at(START_POINT)), moved) + square(moved) * L / 2
+        return self._fact("answered descent", form, ("smooth", L), L=L)
+
+    # moments of what is sent
+
+    def mean(self, other: Vector) -> Theorem:
+        """<B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first moments."""
+        self._known(other)
+        sums = self._gradient.under("M").under("K") + self._one(MISMATCH) * self.mismatch
+        return self._fact("mean of answers", dot(self._one(MEAN_ANSWER) - sums, other), ("unbiased_noise", None),
+                          ("independent_answers", None), equality=True, other=other)  # fmt: skip
+
+    def apart(self, other: Vector) -> Theorem:
+        """<Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
+        self._known(other)
+        return self._fact("answers around their mean", dot(self._one(SPREAD), other), equality=True, other=other)
+
+    def mismatched(self, theorem: Theorem) -> Theorem:
+        """|A|^2 <= C, from |s_i|^2 <= C for every group: |sum p_i a_i s_i|^2 <= sum p_i a_i^2 |s_i|^2, |a_i| <= 1."""
+        form = self._bound(theorem, self._gradient.under("K")) - square(self._one(MISMATCH))
+        return self._fact("mismatch of answers", form, premise=theorem)
+
+    def spread(self, theorem: Theorem, proxy: Scalar) -> Theorem:
+        """E|Z|^2 <= V C, from |S_i|^2 <= C for every group, given who is there: second moments."""
+        form = self._bound(theorem, self._stochastic.under("K")) * proxy - square(self._one(SPREAD))
+        return self._fact("spread of answers", form, ("independent_answers", None), ("independent_noise", None),
+                          premise=theorem, more={"proxy": proxy}, proxy=proxy)  # fmt: skip
+
+    def second_moment(self, theorem: Theorem, second: Scalar) -> Theorem:
+        """E|B + Z|^2 <= W C, from |S_i|^2 <= C for every group, where it is not given who is there."""
+        sent = self._one(MEAN_ANSWER) + self._one(SPREAD)
+        form = self._bound(theorem, self._stochastic.under("K")) * second - square(sent)
+        return self._fact("second moment of answers", form, ("independent_answers", None), ("independent_noise", None),
+                          premise=theorem, more={"second_moment": second}, second=second)  # fmt: skip
+
+    def _bound(self, theorem: Theorem, vector: Vector) -> Form:
+        """C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
+        bound = theorem.form + square(vector)
+        if theorem.context != "start" or theorem.kind or bound.open:
+            raise Refused(f"{theorem}: allowed is C - |{vector}|^2 >= 0 for every client, C the same for all")
+        if not self.where.within(theorem.where):
+            raise Refused(f"{theorem}: shown on a region that does not contain this one")
+        return bound
+
+    # along the paths
+
+    def stochastic_gradient(self, squared: Scalar) -> Theorem:
+        """E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2 given the round's start, of all that may happen."""
+        form = Form.constant(squared) - square(self._stochastic)
+        return self._of_paths("bounded local gradient", form, ("bounded_local_gradients", squared), squared=squared)
+
+    def path(self, squared: Scalar) -> Theorem:
+        """E|x_{i,k} - x|^2 <= k^2 eta^2 G^2 for k <= K: |sum of k vectors|^2 is at most k times the sum of squares."""
+        moved, steps = self._one(ITERATE) - self._one(START_POINT), self.where.ring[STEP]
+        form = Form.constant(steps**2 * self.step**2 * squared) - square(moved)
+        return self._of_paths("path of bounded steps", form, ("bounded_local_gradients", squared), to_the_end=True,
+                              squared=squared)  # fmt: skip
+
+    def _of_paths(self, rule: str, form: Form, assumption: tuple[str, Scalar], to_the_end: bool = False,
+                  **arguments: Any) -> Theorem:  # fmt: skip
+        if STEP in assumption[1].names:
+            raise Refused(f"G^2 = {assumption[1]}: allowed is what is the same at every step")
+        return _theorem(rule, [], context="start", where=self.where, form=form, assumptions=[assumption],
+                        parameters={"local_lr": self.step}, path_to_the_end=to_the_end, **arguments)  # fmt: skip
