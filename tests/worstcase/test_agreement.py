@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from fedtheory.algorithms import fast
 from fedtheory.worstcase import (
     METRICS,
     Arbitrary,
@@ -98,6 +99,18 @@ def test_snapshots_and_arbitrary_rounds(kind, clients, chosen, cohort):
     mine = mixture(("1/4", local_sgd(local_lr="3/10", local_steps=2, participants=Cohort(cohort))),
                    ("3/4", local_sgd(local_lr="3/10", local_steps=2, participants=Arbitrary(chosen))))  # fmt: skip
     assert ours(kind, mine, clients=clients) == pytest.approx(expected, rel=AGREE)
+
+
+@pytest.mark.parametrize("kind", ["strongly_convex", "convex", "quadratic"])
+@pytest.mark.parametrize(("clients", "chosen"), [(2, 1), (3, 2)])
+def test_snapshots_in_every_second_round(kind, clients, chosen):
+    """Everyone, then a set that an adversary chose, as one program."""
+    theirs = of_pepit(kind, clients)
+    first = theirs.averaged(theirs.start, 0.3, 1)
+    expected = theirs.worst((theirs.averaged(first, 0.3, 1, range(chosen)) - theirs.optimum) ** 2)
+    mine = fast(cohort=clients, local_lr="3/10", snapshot_period=2)
+    found = ours(kind, mine, rounds=2, clients=clients, arbitrary_cohort=chosen)
+    assert found == pytest.approx(expected, rel=AGREE)
 
 
 @pytest.mark.parametrize(("clients", "chosen"), [(2, 1), (3, 1), (3, 2)])
