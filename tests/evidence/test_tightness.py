@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from math import inf, prod
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import sympy
 import fedtheory.evidence
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.cli.statuses import run
-from fedtheory.evidence import tightness_column
+from fedtheory.evidence import tightness_column, tightness_rounds
 from fedtheory.evidence.tightness import NOT_APPLICABLE, Tightness, tightness
 from fedtheory.evidence.tightness_class import of_gradients, of_one_round
 from fedtheory.evidence.tightness_column import column, published
@@ -25,6 +25,7 @@ from fedtheory.evidence.tightness_setting import comparison
 from fedtheory.evidence.tightness_table import convergence_claims, page
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
+from fedtheory.worstcase.worst import solved
 
 PUBLISHED = Path(fedtheory.evidence.__file__).parent / "published" / "scorecard.json"
 PAGE = Path(__file__).parents[2] / "docs" / "tightness.md"
@@ -338,6 +339,17 @@ def test_what_the_column_says() -> None:
                                   "why": "the solve is inaccurate"}  # fmt: skip
 
 
+def test_an_inaccurate_solve_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of the constant nor of the errors over rounds nor in the scorecard."""
+    monkeypatch.setattr(tightness_rounds, "solved", partial(solved, accuracy=1e-30))
+    for ref in ("fast.thm2@sharp", "fast.thm2@periodic"):
+        found = tightness(ref)
+        assert found.status == "inaccurate" and not found.exceeded
+        assert (found.best_additive, found.looseness, found.class_contraction) == (None, None, None)
+        assert found.after and all(each.worst is None and each.decrement_ratio is None for each in found.after)
+        assert (column(found)["value"], column(found)["why"]) == (None, "the solve is inaccurate")
+
+
 def test_publishing_changes_the_column_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     card, file = tmp_path / "scorecard.json", tmp_path / "tightness.json"
     rows = [row for ref, row in CARD.items() if ref in ("fast.thm2@sharp", "fast.lemma1@main")]
@@ -376,6 +388,7 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture, tmp_path: Path) -> N
     (("fast.thm2", "--all"), "allowed is a claim, or --all"),
     (("fast.lemma2",), "not applicable: it bounds perturbed_linearization_error"),
     (("fast.thm9",), "fast.thm9"),
+    (("fast.thm2@sharp", "local_steps=400"), "with 401 points a client: the program needs about"),
     (("fast.thm2", "--accept"), "--accept: allowed is with --all"),
     (("fast.thm2", "--save", "x.txt"), "allowed is a name that ends with .png"),
     (("--all", "--save", "x.png"), "allowed is a name that ends with .md"),
