@@ -101,7 +101,7 @@ def differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
     if "snapshots" in {a.name for a in statement.ambiguities if len(a.options) > 1}:
         said.append("a round is a snapshot with a probability, also where the claim may be read with a period")
     if "gradient_noise" in statement.quantities or "weighted_noise" in statement.quantities:
-        said.append("noise: of its law only second moments count")
+        said.append("noise: of its law only second moments count, and different clients' are independent")
     return tuple(said), larger
 
 
