@@ -43,7 +43,8 @@ def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
             share = p * kind.global_lr**2 * _averaged(kind.participants, problem.plan.clients or 1) / L**2
             total = total + float(share) * _left(kind, L)
     low = float(problem.functions.condition)
-    at = [low, 1.0, *(r.real for r in total.deriv().roots() if abs(r.imag) < 1e-9 and low < r.real < 1)]
+    flat = [complex(root) for root in total.deriv().roots()]
+    at = [low, 1.0, *(root.real for root in flat if abs(root.imag) < 1e-9 and low < root.real < 1)]
     return replace(problem, gradient_noise=Fraction(0)), float(max(total(np.array(at))))
 
 
