@@ -23,7 +23,7 @@ def tightness(
     every: Annotated[bool, typer.Option("--all", help="Of every convergence claim, at its defaults.")] = False,
     over: Annotated[
         str | None,
-        typer.Option(help="A curve: local_lr (a picture's default), local_steps, a cohort or a probability."),
+        typer.Option(help="A curve: local_lr (a picture's default), local_steps, a cohort, a probability or a period."),
     ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Draw bound, worst case and exact error here (.png); with --all a page (.md).")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,18 +13,12 @@ import numpy as np
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..quantities import symbol
-from ..worstcase.problem import Problem
-from ..worstcase.worst import SOLVED, UNBOUNDED, Recursion, WorstCase, solved
+from ..worstcase.worst import INACCURATE, SOLVED, UNBOUNDED, Recursion, solved
 from .tightness_attained import attained_by_quadratics
 from .tightness_class import NotApplicable, of_gradients, of_one_round
+from .tightness_rounds import LeastAdded, iterated, least_added, own_contraction, problem
 from .tightness_setting import NOISE, Comparison, comparison, contracting
 from .tightness_terms import ConstantTightness, gradient_problem, of_constants
-
-STARTS = (Fraction(1), Fraction(1, 3), Fraction(1, 10), Fraction(1, 30), Fraction(1, 100), Fraction(1, 300))
-"""Distances, relative to the first one, at which one round's recursion is solved for."""
-
-REFINED = 2
-"""Further recursions, at the distance at which the errors settle."""
 
 ROUNDING = 1e-6
 """Of a bound: a worst case that exceeds it by no more is as large, for solves have such errors."""
@@ -67,7 +61,8 @@ class Tightness:
         class_contraction: the least factor with which this is possible at all: errors where nothing is added.
         additive: what the bound adds, after ``rounds``.
         best_additive: the least constant that makes the bound with this contraction true, of all rounds; by iterating
-            the best of one round unless ``whole``: then what it is after several rounds at most.
+            the best of one round unless ``whole``: then what it is after several rounds at most. Where kinds of round
+            come at fixed times, each adds its own best.
         looseness: ``additive`` / ``best_additive``; below 1 only where the bound does not hold in the class.
         after: over rounds, the last one of the claim's.
         differences, larger: how the class differs from the claim's, and whether it leaves an assumption out.
@@ -130,6 +125,7 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
 
         E|x_R - x*|^2 <= tau^R |x_0 - x*|^2 + nu_1 (1 - tau^R)/(1 - tau).
 
+    With snapshots in every I-th round there are two such values, see ``tightness_rounds``.
     The worst cases over rounds iterate the least of several recursions of one round, each valid for every start.
 
     Args:
@@ -155,6 +151,27 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
         return Tightness(statement.ref, NOT_APPLICABLE, str(why))
 
 
+def constant_alone(statement: Claim, /, **given: Any) -> Tightness:
+    """``tightness`` of a final squared distance without the errors over rounds, ``after``: a few times as fast, and
+    where there is a best constant as good for whether a worst case exceeds the bound.
+
+    Raises:
+        ValueError: as in ``tightness``.
+
+    >>> from fedtheory.papers import claim
+    >>> found = constant_alone(claim("fast.thm2@sharper"), local_steps=3)
+    >>> found.looseness == tightness("fast.thm2@sharper", local_steps=3).looseness, found.after
+    (True, ())
+    """
+    if of_gradients(statement) or of_one_round(statement) or _depends_on_distance(statement):
+        return tightness(statement, **given)
+    try:
+        compared = comparison(statement, given)
+    except NotApplicable as why:
+        return Tightness(statement.ref, NOT_APPLICABLE, str(why))
+    return _tightness(compared, over_rounds=compared.whole)
+
+
 def _by_constants(compared: Comparison, given: dict[str, Any]) -> Tightness:
     """One program for each constant: of one round, or of squared gradients after a few, noise where all take part."""
     statement, everyone = compared.statement, None
@@ -176,24 +193,21 @@ def _by_constants(compared: Comparison, given: dict[str, Any]) -> Tightness:
     )  # fmt: skip
 
 
-def _tightness(compared: Comparison) -> Tightness:
+def _tightness(compared: Comparison, over_rounds: bool = True) -> Tightness:
     statement, rounds = compared.statement, int(compared.values["rounds"])
     squared = float(compared.values["initial_distance"]) ** 2
     factor, additive = _parts(compared)
     if _depends_on_distance(statement):
         return _without_constant(compared)
     tau = factor if compared.whole else _a_round(compared, factor, rounds)
-    own = _own_contraction(compared)
-    best = _at_contraction(compared, tau, own) if tau >= 0 else None
-    total = None
-    if best is not None and best.status == SOLVED and best.value is not None:
-        total = max(best.value, 0.0) * (1.0 if compared.whole else _sum(tau, rounds))
-    resolved = bool(total) and best is not None and best.gap * float(best.problem.unit) < RESOLVED * (best.value or 0)
+    own = own_contraction(compared)
+    least = least_added(compared, tau, own, rounds) if tau >= 0 else LeastAdded(INACCURATE, (), np.inf, 0.0)
+    known = least.status == SOLVED
+    resolved = known and least.total > 0 and least.missed < RESOLVED * least.total
     return Tightness(
-        statement.ref, "inaccurate" if best is None else best.status, "", dict(compared.values), tau, own, additive,
-        np.inf if best is not None and best.status == UNBOUNDED else total,
-        additive / total if resolved and total else None,
-        _after(compared, rounds, squared, best.recursion if best is not None and best.status == SOLVED else None),
+        statement.ref, least.status, "", dict(compared.values), tau, own, additive,
+        None if least.status == INACCURATE else least.total, additive / least.total if resolved else None,
+        _after(compared, rounds, squared, least.recursions if known else ()) if over_rounds else (),
         compared.whole, compared.differences, compared.larger,
         tuple(_warnings(compared, tau, factor * squared + additive, squared)),
     )  # fmt: skip
@@ -245,42 +259,17 @@ def _bound_after(compared: Comparison, rounds: int) -> Any:
     return statement.evaluate(**values | {"rounds": Fraction(rounds)})
 
 
-def _sum(tau: float, rounds: int) -> float:
-    """1 + tau + ... + tau^(rounds - 1)."""
-    return float(rounds) if tau == 1 else float(-np.expm1(rounds * np.log(tau)) / (1 - tau)) if tau > 0 else 1.0
-
-
-def _problem(compared: Comparison, **changes: Any) -> Problem:
-    constants = {"dissimilarity_at_optimum": compared.dissimilarity, "gradient_noise": compared.noise,
-                 "server_noise": compared.server_noise}  # fmt: skip
-    name = compared.statement.functional.name
-    return Problem(compared.functions, compared.plan, name, everywhere=compared.everywhere, **constants | changes)
-
-
-def _at_contraction(compared: Comparison, tau: float, own: float | None) -> WorstCase:
-    """The largest of metric - tau |x_0 - x*|^2."""
-    found = solved(_problem(compared, contraction=Fraction(tau)))
-    slower = own is not None and own > tau * (1 + ROUNDING**2)
-    return replace(found, status=UNBOUNDED, value=np.inf) if slower else found
-
-
-def _own_contraction(compared: Comparison) -> float | None:
-    """The class's own: the largest metric from distance 1 where nothing is added. Errors from far away are no less, as
-    multiples of |x_0 - x*|^2: with a smaller factor no constant is enough."""
-    alone = {"dissimilarity_at_optimum": Fraction(0), "gradient_noise": Fraction(0), "server_noise": Fraction(0)}
-    found = solved(_problem(compared, **alone))
-    return found.lower if found.status == SOLVED else None
-
-
-def _after(compared: Comparison, rounds: int, squared: float, best: Recursion | None = None) -> tuple[AfterRounds, ...]:
+def _after(
+    compared: Comparison, rounds: int, squared: float, best: Sequence[Recursion | None] = ()
+) -> tuple[AfterRounds, ...]:
     if compared.whole:
-        largest = solved(_problem(compared, distance=compared.values["initial_distance"]))
+        largest = solved(problem(compared, compared.plan, distance=compared.values["initial_distance"]))
         errors = {rounds: largest.value}
     else:
         chosen = any(choice.has(*(s for s in choice.free_symbols if s.name == "rounds"))
                      for choice in compared.statement.choices.values())  # fmt: skip
         asked = {rounds} if chosen else {1, *(10**k for k in range(1, 10) if 10**k < rounds), rounds}
-        errors = _iterated(compared, sorted(asked), squared, best)
+        errors = iterated(compared, sorted(asked), squared, best)
     attained = attained_by_quadratics(compared, sorted(errors))
     distances = compared.statement.functional.name == "final_squared_distance"
     found = []
@@ -290,55 +279,6 @@ def _after(compared: Comparison, rounds: int, squared: float, best: Recursion | 
         ratio = (squared - bound) / (squared - worst) if falls and worst is not None else None
         found.append(AfterRounds(count, bound, worst, attained.get(count), ratio))
     return tuple(found)
-
-
-def _iterated(
-    compared: Comparison, rounds: Sequence[int], squared: float, best: Recursion | None
-) -> dict[int, float | None]:
-    """Upper bounds of E|x_R - x*|^2: s -> min over the recursions, from |x_0 - x*|^2 on; a round's worst error is a
-    concave function of s, hence the mean of the errors may take the place of s."""
-    start = compared.values["initial_distance"]
-    recursions = [_recursion(compared, start * share) for share in STARTS]
-    lines = [_line(compared, each) for each in (best, *recursions) if each is not None]
-    if not lines:
-        return dict.fromkeys(rounds)
-    errors = _by_lines(lines, rounds, squared)
-    for _ in range(REFINED):  # where the errors settle
-        last = errors[max(rounds)]
-        more = _recursion(compared, Fraction(f"{last**0.5:.6g}")) if last is not None and 0 < last < squared else None
-        if more is None:
-            break
-        lines.append(_line(compared, more))
-        errors = _by_lines(lines, rounds, squared)
-    return errors
-
-
-def _recursion(compared: Comparison, distance: Fraction) -> Recursion | None:
-    """Of one round, the least one from this distance."""
-    return solved(_problem(compared, distance=distance)).recursion
-
-
-def _by_lines(lines: Sequence[tuple[float, float]], rounds: Sequence[int], start: float) -> dict[int, float | None]:
-    """The errors after rounds, each at most the least of the lines at the error before."""
-    errors: dict[int, float | None] = {}
-    current = start
-    for count in range(1, max(rounds) + 1):
-        following = min(slope * current + height for slope, height in lines)
-        if count in rounds:
-            errors[count] = following
-        if following == current:
-            errors |= {r: following for r in rounds if r >= count}
-            break
-        current = following
-    return errors
-
-
-def _line(compared: Comparison, recursion: Recursion) -> tuple[float, float]:
-    """Slope and height: error after a round <= slope error before + height."""
-    return recursion.contraction, recursion.after(
-        1, distance=0.0, dissimilarity_at_optimum=float(compared.dissimilarity), gradient_noise=float(compared.noise),
-        server_noise=float(compared.server_noise),
-    )  # fmt: skip
 
 
 def _warnings(compared: Comparison, tau: float, bound: float, squared: float) -> list[str]:
@@ -374,7 +314,7 @@ def worst_errors(statement: Claim | str, /, rounds: Sequence[int], **given: Any)
     compared = comparison(statement, {**given, "rounds": max(rounds)})
     if compared.whole:
         raise NotApplicable("its rounds are one program, too large for many of them")
-    errors = _iterated(compared, rounds, float(compared.values["initial_distance"]) ** 2, None)
+    errors = iterated(compared, rounds, float(compared.values["initial_distance"]) ** 2)
     if any(each is None for each in errors.values()):
         raise NotApplicable("no solve is accurate")
     return {count: float(error or 0) for count, error in errors.items()}

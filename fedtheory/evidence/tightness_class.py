@@ -46,14 +46,20 @@ def algorithm_at(statement: Claim, values: Mapping[str, Any]) -> tuple[Algorithm
     if not isinstance(participation, Fixed | Uniform | Multinomial):
         raise NotApplicable(f"{type(participation).__name__}: no worst case knows of that participation")
     if kind is Fast:
-        q = values["snapshot_probability"]
-        return fast(cohort=int(values["cohort"]), snapshot_probability=q, **steps), drawn
+        return fast(cohort=int(values["cohort"]), **_snapshots(statement, values), **steps), drawn
     if kind is Safari:
         share = values["client_round_probability"]
         return safari(client_round_probability=share, server_lr=values["server_lr"], **steps), drawn
     if kind is EveryRound and all(each.proximal == 0 for each in setting.algorithm.client_rounds):
         return fedavg(**steps), drawn
     raise NotApplicable(f"algorithm {name or 'not said'}: no worst case is known of its rounds")
+
+
+def _snapshots(statement: Claim, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Every how many rounds a snapshot comes, or with which probability."""
+    if "snapshot_period" in statement.quantities:
+        return {"snapshot_period": int(values["snapshot_period"])}
+    return {"snapshot_probability": values["snapshot_probability"]}
 
 
 GRADIENTS = ("average_squared_gradient", "final_squared_gradient")
@@ -95,7 +101,7 @@ def differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
     if "snapshots" in {a.name for a in statement.ambiguities if len(a.options) > 1}:
         said.append("a round is a snapshot with a probability, also where the claim may be read with a period")
     if "gradient_noise" in statement.quantities or "weighted_noise" in statement.quantities:
-        said.append("noise: of its law only second moments count")
+        said.append("noise: of its law only second moments count, and different clients' are independent")
     return tuple(said), larger
 
 

@@ -16,12 +16,15 @@ SHARES = tuple(Fraction(1, 2**k) for k in range(6, -1, -1))
 
 LOCAL_STEPS = (1, 2, 3, 4, 6, 8)
 
+PERIODS = (1, 2, 3, 4, 6, 8)
+
 PROBABILITIES = tuple(Fraction(k, 8) for k in (0, 1, 2, 4, 6, 7, 8))
 
 MOST_COHORTS = 6
 """Sizes of a cohort, from 1 to all clients."""
 
-OVER = ("local_lr", "local_steps", "cohort", "arbitrary_cohort", "snapshot_probability", "client_round_probability")
+OVER = ("local_lr", "local_steps", "cohort", "arbitrary_cohort", "snapshot_probability", "client_round_probability",
+        "snapshot_period")  # fmt: skip
 """What a curve may be over."""
 
 
@@ -74,8 +77,8 @@ def _over_steps(statement: Claim, values: Mapping[str, Any]) -> dict[Fraction, T
 
 
 def _values(over: str, clients: int) -> tuple[Fraction, ...]:
-    if over == "local_steps":
-        return tuple(map(Fraction, LOCAL_STEPS))
+    if over in ("local_steps", "snapshot_period"):
+        return tuple(map(Fraction, LOCAL_STEPS if over == "local_steps" else PERIODS))
     if over.endswith("probability"):
         return PROBABILITIES
     sizes = {1 + round(k * (clients - 1) / (MOST_COHORTS - 1)) for k in range(MOST_COHORTS)}

@@ -15,17 +15,21 @@ from typing import Any, cast
 from ..claims.statement import Claim
 from ..papers.whose import from_setting, subject_of
 from ..subjects.base import Instance, Space
-from ..subjects.kinked_runs import KinkedCandidate, searched, structured
+from ..subjects.kinked_runs import MOST_COPIES, MOST_STEPS, KinkedCandidate, searched, structured
 from .judge import Judgement, judge
 from .refute import confirmed
 from .search import search_in
-from .tightness import NOT_APPLICABLE, Tightness, tightness
+from .tightness import NOT_APPLICABLE, Tightness, constant_alone
 from .tightness_attained import line_setting
 from .tightness_class import of_gradients, of_one_round
 from .tightness_setting import comparison, own_quantities
 
-SETTINGS = ((4, 2), (4, 5), (100, 2), (100, 5), (4, 12))
-"""Clients and local steps at which a lead is looked for, beside the defaults."""
+SETTINGS = tuple({"clients": M, "local_steps": K} for M, K in ((4, 2), (4, 5), (100, 2), (100, 5), (4, 12)))
+"""At what a lead is looked for, beside the defaults."""
+
+FLAT = {"clients": 1000, "local_steps": 12, "strong_convexity": Fraction(1, 100), "local_lr": Fraction(1, 100)}
+"""And where noise alone makes clients differ: what it lets them drift grows the most with local steps where curvature
+is small and steps are short."""
 
 SETTLED = 10**6
 """Rounds after which errors have settled, where the claim is of any number."""
@@ -34,32 +38,48 @@ SEARCHED = (4, 25)
 """Climbs and steps of each in a search from a lead's starts."""
 
 SIZES = (1.0, 0.5, 0.2)
-"""Of the lead's step size: nearer to 0 the noise averages out, and what is left is the drift."""
+"""Of the step size at the caps: nearer to 0 the noise averages out, and what is left is the drift."""
+
+LONGER = 8
+"""Times the lead's local steps, as often shorter, where noise drifts: kinks at one place need more of them than what a
+worst case does."""
 
 
 def leads(statement: Claim) -> list[Tightness]:
     """Where a worst case exceeds the claim's bound, the most exceeded first."""
     if of_gradients(statement) or of_one_round(statement):
         return []  # one round, or a few at the caps: far from where errors settle
-    found = []
-    for clients, steps in SETTINGS:
-        asked = {"clients": clients, "local_steps": steps} | ({} if statement.choices else {"rounds": SETTLED})
+    found: list[Tightness] = []
+    settled = {} if statement.choices else {"rounds": SETTLED}
+    settings: list[dict[str, Any]] = [each | settled for each in SETTINGS]
+    noise_alone = False
+    for asked in settings:
         known = {n: v for n, v in asked.items() if n in {*statement.quantities, "clients"}}
-        ways = (known, known | {"arbitrary_cohort": clients}, {n: v for n, v in known.items() if n != "rounds"})
+        ways = (known, known | {"arbitrary_cohort": known["clients"]},
+                {n: v for n, v in known.items() if n != "rounds"})  # fmt: skip
         entry = next((each for way in ways if (each := _compared(statement, way))), None)
         if entry is None:
             continue
         if entry.status == NOT_APPLICABLE:
             return []
+        if _by_noise(entry) and not noise_alone and "local_lr" not in statement.choices:
+            settings.append(FLAT | settled)
+            noise_alone = True
         if entry.exceeded:
             found.append(entry)
     return sorted(found, key=lambda entry: entry.looseness if entry.looseness is not None else 0.0)
 
 
+def _by_noise(entry: Tightness) -> bool:
+    """Whether noise alone makes clients differ."""
+    values = entry.values or {}
+    return bool(values["gradient_noise"]) and values["dissimilarity"] == 0
+
+
 def _compared(statement: Claim, asked: Mapping[str, Any]) -> Tightness | None:
     """``None`` where the hypotheses refuse what is asked."""
     try:
-        return tightness(statement, **asked)
+        return constant_alone(statement, **asked)
     except ValueError:
         return None
 
@@ -97,6 +117,11 @@ def starts(statement: Claim, lead: Tightness) -> Iterator[KinkedCandidate]:
                     offset=0.0 if alike else 1.0)  # fmt: skip
     for share in SIZES:
         yield replace(plain, step_share=share)
+    if noisy:  # by so many clients that its mean hardly varies
+        crowd = replace(plain, clients=MOST_COPIES, local_steps=min(MOST_STEPS, LONGER * plain.local_steps))
+        for share in SIZES:
+            for left in (condition, condition**0.5):
+                yield replace(crowd, step_share=share / LONGER, left=left)
 
 
 class _From:
@@ -128,9 +153,9 @@ def refuted_from_leads(statement: Claim, seed: int = 0) -> Judgement | None:
         first = list(starts(statement, lead))
         if not first:
             continue
-        report = search_in(cast(Space, _From(space, first)), statement, len(first), *SEARCHED, seed=seed)
-        if report.lead is not None:
-            judgement, _ = confirmed(statement, report.lead)
+        for effort in ((0, 0), SEARCHED):  # the starts alone, then from there
+            report = search_in(cast(Space, _From(space, first)), statement, len(first), *effort, seed=seed)
+            judgement = None if report.lead is None else confirmed(statement, report.lead)[0]
             if judgement is not None:
                 return judgement
     return None

@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Fraction] = {name: Fraction(value) for name, value in {
     "smoothness": "1", "strong_convexity": "1/10", "clients": "4", "cohort": "2", "arbitrary_cohort": "2",
     "local_steps": "2", "initial_distance": "1", "gradient_noise": "0", "server_noise": "0", "dissimilarity": "1/100",
     "snapshot_probability": "1/2", "client_round_probability": "1/2", "rounds": "1000", "initial_gap": "1",
+    "snapshot_period": "2",
 }.items()}  # fmt: skip
 """Where nothing else is given and the hypotheses allow it."""
 
@@ -66,6 +67,8 @@ class Comparison:
         bound: the claim at ``values``.
         values: all quantities, exact; chosen ones as the claim chooses them.
         algorithm, plan: of one round, or of all where ``whole``.
+        other, period: where snapshots come in every period-th round, from the first one on, and rounds are no one
+            program: the plan of the rounds between them.
         functions: of every client.
         dissimilarity, noise, server_noise: zeta, sigma and sigma_s of the class.
         everywhere: whether the dissimilarity is bounded at the server's points too.
@@ -87,18 +90,27 @@ class Comparison:
     differences: tuple[str, ...]
     larger: bool
     whole: bool
+    other: Plan | None = None
+    period: int = 1
 
     @property
     def statement(self) -> Claim:
         return self.bound.statement
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Of each kind of round that comes at times known beforehand."""
+        return (self.plan,) if self.other is None else (self.plan, self.other)
 
 
 def check_applies(statement: Claim) -> None:
     """Raise ``NotApplicable`` unless the claim bounds a worst case's metric of (strongly) convex functions."""
     if of_one_round(statement):
         return _check_known(statement)
-    if statement.functional.scope != "run" or statement.functional.name not in METRICS:
-        raise NotApplicable(f"it bounds {statement.functional.name}, no error of a run that a worst case is known of")
+    bounded = statement.functional
+    if bounded.scope != "run" or bounded.name not in METRICS:
+        where = " of one function at given points, where no round is made" if bounded.scope == "function" else ""
+        raise NotApplicable(f"it bounds {bounded.name}{where}, no error of a run that a worst case is known of")
     if "strongly_convex" not in statement.assumed and not of_gradients(statement):
         raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
     of_run = {s.name for term in statement.terms for s in term.expression.free_symbols} & OF_RUNS
@@ -186,10 +198,13 @@ def _short(value: Fraction) -> Fraction:
 
 def _choices(statement: Claim, known: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
     """Defaults, then others, of what the claim knows and is not given."""
-    base = {**DEFAULTS, **known}
+    periodic = "snapshot_period" in statement.quantities
+    left_out = "snapshot_probability" if periodic else "snapshot_period"
+    base = {name: value for name, value in {**DEFAULTS, **known}.items() if name != left_out}
     free = [name for name in OTHERS if name != "cohort" and name in statement.quantities and name not in known]
-    if of_one_round(statement):
+    if of_one_round(statement) or (periodic and of_gradients(statement)):  # of all clients a snapshot is not random
         free = [name for name in ("cohort", *free) if name in statement.quantities and name not in known]
+    if of_one_round(statement):
         base |= {"gradient_noise": NOISE} if "gradient_noise" not in known else {}
     whole = statement.functional.name != "final_squared_distance" or of_one_round(statement)
     if whole and "rounds" not in known:
@@ -315,6 +330,9 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
     functions = strongly_convex(smoothness=L, strong_convexity=mu) if mu else convex(smoothness=L)
     if not mu and of_one_round(statement):
         functions = smooth(smoothness=L)
+    other, period = None, algorithm.period or 1
+    if period > 1 and not whole:
+        other = plan_of(algorithm.with_share(Fraction(0)), clients=clients, **who)
     differ, larger = differences(statement)
     if clients == 1:
         differ += ("one client alone",)
@@ -322,7 +340,7 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
     return Comparison(
         bound, full, algorithm, plan, functions, zeta, noise,
         full["server_noise"] if isinstance(algorithm, Safari) else Fraction(0),
-        "bounded_dissimilarity" in statement.assumed, differ, larger, whole,
+        "bounded_dissimilarity" in statement.assumed, differ, larger, whole, other, period,
     )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ is: [worst-case.md](worst-case.md).
 
 - **factor a round**: the bound's, of the squared initial distance, and the least that the class of functions has.
 - **adds**: what the bound adds to that after its rounds; **least**: the best constant with the same factor;
-  **looseness**: their ratio. It is below 1 only where a bound does not hold in the class.
+  **looseness**: their ratio. It is below 1 only where a bound does not hold in the class. Where snapshots come in every
+  I-th round, snapshots and other rounds have factors of their own, whose product over I rounds is that of the bound.
 - **bound**, **worst**, **attained**: after the rounds, the claim's right side, what no federation of the class exceeds,
   and the exact error of quadratic clients of the class.
 - **gain shown**: (|x_0 - x*|^2 - bound) / (|x_0 - x*|^2 - worst), of squared distances.

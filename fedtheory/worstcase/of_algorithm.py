@@ -23,11 +23,15 @@ def plan_of(
 
     Raises:
         ValueError: a value out of bounds, or an algorithm none of whose worst cases is known: one whose clients have
-            another solver than SGD, whose server or aggregation is not plain, or with snapshots that are not random.
+            another solver than SGD, whose server or aggregation is not plain, or with snapshots that follow the run.
 
     >>> from fedtheory.algorithms import fedavg
     >>> plan_of(fedavg(local_lr="1/10", local_steps=2), clients=3, cohort=2).participants
     [Cohort(size=2, replacement=False)]
+    >>> from fedtheory.algorithms import fast
+    >>> every_third = fast(cohort=4, local_lr="1/10", snapshot_period=3)  # of all clients, so that nothing is drawn
+    >>> [type(who).__name__ for who in plan_of(every_third, 4, clients=4, arbitrary_cohort=1).participants]
+    ['Cohort', 'Arbitrary', 'Arbitrary', 'Cohort']
     """
     if type(rounds) is not int or rounds < 1:
         raise ValueError(f"rounds = {rounds}: allowed is a whole number >= 1")
@@ -51,14 +55,16 @@ def _round(algorithm: Any, r: int, who: Participants, clients: int | None) -> Ro
     if not isinstance(algorithm, Algorithm):
         raise ValueError(f"algorithm = {algorithm!r}: allowed is one of fedtheory.algorithms, or rounds of "
                          "fedtheory.worstcase")  # fmt: skip
-    if algorithm.period is not None or algorithm.adaptive:
+    if algorithm.adaptive:
         name = type(algorithm).__name__
-        raise ValueError(f"{name}: its kinds of round are not drawn with one probability; allowed is with_share(q)")
+        raise ValueError(f"{name}: its kinds of round follow the run; allowed is with_share(q)")
     if isinstance(algorithm, EveryRound) and algorithm.weighed is not None:
         raise ValueError("objective_weight: allowed are clients that weigh the same")
     first, second = (_kind(kind.at(r), who, clients) for kind in algorithm.kinds)
     if isinstance(algorithm, EveryRound):
         return mixture((1, first))
+    if algorithm.period is not None:
+        return mixture((1, second if r % algorithm.period else first))
     return mixture((algorithm.share, first), (1 - algorithm.share, second))
 
 

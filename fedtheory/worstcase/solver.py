@@ -76,6 +76,9 @@ class Data:
 
 def solve(program: Program, accuracy: float = ACCURACY) -> Solution:
     """The program's solution by Clarabel, or else by SCS; the better one where neither is accurate."""
+    if not program.length:  # x* alone, of which nothing is unknown
+        nothing, matrices = np.zeros(0), [np.zeros(each.shape[:2]) for each in program.matrix_of]
+        return Solution(0.0, 0.0, nothing, nothing, nothing, {}, matrices, "none", "nothing is unknown", 0.0)
     found = _with_pairs(program, clarabel, accuracy)
     if found.unbounded or found.error <= accuracy:
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from .classes import FunctionClass
 from .of_algorithm import plan_of
 from .problem import Problem
 from .program import Program
+from .quadratic_noise import noise_apart
 from .solver import ACCURACY, Solution, solve
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def worst_case(
             that it is not bounded. Where all clients play the same part (no arbitrary cohort), the root of the mean of
             the squares gives the same value.
         everywhere: the dissimilarity is bounded at the server's points x_r too (an upper bound then).
-        gradient_noise, server_noise: sigma, sigma_s, standard deviations (an upper bound with the first).
+        gradient_noise, server_noise: sigma, sigma_s, standard deviations (an upper bound with the first); noises of
+            different clients are independent.
         accuracy: relative; below it a solve counts.
 
     Raises:
@@ -180,6 +182,21 @@ def additive_constant(
 
 def solved(problem: Problem, accuracy: float = ACCURACY) -> WorstCase:
     """The worst case of a problem."""
+    apart = noise_apart(problem)
+    return _solved(problem, accuracy) if apart is None else _with_noise(_solved(apart[0], accuracy), problem, apart[1])
+
+
+def _with_noise(quiet: WorstCase, problem: Problem, of_noise: float) -> WorstCase:
+    """What noise adds to what is known without it."""
+    more = of_noise * float(problem.gradient_noise) ** 2
+    return replace(
+        quiet, problem=problem, value=None if quiet.value is None else quiet.value + more, lower=quiet.lower + more,
+        upper=quiet.upper + more,
+        recursion=None if quiet.recursion is None else replace(quiet.recursion, of_noise=of_noise),
+    )  # fmt: skip
+
+
+def _solved(problem: Problem, accuracy: float) -> WorstCase:
     program, found = min(_attempts(problem, accuracy), key=lambda each: _error(*each))
     status = UNBOUNDED if found.unbounded else SOLVED if _error(program, found) <= accuracy else INACCURATE
     unit = float(problem.unit)

@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from math import inf, prod
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import sympy
 import fedtheory.evidence
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.cli.statuses import run
-from fedtheory.evidence import tightness_column
+from fedtheory.evidence import tightness_column, tightness_rounds
 from fedtheory.evidence.tightness import NOT_APPLICABLE, Tightness, tightness
 from fedtheory.evidence.tightness_class import of_gradients, of_one_round
 from fedtheory.evidence.tightness_column import column, published
@@ -25,16 +25,15 @@ from fedtheory.evidence.tightness_setting import comparison
 from fedtheory.evidence.tightness_table import convergence_claims, page
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
+from fedtheory.worstcase.worst import solved
 
 PUBLISHED = Path(fedtheory.evidence.__file__).parent / "published" / "scorecard.json"
 PAGE = Path(__file__).parents[2] / "docs" / "tightness.md"
 CARD = {f"{row['id']}@{row['edition']}": row for row in json.loads(PUBLISHED.read_text())["rows"]}
 VERDICTS = {ref: row["verdict"] for ref, row in CARD.items()}
 CONVEX = [each for each in all_claims() if "strongly_convex" in each.assumed]
-NO_PROGRAM = ("fast.thm2@periodic",)
-"""Proved, and no semidefinite program is of them: of periodic snapshots."""
 PROVED = [each.ref for each in CONVEX if VERDICTS.get(each.ref) == "proved" and each.functional.scope == "run"
-          and each.ref not in NO_PROGRAM and not of_one_round(each)]  # fmt: skip
+          and not of_one_round(each)]  # fmt: skip
 ONE_ROUND = [each.ref for each in all_claims() if of_one_round(each)]
 OF_A_LARGER_CLASS = tuple(ref for ref in PROVED if ref.startswith("li2020."))
 """They bound stochastic gradients too, which no program knows."""
@@ -141,19 +140,14 @@ def test_what_a_larger_class_does_refutes_nothing(ref: str) -> None:
     assert all(each.attained <= each.worst * (1 + 1e-6) for each in found.after)
 
 
-@pytest.mark.parametrize("ref", NO_PROGRAM)
-def test_where_no_program_applies(ref: str) -> None:
-    assert VERDICTS[ref] == "proved" and at_defaults(ref).status == NOT_APPLICABLE
-
-
 @pytest.mark.parametrize("ref", [each.ref for each in CONVEX])
 def test_every_claim_on_convex_functions_has_an_entry(ref: str) -> None:
     found = at_defaults(ref)
-    if found.status == NOT_APPLICABLE:
-        assert claim(ref).functional.scope != "run" or "the run's" in found.why or "snapshot_period" in found.why
-        assert len(found.why) > 20
+    if claim(ref).functional.scope == "function":  # no round: nothing that could converge
+        assert found.status == NOT_APPLICABLE and "of one function at given points, where no round is made" in found.why
         return
     assert found.status in ("solved", "unbounded")
+    assert column(found)["value"] is not None or found.status == "unbounded"
     for each in found.after:
         assert each.worst is not None
         assert each.attained is None or each.worst == inf or each.attained <= each.worst * (1 + 1e-6)
@@ -182,7 +176,7 @@ def test_a_factor_that_no_function_class_has() -> None:
 
 
 OF_GRADIENTS = [each.ref for each in all_claims() if of_gradients(each) and each.paper in ("fast", "safari")
-                and "cor" not in each.ref and "periodic" not in each.ref]  # fmt: skip
+                and "cor" not in each.ref]  # fmt: skip
 
 
 @pytest.mark.parametrize("ref", OF_GRADIENTS)
@@ -272,11 +266,11 @@ def test_classes_that_are_larger_refute_nothing() -> None:
 
 
 @pytest.mark.parametrize(("ref", "why"), [
-    ("fast.thm1@periodic", "no worst case knows of its snapshot_period"),
     ("safari.cor1.a", "after 4 rounds the hypotheses step_cap fail"),
     ("fedau.thm2", "weight_error"),
     ("fedau.thm3", "it bounds"),
-    ("fast.lemma2", "no error of a run"),
+    ("fast.lemma2", "it bounds perturbed_linearization_error of one function at given points, where no round is made"),
+    ("fast.eq17", "it bounds local_gradient_error, no error of a run"),
     ("safari.eq28", "nothing of its right side is a multiple"),
     ("fedau.thm1", "it bounds average_squared_weighted_gradient"),
 ])  # fmt: skip
@@ -345,6 +339,17 @@ def test_what_the_column_says() -> None:
                                   "why": "the solve is inaccurate"}  # fmt: skip
 
 
+def test_an_inaccurate_solve_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of the constant nor of the errors over rounds nor in the scorecard."""
+    monkeypatch.setattr(tightness_rounds, "solved", partial(solved, accuracy=1e-30))
+    for ref in ("fast.thm2@sharp", "fast.thm2@periodic"):
+        found = tightness(ref)
+        assert found.status == "inaccurate" and not found.exceeded
+        assert (found.best_additive, found.looseness, found.class_contraction) == (None, None, None)
+        assert found.after and all(each.worst is None and each.decrement_ratio is None for each in found.after)
+        assert (column(found)["value"], column(found)["why"]) == (None, "the solve is inaccurate")
+
+
 def test_publishing_changes_the_column_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     card, file = tmp_path / "scorecard.json", tmp_path / "tightness.json"
     rows = [row for ref, row in CARD.items() if ref in ("fast.thm2@sharp", "fast.lemma1@main")]
@@ -383,6 +388,7 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture, tmp_path: Path) -> N
     (("fast.thm2", "--all"), "allowed is a claim, or --all"),
     (("fast.lemma2",), "not applicable: it bounds perturbed_linearization_error"),
     (("fast.thm9",), "fast.thm9"),
+    (("fast.thm2@sharp", "local_steps=400"), "with 401 points a client: the program needs about"),
     (("fast.thm2", "--accept"), "--accept: allowed is with --all"),
     (("fast.thm2", "--save", "x.txt"), "allowed is a name that ends with .png"),
     (("--all", "--save", "x.png"), "allowed is a name that ends with .md"),

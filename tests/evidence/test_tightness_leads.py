@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -11,8 +12,10 @@ import sympy
 from fedtheory.claims.statement import Claim, Term, least
 from fedtheory.evidence.refute import refute
 from fedtheory.evidence.search import ROUNDING, search
-from fedtheory.evidence.tightness_leads import leads, refuted_from_leads, starts
+from fedtheory.evidence.tightness import constant_alone
+from fedtheory.evidence.tightness_leads import leads, of_quadratics, refuted_from_leads, starts
 from fedtheory.papers import claim
+from fedtheory.papers.whose import subject_of
 from fedtheory.quantities import symbols
 from fedtheory.subjects import kinked_runs
 
@@ -36,12 +39,16 @@ def no_kinks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinked_runs, "noisy", lambda wanted: iter(()))
 
 
-@pytest.mark.parametrize("factor", [0, sympy.Rational(1, 48)])
+FEWER_STEPS = 1 / (symbols("local_steps")[0] - 1)
+"""The drift without its factor H - 1."""
+
+
+@pytest.mark.parametrize("factor", [0, sympy.Rational(1, 48), FEWER_STEPS])
 def test_what_holds_on_quadratics_only(factor: object, no_kinks: None) -> None:
     statement = with_drift(factor)
     assert search(statement, candidates=60, climbs=1, steps=5).best.ratio <= 1 + ROUNDING
     found = leads(statement)
-    assert found and found[0].exceeded and not found[0].refuted  # by quadratics
+    assert found and found[0].exceeded and of_quadratics(statement, found[0]) is None
     assert found[0].looseness == min(each.looseness for each in found) < 1
     judgement = refuted_from_leads(statement)
     assert judgement is not None and judgement.refutes
@@ -51,9 +58,29 @@ def test_what_holds_on_quadratics_only(factor: object, no_kinks: None) -> None:
 def test_starts_are_at_the_lead() -> None:
     statement = with_drift(0)
     lead = leads(statement)[0]
-    for start in starts(statement, lead):
-        assert (start.clients, start.local_steps) == (lead.values["clients"], lead.values["local_steps"])
-        assert (start.left, start.right, start.share) == (0.1, 1.0, 1.0)
+    found = list(starts(statement, lead))
+    there, longer = found[:3], found[3:]
+    for start in there:
+        assert (start.clients, start.local_steps) == (lead.values["clients"], lead.values["local_steps"]) == (1000, 12)
+        assert (start.left, start.right, start.share) == (0.01, 1.0, 1.0)
+    assert {(start.clients, start.local_steps) for start in longer} == {(10**4, 96)}
+    assert {start.left for start in longer} == {0.01, 0.1}
+
+
+def test_drift_without_its_number_of_steps() -> None:
+    """The worst case at 12 local steps and mu = L/100 is above it, at L/10 below; kinks need 72 local steps."""
+    statement = with_drift(FEWER_STEPS)
+    (lead,) = leads(statement)
+    assert (lead.values["local_steps"], lead.values["strong_convexity"]) == (12, Fraction(1, 100))
+    assert 0.85 < lead.looseness < 0.95
+    steeper = {"clients": 1000, "local_steps": 12, "local_lr": lead.values["local_lr"]}
+    assert constant_alone(statement, arbitrary_cohort=1000, **steeper).looseness > 1.3
+    space = subject_of(statement).space(statement)
+    long = list(starts(statement, lead))[-3]
+    for steps, falls in ((70, False), (75, True)):
+        share = 4 * 1.2 / steps  # of the cap 1/(4 L)
+        ratios = [each.ratio for each in space.assess(replace(long, local_steps=steps, step_share=share)) if each]
+        assert (max(ratios) > 1) == falls
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import cvxpy
 import numpy as np
-from PEPit import PEP
+from PEPit import PEP, Point
 from PEPit.functions import SmoothConvexFunction, SmoothStronglyConvexFunction, SmoothStronglyConvexQuadraticFunction
 
 CLARABEL = {"solver": cvxpy.CLARABEL, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
@@ -49,19 +49,43 @@ class Clients:
         ends = self.trained(x, lr, steps, range(len(self.functions)) if who is None else who)
         return sum(ends[1:], ends[0]) / len(ends)
 
+    def noisy(self, i: int, x, lr: float, steps: int) -> tuple:
+        """Where the local training of a client with noise of variance 1 at most ends: its mean, and the variance about
+        it. The noise at every point has two values of equal chances, u and -u, and u depends on the point."""
+        ends = [x]
+        for k in range(steps):
+            moved = [y - lr * self.functions[i].gradient(y) for y in ends]
+            if k + 1 == steps:  # the last noise only adds to the variance
+                mean = sum(moved[1:], moved[0]) / len(moved)
+                about = [(end - mean) ** 2 for end in moved]
+                return mean, sum(about[1:], about[0]) / len(moved) + lr**2
+            noises = [Point() for _ in moved]
+            for u in noises:
+                self.problem.add_constraint(u**2 <= 1)
+            ends = [y + sign * lr * u for y, u in zip(moved, noises, strict=True) for sign in (1, -1)]
+        raise ValueError(f"steps = {steps}: allowed is a whole number >= 1")
+
+    def noisy_error(self, ends: list[tuple], size: int):
+        """E|x+ - x*|^2 over all sets of so many of these clients, whose noises are independent."""
+        errors = []
+        for chosen in combinations(ends, size):
+            mean = sum((m for m, _ in chosen[1:]), chosen[0][0]) / size
+            errors.append((mean - self.optimum) ** 2 + sum((v for _, v in chosen[1:]), chosen[0][1]) / size**2)
+        return sum(errors[1:], errors[0]) / len(errors)
+
     def expected(self, x, lr: float, steps: int, cohort: int):
         """E|x+ - x*|^2 over the uniform cohorts."""
         ends = self.trained(x, lr, steps, range(len(self.functions)))
         cohorts = list(combinations(ends, cohort))
         return sum((sum(each[1:], each[0]) / cohort - self.optimum) ** 2 for each in cohorts) / len(cohorts)
 
-    def worst(self, metric) -> float:
-        """The largest value of an expression."""
+    def worst(self, metric, precise: bool = False) -> float:
+        """The largest value of an expression; where Clarabel stops short of it, ``precise`` asks SCS at once."""
         self.problem.set_performance_metric(metric)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that 1e-10 is not reached; the tests compare to 1e-6
             try:
-                found = self.problem.solve(wrapper="cvxpy", verbose=0, **CLARABEL)
+                found = self.problem.solve(wrapper="cvxpy", verbose=0, **(SCS if precise else CLARABEL))
             except cvxpy.error.SolverError:  # the conditions of quadratics leave no interior
                 found = self.problem.solve(wrapper="cvxpy", verbose=0, **SCS)
         assert np.isfinite(found)

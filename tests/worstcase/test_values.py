@@ -25,6 +25,7 @@ from fedtheory.worstcase import (
     mixture,
     plan_of,
     quadratic,
+    smooth,
     solver,
     strongly_convex,
     worst_case,
@@ -128,6 +129,42 @@ def test_noise_of_one_step_is_known():
     server = worst_case(STRONG, ServerStep(Fraction(1, 4)), server_noise=3)
     assert server.value == pytest.approx(quiet + 9 / 16, rel=1e-6)
     assert server.recursion.of_server_noise == 1 / 16
+
+
+def test_where_nothing_is_unknown():
+    """From x* with one Hessian for all: nothing moves but by noise."""
+    for functions in (strongly_convex(smoothness=1, strong_convexity=1), quadratic(smoothness=1, strong_convexity=1)):
+        assert value(functions, local_sgd(local_lr="1/4", local_steps=2), distance=0) == 0
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_noise_on_quadratics_is_what_exact_errors_say(data):
+    """In one round: of clients with one Hessian, the curvature from a grid at which noise leaves the most."""
+    clients = data.draw(st.integers(1, 4))
+    lr, steps = data.draw(st.integers(1, 19).map(lambda k: Fraction(k, 10))), data.draw(st.integers(1, 4))
+    size, pull = data.draw(st.integers(1, clients)), data.draw(st.sampled_from([0, Fraction(1, 2)]))
+    algorithm, who, options = data.draw(st.sampled_from([
+        (fedprox(local_lr=lr, local_steps=steps, proximal=pull), Uniform(size), {"cohort": size}),
+        (fedprox(local_lr=lr, local_steps=steps, proximal=pull), Fixed(range(clients)), {}),
+        (fast(local_lr=lr, local_steps=steps, cohort=size, snapshot_probability="1/3", replacement=True),
+         Fixed([0]), {"arbitrary_cohort": 1}),
+        (safari(local_lr=lr, local_steps=steps, server_lr=lr / 2, client_round_probability="1/3"), Fixed(range(size)),
+         {"arbitrary_cohort": size}),
+    ]))  # fmt: skip
+    errors = []
+    for k in range(10, 51):
+        federation = ft.federations.Quadratic.common_hessian([Fraction(0)] * clients, Fraction(k, 50), Fraction(3, 2))
+        setting = ft.Setting(federation, algorithm, who, start=Fraction(0))
+        errors.append(float(setting.exact([1]).squared_distance[0]))
+    functions = quadratic(smoothness=1, strong_convexity="1/5")
+    found = worst_case(functions, algorithm, clients=clients, distance=0, gradient_noise="3/2", **options)
+    assert max(errors) <= found.value * (1 + 1e-9) and found.value <= max(errors) * (1 + 1e-2)
+    assert found.value == pytest.approx(found.recursion.of_noise * 9 / 4, rel=1e-9)
+    apart = worst_case(functions, algorithm, clients=clients, dissimilarity_at_optimum=1, **options)
+    both = worst_case(functions, algorithm, clients=clients, dissimilarity_at_optimum=1, gradient_noise="3/2",
+                      **options)  # fmt: skip
+    assert both.value == pytest.approx(apart.value + found.value, rel=1e-9)
 
 
 @pytest.mark.parametrize(("clients", "cohort"), [(1, 1), (4, 2), (4, 4), (7, 1)])
@@ -253,7 +290,12 @@ REFUSED = [
     (lambda: strongly_convex(smoothness=1, strong_convexity=0), "`convex` is the class"),
     (lambda: strongly_convex(smoothness=1, strong_convexity=2), "strong_convexity = 2: allowed is"),
     (lambda: quadratic(smoothness=1, strong_convexity=2), "strong_convexity = 2: allowed is"),
+    (lambda: quadratic(smoothness=1, strong_convexity=-1), "strong_convexity = -1: allowed is"),
+    (lambda: strongly_convex(smoothness=1, strong_convexity=-1), "strong_convexity = -1: allowed is"),
+    (lambda: strongly_convex(smoothness=1, strong_convexity=2), r"strong_convexity = 2: .* smoothness = 1"),
+    (lambda: strongly_convex(smoothness=float("nan"), strong_convexity=1), "smoothness = nan: allowed is"),
     (lambda: convex(smoothness=0), "smoothness = 0: allowed is"),
+    (lambda: smooth(smoothness=0), "smoothness = 0: allowed is"),
     (lambda: local_sgd(local_lr=0), "local_lr = 0: allowed is"),
     (lambda: local_sgd(local_lr=1, local_steps=0), "local_steps = 0: allowed is"),
     (lambda: local_sgd(local_lr=1, proximal=-1), "proximal = -1: allowed is"),
@@ -269,7 +311,8 @@ REFUSED = [
     (lambda: worst_case(STRONG, local_sgd(local_lr=1, participants=Cohort(3)), clients=2), "cohort = 3: allowed is"),
     (lambda: worst_case(STRONG, fedavg(local_lr=1), clients=3, cohort=2, rounds=2), "Recursion.after"),
     (lambda: worst_case(STRONG, fedavg(local_lr=1), clients=3, cohort=2, metric="final_gap"), "random rounds"),
-    (lambda: worst_case(STRONG, fast(cohort=1, local_lr=1, snapshot_period=2), clients=2), "with_share"),
+    (lambda: worst_case(STRONG, fast(cohort=1, local_lr=1, adaptivity=1), clients=2), "with_share"),
+    (lambda: worst_case(STRONG, fast(cohort=1, local_lr=1, snapshot_period=2), clients=2, rounds=2), "are random"),
     (lambda: worst_case(STRONG, ft.algorithms.fedavgm(local_lr=1, momentum="1/2")), "plain server"),
     (lambda: worst_case(STRONG, ft.algorithms.mifa(local_lr=1)), "allowed is the mean"),
     (lambda: plan_of(fedavg(local_lr=1), clients=3, cohort=1, arbitrary_cohort=1), "at most one"),

@@ -1,0 +1,66 @@
+"""Noise on quadratics, apart from all else: it enters linearly.
+
+A client's local steps make y -> (1 - lr (h + proximal)) y - lr noise of a coordinate along an eigenvector, h its
+eigenvalue. So E|x+ - x*|^2 is what it is without noise and, as noises have mean 0 and are uncorrelated, the squares
+that they leave. The largest of either is attained at once: noise may live in dimensions of its own, in which all
+clients have one curvature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from .problem import Problem
+from .rounds import Arbitrary, Cohort, Everyone, Participants, Training
+
+
+def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
+    """The problem without noise, and what E|x+ - x*|^2 has of sigma^2 beside it:
+
+        max over mu <= h <= L of
+        sum over kinds of p/m global_lr^2 sum_k lr_k^2 prod_{l > k} (1 - lr_l (h + proximal))^2,
+
+    with m the clients that take part; ``None`` unless it is about one round, quadratics and this error.
+
+    >>> from fedtheory.worstcase import Problem, local_sgd, plan_of, quadratic
+    >>> plan = plan_of(local_sgd(local_lr=1, local_steps=2), clients=4)
+    >>> asked = Problem(quadratic(smoothness=1, strong_convexity="1/2"), plan, gradient_noise=1)
+    >>> noise_apart(asked)[1]  # (1 + 1/4)/4
+    0.3125
+    """
+    alone = not problem.prices and not problem.combination and len(problem.plan.rounds) == 1
+    if not (problem.functions.quadratic and problem.gradient_noise and alone):
+        return None
+    if problem.metric != "final_squared_distance":
+        return None
+    L, kinds = problem.functions.smoothness, problem.plan.rounds[0]
+    total = np.polynomial.Polynomial([0.0])
+    for p, kind in kinds:
+        if isinstance(kind, Training):
+            share = p * kind.global_lr**2 * _averaged(kind.participants, problem.plan.clients or 1) / L**2
+            total = total + float(share) * _left(kind, L)
+    low = float(problem.functions.condition)
+    flat = [complex(root) for root in total.deriv().roots()]
+    at = [low, 1.0, *(root.real for root in flat if abs(root.imag) < 1e-9 and low < root.real < 1)]
+    return replace(problem, gradient_noise=Fraction(0)), float(max(total(np.array(at))))
+
+
+def _left(kind: Training, smoothness: Fraction) -> np.polynomial.Polynomial:
+    """What noise of variance 1 leaves of a client's squared distance, times L^2: a polynomial of h/L."""
+    found, factor = np.polynomial.Polynomial([0.0]), np.polynomial.Polynomial([1.0])
+    for lr in reversed(kind.local_lr):
+        found = found + float(lr * smoothness) ** 2 * factor
+        factor = factor * np.polynomial.Polynomial([float(1 - lr * kind.proximal), -float(lr * smoothness)]) ** 2
+    return found
+
+
+def _averaged(who: Participants, clients: int) -> Fraction:
+    """What averaging leaves of independent clients' variance 1: E of the sum of their squared weights."""
+    if isinstance(who, Everyone):
+        return Fraction(1, clients)
+    if isinstance(who, Arbitrary) or (isinstance(who, Cohort) and not who.replacement):
+        return Fraction(1, who.size)
+    return (1 - Fraction(1, clients)) / who.size + Fraction(1, clients)
