@@ -54,6 +54,7 @@ class Rounds:
             as many take part as there are, or of clients drawn so that this is its mean.
         plain_mean: whether F is the plain mean of the clients' functions.
         sets: whether no client takes part twice in a round, but in uniform cohorts, of which a reading says it.
+        by_intervals: whether the weights are means of the lengths of participation intervals.
     """
 
     kinds: tuple[str, ...]
@@ -61,6 +62,7 @@ class Rounds:
     ends: frozenset[str] = frozenset()
     plain_mean: bool = True
     sets: bool = True
+    by_intervals: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -103,7 +105,8 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
         ends.add(readings.BY_WEIGHT)
     if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
         ends.add(readings.UNIFORMLY)
-    return Rounds(kinds, chances[0] if chances else "", frozenset(ends), plain_mean, not twice)
+    by_intervals = all(_by_intervals(kind) for kind in _taken(algorithm))
+    return Rounds(kinds, chances[0] if chances else "", frozenset(ends), plain_mean, not twice, by_intervals)
 
 
 def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
@@ -112,6 +115,12 @@ def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
     if algorithm.adaptive or 0 < algorithm.share < 1:
         return first, second
     return (first,) if algorithm.share else (second,)
+
+
+def _by_intervals(kind: Kind) -> bool:
+    from ..algorithms import FedAUWeights
+
+    return type(getattr(kind, "aggregation", None)) is FedAUWeights
 
 
 def _same(participation: Participation, weights: tuple[Fraction, ...]) -> bool:

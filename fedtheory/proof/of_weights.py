@@ -48,7 +48,7 @@ _OF_WEIGHTED_ROUNDS = {"local_lr", "weighted_lr", "clients", "error", "scale", "
 """The parameters of rounds that add updates with weights."""
 
 OPTIONS = {readings.AVERAGE: readings.FROM_ROUND_0, readings.WEIGHTS: readings.GIVEN,
-           readings.CONDITIONING: readings.OF_THE_ROUND}  # fmt: skip
+           readings.CONDITIONING: readings.OF_THE_ROUND, readings.SCALE: readings.KNOWN_BEFOREHAND}  # fmt: skip
 """What may be said of how the weights, their conditioning and the mean over the rounds are read."""
 
 

@@ -304,14 +304,14 @@ _LETTERS = {
     "d": "dissimilarity", "G": "global_gradient_bound", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"),
     "peak": "peak_weight_error",
 }  # fmt: skip
-_OF_F = {**_LETTERS, "E": "weight_error", "Q": "weight_scale"}
-_OF_ANY = {**_OF_F, "E": sympy.Symbol("clients") * sympy.Symbol("objective_error")}
+OF_F = {**_LETTERS, "E": "weight_error", "Q": "weight_scale"}
+_OF_ANY = {**OF_F, "E": sympy.Symbol("clients") * sympy.Symbol("objective_error")}
 _W = sympy.Symbol("update_weight")
 _IMPLIED = {**_LETTERS, "c": _LETTERS["c"] * _W, "Q": sympy.Symbol("weight_scale") / _W**2}
 
-_ANY, _SUMMED = OfWeights(ANY), {readings.AVERAGE: readings.FROM_ROUND_0}
+_ANY, SUMMED = OfWeights(ANY), {readings.AVERAGE: readings.FROM_ROUND_0}
 _ROUND = {readings.CONDITIONING: readings.OF_THE_ROUND}
-_GIVEN = OfWeights(PLAIN, {**_SUMMED, readings.WEIGHTS: readings.GIVEN})
+_GIVEN = OfWeights(PLAIN, {**SUMMED, readings.WEIGHTS: readings.GIVEN})
 
 _THEOREMS: dict[str, OfRounds] = {
     "lemmaB_3_1@main": WeightedRound(around_any, _OF_ANY, bounded="weighted_divergence", weights=_ANY),
@@ -322,13 +322,13 @@ _THEOREMS: dict[str, OfRounds] = {
                                       end=last_slow_drift),
     "lemmaB_3_3@main": WeightedRound(partial(descent, False, 15), _OF_ANY, bounded="weighted_increase",
                                      weights=OfWeights(ANY, _ROUND)),
-    "lemmaB_5_1@main": WeightedRound(partial(descent, True, 15), _OF_F, bounded="weighted_increase",
+    "lemmaB_5_1@main": WeightedRound(partial(descent, True, 15), OF_F, bounded="weighted_increase",
                                      weights=OfWeights(PLAIN, _ROUND)),
     "thm1@main": WeightedDescent(constant_weights, _IMPLIED, weights=OfWeights(IMPLIED)),
-    "thm2@main": WeightedDescent(bounded, _OF_F, weights=_GIVEN),
-    "thm2@corrected": WeightedDescent(bounded_corrected, {**_OF_F, "Q": "expected_weight_scale"},
-                                      weights=OfWeights(PLAIN, _SUMMED)),
-    "thm2.nearly_optimal@main": WeightedDescent(nearly_optimal, _OF_F, weights=_GIVEN),
+    "thm2@main": WeightedDescent(bounded, OF_F, weights=_GIVEN),
+    "thm2@corrected": WeightedDescent(bounded_corrected, {**OF_F, "Q": "expected_weight_scale"},
+                                      weights=OfWeights(PLAIN, SUMMED)),
+    "thm2.nearly_optimal@main": WeightedDescent(nearly_optimal, OF_F, weights=_GIVEN),
 }  # fmt: skip
 
 STEPS = tuple(
