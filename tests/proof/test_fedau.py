@@ -40,7 +40,6 @@ _MISPRINTS = ["fedau.B.6.4_next", "fedau.B.6.4_last"]
 _LEMMA = [_A, _B, _NEXT, "fedau.B.7.1_uniform"]
 REPAIRED = {
     "eqB_6_8.a@main": [_A], "eqB_6_8.b@main": [_A, _B], "eqB_6_8.b_next@main": [_A, _B, _NEXT],
-    "cor4@main": _LEMMA, "cor4@corrected": _LEMMA,
 }  # fmt: skip
 """The printed steps that fail and are repaired."""
 

@@ -54,7 +54,7 @@ def test_what_a_proof_uses_is_named() -> None:
     of = uses(reverify("fast.thm1@sharper"))
     assert {"descent", "smooth", "unbiased", "uncorrelated", "variance", "dissimilar"} <= {*of["axioms"]}
     assert "bounded_noise(gradient_noise**2)" in of["assumptions"] and "strongly_convex" not in str(of["assumptions"])
-    declared = uses(reverify("fedau.cor4@corrected"))
+    declared = uses(reverify("fast.eq29@main"))
     assert declared["axioms"] == [] and "unbiased_noise" in declared["assumptions"] and declared["given"]
 
 

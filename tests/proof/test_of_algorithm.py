@@ -81,6 +81,7 @@ EXPECTED: dict[str, set[str]] = {
        for edition in ("main", "from_0", "appendix")},
     **{f"composed, Theorem {number}, {edition}": {"drawn_by_weight", "drawn_uniformly"}  # which of them is a reading
        for number in (2, 3) for edition in ("main", "from_0")},
+    **{f"composed, fedau.cor4@{edition}": {"fedau"} for edition in ("main", "corrected")},  # of its weights
 }  # fmt: skip
 """By derivation, of whose rounds its theorem is, where that is not the paper's algorithm alone."""
 SAME = {"fast": {"fast"}, "safari": {"safari"}, "fedau": {"fedau", "weights"}}
@@ -203,7 +204,7 @@ def test_an_objective_that_is_left_open_is_any_mean() -> None:
     false = replace(near, id="mine.thm", terms=(Term("all", near.right_side / 4),), letters={})
 
     def paper(objective: str) -> Paper:
-        origin = WeightedRound(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), of_fedau._OF_F,
+        origin = WeightedRound(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), of_fedau.OF_F,
                                bounded="weighted_divergence", weights=OfWeights(objective))  # fmt: skip
         step, derivation = origin.step("mine.step", "", ""), origin.derivation("mine", "mine.step", ("mine.thm@main",))
         return Paper("mine", "", algorithm="fedau", claims=(false,), steps=(step,), derivations=(derivation,))

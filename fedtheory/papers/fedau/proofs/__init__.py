@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import composed, composed_corollary, composed_intervals, corollary, derivations, intervals, rounds, theorems, weights
+from . import (
+    composed,
+    composed_corollary,
+    composed_intervals,
+    corollary,
+    derivations,
+    intervals,
+    rounds,
+    theorems,
+    weights,
+)
 
 __all__ = ["DERIVATIONS", "STEPS"]
 

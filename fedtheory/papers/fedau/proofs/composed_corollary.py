@@ -28,7 +28,7 @@ _chosen = partial(
     error=LogarithmicCutoff(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
 )  # fmt: skip
 
-_THEOREMS = {
+THEOREMS = {
     "cor4@main": _chosen(
         bounded, OF_F, slope=_slope(Q, I * delta**2 + sigma**2),
         weights=OfWeights(PLAIN, SUMMED | {readings.SCALE: readings.KNOWN_BEFOREHAND}),
@@ -41,9 +41,9 @@ _THEOREMS = {
 
 STEPS = tuple(
     theorem.step(f"fedau.{name.replace('@', '.')}.composed", "composed", "Theorem 2 and Lemma B.7.1, by the kernel")
-    for name, theorem in _THEOREMS.items()
+    for name, theorem in THEOREMS.items()
 )
 DERIVATIONS = tuple(
     theorem.derivation(f"composed, fedau.{name}", f"fedau.{name.replace('@', '.')}.composed", (f"fedau.{name}",))
-    for name, theorem in _THEOREMS.items()
+    for name, theorem in THEOREMS.items()
 )
