@@ -81,18 +81,16 @@ def test_a_choice_that_does_not_fit_is_refused(changes: dict, why: str) -> None:
         wrong.right_side(), wrong.needs()
 
 
-def _edited(**changes: object):
-    return replace(claim("fedau.cor4@corrected"), **changes)
+CLAIM = claim("fedau.cor4@corrected")
 
 
 @pytest.mark.parametrize("term", ["leading", "weights", "optimization", "drift"])
 def test_no_term_can_be_less(term: str) -> None:
     """One percent off any term, and another step or cutoff, lose the proof; a larger one keeps it."""
-    own = claim("fedau.cor4@corrected")
 
     def with_factor(factor: sympy.Expr):
-        terms = tuple(Term(t.name, t.expression * (factor if t.name == term else 1)) for t in own.terms)
-        return proof_of(replace(own, terms=terms))
+        terms = tuple(Term(t.name, t.expression * (factor if t.name == term else 1)) for t in CLAIM.terms)
+        return proof_of(replace(CLAIM, terms=terms))
 
     assert with_factor(Rational(99, 100)) is None
     assert with_factor(Rational(101, 100)).derivation.origin == CORRECTED
@@ -100,12 +98,12 @@ def test_no_term_can_be_less(term: str) -> None:
 
 @pytest.mark.parametrize("name", ["local_lr", "global_lr", "cutoff"])
 def test_no_choice_can_be_another(name: str) -> None:
-    own = claim("fedau.cor4@corrected").choices
-    assert proof_of(_edited(choices={**own, name: own[name] * 2})) is None
-    assert proof_of(_edited(choices={k: v for k, v in own.items() if k != name})) is None
+    own = CLAIM.choices
+    assert proof_of(replace(CLAIM, choices={**own, name: own[name] * 2})) is None
+    assert proof_of(replace(CLAIM, choices={k: v for k, v in own.items() if k != name})) is None
 
 
 def test_a_claim_from_one_round_on_is_not_proved() -> None:
     """log T is 0 at T = 1, and no bound on the weights' error is."""
     assert symbol("rounds") == T
-    assert proof_of(_edited(hypotheses=())) is None
+    assert proof_of(replace(CLAIM, hypotheses=())) is None
