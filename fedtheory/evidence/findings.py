@@ -68,7 +68,28 @@ def errata(
         found += kept_findings(claim, cache)
         if progress:
             progress(done, len(printed))
-    return (*merged(found), *table_rows(paper))
+    return (*merged((*found, *step_rows(paper, found))), *table_rows(paper))
+
+
+NO_CLAIM = "no claim"
+
+
+def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
+    """The printed steps of a paper's proofs that do not hold and of which nothing is said yet: those that the proofs
+    of today do without."""
+    from ..papers.proofs import library
+    from ..proof.certificates import own_steps
+
+    said = {(row.where, row.what) for row in known}
+    for name in own_steps(paper, library()):
+        decision = library().decided(name)
+        if decision.closed or not decision.step.printed:
+            continue
+        by = [d for d in library().derivations if name in library().needed(d.steps)]
+        of = [ref for d in by for ref in d.proves if ref.partition("@")[2] in PRINTED] or [NO_CLAIM]
+        for row in (open_row(ref, decision) for ref in dict.fromkeys(of)):
+            if (row.where, row.what) not in said:
+                yield row
 
 
 def kept_findings(claim: Claim, cache: Cache | None) -> list[Row]:
@@ -194,14 +215,19 @@ def proof_rows(claim: Claim) -> Iterator[Row]:
 
 def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:
     """The same of steps that are decided."""
-    from ..papers.proofs import sentence
-
     failing = [d for d in decisions if not d.closed and d.step.printed]
     compared = [d for d in failing if d.step.name.startswith("claim.")]
     for decision in failing:
         if decision not in compared[1:]:
-            what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
-            yield Row(claim.ref, decision.step.equation, what, "proof")
+            yield open_row(claim.ref, decision)
+
+
+def open_row(ref: str, decision: Decision) -> Row:
+    """One of them."""
+    from ..papers.proofs import sentence
+
+    what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
+    return Row(ref, decision.step.equation, what, "proof")
 
 
 def rate_rows(claim: Claim) -> Iterator[Row]:
