@@ -14,7 +14,7 @@ from .gradients import fastest, gradients
 from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
 from .local_solver import SGD, Solver, State
 from .packed import Batches, one_loss
-from .samples import Samples, Visits
+from .samples import Place, Samples, Visits
 
 
 class Trained(NamedTuple):
@@ -151,7 +151,7 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
     x, losses = start.clone(), start.new_zeros(len(visits), visits.steps)
     state = task.solver.start(start[:, : model.trained]) if state is None else state
     state = {name: value.clone() for name, value in state.items()}
-    place: Tensor | None = None
+    place: Place | None = None
     with model.training():
         for p in range(len(visits)):
             mine = visits[p : p + 1]
