@@ -10,10 +10,10 @@ from torch import Tensor
 
 from .augmentation import Augmentation
 from .flat import FlatModel
-from .gradients import fastest, gradients
+from .gradients import fastest, gradients, one_gradient
 from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
 from .local_solver import SGD, Solver, State
-from .packed import Batches, one_loss
+from .packed import Batches
 from .samples import Place, Samples, Visits
 
 
@@ -173,12 +173,12 @@ def _own_step(
     """One step of one pair's x (D,), in place; the loss and what the solver remembers."""
     model = task.model
     tensors = model.unflattened(x.detach())
-    leaves = [tensors[name].requires_grad_() for name in model.trainable]
+    leaves = [tensors[name] for name in model.trainable]
     moved = {name: tensors[name].clone() for name in model.statistics}
     factors = tuple(each[0] for each in model.factors(batches.keys, batches.features))
     weights = None if batches.weights is None else batches.weights[0]
-    loss = one_loss(model, tensors | moved, batches.features[0], batches.labels[0], weights, factors, task.precision)
-    slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
+    given = (batches.features[0], batches.labels[0], weights, factors)
+    loss, slopes = one_gradient(model, tensors | moved, *given, task.precision)
     with torch.no_grad():
         if task.is_plain:
             torch._foreach_add_(leaves, slopes, alpha=-size)

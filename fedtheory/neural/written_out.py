@@ -1,0 +1,180 @@
+"""The gradient of one pair written out: layers forwards, and then backwards, without PyTorch's graph of operations.
+
+For networks of layers in a row, in single precision on a CPU. It saves building the graph, the input's own gradient and
+what the first layers would pass on, and takes for each operation the kernel that is fastest on small batches: products
+of ``products.product``, a convolution's bias apart from its weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .dropout import KeyedDropout
+from .flat import FlatModel, mean_loss
+from .grouped import ELEMENTWISE, POOLS, refusal
+from .products import product
+
+Back = Callable[[Tensor, bool], Tensor]
+"""The gradient at a layer's output to that at its input, which is needed or not; what it says of the layer's parameters
+it leaves with the run."""
+
+Forward = Callable[["_Run", nn.Module, Tensor], tuple[Tensor, Back]]
+
+_STEPS: WeakKeyDictionary[FlatModel, list[tuple[Forward, nn.Module, str, bool]] | None] = WeakKeyDictionary()
+
+
+def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
+    """Whether gradients at x can be computed here."""
+    plain = x.device.type == "cpu" and x.dtype == torch.float32 and precision == "float32"
+    return plain and _steps(model) is not None
+
+
+def _steps(model: FlatModel) -> list[tuple[Forward, nn.Module, str, bool]] | None:
+    """Each layer's pass, the layer, the prefix of its parameters' names, and whether it has any; None where a layer is
+    not known here."""
+    if model not in _STEPS:
+        layers = _layers(model.module)
+        known = refusal(model) is None and not model.statistics and all(type(each) in _FORWARD for each in layers)
+        prefixes = {id(each): f"{name}." if name else "" for name, each in model.module.named_modules()}
+        _STEPS[model] = [
+            (_FORWARD[type(each)], each, prefixes[id(each)], next(each.parameters(), None) is not None)
+            for each in layers
+        ] if known else None  # fmt: skip
+    return _STEPS[model]
+
+
+def loss_and_slopes(
+    model: FlatModel,
+    tensors: dict[str, Tensor],
+    features: Tensor,
+    labels: Tensor,
+    weights: Tensor | None,
+    factors: tuple[Tensor, ...],
+) -> tuple[Tensor, list[Tensor]]:
+    """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
+    (B,), dropout's factors (B, ...)."""
+    with torch.no_grad():
+        run = _Run(model, tensors, factors)
+        scores = run.forwards(features)
+    scores.requires_grad_()
+    with torch.enable_grad():
+        loss = mean_loss(model.losses(scores, labels), weights)
+    (slope,) = torch.autograd.grad(loss, [scores])
+    with torch.no_grad():
+        run.backwards(slope)
+    return loss.detach(), [run.slopes[name] for name in model.trainable]
+
+
+class _Run:
+    """One pass through the layers and back."""
+
+    def __init__(self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...]) -> None:
+        self.steps, self.tensors = _steps(model) or [], tensors
+        self.factors: Iterator[Tensor] = iter(factors)
+        self.slopes: dict[str, Tensor] = {}
+        self.backs: list[Back] = []
+
+    def forwards(self, x: Tensor) -> Tensor:
+        for forward, layer, prefix, trained in self.steps:
+            self.prefix = prefix
+            x, back = forward(self, layer, x)
+            if self.backs or trained:  # before the first parameters no gradient is needed
+                self.backs.append(back)
+        return x
+
+    def backwards(self, slope: Tensor) -> None:
+        for number in range(len(self.backs) - 1, -1, -1):
+            slope = self.backs[number](slope, number > 0)
+
+    def of(self, name: str) -> Tensor | None:
+        """This layer's parameter."""
+        return self.tensors.get(self.prefix + name)
+
+    def keep(self, prefix: str, **slopes: Tensor) -> None:
+        """The gradients of a layer's parameters."""
+        self.slopes |= {prefix + name: slope for name, slope in slopes.items() if prefix + name in self.tensors}
+
+
+def _layers(module: nn.Module) -> list[nn.Module]:
+    if isinstance(module, nn.Sequential):
+        return [layer for child in module for layer in _layers(child)]
+    return [module]
+
+
+def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
+    weight, prefix, rows = run.of("weight"), run.prefix, x.reshape(-1, x.shape[-1])
+    assert weight is not None
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        slopes = slope.reshape(-1, slope.shape[-1])
+        run.keep(prefix, weight=product(slopes.t(), rows.t()), bias=slopes.sum(0))
+        return product(slopes, weight.t()).view_as(x) if wanted else slope
+
+    return product(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
+
+
+def _convolution(run: _Run, layer: nn.Conv2d, x: Tensor) -> tuple[Tensor, Back]:
+    weight, prefix = run.of("weight"), run.prefix
+    assert weight is not None
+    how = (layer.stride, layer.padding, layer.dilation)
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        into, own, _ = torch.ops.aten.convolution_backward(
+            slope, x, weight, None, *how, False, [0, 0], layer.groups, [wanted, True, False]
+        )
+        run.keep(prefix, weight=own, bias=slope.sum((0, 2, 3)))
+        return into if wanted else slope
+
+    return functional.conv2d(x, weight, run.of("bias"), *how, layer.groups), back  # type: ignore[arg-type]
+
+
+def _relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    y = functional.relu(x)
+    return y, lambda slope, wanted: torch.ops.aten.threshold_backward(slope, y, 0.0) if wanted else slope
+
+
+def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor) -> tuple[Tensor, Back]:
+    sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+    how = (*([each, each] if isinstance(each, int) else list(each) for each in sizes), layer.ceil_mode)
+    pooled, where = torch.ops.aten.max_pool2d_with_indices(x, *how)
+    backwards = torch.ops.aten.max_pool2d_with_indices_backward
+    return pooled, lambda slope, wanted: backwards(slope, x, *how, where)
+
+
+def _flatten(run: _Run, layer: nn.Flatten, x: Tensor) -> tuple[Tensor, Back]:
+    last = torch.channels_last if x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) else None
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        slope = slope.view(x.shape)
+        return slope if last is None else slope.contiguous(memory_format=last)
+
+    return x.flatten(1), back
+
+
+def _dropout(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    factor = next(run.factors, None)
+    return (x, lambda slope, wanted: slope) if factor is None else (x * factor, lambda slope, wanted: slope * factor)
+
+
+def _by_autograd(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    """Any layer without parameters."""
+    leaf = x.detach().requires_grad_()
+    with torch.enable_grad():
+        y = layer(leaf)
+    return y.detach(), lambda slope, wanted: torch.autograd.grad(y, [leaf], slope)[0] if wanted else slope
+
+
+_FORWARD: dict[type[nn.Module], Forward] = {
+    **dict.fromkeys((*ELEMENTWISE, *POOLS), _by_autograd),
+    nn.Linear: _linear,  # type: ignore[dict-item]
+    nn.Conv2d: _convolution,  # type: ignore[dict-item]
+    nn.ReLU: _relu,
+    nn.MaxPool2d: _max_pool,  # type: ignore[dict-item]
+    nn.Flatten: _flatten,  # type: ignore[dict-item]
+    KeyedDropout: _dropout,
+}
