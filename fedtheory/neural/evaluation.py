@@ -22,7 +22,7 @@ def evaluate(
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
     answer depends on ``batch`` only by rounding. None takes 100 where there are convolutions or recurrent layers, whose
-    intermediate results then stay in the cache, and 2,000 elsewhere.
+    intermediate results then stay in the cache, and 500 elsewhere.
 
     Raises:
         ValueError: without samples, or for a batch below 1.

@@ -24,7 +24,7 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             [3.]])
     """
     large = x.shape[0] * weight.numel() >= LEAST
-    if large and _ONEDNN is not None and x.dtype == torch.float32 and not (x.is_cuda or _reduced()):
+    if large and _ONEDNN is not None and x.dtype == torch.float32 and x.device.type == "cpu" and not _reduced():
         return _ONEDNN(x, weight, bias, "none", [], "")  # type: ignore[no-any-return]
     return functional.linear(x, weight, bias)
 

@@ -88,7 +88,8 @@ class Workers:
         state: State | None = None,
         **options: Any,
     ) -> Trained:
-        """As the function ``local_update``, which gives the same numbers.
+        """As the function ``local_update``, which gives the same numbers where it has one thread
+        (``torch.set_num_threads(1)``); products by several threads may be rounded otherwise.
 
         Raises:
             ValueError: as there.

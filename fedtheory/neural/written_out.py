@@ -1,6 +1,6 @@
 """The gradient of one pair written out: layers forwards, and then backwards, without PyTorch's graph of operations.
 
-For networks of layers in a row, in single precision on a CPU. It saves building the graph, the input's own gradient and
+For networks of layers in a row, on a CPU. It saves building the graph, the input's own gradient and
 what the first layers would pass on, and takes for each operation the kernel that is fastest on small batches: products
 of ``products.product``, a convolution's bias apart from its weights.
 """
@@ -16,8 +16,10 @@ from torch.nn import functional
 
 from .dropout import KeyedDropout
 from .flat import FlatModel, mean_loss
-from .grouped import ELEMENTWISE, POOLS, refusal
+from .grouped import ELEMENTWISE, POOLS
+from .grouped import refusal as refused_by_grouped
 from .products import product
+from .rewriting import in_a_row
 
 Back = Callable[[Tensor, bool], Tensor]
 """The gradient at a layer's output to that at its input, which is needed or not; what it says of the layer's parameters
@@ -25,26 +27,42 @@ it leaves with the run."""
 
 Forward = Callable[["_Run", nn.Module, Tensor], tuple[Tensor, Back]]
 
-_STEPS: WeakKeyDictionary[FlatModel, list[tuple[Forward, nn.Module, str, bool]] | None] = WeakKeyDictionary()
+Step = tuple[Forward, nn.Module, str, bool]
+"""A layer's pass, the layer, the prefix of its parameters' names, and whether it has any."""
+
+_STEPS: WeakKeyDictionary[FlatModel, list[Step] | str] = WeakKeyDictionary()
 
 
 def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
-    """Whether gradients at x can be computed here."""
-    plain = x.device.type == "cpu" and x.dtype == torch.float32 and precision == "float32"
-    return plain and _steps(model) is not None
+    """Whether gradients at x are computed here."""
+    return x.device.type == "cpu" and precision == "float32" and refusal(model) is None
 
 
-def _steps(model: FlatModel) -> list[tuple[Forward, nn.Module, str, bool]] | None:
-    """Each layer's pass, the layer, the prefix of its parameters' names, and whether it has any; None where a layer is
-    not known here."""
+def refusal(model: FlatModel) -> str | None:
+    """Why this network's gradients are left to PyTorch's graph, on a CPU in full precision; None where they are written
+    out.
+
+    >>> refusal(FlatModel(nn.Linear(3, 2))) is None
+    True
+    >>> refusal(FlatModel(nn.Sequential(nn.Linear(3, 2), nn.Softplus())))[:56]
+    'layer Softplus is not one of Linear, Conv2d, GroupNorm, B'
+    """
+    steps = _steps(model)
+    return steps if isinstance(steps, str) else None
+
+
+def _steps(model: FlatModel) -> list[Step] | str:
+    """The layers in their order, or why they are not known here."""
     if model not in _STEPS:
-        layers = _layers(model.module)
-        known = refusal(model) is None and not model.statistics and all(type(each) in _FORWARD for each in layers)
+        layers, reason = _layers(model.module), refused_by_grouped(model)
         prefixes = {id(each): f"{name}." if name else "" for name, each in model.module.named_modules()}
-        _STEPS[model] = [
+        unknown = [type(each).__name__ for each in layers if type(each) not in _FORWARD]
+        if reason is None and unknown:
+            reason = f"layer {unknown[0]} is not one of {', '.join(each.__name__ for each in _FORWARD)}"
+        _STEPS[model] = reason or [
             (_FORWARD[type(each)], each, prefixes[id(each)], next(each.parameters(), None) is not None)
             for each in layers
-        ] if known else None  # fmt: skip
+        ]
     return _STEPS[model]
 
 
@@ -64,7 +82,7 @@ def loss_and_slopes(
     scores.requires_grad_()
     with torch.enable_grad():
         loss = mean_loss(model.losses(scores, labels), weights)
-    (slope,) = torch.autograd.grad(loss, [scores])
+    (slope,) = torch.autograd.grad(loss, [scores], materialize_grads=True)
     with torch.no_grad():
         run.backwards(slope)
     return loss.detach(), [run.slopes[name] for name in model.trainable]
@@ -74,7 +92,9 @@ class _Run:
     """One pass through the layers and back."""
 
     def __init__(self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...]) -> None:
-        self.steps, self.tensors = _steps(model) or [], tensors
+        steps = _steps(model)
+        assert not isinstance(steps, str)
+        self.steps, self.tensors = steps, tensors
         self.factors: Iterator[Tensor] = iter(factors)
         self.slopes: dict[str, Tensor] = {}
         self.backs: list[Back] = []
@@ -96,12 +116,15 @@ class _Run:
         return self.tensors.get(self.prefix + name)
 
     def keep(self, prefix: str, **slopes: Tensor) -> None:
-        """The gradients of a layer's parameters."""
-        self.slopes |= {prefix + name: slope for name, slope in slopes.items() if prefix + name in self.tensors}
+        """Add the gradients of a layer's parameters: a layer may stand in several places."""
+        for name, slope in slopes.items():
+            if prefix + name in self.tensors:
+                other = self.slopes.get(prefix + name)
+                self.slopes[prefix + name] = slope if other is None else other + slope
 
 
 def _layers(module: nn.Module) -> list[nn.Module]:
-    if isinstance(module, nn.Sequential):
+    if in_a_row(module):
         return [layer for child in module for layer in _layers(child)]
     return [module]
 
@@ -150,7 +173,7 @@ def _flatten(run: _Run, layer: nn.Flatten, x: Tensor) -> tuple[Tensor, Back]:
     last = torch.channels_last if x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) else None
 
     def back(slope: Tensor, wanted: bool) -> Tensor:
-        slope = slope.view(x.shape)
+        slope = slope.reshape(x.shape)
         return slope if last is None else slope.contiguous(memory_format=last)
 
     return x.flatten(1), back
@@ -165,7 +188,7 @@ def _by_autograd(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
     """Any layer without parameters."""
     leaf = x.detach().requires_grad_()
     with torch.enable_grad():
-        y = layer(leaf)
+        y = layer(leaf.clone() if getattr(layer, "inplace", False) else leaf)
     return y.detach(), lambda slope, wanted: torch.autograd.grad(y, [leaf], slope)[0] if wanted else slope
 
 
