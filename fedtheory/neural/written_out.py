@@ -44,8 +44,8 @@ def refusal(model: FlatModel) -> str | None:
 
     >>> refusal(FlatModel(nn.Linear(3, 2))) is None
     True
-    >>> refusal(FlatModel(nn.Sequential(nn.Linear(3, 2), nn.Softplus())))[:56]
-    'layer Softplus is not one of Linear, Conv2d, GroupNorm, B'
+    >>> print(refusal(FlatModel(nn.Sequential(nn.Linear(3, 2), nn.Softplus()))))
+    layer Softplus is not one of Linear, Conv2d, ...
     """
     steps = _steps(model)
     return steps if isinstance(steps, str) else None
