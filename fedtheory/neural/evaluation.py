@@ -22,7 +22,7 @@ def evaluate(
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
     answer depends on ``batch`` only by rounding. None takes 100 where there are convolutions or recurrent layers, whose
-    intermediate results then stay in the cache, and 500 elsewhere.
+    intermediate results then stay in the cache, and 2,000 elsewhere.
 
     Raises:
         ValueError: without samples, or for a batch below 1.
@@ -101,4 +101,4 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
 def points_at_once(model: FlatModel) -> int:
     """How many samples are evaluated at once on a CPU."""
     heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
-    return 100 if any(isinstance(each, heavy) for each in model.module.modules()) else 500
+    return 100 if any(isinstance(each, heavy) for each in model.module.modules()) else 2000
