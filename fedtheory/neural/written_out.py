@@ -108,8 +108,11 @@ class _Run:
         return x
 
     def backwards(self, slope: Tensor) -> None:
-        for number in range(len(self.backs) - 1, -1, -1):
-            slope = self.backs[number](slope, number > 0)
+        """Each layer's results go as soon as they have been used: they and this run hold one another, and would stay
+        until the next search for cycles."""
+        while self.backs:
+            back = self.backs.pop()
+            slope = back(slope, len(self.backs) > 0)
 
     def of(self, name: str) -> Tensor | None:
         """This layer's parameter."""
