@@ -78,7 +78,7 @@ def one_gradient(
     """The loss of one pair's batch, and its gradient by each trained parameter."""
     leaves = [tensors[name] for name in model.trainable]
     if covers(model, leaves[0], precision):
-        return loss_and_slopes(model, tensors, laid_out(features), labels, weights, factors)
+        return loss_and_slopes(model, tensors, laid_out(features), labels, weights, factors, precision)
     for leaf in leaves:
         leaf.requires_grad_()
     loss = one_loss(model, tensors, features, labels, weights, factors, precision)

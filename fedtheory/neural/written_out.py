@@ -35,12 +35,12 @@ _STEPS: WeakKeyDictionary[FlatModel, list[Step] | str] = WeakKeyDictionary()
 
 def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
     """Whether gradients at x are computed here."""
-    return x.device.type == "cpu" and precision == "float32" and refusal(model) is None
+    known = precision == "float32" or (precision == "bfloat16" and x.dtype == torch.float32)
+    return x.device.type == "cpu" and known and refusal(model) is None
 
 
 def refusal(model: FlatModel) -> str | None:
-    """Why this network's gradients are left to PyTorch's graph, on a CPU in full precision; None where they are written
-    out.
+    """Why this network's gradients are left to PyTorch's graph on a CPU; None where they are written out.
 
     >>> refusal(FlatModel(nn.Linear(3, 2))) is None
     True
@@ -73,19 +73,23 @@ def loss_and_slopes(
     labels: Tensor,
     weights: Tensor | None,
     factors: tuple[Tensor, ...],
+    precision: str = "float32",
 ) -> tuple[Tensor, list[Tensor]]:
     """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
-    (B,), dropout's factors (B, ...)."""
+    (B,), dropout's factors (B, ...). In bfloat16 dense layers and convolutions are, and what follows them, as under
+    PyTorch's autocast; losses are not."""
+    own = next(iter(tensors.values())).dtype
     with torch.no_grad():
-        run = _Run(model, tensors, factors)
-        scores = run.forwards(features)
-    scores.requires_grad_()
+        given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
+        run = _Run(model, given, factors)
+        found = run.forwards(features)
+    scores = found.to(own).requires_grad_()
     with torch.enable_grad():
         loss = mean_loss(model.losses(scores, labels), weights)
     (slope,) = torch.autograd.grad(loss, [scores], materialize_grads=True)
     with torch.no_grad():
-        run.backwards(slope)
-    return loss.detach(), [run.slopes[name] for name in model.trainable]
+        run.backwards(slope.to(found.dtype))
+    return loss.detach(), [run.slopes[name].to(own) for name in model.trainable]
 
 
 class _Run:
@@ -133,13 +137,14 @@ def _layers(module: nn.Module) -> list[nn.Module]:
 
 
 def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
-    weight, prefix, rows = run.of("weight"), run.prefix, x.reshape(-1, x.shape[-1])
+    weight, prefix = run.of("weight"), run.prefix
     assert weight is not None
+    rows = x.reshape(-1, x.shape[-1]).to(weight.dtype)
 
     def back(slope: Tensor, wanted: bool) -> Tensor:
         slopes = slope.reshape(-1, slope.shape[-1])
         run.keep(prefix, weight=product(slopes.t(), rows.t()), bias=slopes.sum(0))
-        return product(slopes, weight.t()).view_as(x) if wanted else slope
+        return product(slopes, weight.t()).view_as(x).to(x.dtype) if wanted else slope
 
     return product(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
 
@@ -147,16 +152,16 @@ def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
 def _convolution(run: _Run, layer: nn.Conv2d, x: Tensor) -> tuple[Tensor, Back]:
     weight, prefix = run.of("weight"), run.prefix
     assert weight is not None
-    how = (layer.stride, layer.padding, layer.dilation)
+    how, images = (layer.stride, layer.padding, layer.dilation), x.to(weight.dtype)
 
     def back(slope: Tensor, wanted: bool) -> Tensor:
         into, own, _ = torch.ops.aten.convolution_backward(
-            slope, x, weight, None, *how, False, [0, 0], layer.groups, [wanted, True, False]
+            slope, images, weight, None, *how, False, [0, 0], layer.groups, [wanted, True, False]
         )
         run.keep(prefix, weight=own, bias=slope.sum((0, 2, 3)))
-        return into if wanted else slope
+        return into.to(x.dtype) if wanted else slope
 
-    return functional.conv2d(x, weight, run.of("bias"), *how, layer.groups), back  # type: ignore[arg-type]
+    return functional.conv2d(images, weight, run.of("bias"), *how, layer.groups), back  # type: ignore[arg-type]
 
 
 def _relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
@@ -184,7 +189,9 @@ def _flatten(run: _Run, layer: nn.Flatten, x: Tensor) -> tuple[Tensor, Back]:
 
 def _dropout(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
     factor = next(run.factors, None)
-    return (x, lambda slope, wanted: slope) if factor is None else (x * factor, lambda slope, wanted: slope * factor)
+    if factor is None:
+        return x, lambda slope, wanted: slope
+    return x * factor, lambda slope, wanted: (slope * factor).to(x.dtype)
 
 
 def _by_autograd(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from fedtheory.federations.ledger import peak_bytes
 from fedtheory.neural import Batches, FlatModel, Samples, Visits, evaluate, gradients, local_update, models
 from fedtheory.neural.products import LEAST, product
-from fedtheory.neural.written_out import covers
+from fedtheory.neural.written_out import covers, loss_and_slopes
 from tests.neural.common import seeded
 
 LAYERS = {
@@ -55,6 +55,27 @@ def test_gradients_written_out_are_autograds(name: str, monkeypatch: pytest.Monk
     assert float((found - expected).abs().max()) < 1e-6
 
 
+def test_gradients_are_of_the_type_of_parameters() -> None:
+    """So that what a solver remembers is."""
+    model, given = FlatModel(seeded(LAYERS["strided"])), batches()
+    tensors = model.unflattened(model.initial(0))
+    loss, slopes = loss_and_slopes(model, tensors, given.features[0], given.labels[0], None, (), "bfloat16")
+    assert {loss.dtype, *(each.dtype for each in slopes)} == {torch.float32}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_bfloat16_written_out_is_autocasts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same roundings, which are a hundred times as far from the numbers of full precision."""
+    model = FlatModel(seeded(LAYERS[name]))
+    x = torch.stack([model.initial(seed) for seed in (0, 1)])
+    full = gradients(model, x, batches(), "loop")[1]
+    losses, found = gradients(model, x, batches(), "loop", "bfloat16")
+    monkeypatch.setattr(sys.modules["fedtheory.neural.gradients"], "covers", lambda *given: False)
+    expected_losses, expected = gradients(model, x, batches(), "loop", "bfloat16")
+    assert float((found - expected).norm()) < 1e-4 * float(expected.norm()) < float((full - expected).norm())
+    assert torch.allclose(losses, expected_losses, rtol=1e-6)
+
+
 def test_a_gradient_leaves_nothing_to_the_collector() -> None:
     """Results of layers that only a search for cycles frees would add up over the steps."""
     model = FlatModel(seeded(LAYERS["dropout"]))
@@ -72,7 +93,8 @@ def test_a_gradient_leaves_nothing_to_the_collector() -> None:
 
 def test_what_is_not_covered_is_left_to_autograd() -> None:
     dense, x = FlatModel(nn.Linear(3, 2)), torch.zeros(2)
-    assert covers(dense, x, "float32") and covers(dense, x.double(), "float32") and not covers(dense, x, "bfloat16")
+    assert covers(dense, x, "float32") and covers(dense, x.double(), "float32") and covers(dense, x, "bfloat16")
+    assert not covers(dense, x.double(), "bfloat16")
     for module in (nn.GRU(3, 2), models.resnet18_group_norm(10), models.fast_char_lstm()):
         assert not covers(FlatModel(module), x, "float32")
 
