@@ -159,8 +159,12 @@ class Federation(ABC):
         every (replica, client, round, step)."""
 
     @abstractmethod
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Federation:
-        """The same federation with its tensors on another device or in another precision."""
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Federation:
+        """The same federation with its tensors on another device or in another precision ("float32", "float64").
+
+        Raises:
+            ValueError: there is no such device here, or it is another precision.
+        """
 
     @property
     def deterministic(self) -> bool:

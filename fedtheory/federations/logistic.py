@@ -16,6 +16,7 @@ from .base import ConvexFederation, Pairs, check_noise
 from .constants import Constants, Region
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimised
+from .places import find_device, find_dtype
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
 # Up to so many scores, clients of equal size are computed in one batched product instead of one by one: what costs is
@@ -223,7 +224,8 @@ class Logistic(ConvexFederation):
         found = self._known.constants.at(self._optimum, self.gradient_noise, region)
         return Constants({**found.entries, **self._known_server_noise()})
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Logistic:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Logistic:
+        device, dtype = find_device(device), find_dtype(dtype, torch.float64)
         moved = copy.copy(self)
         source = moved._original = self._original or self
         moved._rows, moved._weights = source._rows.to(device, dtype), source._weights.to(device, dtype)

@@ -31,6 +31,7 @@ from .local import LocalTraining
 from .network_data import check_partition, samples_of, server_rows
 from .network_evaluation import Evaluated, kept
 from .network_footprint import measured_footprint
+from .places import find_device, find_dtype
 from .visits import Minibatches
 
 
@@ -148,17 +149,17 @@ class Network(Evaluated):
 
     # Where, and in which precision.
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Network:
-        place, source = (torch.device(device), dtype), self._original or self
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float32) -> Network:
+        place, source = (find_device(device), find_dtype(dtype, self.dtype)), self._original or self
         if source._latest[0] != place:
             source._latest = place, {}
         moved = copy.copy(source)
         moved._original, (moved._device, moved._precision) = source, place
         moved._points = source._latest[1]  # which may be there already
         moved.model = copy.deepcopy(self.model)
-        moved.model.module.to(device)
+        moved.model.module.to(moved._device)
         moved._batches, moved._servers_batches = (
-            Minibatches(each.sizes.to(device), each.batch_size, each.sampling)
+            Minibatches(each.sizes.to(moved._device), each.batch_size, each.sampling)
             for each in (self._batches, self._servers_batches)
         )
         return moved

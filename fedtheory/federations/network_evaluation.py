@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, Partition
-from ..neural.evaluation import per_sample
+from ..neural.evaluation import per_sample, points_at_once
 from ..neural.flat import FlatModel
 from ..neural.samples import Samples
 from .base import ExactFederation, Pairs
@@ -18,8 +18,8 @@ from .network_data import samples_of, test_rows
 from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches
 
-BATCH = {"cpu": 100, "cuda": 1000}
-"""Points that are evaluated at once."""
+CUDA_BATCH = 1000
+"""Points that a GPU evaluates at once."""
 
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Evaluated(ExactFederation):
     @property
     def at_once(self) -> int:
         """Points that are evaluated at once."""
-        return BATCH.get(self._device.type, BATCH["cpu"])
+        return CUDA_BATCH if self._device.type == "cuda" else points_at_once(self.model)
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
         self._check(x, pairs)

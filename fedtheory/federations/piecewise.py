@@ -17,6 +17,7 @@ from torch import Tensor
 from ..exact import exact_array, exact_number
 from .base import ConvexFederation, Pairs, check_noise
 from .constants import BOUND, EXACT, Constant, Constants, Region
+from .places import placed
 
 
 @dataclass(frozen=True)
@@ -298,11 +299,8 @@ class Piecewise(ConvexFederation):
         self._rises = tensor(lambda g: padded([float(d) for _, d in g.hinges]))
         self._kinds = torch.as_tensor(self.kind_of_client, device=device)
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Piecewise:
-        moved = object.__new__(type(self))
-        moved.__dict__.update(self.__dict__)
-        moved._place(device, dtype)
-        return moved
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Piecewise:
+        return placed(self, device, dtype)
 
     def _gradient(self, x: Tensor, rows: Tensor) -> Tensor:
         above = (x[:, :, None] - self._places[rows]).clamp_min(0)

@@ -19,6 +19,7 @@ from .given import checked_weights, full_matrices, numbers
 from .hessians import products
 from .linear_training import linear_change, linear_footprint
 from .local import PLAIN_SGD, LocalTraining, State
+from .places import placed
 
 Array = Sequence | np.ndarray
 
@@ -206,11 +207,8 @@ class Quadratic(ConvexFederation):
         if self.has_optimum:
             self._optimum = torch.as_tensor(self._rounded_optimum, device=device, dtype=dtype)
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Quadratic:
-        moved = object.__new__(type(self))
-        moved.__dict__.update(self.__dict__)
-        moved._place(device, dtype)
-        return moved
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Quadratic:
+        return placed(self, device, dtype)
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
         shifted = x if self.tilted else x - self.centred[pairs.client]

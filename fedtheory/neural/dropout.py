@@ -35,9 +35,11 @@ class KeyedDropout(nn.Module):
         self.factors: Tensor | None = None
         self.shape: tuple[int, ...] | None = None
         """The shape of one sample that came in last."""
+        self.uses = 0
+        """How often it was called."""
 
     def forward(self, x: Tensor) -> Tensor:
-        self.shape = tuple(x.shape[1:])
+        self.shape, self.uses = tuple(x.shape[1:]), self.uses + 1
         return x if self.factors is None else x * self.factors
 
     def draw(self, keys: Tensor, layer: int, samples: int, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
@@ -59,8 +61,9 @@ def with_keyed_dropout(module: nn.Module) -> nn.Module:
     Raises:
         ValueError: for a recurrent layer with dropout inside, whose masks nobody can give.
     """
-    for name, child in list(module.named_children()):
-        setattr(module, name, with_keyed_dropout(child))
+    for name, child in module._modules.items():  # a layer that stands in two places is replaced in both
+        if child is not None:
+            module._modules[name] = with_keyed_dropout(child)
     if isinstance(module, nn.RNNBase) and module.dropout > 0:
         raise ValueError(
             f"{type(module).__name__} has dropout = {module.dropout} between its layers: allowed is dropout = 0 there, "

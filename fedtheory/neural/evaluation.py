@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .flat import FlatModel
+from .flat import FlatModel, cross_entropy
 from .grouped import logistic
 from .packed import laid_out, reduced
+from .products import product
 from .samples import Samples
 
 
@@ -21,7 +22,7 @@ def evaluate(
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
     answer depends on ``batch`` only by rounding. None takes 100 where there are convolutions or recurrent layers, whose
-    intermediate results then stay in the cache, and 10,000 elsewhere.
+    intermediate results then stay in the cache, and 2,000 elsewhere.
 
     Raises:
         ValueError: without samples, or for a batch below 1.
@@ -43,29 +44,61 @@ def per_sample(
     """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
     correct = torch.empty(len(x), len(samples), dtype=torch.bool, device=x.device)
-    size = _batch(model) if batch is None else batch
+    size = points_at_once(model) if batch is None else batch
     models = [model.unflattened(row) for row in x.detach()]
+    place = _place(model, samples, size)
     with torch.no_grad(), model.training(False), reduced(x.device, precision):
         for begin in range(0, len(samples), size):
             piece = slice(begin, min(begin + size, len(samples)))
-            features, labels = samples.between(piece.start, piece.stop), samples.labels[piece]
-            for row, scores in enumerate(_scores(model, models, features)):
+            labels = samples.labels[piece]
+            for row, scores in enumerate(_scores(model, models, samples, piece, place)):
                 scores = scores.to(x.dtype)
-                losses[row, piece] = model.losses(scores, labels)
+                losses[row, piece] = _losses(model, scores, labels)
                 correct[row, piece] = scores.argmax(1) == labels
     return losses, correct
 
 
-def _scores(model: FlatModel, models: list[dict[str, Tensor]], features: Tensor) -> Iterator[Tensor]:
+def _scores(
+    model: FlatModel, models: list[dict[str, Tensor]], samples: Samples, piece: slice, place: Tensor | None
+) -> Iterator[Tensor]:
     """The scores (B, classes) of each of the models, each by itself: its bits do not depend on the others."""
     prefix = logistic(model)
     if prefix is None:
-        features = laid_out(features)
+        features = laid_out(samples.between(piece.start, piece.stop))
         return (model.scores(tensors, features) for tensors in models)
-    features = features.flatten(1)
-    return (functional.linear(features, each[prefix + "weight"], each[prefix + "bias"]) for each in models)
+    features = samples.features[piece].flatten(1)
+    features = features if place is None else place[: len(features)].copy_(features)
+    return (product(features, *_folded(samples, each[prefix + "weight"], each[prefix + "bias"])) for each in models)
 
 
-def _batch(model: FlatModel) -> int:
+def _place(model: FlatModel, samples: Samples, size: int) -> Tensor | None:
+    """Memory for the numbers of so many samples' bytes, where logistic regression needs it."""
+    if logistic(model) is None or samples.features.dtype != torch.uint8:
+        return None
+    flat = samples.features[:size].flatten(1)
+    return torch.empty_like(flat, dtype=torch.float32)
+
+
+def _folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """W and b of the same scores on features as they are kept: W ((u / 255 - mean) / std) + b for bytes u, without the
+    divisions."""
+    scale = 255.0 if samples.features.dtype == torch.uint8 else 1.0
+    if samples.std:
+        pixels = samples.features[0, 0].numel()
+        mean, std = (weight.new_tensor(each).repeat_interleave(pixels) for each in (samples.mean, samples.std))
+        weight = weight / std
+        bias = bias - weight @ mean
+    return (weight if scale == 1.0 else weight / scale), bias
+
+
+def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
+    """(B,). Softmax over a few classes is fastest where the samples are in a row."""
+    if model.losses is not cross_entropy or scores.is_cuda:
+        return model.losses(scores, labels)
+    return -functional.log_softmax(scores.t().contiguous(), 0).gather(0, labels[None])[0]
+
+
+def points_at_once(model: FlatModel) -> int:
+    """How many samples are evaluated at once on a CPU."""
     heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
-    return 100 if any(isinstance(each, heavy) for each in model.module.modules()) else 10_000
+    return 100 if any(isinstance(each, heavy) for each in model.module.modules()) else 2000

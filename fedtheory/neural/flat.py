@@ -71,13 +71,14 @@ class FlatModel:
         self.buffers = buffers
         self.starts_from_module = initial == "module"
         _check_state(module)
-        self.module = pooled_first(with_keyed_dropout(copy.deepcopy(module).to("cpu"))).eval()
+        self.module = pooled_first(with_keyed_dropout(_copied(module).to("cpu"))).eval()
         trained = {name: p.shape for name, p in self.module.named_parameters() if p.requires_grad}
         self.trained = sum(map(prod, trained.values()))
         self.statistics = self._statistics()
         batches = "num_batches_tracked"  # counted, and of no consequence where batch norm has a momentum
         self._counters = [n for n, _ in self.module.named_buffers() if self.statistics and n.endswith(batches)]
         self.trainable = tuple(trained)
+        self._aliases = _aliases(self.module)
         self.shapes = {**trained, **self.statistics}
         self.dimension = sum(map(prod, self.shapes.values()))
         self._source = module
@@ -112,13 +113,16 @@ class FlatModel:
     def state_dict(self, x: Tensor) -> dict[str, Tensor]:
         """The ``state_dict`` of the module for parameters x (D,), which ``module.load_state_dict`` takes."""
         state = {name: value.detach().clone() for name, value in self._source.state_dict().items()}
-        return state | {name: value.clone() for name, value in self.unflattened(x).items()}
+        names = {id(value): name for name, value in _named(self._source)}
+        values, every = self.unflattened(x), _named(self._source, remove_duplicate=False)
+        return state | {name: values[names[id(each)]].clone() for name, each in every if names[id(each)] in values}
 
     def scores(self, tensors: dict[str, Tensor], features: Tensor, factors: tuple[Tensor, ...] | None = None) -> Tensor:
         """Class scores (B, classes) with parameters by name; in training with the dropout layers' ``factors``."""
         counters = {name: torch.zeros((), dtype=torch.int64) for name in self._counters}
+        shared = {name: tensors[first] for name, first in self._aliases.items() if first in tensors}
         with self._dropping(factors):
-            return functional_call(self.module, tensors | counters, (features,))
+            return functional_call(self.module, tensors | shared | counters, (features,), tie_weights=False)
 
     def factors(self, keys: Tensor | None, features: Tensor) -> tuple[Tensor, ...]:
         """What each dropout layer multiplies by, (P, B, ...), for features (P, B, ...); () without dropout."""
@@ -181,7 +185,7 @@ class FlatModel:
         module, x, features = self.module, self.initial(0), features.cpu()
         before = {name: value.clone() for name, value in module.named_buffers() if name not in self.statistics}
         with torch.random.fork_rng(devices=[]), torch.no_grad(), self.training():
-            state = torch.get_rng_state()
+            state, changes = torch.get_rng_state(), features._version
             try:
                 scores = self.scores(self.unflattened(x.clone()), features)
             except Exception as error:
@@ -194,6 +198,13 @@ class FlatModel:
                     f"{type(self._source).__name__} draws random numbers of its own: allowed are layers nn.Dropout, "
                     "nn.Dropout1d, 2d and 3d, whose draws are keyed"
                 )
+        if features._version != changes:
+            raise ValueError(
+                f"{type(self._source).__name__} writes over its features: allowed is a module that leaves them as they "
+                "are, since a client's points are used again (inplace=False in its first layer)"
+            )
+        if self.has_dropout:
+            self._shapes_of(features)
         for name, value in module.named_buffers():
             if name in before and self.buffers == "keep" and not torch.equal(value, before[name]):
                 raise ValueError(
@@ -227,8 +238,13 @@ class FlatModel:
         if kind not in self._dropout_shapes:
             x = self.initial(0).to(sample.device)
             x = x.to(sample.dtype) if sample.dtype.is_floating_point else x
+            for each in self._dropout:
+                each.uses = 0
             with torch.no_grad():
                 self.scores(self.unflattened(x), sample)
+            if any(each.uses > 1 for each in self._dropout):
+                raise ValueError("a dropout layer is used several times in a pass, where it would drop the same: "
+                                 "allowed is a layer of its own for each place")  # fmt: skip
             self._dropout_shapes[kind] = [each.shape or () for each in self._dropout]
         return self._dropout_shapes[kind]
 
@@ -259,7 +275,42 @@ def mean_loss(losses: Tensor, weights: Tensor | None) -> Tensor:
     return losses.mean(-1) if weights is None else (losses * weights).sum(-1) / weights.sum(-1)
 
 
+def _named(module: nn.Module, remove_duplicate: bool = True) -> list[tuple[str, Tensor]]:
+    """Parameters and buffers with their names: the first, or all, of those that stand in several places."""
+    parameters = module.named_parameters(remove_duplicate=remove_duplicate)
+    return [*parameters, *module.named_buffers(remove_duplicate=remove_duplicate)]
+
+
+def _aliases(module: nn.Module) -> dict[str, str]:
+    """Further names of parameters that different layers share, and their first name. A layer that itself stands in
+    several places has one: PyTorch's ``functional_call``, told of both, would leave in it what it was called with."""
+    first: dict[int, str] = {}
+    found = {}
+    for owner, layer in module.named_modules():
+        for name, value in layer.named_parameters(recurse=False, remove_duplicate=False):
+            full = f"{owner}.{name}" if owner else name
+            if first.setdefault(id(value), full) != full:
+                found[full] = first[id(value)]
+    return found
+
+
+def _copied(module: nn.Module) -> nn.Module:
+    try:
+        return copy.deepcopy(module)
+    except Exception as error:
+        raise ValueError(
+            f"{type(module).__name__} cannot be copied ({_first_line(error)}): allowed is a module that copy.deepcopy "
+            "takes, such as one whose weights are no results of a computation"
+        ) from error
+
+
 def _check_state(module: nn.Module) -> None:
+    for name, layer in module.named_modules():
+        if isinstance(layer, nn.Embedding | nn.EmbeddingBag) and (layer.max_norm is not None or layer.sparse):
+            raise ValueError(
+                f"layer {name!r} has max_norm = {layer.max_norm}, sparse = {layer.sparse}: allowed are None, since a "
+                "forward pass would change parameters, and False, since a gradient is a flat vector"
+            )
     parameters = dict(module.named_parameters())
     for name, value in parameters.items():
         if isinstance(value, nn.parameter.UninitializedParameter):

@@ -18,7 +18,8 @@ from torch.func import grad_and_value, vmap
 
 from .flat import FlatModel, mean_loss
 from .grouped import grouped_gradients, refusal
-from .packed import Batches, one_loss, reduced
+from .packed import Batches, laid_out, one_loss, reduced
+from .written_out import covers, loss_and_slopes
 
 TRIAL_PAIRS = 8
 TRIALS = 2
@@ -55,16 +56,33 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "
     with model.training():
         for p in range(len(x)):
             tensors = model.unflattened(x[p].detach())
-            leaves = [tensors[name].requires_grad_() for name in model.trainable]
             moved = {name: tensors[name].clone() for name in model.statistics}
             mine = tuple(each[p] for each in factors)
             weights = None if batches.weights is None else batches.weights[p]
-            loss = one_loss(model, tensors | moved, batches.features[p], batches.labels[p], weights, mine, precision)
-            slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
+            given = (batches.features[p], batches.labels[p], weights, mine)
+            losses[p], slopes = one_gradient(model, tensors | moved, *given, precision)
             taken = [tensors[name] - moved[name] for name in moved]
             torch.cat([each.flatten() for each in (*slopes, *taken)], out=found[p])
-            losses[p] = loss.detach()
     return losses, found
+
+
+def one_gradient(
+    model: FlatModel,
+    tensors: dict[str, Tensor],
+    features: Tensor,
+    labels: Tensor,
+    weights: Tensor | None,
+    factors: tuple[Tensor, ...],
+    precision: str,
+) -> tuple[Tensor, list[Tensor]]:
+    """The loss of one pair's batch, and its gradient by each trained parameter."""
+    leaves = [tensors[name] for name in model.trainable]
+    if covers(model, leaves[0], precision):
+        return loss_and_slopes(model, tensors, laid_out(features), labels, weights, factors, precision)
+    for leaf in leaves:
+        leaf.requires_grad_()
+    loss = one_loss(model, tensors, features, labels, weights, factors, precision)
+    return loss.detach(), list(torch.autograd.grad(loss, leaves, materialize_grads=True))
 
 
 def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:

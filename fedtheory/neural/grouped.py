@@ -18,6 +18,7 @@ from .dropout import KeyedDropout
 from .flat import FlatModel, cross_entropy, mean_loss
 from .models import LastOutput, Residual
 from .packed import Batches, reduced
+from .rewriting import in_a_row, watched
 
 ELEMENTWISE = (nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.ELU, nn.SiLU, nn.LeakyReLU, nn.Identity)
 POOLS = (nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d)
@@ -35,18 +36,34 @@ def refusal(model: FlatModel) -> str | None:
 
 
 def _refusal(model: FlatModel) -> str | None:
-    layers = list(_layers(model.module))
-    for layer in layers:
+    for layer in _layers(model.module):
         if type(layer) not in _FORWARD:
             return f"layer {type(layer).__name__} is not one of {', '.join(each.__name__ for each in _FORWARD)}"
-        if isinstance(layer, nn.Conv2d) and (layer.padding_mode != "zeros" or isinstance(layer.padding, str)):
-            return f"a convolution has padding {layer.padding!r} of mode {layer.padding_mode!r}, not a number of zeros"
-        if isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) != (1, -1):
-            return "a layer flattens other axes than all of a sample's"
-        if isinstance(layer, LastOutput) and not _is_plain(layer.lstm):
-            return "the LSTM is bidirectional, projected or without biases"
+        if (reason := _unusual(layer)) is not None:
+            return reason
+    for name, layer in model.module.named_modules():
+        if watched(layer):
+            return f"module {name!r} has hooks, or a forward of its own"
     frozen = [name for name, each in model.module.named_parameters() if not each.requires_grad]
-    return f"parameter {frozen[0]!r} is not trained" if frozen else None
+    if frozen:
+        return f"parameter {frozen[0]!r} is not trained"
+    owned = [id(each) for layer in model.module.modules() for each in layer.parameters(recurse=False)]
+    return "several layers share a parameter" if len(set(owned)) < len(owned) else None
+
+
+def _unusual(layer: nn.Module) -> str | None:
+    """What a layer of a known type has that is not known here."""
+    if isinstance(layer, nn.Conv2d) and (layer.padding_mode != "zeros" or isinstance(layer.padding, str)):
+        return f"a convolution has padding {layer.padding!r} of mode {layer.padding_mode!r}, not a number of zeros"
+    if isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) != (1, -1):
+        return "a layer flattens other axes than all of a sample's"
+    if isinstance(layer, nn.MaxPool2d) and layer.return_indices:
+        return "a pool says where its maxima were"
+    if isinstance(layer, nn.Embedding) and layer.scale_grad_by_freq:
+        return "an embedding's gradient is divided by how often a symbol occurs in a batch"
+    if isinstance(layer, LastOutput) and not _is_plain(layer.lstm):
+        return "the LSTM is bidirectional, projected or without biases"
+    return None
 
 
 def grouped_gradients(
@@ -104,12 +121,11 @@ def logistic(model: FlatModel) -> str | None:
 def _logistic(model: FlatModel) -> str | None:
     if model.losses is not cross_entropy or refusal(model) is not None:
         return None
-    named = [(name, layer) for name, layer in model.module.named_modules() if type(layer) not in (nn.Flatten,)]
-    dense = [(name, layer) for name, layer in named if type(layer) is nn.Linear]
-    others = [layer for _, layer in named if not isinstance(layer, nn.Linear | nn.Sequential)]
-    if len(dense) != 1 or others or dense[0][1].bias is None:
+    *before, last = _layers(model.module)
+    if type(last) is not nn.Linear or last.bias is None or any(type(each) is not nn.Flatten for each in before):
         return None
-    return f"{dense[0][0]}." if dense[0][0] else ""
+    (name,) = (name for name, layer in model.module.named_modules() if layer is last)
+    return f"{name}." if name else ""
 
 
 def logistic_errors(
@@ -133,7 +149,7 @@ def _layers(module: nn.Module) -> list[nn.Module]:
     """The layers that do something, of a network made of sequences and residual blocks."""
     if type(module) is Residual:
         return [*_layers(module.branch), *_layers(module.shortcut)]
-    if isinstance(module, nn.Sequential):
+    if in_a_row(module):
         return [layer for child in module for layer in _layers(child)]
     return [module]
 
@@ -182,8 +198,8 @@ def _flat(value: Tensor | None) -> Tensor | None:
 def _linear(run: _Pass, layer: nn.Linear, x: Tensor) -> Tensor:
     weight, bias = run.of(layer, "weight"), run.of(layer, "bias")
     assert weight is not None
-    out = torch.bmm(weight, x.transpose(1, 2))
-    return (out if bias is None else out + bias[..., None]).transpose(1, 2)
+    out = torch.bmm(weight, x.flatten(1, -2).transpose(1, 2))
+    return (out if bias is None else out + bias[..., None]).transpose(1, 2).unflatten(1, x.shape[1:-1])
 
 
 def _convolution(run: _Pass, layer: nn.Conv2d, x: Tensor) -> Tensor:
@@ -205,12 +221,12 @@ def _group_norm(run: _Pass, layer: nn.GroupNorm, x: Tensor) -> Tensor:
 
 def _batch_norm(run: _Pass, layer: nn.BatchNorm2d, x: Tensor) -> Tensor:
     mean, variance = run.of(layer, "running_mean"), run.of(layer, "running_var")
-    own = mean is not None and variance is not None
-    if not own:  # kept as it is
-        mean, variance = (value.to(x).expand(len(x), -1) for value in (layer.running_mean, layer.running_var))  # type: ignore[union-attr]
+    if mean is None and layer.running_mean is not None and layer.running_var is not None:  # kept as it is
+        mean, variance = (value.to(x).expand(len(x), -1) for value in (layer.running_mean, layer.running_var))
     seen = (_flat(mean), _flat(variance))
     weight, bias = _flat(run.of(layer, "weight")), _flat(run.of(layer, "bias"))
-    out = functional.batch_norm(_joined(x), *seen, weight, bias, layer.training, layer.momentum or 0.0, layer.eps)
+    by_batch = layer.training or mean is None
+    out = functional.batch_norm(_joined(x), *seen, weight, bias, by_batch, layer.momentum or 0.0, layer.eps)
     return _parted(out, len(x))
 
 
@@ -218,7 +234,10 @@ def _embedding(run: _Pass, layer: nn.Embedding, x: Tensor) -> Tensor:
     weight = run.of(layer, "weight")
     assert weight is not None
     first = torch.arange(len(x), device=x.device).view(-1, *(1,) * (x.dim() - 1)) * layer.num_embeddings
-    return functional.embedding(x + first, weight.flatten(0, 1))
+    found = functional.embedding(x + first, weight.flatten(0, 1))
+    if layer.padding_idx is None:
+        return found
+    return torch.where((x == layer.padding_idx)[..., None], found.detach(), found)
 
 
 def _last_output(run: _Pass, layer: LastOutput, x: Tensor) -> Tensor:

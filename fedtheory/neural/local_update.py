@@ -10,11 +10,11 @@ from torch import Tensor
 
 from .augmentation import Augmentation
 from .flat import FlatModel
-from .gradients import fastest, gradients
+from .gradients import fastest, gradients, one_gradient
 from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
 from .local_solver import SGD, Solver, State
-from .packed import Batches, one_loss
-from .samples import Samples, Visits
+from .packed import Batches
+from .samples import Place, Samples, Visits
 
 
 class Trained(NamedTuple):
@@ -151,7 +151,7 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
     x, losses = start.clone(), start.new_zeros(len(visits), visits.steps)
     state = task.solver.start(start[:, : model.trained]) if state is None else state
     state = {name: value.clone() for name, value in state.items()}
-    place: Tensor | None = None
+    place: Place | None = None
     with model.training():
         for p in range(len(visits)):
             mine = visits[p : p + 1]
@@ -173,12 +173,12 @@ def _own_step(
     """One step of one pair's x (D,), in place; the loss and what the solver remembers."""
     model = task.model
     tensors = model.unflattened(x.detach())
-    leaves = [tensors[name].requires_grad_() for name in model.trainable]
+    leaves = [tensors[name] for name in model.trainable]
     moved = {name: tensors[name].clone() for name in model.statistics}
     factors = tuple(each[0] for each in model.factors(batches.keys, batches.features))
     weights = None if batches.weights is None else batches.weights[0]
-    loss = one_loss(model, tensors | moved, batches.features[0], batches.labels[0], weights, factors, task.precision)
-    slopes = torch.autograd.grad(loss, leaves, materialize_grads=True)
+    given = (batches.features[0], batches.labels[0], weights, factors)
+    loss, slopes = one_gradient(model, tensors | moved, *given, task.precision)
     with torch.no_grad():
         if task.is_plain:
             torch._foreach_add_(leaves, slopes, alpha=-size)

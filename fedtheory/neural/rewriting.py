@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from torch import nn
+
+
+def in_a_row(module: nn.Module) -> TypeGuard[nn.Sequential]:
+    """Whether a module takes its children one after the other, and does nothing besides."""
+    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward and not watched(module)
+
+
+def watched(module: nn.Module) -> bool:
+    """Whether something besides its class's ``forward`` is done when a module is called: hooks, such as those of weight
+    normalisation, or a ``forward`` of its own."""
+    hooks = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+    return any(getattr(module, name, None) for name in hooks) or "forward" in vars(module)
 
 
 def pooled_first(module: nn.Module) -> nn.Module:
     """``module`` with every ReLU that a max-pool follows put after it, in place, wherever layers stand in a row.
+    Layers that are watched, or a pool that says where its maxima were, stay where they are.
 
     max and ReLU are both monotone, hence max_i relu(x_i) = relu(max_i x_i), and their gradients agree too: where the
     largest x_i is positive both pass the gradient to the same i, and elsewhere neither passes any. ReLU and its
@@ -20,9 +35,13 @@ def pooled_first(module: nn.Module) -> nn.Module:
     """
     for child in module.children():
         pooled_first(child)
-    if isinstance(module, nn.Sequential):
+    if in_a_row(module):
         for index in range(len(module) - 1):
             first, second = module[index], module[index + 1]
-            if type(first) is nn.ReLU and type(second) is nn.MaxPool2d:
+            if type(first) is nn.ReLU and _moves_up(second) and not watched(first):
                 module[index], module[index + 1] = second, first
     return module
+
+
+def _moves_up(layer: nn.Module) -> bool:
+    return type(layer) is nn.MaxPool2d and not layer.return_indices and not watched(layer)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .augmentation import Augmentation
 from .packed import Batches
+
+
+class Place(NamedTuple):
+    """Memory for the features of one step, (P * B, ...): as they are kept, and, of bytes, as numbers."""
+
+    chosen: Tensor | None
+    images: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,32 +64,36 @@ class Samples:
         index: Tensor,
         augmentation: Augmentation | None = None,
         keys: Tensor | None = None,
-        place: Tensor | None = None,
+        place: Place | None = None,
     ) -> Tensor:
         """Features (P, B, ...) of the samples with numbers ``index`` (P, B), ready for a network; augmented by the
-        draws of ``keys`` (P,). They may be copied to ``place`` (P * B, ...), which saves fetching fresh memory."""
-        chosen = torch.index_select(self.features, 0, index.flatten(), **({} if place is None else {"out": place}))
-        images = _in_unit(chosen.view(*index.shape, *self.features.shape[1:]))
+        draws of ``keys`` (P,). They may be put into ``place``, which saves fetching fresh memory."""
+        place = Place(None, None) if place is None else place
+        chosen = torch.index_select(self.features, 0, index.flatten(), out=place.chosen)
+        images = _in_unit(chosen, place.images).view(*index.shape, *self.features.shape[1:])
         if augmentation is not None:
             if keys is None:
                 raise ValueError("keys is None: allowed are int64 keys of shape (P,), since images are augmented")
             images = augmentation(images, keys)
-        return self._normalised(images)
+        return self._normalised(images, fresh=True)
 
     def between(self, begin: int, end: int) -> Tensor:
         """Features (end - begin, ...) of samples that lie in a row, ready for a network."""
-        return self._normalised(_in_unit(self.features[begin:end]))
+        return self._normalised(_in_unit(self.features[begin:end]), fresh=self.features.dtype == torch.uint8)
 
-    def _normalised(self, images: Tensor) -> Tensor:
+    def _normalised(self, images: Tensor, fresh: bool) -> Tensor:
+        """(images - mean) / std, where they are if nobody else has them."""
         if not self.std:
             return images
         mean, std = (torch.tensor(each, device=images.device).view(-1, 1, 1) for each in (self.mean, self.std))
-        return (images - mean) / std
+        return images.sub_(mean).div_(std) if fresh else (images - mean) / std
 
 
-def _in_unit(images: Tensor) -> Tensor:
-    """Bytes as numbers in [0, 1]; anything else as it is."""
-    return images.float().div_(255.0) if images.dtype == torch.uint8 else images
+def _in_unit(images: Tensor, place: Tensor | None = None) -> Tensor:
+    """Bytes as numbers in [0, 1], in ``place`` if there is one; anything else as it is."""
+    if images.dtype != torch.uint8:
+        return images
+    return (images.float() if place is None else place.copy_(images)).div_(255.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +135,13 @@ class Visits:
         optional = (self.weights, self.dropout_keys, self.augmentation_keys)
         return Visits(self.index[chosen], *(None if each is None else each[chosen] for each in optional))
 
-    def place(self, samples: Samples) -> Tensor:
+    def place(self, samples: Samples) -> Place:
         """Memory for the features of one step."""
-        return samples.features.new_empty(len(self) * self.index.shape[2], *samples.features.shape[1:])
+        chosen = samples.features.new_empty(len(self) * self.index.shape[2], *samples.features.shape[1:])
+        return Place(chosen, torch.empty_like(chosen, dtype=torch.float32) if chosen.dtype == torch.uint8 else None)
 
     def batches(
-        self, samples: Samples, step: int, augmentation: Augmentation | None = None, place: Tensor | None = None
+        self, samples: Samples, step: int, augmentation: Augmentation | None = None, place: Place | None = None
     ) -> Batches:
         """Every pair's batch of one step; ``place`` is what ``Samples.of`` takes."""
         at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]

@@ -14,11 +14,11 @@ from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
 from ..algorithms.own import initial_memory
 from ..federations.base import Federation
+from ..federations.places import device_name, find_device, find_dtype
 from ..participation import Keys
 from ..randomness import Axis
 from .observers import resolve
 from .observing import Observer
-from .places import device_name, find_device, find_dtype
 
 if TYPE_CHECKING:
     from ..setting import Setting

@@ -28,7 +28,7 @@ class Interpolated(ConvexFederation):
         self.clients, self.dimension = instance.clients, len(instance.start)
         self.gradient_noise, self.noise = 0.0, "two-point"
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Interpolated:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Interpolated:
         """Itself: it computes on the CPU, in float64."""
         return self
 

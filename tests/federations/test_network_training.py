@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from fedtheory import Setting, algorithms
-from fedtheory.data import Dataset, Partition
-from fedtheory.federations import Network, Pairs
+from fedtheory.data import Dataset, Normalisation, Partition
+from fedtheory.federations import Network, Pairs, network_data
+from fedtheory.neural import small_cnn
 from fedtheory.neural.gradients import PATHS
 from fedtheory.participation import Participation, Uniform, history
 from fedtheory.simulation import iterates
 
-from ..neural.common import COLOUR, PAPERS, TEXT
+from ..neural.common import COLOUR, IMAGE, PAPERS, TEXT
 
 ROUNDS, CLIENTS, STEPS, BATCH, SEED = 5, 4, 2, 3, 2
 LR = {"resnet18_group_norm": 0.01, "safari_cifar_cnn": 0.01}
@@ -66,9 +69,30 @@ def plain_loop(net: Network, module: nn.Module, start: Tensor, process: Particip
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", PAPERS)
 def test_fedavg_is_a_plain_loop(name: str, path: str) -> None:
+    check(name, path=path)
+
+
+def test_fedavg_in_two_processes_is_a_plain_loop() -> None:
+    check("small_cnn", path="loop", workers=2)
+
+
+def test_fedavg_on_bytes_is_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As images are kept that would take much memory as numbers."""
+    images = replace(dataset(IMAGE), normalisation=Normalisation((0.3,), (0.4,), "a test"))
+    numbers = Network(small_cnn(), images, partition(), BATCH).samples
+    monkeypatch.setattr(network_data, "KEPT_AS_BYTES", 0)
+    kept = Network(small_cnn(), images, partition(), BATCH).samples
+    index = torch.arange(24)[None]
+    assert kept.features.dtype == torch.uint8 and torch.equal(kept.of(index), numbers.of(index))
+    for path in PATHS:
+        check("small_cnn", path=path)
+
+
+def check(name: str, **options: Any) -> None:
+    """Five rounds of a paper's network are those of a plain loop."""
     build, shape = PAPERS[name]
     module, process, lr = build(), Uniform(2), LR.get(name, 0.1)
-    net = Network(module, dataset(shape), partition(), BATCH, path=path)
+    net = Network(module, dataset(shape), partition(), BATCH, **options)
     dtype = PRECISION.get(name, torch.float32)
     start = net.initial(SEED, torch.arange(1))[0].to(dtype)
     setting = Setting(net, algorithms.fedavg(local_lr=lr, local_steps=STEPS), process)

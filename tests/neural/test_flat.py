@@ -200,6 +200,22 @@ def mixed() -> nn.Module:
     return nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
 
 
+def normed() -> nn.Module:
+    """A layer whose weight is a result, which PyTorch does not copy."""
+    layer = nn.Linear(2, 2)
+    layer.result = layer.weight * 2
+    return layer
+
+
+class DropsTwice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop, self.dense = nn.Dropout(0.5), nn.Linear(784, 784)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.drop(self.dense(self.drop(x.flatten(1))))
+
+
 @pytest.mark.parametrize(
     "make, message",
     [
@@ -209,6 +225,9 @@ def mixed() -> nn.Module:
         (mixed, r"several types \(float32, float64\)"),
         (lambda: nn.LSTM(3, 4, 2, dropout=0.1), "dropout = 0.1 between its layers"),
         (lambda: "small_cnn", "module is str"),
+        (lambda: nn.Sequential(nn.Embedding(3, 2, max_norm=1.0)), "layer '0' has max_norm = 1.0, sparse = False"),
+        (lambda: nn.EmbeddingBag(3, 2, sparse=True), "layer '' has max_norm = None, sparse = True: allowed are None"),
+        (normed, "Linear cannot be copied"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Lazy modules")
@@ -225,3 +244,40 @@ def test_what_a_trial_of_the_module_shows_is_refused() -> None:
         FlatModel(Bare()).initial(0)
     with pytest.raises(ValueError, match=r"scores have shape \(2, 8, 26, 26\)"):
         FlatModel(nn.Conv2d(1, 8, 3)).check(samples.features, samples.labels)
+
+
+def test_a_network_that_writes_over_its_features_is_refused() -> None:
+    """In evaluation they are the clients' own points."""
+    samples = samples_for(IMAGE, 2)
+    module = nn.Sequential(nn.Flatten(), nn.ReLU(inplace=True), nn.Linear(784, 10))
+    with pytest.raises(ValueError, match="Sequential writes over its features"):
+        FlatModel(module).check(samples.features, samples.labels)
+
+
+def test_a_dropout_layer_in_two_places_drops_anew_in_each_or_is_refused() -> None:
+    drop, samples = nn.Dropout(0.5), samples_for(IMAGE, 2)
+    row = FlatModel(nn.Sequential(nn.Flatten(), drop, nn.Linear(784, 784), drop, nn.Linear(784, 10)))
+    row.check(samples.features, samples.labels)
+    first, second = row.factors(KEYS, batches().features)
+    assert first.shape == second.shape and not torch.equal(first, second)
+    own = FlatModel(DropsTwice(), initial="module")
+    with pytest.raises(ValueError, match="a dropout layer is used several times in a pass"):
+        own.check(samples.features, samples.labels)
+    with pytest.raises(ValueError, match="a dropout layer is used several times in a pass"):
+        own.factors(KEYS, batches().features)
+
+
+def test_shared_weights_are_one_piece_of_the_vector() -> None:
+    """Of a layer in two places, and of two layers; a pass leaves the network as it was."""
+    layer, tied = nn.Linear(4, 4), nn.Linear(4, 4, bias=False)
+    tied.weight = layer.weight
+    module = nn.Sequential(layer, nn.Tanh(), layer, tied)
+    model = FlatModel(module, initial="module")
+    assert model.dimension == 20
+    x, features = torch.linspace(-1, 1, 20), torch.rand(3, 4)
+    with torch.no_grad():
+        scores = model.scores(model.unflattened(x), features)
+        module.load_state_dict(model.state_dict(x))
+        assert torch.equal(module(features), scores)
+    model.scores({name: value.requires_grad_() for name, value in model.unflattened(x.clone()).items()}, features)
+    assert all(isinstance(each, nn.Parameter) for each in copy.deepcopy(model).module.parameters())

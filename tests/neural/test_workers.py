@@ -16,6 +16,15 @@ from tests.neural.common import IMAGE, samples_for, visits_for
 MODEL = FlatModel(models.multinomial_logistic())
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """As workers have, so that the function's numbers have their bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="module")
 def samples() -> Samples:
     return samples_for(IMAGE)

@@ -121,6 +121,8 @@ def test_cuda_without_cuda_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ValueError, match=r"device = 'cuda' \(torch finds no CUDA device\): allowed here is one of"):
             this.simulate(rounds=1, device="cuda")
         assert this.simulate(replicas=1, rounds=1).where["device"] == "cpu"
+        with pytest.raises(ValueError, match=r"device = 'cuda' \(torch finds no CUDA device\): allowed here is one of"):
+            this.federation.to("cuda")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "double", "", torch.int64, torch.bfloat16, 64])
@@ -129,6 +131,9 @@ def test_other_precisions_are_refused(dtype: object) -> None:
         ValueError, match=r"dtype = .*: allowed is 'float32', 'float64', torch.float32 or torch.float64"
     ):
         simulate(setting("fedavg", "bernoulli"), rounds=1, dtype=dtype)
+    for kind in ("quadratic", "logistic", "network"):
+        with pytest.raises(ValueError, match=r"dtype = .*: allowed is 'float32', 'float64'"):
+            setting("fedavg", "bernoulli", kind).federation.to("cpu", dtype)
 
 
 # What is on the way.

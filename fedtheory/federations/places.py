@@ -1,8 +1,19 @@
-"""Where a simulation computes, and in which precision."""
+"""Where a federation computes, and in which precision."""
 
 from __future__ import annotations
 
+import copy
+from typing import Protocol, TypeVar
+
 import torch
+
+
+class Placeable(Protocol):
+    def _place(self, device: torch.device, dtype: torch.dtype) -> None:
+        """Put its tensors there."""
+
+
+P = TypeVar("P", bound=Placeable)
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -50,3 +61,14 @@ def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.d
     if found is None or found not in DTYPES.values():
         raise ValueError(f"dtype = {dtype!r}: allowed is 'float32', 'float64', torch.float32 or torch.float64")
     return found
+
+
+def placed(federation: P, device: torch.device | str, dtype: torch.dtype | str) -> P:
+    """A copy with its tensors on that device, in that precision.
+
+    Raises:
+        ValueError: there is no such device here, or it is another precision than float32 and float64.
+    """
+    moved = copy.copy(federation)
+    moved._place(find_device(device), find_dtype(dtype, torch.float64))
+    return moved

@@ -1,0 +1,213 @@
+"""The gradient of one pair written out: layers forwards, and then backwards, without PyTorch's graph of operations.
+
+For networks of layers in a row, on a CPU. It saves building the graph, the input's own gradient and
+what the first layers would pass on, and takes for each operation the kernel that is fastest on small batches: products
+of ``products.product``, a convolution's bias apart from its weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .dropout import KeyedDropout
+from .flat import FlatModel, mean_loss
+from .grouped import ELEMENTWISE, POOLS
+from .grouped import refusal as refused_by_grouped
+from .products import product
+from .rewriting import in_a_row
+
+Back = Callable[[Tensor, bool], Tensor]
+"""The gradient at a layer's output to that at its input, which is needed or not; what it says of the layer's parameters
+it leaves with the run."""
+
+Forward = Callable[["_Run", nn.Module, Tensor], tuple[Tensor, Back]]
+
+Step = tuple[Forward, nn.Module, str, bool]
+"""A layer's pass, the layer, the prefix of its parameters' names, and whether it has any."""
+
+_STEPS: WeakKeyDictionary[FlatModel, list[Step] | str] = WeakKeyDictionary()
+
+
+def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
+    """Whether gradients at x are computed here."""
+    known = precision == "float32" or (precision == "bfloat16" and x.dtype == torch.float32)
+    return x.device.type == "cpu" and known and refusal(model) is None
+
+
+def refusal(model: FlatModel) -> str | None:
+    """Why this network's gradients are left to PyTorch's graph on a CPU; None where they are written out.
+
+    >>> refusal(FlatModel(nn.Linear(3, 2))) is None
+    True
+    >>> print(refusal(FlatModel(nn.Sequential(nn.Linear(3, 2), nn.Softplus()))))
+    layer Softplus is not one of Linear, Conv2d, ...
+    """
+    steps = _steps(model)
+    return steps if isinstance(steps, str) else None
+
+
+def _steps(model: FlatModel) -> list[Step] | str:
+    """The layers in their order, or why they are not known here."""
+    if model not in _STEPS:
+        layers, reason = _layers(model.module), refused_by_grouped(model)
+        prefixes = {id(each): f"{name}." if name else "" for name, each in model.module.named_modules()}
+        unknown = [type(each).__name__ for each in layers if type(each) not in _FORWARD]
+        if reason is None and unknown:
+            reason = f"layer {unknown[0]} is not one of {', '.join(each.__name__ for each in _FORWARD)}"
+        _STEPS[model] = reason or [
+            (_FORWARD[type(each)], each, prefixes[id(each)], next(each.parameters(), None) is not None)
+            for each in layers
+        ]
+    return _STEPS[model]
+
+
+def loss_and_slopes(
+    model: FlatModel,
+    tensors: dict[str, Tensor],
+    features: Tensor,
+    labels: Tensor,
+    weights: Tensor | None,
+    factors: tuple[Tensor, ...],
+    precision: str = "float32",
+) -> tuple[Tensor, list[Tensor]]:
+    """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
+    (B,), dropout's factors (B, ...). In bfloat16 dense layers and convolutions are, and what follows them, as under
+    PyTorch's autocast; losses are not."""
+    own = next(iter(tensors.values())).dtype
+    with torch.no_grad():
+        given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
+        run = _Run(model, given, factors)
+        found = run.forwards(features)
+    scores = found.to(own).requires_grad_()
+    with torch.enable_grad():
+        loss = mean_loss(model.losses(scores, labels), weights)
+    (slope,) = torch.autograd.grad(loss, [scores], materialize_grads=True)
+    with torch.no_grad():
+        run.backwards(slope.to(found.dtype))
+    return loss.detach(), [run.slopes[name].to(own) for name in model.trainable]
+
+
+class _Run:
+    """One pass through the layers and back."""
+
+    def __init__(self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...]) -> None:
+        steps = _steps(model)
+        assert not isinstance(steps, str)
+        self.steps, self.tensors = steps, tensors
+        self.factors: Iterator[Tensor] = iter(factors)
+        self.slopes: dict[str, Tensor] = {}
+        self.backs: list[Back] = []
+
+    def forwards(self, x: Tensor) -> Tensor:
+        for forward, layer, prefix, trained in self.steps:
+            self.prefix = prefix
+            x, back = forward(self, layer, x)
+            if self.backs or trained:  # before the first parameters no gradient is needed
+                self.backs.append(back)
+        return x
+
+    def backwards(self, slope: Tensor) -> None:
+        """Each layer's results go as soon as they have been used: they and this run hold one another, and would stay
+        until the next search for cycles."""
+        while self.backs:
+            back = self.backs.pop()
+            slope = back(slope, len(self.backs) > 0)
+
+    def of(self, name: str) -> Tensor | None:
+        """This layer's parameter."""
+        return self.tensors.get(self.prefix + name)
+
+    def keep(self, prefix: str, **slopes: Tensor) -> None:
+        """Add the gradients of a layer's parameters: a layer may stand in several places."""
+        for name, slope in slopes.items():
+            if prefix + name in self.tensors:
+                other = self.slopes.get(prefix + name)
+                self.slopes[prefix + name] = slope if other is None else other + slope
+
+
+def _layers(module: nn.Module) -> list[nn.Module]:
+    if in_a_row(module):
+        return [layer for child in module for layer in _layers(child)]
+    return [module]
+
+
+def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
+    weight, prefix = run.of("weight"), run.prefix
+    assert weight is not None
+    rows = x.reshape(-1, x.shape[-1]).to(weight.dtype)
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        slopes = slope.reshape(-1, slope.shape[-1])
+        run.keep(prefix, weight=product(slopes.t(), rows.t()), bias=slopes.sum(0))
+        return product(slopes, weight.t()).view_as(x).to(x.dtype) if wanted else slope
+
+    return product(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
+
+
+def _convolution(run: _Run, layer: nn.Conv2d, x: Tensor) -> tuple[Tensor, Back]:
+    weight, prefix = run.of("weight"), run.prefix
+    assert weight is not None
+    how, images = (layer.stride, layer.padding, layer.dilation), x.to(weight.dtype)
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        into, own, _ = torch.ops.aten.convolution_backward(
+            slope, images, weight, None, *how, False, [0, 0], layer.groups, [wanted, True, False]
+        )
+        run.keep(prefix, weight=own, bias=slope.sum((0, 2, 3)))
+        return into.to(x.dtype) if wanted else slope
+
+    return functional.conv2d(images, weight, run.of("bias"), *how, layer.groups), back  # type: ignore[arg-type]
+
+
+def _relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    y = functional.relu(x)
+    return y, lambda slope, wanted: torch.ops.aten.threshold_backward(slope, y, 0.0) if wanted else slope
+
+
+def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor) -> tuple[Tensor, Back]:
+    sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+    how = (*([each, each] if isinstance(each, int) else list(each) for each in sizes), layer.ceil_mode)
+    pooled, where = torch.ops.aten.max_pool2d_with_indices(x, *how)
+    backwards = torch.ops.aten.max_pool2d_with_indices_backward
+    return pooled, lambda slope, wanted: backwards(slope, x, *how, where)
+
+
+def _flatten(run: _Run, layer: nn.Flatten, x: Tensor) -> tuple[Tensor, Back]:
+    last = torch.channels_last if x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) else None
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        slope = slope.reshape(x.shape)
+        return slope if last is None else slope.contiguous(memory_format=last)
+
+    return x.flatten(1), back
+
+
+def _dropout(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    factor = next(run.factors, None)
+    if factor is None:
+        return x, lambda slope, wanted: slope
+    return x * factor, lambda slope, wanted: (slope * factor).to(x.dtype)
+
+
+def _by_autograd(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    """Any layer without parameters."""
+    leaf = x.detach().requires_grad_()
+    with torch.enable_grad():
+        y = layer(leaf.clone() if getattr(layer, "inplace", False) else leaf)
+    return y.detach(), lambda slope, wanted: torch.autograd.grad(y, [leaf], slope)[0] if wanted else slope
+
+
+_FORWARD: dict[type[nn.Module], Forward] = {
+    **dict.fromkeys((*ELEMENTWISE, *POOLS), _by_autograd),
+    nn.Linear: _linear,  # type: ignore[dict-item]
+    nn.Conv2d: _convolution,  # type: ignore[dict-item]
+    nn.ReLU: _relu,
+    nn.MaxPool2d: _max_pool,  # type: ignore[dict-item]
+    nn.Flatten: _flatten,  # type: ignore[dict-item]
+    KeyedDropout: _dropout,
+}
