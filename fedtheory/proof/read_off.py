@@ -9,7 +9,7 @@ import sympy
 
 from ..claims import readings
 from ..quantities import QUANTITIES
-from .kernel.forms import STEPS
+from .kernel.forms import STEP, STEPS
 from .kernel.regions import Condition
 from .kernel.saved import ancestry
 from .kernel.scalars import Scalar
@@ -60,6 +60,16 @@ _PARAMETERS = {
 
 
 Letters = Mapping[str, str | sympy.Expr]
+
+
+def named(letters: Letters) -> dict[str, sympy.Expr]:
+    """By letter what it stands for, in quantities.
+
+    >>> named({"L": "smoothness", "q": 1 - sympy.Symbol("participation_probability")})
+    {'L': smoothness, 'q': 1 - participation_probability}
+    """
+    return {letter: sympy.Symbol(of) if isinstance(of, str) else of for letter, of in letters.items()}
+
 
 OF_KIND = "kind"
 """The name of the need that every round is of the theorem's kind."""
@@ -145,12 +155,11 @@ class ReadOff:
         return kind == "interval" and condition.bound == 1 and known.lower >= 0 and known.upper <= 1
 
     def read(self, scalar: Scalar) -> sympy.Expr:
-        """A scalar in the vocabulary's names."""
-        unknown = scalar.names - self.letters.keys()
+        """A scalar in the vocabulary's names; the step k is none, as what depends on it is said of every step."""
+        unknown = scalar.names - (self.letters.keys() - {STEP})
         if unknown:
             raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
-        meaning = {a: sympy.Symbol(b) if isinstance(b, str) else b for a, b in self.letters.items()}
-        return scalar.expression().xreplace({sympy.Symbol(name): value for name, value in meaning.items()})
+        return scalar.expression().xreplace({sympy.Symbol(a): b for a, b in named(self.letters).items()})
 
     def read_apart(self, scalar: Scalar) -> sympy.Expr:
         """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
