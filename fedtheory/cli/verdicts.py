@@ -293,7 +293,7 @@ def referee(
 @app.command()
 def verify(
     report: Annotated[Path, typer.Option(help="Folder of scorecard.json and the instances.")] = Path("report"),
-    figures: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    figures: Annotated[Path, typer.Option(help="Folder of the figures of theorems.")] = Path("figures"),
     full: Annotated[
         bool, typer.Option("--full/--quick", help="Hours of search; it resumes where it was stopped.")
     ] = False,
@@ -313,7 +313,7 @@ def verify(
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
     cache = None if fresh else Cache(report / "cache")
-    depth, drawings = assess.FULL if full else assess.QUICK, drawing.figures(figures)
+    depth, drawings = assess.FULL if full else assess.QUICK, drawing.figures_of_claims(figures)
     with Progress() as progress:
         verdicts = assess.assess_all(
             depth=depth, progress=lambda name, *at: progress("evidence and figures", *at), cache=cache, beside=drawings

@@ -228,7 +228,7 @@ def quick(monkeypatch, tmp_path):
         for r in PUBLISHED["rows"]
     ]
     monkeypatch.setattr(assess, "assess_all", lambda **options: verdicts)
-    monkeypatch.setattr("fedtheory.report.drawing.figures", lambda folder: {})
+    monkeypatch.setattr("fedtheory.report.drawing.figures_of_claims", lambda folder: {})
     return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 
 
