@@ -94,7 +94,7 @@ def assess_all(
             cache.put(name, result)
 
     together = {name: dataset for name in first if (dataset := _on_data(name))}
-    results = known | run_all(tasks, workers, progress, done, executor, together)
+    results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,))
     verdicts = []
     for statement in statements:
         evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, as_completed, wait
 from contextlib import ExitStack
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.context import BaseContext
 from typing import Any
 
 from ..workers import end_with_parent
@@ -23,6 +25,7 @@ def run_all(
     done: Callable[[str, Any], None] | None = None,
     executor: Executor | None = None,
     together: Mapping[str, str] | None = None,
+    imports: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """The result of every task, by its name.
 
@@ -37,6 +40,7 @@ def run_all(
         executor: runs the tasks in place of processes of this machine.
         together: by task, what it shares with others (data that are loaded, say): a process goes on with the tasks of
             what it has begun, and another one begins with these only when nothing else is left.
+        imports: modules that all tasks need, for processes to import once, where they can share it.
 
     Raises:
         Exception: the first one that a task raises; tasks that have not started are then dropped.
@@ -62,13 +66,24 @@ def run_all(
             finish(name, task())
     else:
         with ExitStack() as stack:
-            _share_out([stack.enter_context(_worker()) for _ in range(workers)], tasks, together or {}, finish)
+            _share_out([stack.enter_context(_worker(imports)) for _ in range(workers)], tasks, together or {}, finish)
     return {name: results[name] for name in tasks}
 
 
-def _worker() -> ProcessPoolExecutor:
+def _worker(imports: tuple[str, ...]) -> ProcessPoolExecutor:
     """One process, which is told task by task what to do."""
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_prepare)
+    return ProcessPoolExecutor(1, mp_context=_context(imports), initializer=_prepare)
+
+
+@functools.cache
+def _context(imports: tuple[str, ...]) -> BaseContext:
+    """How processes start: as forks of one that has imported what all need and does nothing else, where there is such
+    a thing; never as forks of this one, which may have threads."""
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["torch", *imports])
+    return context
 
 
 class Queue:
