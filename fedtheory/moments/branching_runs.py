@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from ..algorithms.aggregation import GroupWeights
 from ..setting import Setting
 from .evaluators import FLOAT, Question, Unserved
 from .selected import (
@@ -55,6 +56,7 @@ def follow(question: Question) -> Followed:
 def _follow(question: Question) -> Followed:
     kind = client_round(read(question.setting, question.reading))
     _, most = question.setting.participation.sizes(question.setting.federation.clients)
+    assert isinstance(kind.aggregation, GroupWeights)
     divided = DIVIDED if kind.aggregation.divided and most > 1 else UNDIVIDED
     reading = [(DIVISION, divided), *((n, question.reading[n]) for n in (COUNTS, BEGINNING) if n in question.reading)]
     steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
@@ -164,7 +166,7 @@ class Branching(Followed):
         t = np.arange(1.0, len(self.states) + 1).reshape(-1, 1, 1, 1)
         budget = np.array([float(self.policy.exact_budget(r)) for r in range(len(self.states))]).reshape(-1, 1, 1)
         history = (t - 1) * self._estimates(self.sums, t - 1)
-        self.rates = var_rates(history, self.there[:, :, None], budget, self.weight)
+        self.rates = var_rates(history, self.there[:, :, None], budget, [float(p) for p in self.groups.weight])
         self.estimate = self._estimates(self.sums + self.counts[:, None], t)
 
     def _shares(self, most: Sequence[int]) -> None:
@@ -210,7 +212,7 @@ class Branching(Followed):
             passed.append((chance, reached, first, second, low, high))
         after = [np.array(each) for each in zip(*passed, strict=True)]
         self.nodes, self.reached = after[0][:-1], after[1][:-1]
-        self.squares.extend(self._squared(*after[2:4], after[0]))
+        self.squares.extend(self._squared(after[2], after[3], after[0]))
         self.bound.extend(self._largest_met(after[4][:-1], after[5][:-1]))
 
     def _affine_maps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
