@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ LOOKED_AT = (*range(200), 10**3, 10**4, 10**6, 10**9)
 """Rounds in which two rules are compared."""
 
 
+@lru_cache(maxsize=1024)
 def by_rule(expression: sympy.Basic) -> bool:
     """Whether a step size changes with the round or the step."""
     return not INDICES.isdisjoint(s.name for s in expression.free_symbols)

@@ -293,7 +293,7 @@ def referee(
 @app.command()
 def verify(
     report: Annotated[Path, typer.Option(help="Folder of scorecard.json and the instances.")] = Path("report"),
-    figures: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures"),
+    figures: Annotated[Path, typer.Option(help="Folder of the figures of theorems.")] = Path("figures"),
     full: Annotated[
         bool, typer.Option("--full/--quick", help="Hours of search; it resumes where it was stopped.")
     ] = False,
@@ -306,7 +306,6 @@ def verify(
     published scorecard or an instance does not replay. A refuted theorem is no error."""
     from ..evidence import assess, scorecard
     from ..evidence.cache import Cache
-    from ..evidence.work import run_all
     from ..files import check_target, read_json
     from ..papers import index
     from ..papers.certificates import publish
@@ -314,14 +313,12 @@ def verify(
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
     cache = None if fresh else Cache(report / "cache")
+    depth, drawings = assess.FULL if full else assess.QUICK, drawing.figures_of_claims(figures)
     with Progress() as progress:
-
-        def tell(label: str):
-            return lambda name, done, total: progress(label, done, total)
-
-        depth = assess.FULL if full else assess.QUICK
-        verdicts = assess.assess_all(depth=depth, progress=tell("evidence"), cache=cache)
-        drawn = list(run_all(drawing.figures(figures), progress=tell("figures")).values())
+        verdicts = assess.assess_all(
+            depth=depth, progress=lambda name, *at: progress("evidence and figures", *at), cache=cache, beside=drawings
+        )
+    drawn = [figures / f"{name}.png" for name in drawings]
     card = scorecard.to_json(verdicts)
     scorecard.write_json(report / "scorecard.json", card)
     for verdict in verdicts:

@@ -67,26 +67,51 @@ def assess_all(
     progress: Progress | None = None,
     cache: Cache | None = None,
     executor: Executor | None = None,
+    beside: Mapping[str, Callable[[], Any]] | None = None,
 ) -> list[Verdict]:
     """All evidence on claims (default: every one), and their verdicts by ``rule.overall``.
 
     Editions with the same mathematics share their search and their runs. Published instances are replayed every time;
     all else is taken from ``cache`` where it is there, and put there as soon as it is found.
 
+    Args:
+        beside: other tasks for the same processes, such as figures that are drawn, by name; not kept.
+
     Raises:
         ReplayError: a published instance does not say what its numbers say.
     """
     statements = all_claims() if statements is None else statements
-    instances = {s.ref: published_instance(s.ref) for s in statements}
-    twins = {s.ref: next(t.ref for t in statements if same_mathematics(s, t)) for s in statements}
-    tasks = _tasks(statements, instances, set(twins.values()), depth)
-    results = _run(tasks, workers, progress, cache, executor)
+    instances = {s.ref: recorded_instance(s.ref) for s in statements}
+    twins = _twins(statements)
+    kept = _tasks(statements, instances, set(twins.values()), depth)
+    known = {name: found for name in kept if cache and (found := cache.get(name)) is not None}
+    tasks = {name: task for name, task in kept.items() if name not in known}
+    first = {name: tasks.pop(name) for name in [*tasks] if _on_data(name)}
+    tasks = first | dict(beside or {}) | tasks | {f"replay {s.ref}": partial(_replayed, s.ref) for s in statements}
+
+    def done(name: str, result: Any) -> None:
+        if cache and name in kept:
+            cache.put(name, result)
+
+    together = {name: dataset for name in first if (dataset := _on_data(name))}
+    results = known | run_all(tasks, workers, progress, done, executor, together, (__name__,))
     verdicts = []
     for statement in statements:
         evidence = _evidence(statement, twins[statement.ref], instances[statement.ref], results)
         word, why = overall(evidence)
         verdicts.append(Verdict(statement.ref, word, why, evidence, instances[statement.ref]))
     return verdicts
+
+
+def _twins(statements: Sequence[Claim]) -> dict[str, str]:
+    """By claim, the first one with the same mathematics."""
+    first: dict[Claim, str] = {}
+    return {s.ref: first.setdefault(mathematics(s), s.ref) for s in statements}
+
+
+def _on_data(name: str) -> str:
+    """The data set on which a task measures, or ""."""
+    return next((plan.dataset for plan in plans() if name.startswith(f"{plan.dataset} ")), "")
 
 
 def _tasks(
@@ -109,24 +134,15 @@ def _tasks(
     return tasks
 
 
-def _run(
-    tasks: Mapping[str, Callable[[], Any]], workers: int | None, progress: Progress | None,
-    cache: Cache | None, executor: Executor | None,
-) -> dict[str, Any]:  # fmt: skip
-    known = {name: found for name in tasks if cache and (found := cache.get(name)) is not None}
-    rest = {name: task for name, task in tasks.items() if name not in known}
-    return known | run_all(rest, workers, progress, cache.put if cache else None, executor)
-
-
 def _evidence(statement: Claim, twin: str, instance: dict | None, results: Mapping[str, Any]) -> dict[str, Any]:
     searches = [result for name, result in results.items() if name.startswith(f"search {twin} ")]
     return {
-        "units": _units(statement),
+        "units": results[f"replay {statement.ref}"]["units"],
         "consistency": results[f"consistency {twin}"],
         "proof": results[f"proof {statement.ref}"],
         "exact": {"search": _merged(searches) if searches else None, "instance": _instance_json(instance)},
         "measured": [results[f"{plan.dataset} {twin}"] for plan in plans() if measurable(statement)],
-        "needs": [_needs_json(kind, content) for kind, content in published_needs(statement.ref).items()],
+        "needs": results[f"replay {statement.ref}"]["needs"],
     }
 
 
@@ -140,9 +156,14 @@ def measurable(statement: Claim) -> bool:
     return subject_of(statement).space(statement).measurable
 
 
+def mathematics(statement: Claim) -> Claim:
+    """The claim without where it is printed: the same for editions that differ in nothing else."""
+    return replace(statement, edition="", source="")
+
+
 def same_mathematics(one: Claim, other: Claim) -> bool:
     """Whether two editions differ in nothing but where they are printed."""
-    return replace(one, edition="", source="") == replace(other, edition="", source="")
+    return mathematics(one) == mathematics(other)
 
 
 def published_instance(ref: str) -> dict[str, Any] | None:
@@ -179,6 +200,13 @@ def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
     if content.get("claim") != ref:
         raise ValueError(f"{path.name}: claim = {content.get('claim')!r}, allowed is {ref!r}")
     return content
+
+
+def _replayed(ref: str) -> dict[str, Any]:
+    """What is computed anew every time: units, and the published instances, replayed."""
+    published_instance(ref)
+    needs = [_needs_json(kind, content) for kind, content in published_needs(ref).items()]
+    return {"units": _units(find_claim(ref)), "needs": needs}
 
 
 def _search(ref: str, depth: Depth, seed: int) -> dict[str, Any]:

@@ -19,6 +19,9 @@ from .logistic_optimum import Optimum, minimised
 from .places import find_device, find_dtype
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
+# Features in a block of such a pass on the CPU: 4 MiB in float64 stay in the cache between the scores and the gradient,
+# which takes half the time of reading all rows twice (784 features).
+_CACHED = 2**19
 # Up to so many scores, clients of equal size are computed in one batched product instead of one by one: what costs is
 # then the number of calls (on the CPU 3 to 6 times as much; larger batches are faster one by one).
 _STACKED = {"cpu": 2**16, "cuda": 2**24}
@@ -150,10 +153,15 @@ class Logistic(ConvexFederation):
 
     def global_gradient(self, x: Tensor) -> Tensor:
         self._check(x)
-        result = self.l2 * x
+        result = (self.l2 * x).view(len(x) * self.classes, -1)
+        points = x.reshape(result.shape)
         for rows in self._chunks(len(x)):
-            result += self._pull_back(self._residuals(x, rows) * self._weights[rows, None, None], rows)
-        return result
+            data, labels = self._rows[rows], self._labels[rows].expand(len(x), 1, -1)
+            # class after class, not row after row: the products are faster so
+            residuals = torch.softmax((points @ data.T).view(len(x), self.classes, -1), dim=1)
+            residuals.scatter_add_(1, labels, residuals.new_full((), -1.0).expand(labels.shape))
+            result.addmm_((residuals * self._weights[rows]).flatten(0, 1), data)
+        return result.view(x.shape)
 
     def training_accuracy(self, x: Tensor) -> Tensor:
         """(1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
@@ -268,7 +276,10 @@ class Logistic(ConvexFederation):
         return gradients.view(points.shape)[position]
 
     def _chunks(self, replicas: int) -> Iterator[slice]:
-        size = max(1, _ENTRIES // max(1, replicas * self.classes))
+        size = _ENTRIES // max(1, replicas * self.classes)
+        if self._rows.device.type == "cpu":
+            size = min(size, _CACHED // self._rows.shape[1])
+        size = max(1, size)
         total = self._starts[-1]
         for start in range(0, total, size):
             yield slice(start, min(start + size, total))

@@ -28,12 +28,13 @@ from ..functionals import (
     Functional,
 )
 from . import policy_trace
+from .branching_runs import follow
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .numbers import root, smaller
 from .policy import long_term
 from .selected import CORRELATION, DIVIDED, DIVISION, MATRIX, UNDIVIDED, client_round, horizons, read
 from .selected_round import round_of
-from .selected_runs import Followed, follow
+from .selected_runs import Followed
 
 MINIMUM, FROM_FIRST, FROM_START = "minimum", "t = 1..T", "t = 0..T-1"
 

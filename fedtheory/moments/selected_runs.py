@@ -15,24 +15,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
-
 from ..selection.exact import var_rates
-from ..setting import Setting
 from .evaluators import FLOAT, Question, Unserved
 from .numbers import CONVERT, INFINITE, larger, root, smaller
 from .policy import answer_law, answer_range, answer_variance, long_term
 from .selected import (
-    BEGINNING,
-    COUNTS,
-    DIVIDED,
-    DIVISION,
     RECEIVED,
-    UNDIVIDED,
     Counts,
     client_round,
     groups_of,
-    horizons,
     read,
     selection_of,
     settled,
@@ -96,18 +87,21 @@ class Followed:
         self.sigma = noise_of_a_coordinate(self.groups, self.numbers)
         self._objective()
         self._long_run()
-        zero = self.convert(0)
-        starts = map(self.convert, self.groups.start)
-        nodes = {(self.number(0),) * len(self.weight):
-                 _Node(zero + 1, tuple(_Line(x, x * x, x, x) for x in starts))}  # fmt: skip
-        self.squares, self.work = [self._square(nodes)], 0
-        self.bound, self.error = [zero], [self.number(0)]
+        self.squares, self.work = [], 0
+        self.bound, self.error = [self.convert(0)], [self.number(0)]
         self.proxy, self.rate_spread, self.squared_mismatch, self.variance = [], [], [], []
         self.mean_mismatch, self.answer_proxy, self.answer_mismatch, self.correlation = [], [], [], []
+        self._follow(rounds)
+        del self.bound[0], self.error[0]
+
+    def _follow(self, rounds: int) -> None:
+        """Fill all lists, one history after the other."""
+        starts, certain = map(self.convert, self.groups.start), self.convert(1)
+        nodes = {(self.number(0),) * len(self.weight): _Node(certain, tuple(_Line(x, x * x, x, x) for x in starts))}
+        self.squares.append(self._square(nodes))
         for t in range(1, rounds + 1):
             nodes = self._round(t, nodes)
             self.squares.append(self._square(nodes))
-        del self.bound[0], self.error[0]
 
     def _objective(self) -> None:
         """F's curvature and minimiser in every coordinate."""
@@ -359,42 +353,3 @@ def _average(groups: dict[tuple, tuple[Any, list[Any]]], key: tuple, chance: Any
     """Add ratios that come with this chance to those of the same key."""
     seen, means = groups.get(key, (chance * 0, [chance * 0] * len(ratios)))
     groups[key] = seen + chance, [m + chance * r for m, r in zip(means, ratios, strict=True)]
-
-
-def follow(question: Question) -> Followed:
-    """The runs of the question's setting over the most of its rounds, followed once for all that is asked about them
-    and for all readings under which they are the same."""
-    return question.once(_follow)
-
-
-def _follow(question: Question) -> Followed:
-    kind = client_round(read(question.setting, question.reading))
-    _, most = question.setting.participation.sizes(question.setting.federation.clients)
-    divided = DIVIDED if kind.aggregation.divided and most > 1 else UNDIVIDED
-    reading = [(DIVISION, divided), *((n, question.reading[n]) for n in (COUNTS, BEGINNING) if n in question.reading)]
-    steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
-    return _followed(_Same(question.setting), tuple(reading), steps, question.numbers, max(horizons(question)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Same:
-    """A setting, which is the same as itself only."""
-
-    setting: Setting
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.setting is other.setting
-
-    def __hash__(self) -> int:
-        return id(self.setting)
-
-
-@functools.lru_cache(maxsize=8)
-def _followed(same: _Same, reading: tuple, steps: tuple, numbers: str, rounds: int) -> Followed:
-    stated = {name: arb(*key) if isinstance(key, tuple) else key for name, key in steps}
-    return Followed(Question(same.setting, rounds, dict(reading), numbers, stated), rounds)
-
-
-def _key(step: Any) -> Any:
-    """A step size as something that has a hash: balls have none, but their middles and radii do."""
-    return (step.mid(), step.rad()) if isinstance(step, arb) else step

@@ -79,10 +79,10 @@ class Fixed(Participation):
     members: tuple[int, ...]
 
     def __init__(self, members: Sequence[int]) -> None:
-        whole = all(isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in members)
+        whole = all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in set(map(type, members)))
         if not whole or len(members) == 0 or len(set(members)) != len(members):
             raise ValueError(f"members = {list(members)}: allowed is a non-empty list of distinct clients")
-        object.__setattr__(self, "members", tuple(int(i) for i in members))
+        object.__setattr__(self, "members", tuple(map(int, members)))
 
     @property
     def cohort(self) -> int:
@@ -93,8 +93,8 @@ class Fixed(Participation):
         return True
 
     def check(self, clients: int) -> None:
-        outside = [i for i in self.members if not 0 <= i < clients]
-        if outside:
+        if min(self.members) < 0 or max(self.members) >= clients:
+            outside = [i for i in self.members if not 0 <= i < clients]
             raise ValueError(f"members = {list(self.members)}: client {outside[0]} is not in 0 to {clients - 1}")
 
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:

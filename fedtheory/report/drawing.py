@@ -24,6 +24,7 @@ from pydantic import Field, create_model
 from ..experiments.reading import Strict, read_toml
 from ..experiments.tables import folder
 from ..files import read_file, write_beside
+from ..papers import all_claims
 from .kinds import KINDS, Kind
 from .shown import csv_text, numbers
 from .style import captioned, save
@@ -158,3 +159,13 @@ def written(path: Path, into: Path, format: str = "png") -> Path:
 def figures(into: Path, root: Path | None = None) -> dict[str, Callable[[], Path]]:
     """What draws every figure, by its name."""
     return {read_figure(path).name: functools.partial(written, path, into) for path in figure_files(root)}
+
+
+def figures_of_claims(into: Path) -> dict[str, Callable[[], Path]]:
+    """What draws the figures that are named after a claim.
+
+    >>> "fast.thm1" in figures_of_claims(Path("figures")), "fast.labels" in figures_of_claims(Path("figures"))
+    (True, False)
+    """
+    ids = {statement.id for statement in all_claims()}
+    return {name: drawn for name, drawn in figures(into).items() if name in ids}

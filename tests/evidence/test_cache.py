@@ -1,6 +1,8 @@
 """Results kept by content, and work that resumes."""
 
 import json
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -8,7 +10,7 @@ import pytest
 
 from fedtheory.evidence import cache as cache_module
 from fedtheory.evidence.cache import Cache
-from fedtheory.evidence.work import run_all
+from fedtheory.evidence.work import Queue, run_all
 
 
 def test_a_result_is_known_to_the_same_code_only(tmp_path, monkeypatch):
@@ -62,3 +64,29 @@ def test_any_executor_runs_the_tasks():
         assert run_all({"a": partial(pow, 2, 3), "b": partial(pow, 3, 2)}, executor=pool) == {"a": 8, "b": 9}
         with pytest.raises(RuntimeError, match="stopped"):
             run_all({"a": _fail}, executor=pool)
+
+
+def _process(seconds):
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_what_shares_data_is_done_by_one_process_until_nothing_else_is_left(tmp_path):
+    names = ["heavy 1", "heavy 2", "heavy 3", *(f"light {i}" for i in range(12))]
+    tasks = {name: partial(_process, 0.05) for name in names} | {"wrong": _fail} | {f"late {i}": _fail for i in (1, 2)}
+    found: dict[str, int] = {}
+    together = dict.fromkeys(names[:3], "heavy")
+    with pytest.raises(RuntimeError, match="stopped"):
+        run_all(tasks, 2, done=found.__setitem__, together=together)
+    assert {*names[:-1]} <= {*found} <= {*names}  # one may still be on its way
+    assert len({found[name] for name in together}) == 1
+    assert len(set(found.values())) == 2 and os.getpid() not in found.values()
+
+
+def test_nobody_waits_while_there_is_work():
+    queue = Queue(["a1", "a2", "a3", "b1", "b2", "c"], {n: n[0] for n in ("a1", "a2", "a3", "b1", "b2")})
+    assert [queue.next(w) for w in (0, 1, 1, 1)] == ["a1", "b1", "b2", "c"]  # 1 leaves a2 and a3 to 0
+    assert queue.next(1) == "a3"  # nothing else is left: it helps from the end
+    assert [queue.next(w) for w in (0, 0, 1)] == ["a2", None, None]
+    queue = Queue(["a1", "b", "a2"], {"a1": "a", "a2": "a"})
+    assert [queue.next(0) for _ in range(3)] == ["a1", "a2", "b"]

@@ -2,6 +2,8 @@
 
 import copy
 import json
+from functools import partial
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 import fedtheory as ft
 from fedtheory.cli import app
 from fedtheory.evidence import assess, scorecard
+from fedtheory.evidence.cache import Cache
 from fedtheory.evidence.replay import ReplayError
 from fedtheory.evidence.rule import Contradiction, covered, overall, with_readings
 from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
@@ -186,6 +189,30 @@ def test_differences_name_changed_missing_and_new_rows():
     assert any(f"{gone['id']}@{gone['edition']}: verdict is absent" in line for line in lines)
 
 
+def test_the_first_edition_with_the_same_mathematics():
+    statements = ft.papers.all_claims()
+    twins = assess._twins(statements)
+    assert list(twins) == [s.ref for s in statements]
+    for s in statements[:40]:
+        assert twins[s.ref] == next(t.ref for t in statements if assess.same_mathematics(s, t))
+    assert twins["fast.thm1@appendix"] == "fast.thm1@main" and twins["fast.thm2@appendix"] == "fast.thm2@appendix"
+
+
+def test_instances_are_replayed_whatever_is_kept(tmp_path, monkeypatch):
+    """And other work runs beside; only what was found on claims is kept."""
+    depth = assess.Depth(candidates=5, climbs=1, steps=1, seeds=1, refuted_too=False)
+    options = {"depth": depth, "workers": 1, "cache": Cache(tmp_path), "beside": {"drawn": partial(pow, 2, 3)}}
+    statements = [ft.claim("fast.rem2.a@main"), ft.claim("fast.lemma1@main")]
+    names: list[str] = []
+    first = assess.assess_all(statements, **options)
+    again = assess.assess_all(statements, **options, progress=lambda name, *_: names.append(name))
+    assert first == again and first[0].instance is not None
+    assert names == ["drawn", "replay fast.rem2.a@main", "replay fast.lemma1@main"]
+    monkeypatch.setattr(assess, "replay", Mock(side_effect=ReplayError("the file says otherwise")))
+    with pytest.raises(ReplayError, match="says otherwise"):
+        assess.assess_all(statements, **options)
+
+
 def test_editions_with_the_same_mathematics():
     main, appendix, corrected, *_ = ft.papers.editions("fast.thm1")
     assert assess.same_mathematics(main, appendix)
@@ -201,7 +228,7 @@ def quick(monkeypatch, tmp_path):
         for r in PUBLISHED["rows"]
     ]
     monkeypatch.setattr(assess, "assess_all", lambda **options: verdicts)
-    monkeypatch.setattr("fedtheory.report.drawing.figures", lambda folder: {})
+    monkeypatch.setattr("fedtheory.report.drawing.figures_of_claims", lambda folder: {})
     return verdicts, ["verify", "--report", str(tmp_path / "r"), "--figures", str(tmp_path / "f")]
 
 

@@ -255,6 +255,26 @@ def test_errors_by_every_sequence_of_signs_and_draws(
     assert max(seen.max() for _, _, seen in every) == largest
 
 
+@pytest.mark.parametrize("cohort", [EVERYONE, BY_WEIGHT, UNIFORM])
+def test_many_rounds_at_once_in_floats(cohort: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Fractions, to rounding: some 10 operations a round, by 2^-53 each; blocks end where they may."""
+    rng = np.random.default_rng(1)
+    for together, clients, dimension, local_steps in zip((1, 4, 512), (1, 3, 5), (1, 2, 3), (3, 2, 1), strict=True):
+        monkeypatch.setattr("fedtheory.papers.li2020.runs.TOGETHER", together)
+        p = np.full(clients, 1 / clients) if cohort == UNIFORM else rng.dirichlet(np.ones(clients))
+        h, c = rng.uniform(0.5, 2, (clients, dimension)), rng.normal(size=(clients, dimension))
+        floats = Training(h, c, p, rng.uniform(0, 2, clients), rng.normal(size=dimension), cohort,
+                          min(2, clients) if cohort != EVERYONE else clients, local_steps)  # fmt: skip
+        exact = replace(floats, **{name: np.vectorize(Fraction, otypes=[object])(getattr(floats, name)) for name in
+                                   ("curvatures", "minimisers", "weights", "noises", "start")})  # fmt: skip
+        steps = 2 / (8 + np.arange(9 * local_steps))
+        found, expected = list(floats.errors(steps)), list(exact.errors([Fraction(s) for s in steps.tolist()]))
+        assert len(found) == len(expected) == 9
+        for one, other in zip(found, expected, strict=True):
+            for value, true in zip(one, other, strict=True):
+                np.testing.assert_allclose(value, np.asarray(true, dtype=float), rtol=1e-12)
+
+
 @pytest.mark.parametrize("ref", REFS)
 def test_the_example_by_the_settings_own_moments(ref: str) -> None:
     statement = claim(ref)

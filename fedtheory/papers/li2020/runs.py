@@ -15,6 +15,9 @@ import numpy as np
 
 from .statements.theorems import BY_WEIGHT, UNIFORM
 
+TOGETHER = 512
+"""Rounds whose training is computed at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Training:
@@ -74,6 +77,9 @@ class Training:
         Args:
             steps: the sizes of all steps, E for each round.
         """
+        if self.curvatures.dtype == float and not self.common_noise and len(steps) % self.local_steps == 0:
+            yield from self._in_floats(np.asarray(steps, dtype=float))
+            return
         dimension = self.curvatures.shape[1]
         h, p, one = self.curvatures, self.weights[:, None], self.weights.sum()
         c = self.minimisers - self.optimum
@@ -98,6 +104,41 @@ class Training:
             of_mean = A**2 * square + 2 * A * B * mean + B**2
             mean, square = A * mean + B, of_mean + f * (both - of_mean) + sum(shared)
             yield (self.mean_curvature * square).sum() / 2, square.sum(), np.concatenate(seen)
+
+    def _in_floats(self, steps: np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
+        """The same with the training of many rounds at once: it does not depend on where they start."""
+        h, p, f = self.curvatures, self.weights[:, None], self.spread
+        c = self.minimisers - self.optimum
+        pull, variance = h * c, self.noises[:, None] ** 2 / h.shape[1] + h * 0
+        mean = self.start - self.optimum
+        square, alone = mean**2, (p**2 + f * (p - p**2)) + h * 0
+        rounds = steps.reshape(-1, self.local_steps, 1, 1)
+        for block in (rounds[first : first + TOGETHER] for first in range(0, len(rounds), TOGETHER)):
+            a, b, v = (
+                np.ones((len(block), *h.shape)),
+                np.zeros((len(block), *h.shape)),
+                np.zeros((len(block), *h.shape)),
+            )
+            before = []  # each step: what of its client's model is the round's start, what is not, and noise
+            for eta in np.moveaxis(block, 1, 0):
+                before.append((a, b - c, v))
+                keep = 1 - eta * h
+                a, b, v = keep * a, keep * b + eta * pull, keep**2 * v + eta**2 * variance
+            A, B, noise = (p * a).sum(1), (p * b).sum(1), (alone * v).sum(1)
+            both = (p * a**2).sum(1), 2 * (p * a * b).sum(1), (p * b**2).sum(1)
+            alike = A**2, 2 * A * B, B**2
+            starts = []
+            for A_r, B_r, noise_r, *parts in zip(A, B, noise, *both, *alike, strict=True):
+                starts.append((mean, square))
+                of_mean = parts[3] * square + parts[4] * mean + parts[5]
+                both_r = parts[0] * square + parts[1] * mean + parts[2]
+                mean, square = A_r * mean + B_r, of_mean + f * (both_r - of_mean) + noise_r
+            means, squares = (np.array(each)[:, None] for each in zip(*starts, (mean, square), strict=True))
+            away = (a**2 * squares[:-1] + 2 * a * off * means[:-1] + off**2 + v for a, off, v in before)
+            seen = np.stack([(h**2 * each).sum(2) + self.noises**2 for each in away], axis=1)
+            after = squares[1:, 0]
+            gaps, totals = (self.mean_curvature * after).sum(1) / 2, after.sum(1)
+            yield from zip(gaps, totals, seen.reshape(len(block), -1), strict=True)
 
 
 def _drawn(z: np.ndarray, p: np.ndarray, f: Any) -> np.ndarray:
