@@ -95,6 +95,11 @@ class Pairs:
         whole, start = self._whole
         return whole.once(name, lambda: make(whole))[..., start : start + len(self)]
 
+    def known(self, name: str) -> Tensor | None:
+        """What was ``drawn`` before under this name for these pairs, if it was."""
+        whole = self if self._whole is None else self._whole[0]
+        return None if name not in whole._known else self.drawn(name, lambda all: cast(Tensor, all._known[name]))
+
     @property
     def sizes(self) -> np.ndarray:
         """How many pairs each client has, (clients,) int64, in main memory."""
@@ -314,6 +319,14 @@ class ConvexFederation(ExactFederation):
     @property
     def deterministic(self) -> bool:
         return self.gradient_noise == 0
+
+    def optimum_for(self, x: Tensor) -> Tensor:
+        """``optimum`` in the precision and on the device of x; the last one asked for is kept."""
+        if self._optimum_there is None or (self._optimum_there.dtype, self._optimum_there.device) != (x.dtype, x.device):
+            self._optimum_there = self.optimum.to(x)
+        return self._optimum_there
+
+    _optimum_there: Tensor | None = None
 
     def gap(self, x: Tensor) -> Tensor:
         """F(x) - F(x*), (replicas,)."""

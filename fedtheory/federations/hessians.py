@@ -25,6 +25,10 @@ TILE = 8
 class Products(ABC):
     """H_i v for every pair."""
 
+    @abstractmethod
+    def to(self, device: torch.device | str, dtype: torch.dtype) -> Products:
+        """The same on another device or in another precision."""
+
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
         """H_i v of each pair's client i, for v (P, D)."""
         return self.back(self.product(self.rows(v, pairs), pairs), pairs)
@@ -64,6 +68,9 @@ class Diagonal(Products):
     def __init__(self, entries: Tensor) -> None:
         self.entries = entries
 
+    def to(self, device: torch.device | str, dtype: torch.dtype) -> Diagonal:
+        return type(self)(self.entries.to(device, dtype))
+
     def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
         return rows * self._own(pairs)
 
@@ -92,6 +99,9 @@ class _Full(Products):
 
     def __init__(self, matrices: Tensor) -> None:
         self.matrices = matrices
+
+    def to(self, device: torch.device | str, dtype: torch.dtype) -> _Full:
+        return type(self)(self.matrices.to(device, dtype))
 
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
         one = torch.eye(self.matrices.shape[-1], dtype=self.matrices.dtype, device=self.matrices.device)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from .base import ONE_SIDED, Footprint, Pairs
@@ -40,7 +41,10 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
-    shifted = start if fed.tilted else start - fed.centred.index_select(0, pairs.client)
+    shifted = start
+    if not fed.tilted:
+        shifted = fed.centred.index_select(0, pairs.client)
+        torch.sub(start, shifted, out=shifted)
     at_once = fed.deterministic and not fed.tilted and not isinstance(training.lr, tuple)
     if at_once and training.steps > 1:
         return fed.products.moved(training.sizes, training.proximal).times(shifted, pairs)

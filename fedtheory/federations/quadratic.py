@@ -16,7 +16,7 @@ from .constants import BOUND, EXACT, Constant, Constants, Region
 from .dyadic import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
 from .given import checked_weights, full_matrices, numbers
-from .hessians import products
+from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local import PLAIN_SGD, LocalTraining, State
 
@@ -197,7 +197,7 @@ class Quadratic(ConvexFederation):
             raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self.products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
+        self.products = self._given_products.to(device, dtype)
         self._hessian = torch.as_tensor(self.mean_hessian, device=device, dtype=dtype)
         if self.tilted:
             self.slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
@@ -205,6 +205,11 @@ class Quadratic(ConvexFederation):
             self.centred = torch.as_tensor(self.centres, device=device, dtype=dtype)
         if self.has_optimum:
             self._optimum = torch.as_tensor(self._rounded_optimum, device=device, dtype=dtype)
+
+    @cached_property
+    def _given_products(self) -> Products:
+        """Those of the Hessians in float64 on the CPU, where it is seen what they have in common."""
+        return products(torch.as_tensor(self.hessians))
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Quadratic:
         moved = object.__new__(type(self))

@@ -53,7 +53,7 @@ class SquaredDistance(_Square):
         convex("squared_distance", setting.federation)
 
     def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
-        return x - convex("squared_distance", federation).optimum.to(x)
+        return x - convex("squared_distance", federation).optimum_for(x)
 
 
 class SquaredGradient(_Square):

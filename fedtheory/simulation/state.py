@@ -89,6 +89,16 @@ class Plan:
         return Keys(self.seed, axis, ids, self.federation.clients)
 
     @cached_property
+    def watching(self) -> tuple[Observer, ...]:
+        """The observers that look at what clients did."""
+        return tuple(each for each in self.observers if type(each).after_training is not Observer.after_training)
+
+    @cached_property
+    def summed(self) -> bool:
+        """Whether an observer asks for the sums of exact local gradients."""
+        return any(each.needs_gradients for each in self.observers)
+
+    @cached_property
     def one_kind(self) -> bool:
         """Whether all rounds are of one kind."""
         return all(kind == self.kinds[0] for kind in self.kinds)
@@ -175,7 +185,7 @@ class State:
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
-        self.finite = finite = torch.isfinite(self.x).all(1)
+        self.finite = finite = self.x.abs().amax(1) < torch.inf  # NaN is not
         for value in self.kept.values():
             finite = finite & torch.isfinite(value)
         for observer in plan.observers:
@@ -187,9 +197,9 @@ class State:
                 self.least[name] = torch.minimum(self.least[name], value)
                 self.most[name] = torch.maximum(self.most[name], value)
                 total = self.sums[name] + value
-                fine = total.isfinite() if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
+                fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
                 finite = finite & fine
-        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
+        self.diverged_at = torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
 
     def is_first(self, plan: Plan, round: int) -> Tensor:
         """In which replicas this round is of the algorithm's first kind."""
