@@ -322,9 +322,10 @@ class ConvexFederation(ExactFederation):
 
     def optimum_for(self, x: Tensor) -> Tensor:
         """``optimum`` in the precision and on the device of x; the last one asked for is kept."""
-        if self._optimum_there is None or (self._optimum_there.dtype, self._optimum_there.device) != (x.dtype, x.device):
-            self._optimum_there = self.optimum.to(x)
-        return self._optimum_there
+        known = self._optimum_there
+        if known is None or known.dtype != x.dtype or known.device != x.device:
+            known = self._optimum_there = self.optimum.to(x)
+        return known
 
     _optimum_there: Tensor | None = None
 
@@ -393,7 +394,7 @@ class ConvexFederation(ExactFederation):
     def _noise(self, key: Tensor, level: float, dtype: torch.dtype) -> Tensor:
         scale = level / self.dimension**0.5
         if self.noise == "gaussian":
-            return normals(key, self.dimension, dtype).mul_(scale)
+            return normals(key, self.dimension, dtype, scale)
         return scaled_signs(key, self.dimension, scale, dtype)
 
 

@@ -61,7 +61,7 @@ def _stepped(fed: Quadratic, start: Tensor, gradient: Tensor, pairs: Pairs, trai
         keys = fed.products.rows(fed.step_keys(pairs, training.steps), pairs, dim=1)
         noise = fed.noise_of(keys, gradient.dtype)
     one_sided = fed.products.rows(start, pairs) if noise is not None and fed.noise == ONE_SIDED else None
-    forces = gradient if noise is None or one_sided is not None else noise + gradient
+    forces = gradient if noise is None or one_sided is not None else noise.add_(gradient)
     change: Tensor | None = None
     for step, size in enumerate(training.sizes):
         force = forces if forces.dim() == 2 else forces[step]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import refined, words
+from ..randomness import in_memory, refined, words
 from .base import Inclusion, Keys, Participation
 
 LARGEST_COUNT = 127
@@ -195,7 +195,7 @@ def smallest(scores: Tensor, count: int) -> Tensor:
 def _smallest_words(words: Tensor, count: int) -> Tensor:
     """The same along the last of several axes, of words: that two of them are equal does not come up, since they are
     hashed from different clients by functions that have an inverse."""
-    if words.device.type == "cpu":
+    if in_memory(words):
         known = words.numpy()
         largest = np.partition(known, count - 1, axis=-1)[..., count - 1 : count]
         return torch.from_numpy((known <= largest).view(np.int8))

@@ -23,9 +23,10 @@ from .places import device_name, find_device, find_dtype
 if TYPE_CHECKING:
     from ..setting import Setting
 
-LAYOUT = 2
+LAYOUT = 3
 """Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
-stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one."""
+stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one; until 2,
+Gaussian noise in float32 and gradients of logistic regression were rounded otherwise."""
 
 
 @dataclass(frozen=True)
