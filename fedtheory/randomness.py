@@ -167,7 +167,8 @@ def _signs_of_bytes(scale: float, dtype: torch.dtype, device: torch.device) -> T
 
 
 def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Tensor:
-    """Normal numbers of mean 0 and standard deviation ``scale``, shape ``words.shape + (dimension,)``: by Box and Muller, sqrt(-2 log u) (cos, sin)(t).
+    """Normal numbers of mean 0 and standard deviation ``scale``, shape ``words.shape + (dimension,)``: by Box and
+    Muller, sqrt(-2 log u) (cos, sin)(t).
 
     In float64 u and t take a derived word of 64 bits each; in float32 they share one, u on a grid of 2^-31 and t of
     2^-32, so that no number is beyond 6.6 and means and variances are those of a normal law to 1e-7. The two
@@ -240,9 +241,7 @@ def _derived(words: Tensor, count: int) -> Tensor:
     return result
 
 
-def _derived_in_place(
-    keys: np.ndarray, count: int, spare: np.ndarray, found: np.ndarray | None = None
-) -> np.ndarray:
+def _derived_in_place(keys: np.ndarray, count: int, spare: np.ndarray, found: np.ndarray | None = None) -> np.ndarray:
     """``count`` words of each of the ``keys`` (n,), both uint64, written to ``found`` (n, count)."""
     found = np.empty_like(spare) if found is None else found
     np.add(keys[:, None], _steps(count), out=found)

@@ -16,12 +16,9 @@ from torch import Tensor
 from ..randomness import Axis, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
 from .local import LocalTraining, State, local_steps
+from .noises import COMMON, ONE_SIDED
 
 T = TypeVar("T")
-
-COMMON = "common two-point"
-ONE_SIDED = "one-sided two-point"
-NOISES = ("two-point", "gaussian", COMMON, ONE_SIDED)
 
 
 @dataclass(frozen=True)
@@ -396,12 +393,3 @@ class ConvexFederation(ExactFederation):
         if self.noise == "gaussian":
             return normals(key, self.dimension, dtype, scale)
         return scaled_signs(key, self.dimension, scale, dtype)
-
-
-def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
-    """Refuse what is no noise."""
-    for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
-        if not 0 <= level < float("inf"):
-            raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")
-    if noise not in NOISES:
-        raise ValueError(f"noise = {noise!r}: allowed is one of {', '.join(NOISES)}")

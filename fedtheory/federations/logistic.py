@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, dirichlet
-from .base import ConvexFederation, Pairs, check_noise
+from .base import ConvexFederation, Pairs
 from .constants import Constants, Region
 from .local import PLAIN_SGD, LocalTraining, State
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimised
 from .logistic_training import Stacked, logistic_update, minus_labels
+from .noises import check_noise
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
 # Up to so many scores, clients of equal size are computed in one batched product instead of one by one: what costs is

@@ -11,14 +11,15 @@ import torch
 from torch import Tensor
 
 from ..exact import exact_array, exact_number
-from .base import ConvexFederation, Footprint, Pairs, check_noise
+from .base import ConvexFederation, Footprint, Pairs
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .dyadic import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
-from .given import checked_weights, full_matrices, numbers
+from .given import check_convex, checked_weights, full_matrices, numbers
 from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local import PLAIN_SGD, LocalTraining, State
+from .noises import check_noise
 
 Array = Sequence | np.ndarray
 
@@ -60,7 +61,7 @@ class Quadratic(ConvexFederation):
         self._keep(hessians, "centres", self.exact_centres, gradient_noise, noise, server_noise)
         if objective_weight is not None:
             self.objective_weight = checked_weights(objective_weight, self.clients)
-        self._check_convex()
+        check_convex(self.hessians, self.mean_hessian)
         self._place("cpu", torch.float64)
 
     def _keep(
@@ -184,17 +185,6 @@ class Quadratic(ConvexFederation):
     def has_optimum(self) -> bool:
         """Whether F has a unique minimiser."""
         return not self.tilted or positive_definite(self.exact_hessian)
-
-    def _check_convex(self) -> None:
-        spectra = np.linalg.eigvalsh(self.hessians)
-        tolerance = 1e-12 * np.abs(spectra).max()
-        if spectra.min() < -tolerance:
-            raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
-                             "allowed is >= 0")  # fmt: skip
-        diagonal = not self.mean_hessian[~np.eye(self.dimension, dtype=bool)].any()  # then nothing is rounded
-        least = self.mean_hessian.diagonal().min() if diagonal else np.linalg.eigvalsh(self.mean_hessian).min()
-        if least <= (0 if diagonal else tolerance):
-            raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
         self.products = self._given_products.to(device, dtype)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.federations.base import NOISES, Pairs
+from fedtheory.federations.base import Pairs
 from fedtheory.federations.hessians import Dense, Products
 from fedtheory.federations.local import LocalTraining, local_steps
+from fedtheory.federations.noises import NOISES
 from fedtheory.federations.quadratic import Quadratic
 
 CLIENTS, DIMENSION, REPLICAS = 6, 5, 40
