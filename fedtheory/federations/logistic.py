@@ -21,6 +21,9 @@ from .logistic_training import Stacked, logistic_update, minus_labels
 from .noises import check_noise
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
+# Features in a block of such a pass on the CPU: 4 MiB in float64 stay in the cache between the scores and the gradient,
+# which takes half the time of reading all rows twice (784 features).
+_CACHED = 2**19
 # Up to so many scores, clients of equal size are computed in one batched product instead of one by one: what costs is
 # then the number of calls (on the CPU 3 to 6 times as much; larger batches are faster one by one).
 _STACKED = {"cpu": 2**16, "cuda": 2**24}
@@ -164,9 +167,11 @@ class Logistic(ConvexFederation):
 
     def global_gradient(self, x: Tensor) -> Tensor:
         self._check(x)
-        result = self.l2 * x
+        result = (self.l2 * x).contiguous()
+        total = result.view(-1, self._rows.shape[1])
         for rows in self._chunks(len(x)):
-            result += self._pull_back(self._residuals(x, rows) * self._weights[rows], rows)
+            residuals = self._residuals(x, rows).mul_(self._weights[rows])
+            total.addmm_(residuals.flatten(0, 1), self._rows[rows])
         return result
 
     def training_accuracy(self, x: Tensor) -> Tensor:
@@ -279,7 +284,10 @@ class Logistic(ConvexFederation):
         return Stacked.of(pairs, rows, labels, self.classes, self.l2)
 
     def _chunks(self, replicas: int) -> Iterator[slice]:
-        size = max(1, _ENTRIES // max(1, replicas * self.classes))
+        size = _ENTRIES // max(1, replicas * self.classes)
+        if self._rows.device.type == "cpu":
+            size = min(size, _CACHED // self._rows.shape[1])
+        size = max(1, size)
         total = self._starts[-1]
         for start in range(0, total, size):
             yield slice(start, min(start + size, total))

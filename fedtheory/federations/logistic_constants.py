@@ -48,6 +48,7 @@ class LogisticConstants:
         self.blocks, self.targets, self.classes, self.l2 = blocks, targets, classes, l2
         self.clients = len(blocks)
         self.others = 1.0 - 1.0 / self.clients  # the factor (1 - 1/M)
+        self._last: tuple[Optimum, Constant] | None = None  # the optimum asked about last, and the answer
 
     def at(self, optimum: Optimum, gradient_noise: float, region: Region | None) -> Constants:
         """All constants, on R^D or on ``region``."""
@@ -81,6 +82,11 @@ class LogisticConstants:
         return Constant(float(bounds.max()) * _ROUNDING, BOUND, how)
 
     def _at_optimum(self, optimum: Optimum) -> Constant:
+        if self._last is None or self._last[0] is not optimum:
+            self._last = (optimum, self._computed_at(optimum))
+        return self._last[1]
+
+    def _computed_at(self, optimum: Optimum) -> Constant:
         x = optimum.x.view(self.classes, -1)
         largest = float((self._data_gradients(x) + self.l2 * x).flatten(1).norm(dim=1).max())
         slack = self._smoothness(None).value * optimum.gradient_norm / self.l2

@@ -35,11 +35,11 @@ class _Square(Observer):
         exact(self.names[0], setting.federation)
 
     def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
-        vectors = self.vector(exact(self.names[0], plan.federation), state.x)
+        vectors = self.vector(exact(self.names[0], plan.federation), state)
         value = vectors.square().sum(1).to(torch.float64)
         return {self.names[0]: torch.where(state.finite, value, torch.inf).nan_to_num_(torch.inf, torch.inf)}
 
-    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
+    def vector(self, federation: ExactFederation, state: State) -> Tensor:
         """v of each replica, (replicas, D)."""
         raise NotImplementedError
 
@@ -52,8 +52,8 @@ class SquaredDistance(_Square):
     def check(self, setting: Setting) -> None:
         convex("squared_distance", setting.federation)
 
-    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
-        return x - convex("squared_distance", federation).optimum_for(x)
+    def vector(self, federation: ExactFederation, state: State) -> Tensor:
+        return state.x - convex("squared_distance", federation).optimum_for(state.x)
 
 
 class SquaredGradient(_Square):
@@ -61,8 +61,8 @@ class SquaredGradient(_Square):
 
     names = ("squared_gradient",)
 
-    def vector(self, federation: ExactFederation, x: Tensor) -> Tensor:
-        return federation.global_gradient(x)
+    def vector(self, federation: ExactFederation, state: State) -> Tensor:
+        return state.gradient(federation)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Peaks(Observer):
         """The mean over ALL clients of their sums of local gradients, had all trained (with their own noise)."""
         fed = exact("peaks", plan.federation)
         if how.steps == 1:
-            return fed.global_gradient(state.x)
+            return state.gradient(fed)
         everyone = snapshot[:, None].expand(-1, fed.clients)
         pairs = Pairs.of(everyone, state.ids, plan.seed, round)
         _, _, gradients = train(fed, state.x, pairs, how, state.memory, plan.pairs_at_once, summed=True)

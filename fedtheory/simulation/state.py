@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
 from ..algorithms.own import initial_memory
-from ..federations.base import Federation
+from ..federations.base import ExactFederation, Federation
 from ..participation import Keys
 from ..randomness import Axis
 from .observers import resolve
@@ -159,6 +159,8 @@ class State:
     """acc_{r-1} of adaptive snapshots before round r, (replicas,) float64; 0 for others."""
     finite: Tensor
     """Where x was finite when it was last observed, (replicas,) bool."""
+    _gradient: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
+    """The last x at which the gradient was asked for, and the gradient; nothing changes an x in place."""
 
     @classmethod
     def initial(cls, plan: Plan, ids: Tensor) -> State:
@@ -201,6 +203,12 @@ class State:
                 fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
                 finite = finite & fine
         self.diverged_at = torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
+
+    def gradient(self, federation: ExactFederation) -> Tensor:
+        """grad F(x), (replicas, D): computed once, however many observers ask for it."""
+        if self._gradient is None or self._gradient[0] is not self.x:
+            self._gradient = (self.x, federation.global_gradient(self.x))
+        return self._gradient[1]
 
     def is_first(self, plan: Plan, round: int) -> Tensor:
         """In which replicas this round is of the algorithm's first kind."""
