@@ -8,9 +8,10 @@ import torch
 
 from fedtheory.algorithms import constant_weights, fast, fedavg, known_statistics
 from fedtheory.algorithms.base import Algorithm, ClientRound
-from fedtheory.federations import random_quadratic
+from fedtheory.federations import Pairs, random_quadratic
 from fedtheory.participation import Bernoulli, Uniform, processes
 from fedtheory.setting import Setting
+from fedtheory.simulation import participants
 
 CLIENTS = 5
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
@@ -31,8 +32,10 @@ def test_weights_of_many_rounds_are_those_of_each(monkeypatch: pytest.MonkeyPatc
     setting = Setting(random_quadratic(CLIENTS, 3, seed=1, gradient_noise=0.5), WEIGHTS[algorithm], process)
     ahead = setting.simulate(replicas=7, rounds=30)
     assert any(isinstance(kind, ClientRound) and kind.by_counts for kind in setting.algorithm.kinds)
-    monkeypatch.setattr(ClientRound, "by_counts", False)
+    asked = []
+    monkeypatch.setattr(Pairs, "known", lambda pairs, name: asked.append(name))
     alone = setting.simulate(replicas=7, rounds=30)
+    assert participants.WEIGHTS in asked
     for name, values in ahead.rows.items():
         np.testing.assert_array_equal(values, alone.rows[name], name)
 
