@@ -12,6 +12,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding
@@ -21,6 +22,9 @@ from .exact import checked_seed
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 _MULTIPLIER_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
 _MULTIPLIER_2 = -7723592293110705685  # 0x94D049BB133111EB
+
+BLOCK = 2**15
+"""Words that are made at once in main memory: so what is made of them stays in a processor's cache."""
 
 
 class Axis(IntEnum):
@@ -42,10 +46,30 @@ def _shift_right(x: Tensor, bits: int) -> Tensor:
     return (x >> bits).bitwise_and_((1 << (64 - bits)) - 1)
 
 
+def in_memory(x: Tensor) -> bool:
+    """Whether numpy can reach these numbers: its integers have no signs, and its operations write where they are told,
+    which makes half as many passes over memory. What it makes of integers are the same bits."""
+    return x.device.type == "cpu"
+
+
 def _mix(x: Tensor) -> Tensor:
+    if in_memory(x):
+        result = x.clone(memory_format=torch.contiguous_format)
+        mixed = result.numpy().view(np.uint64)
+        _mix_in_place(mixed, np.empty_like(mixed))
+        return result
     x = _shift_right(x, 30).bitwise_xor_(x).mul_(_MULTIPLIER_1)
     x = _shift_right(x, 27).bitwise_xor_(x).mul_(_MULTIPLIER_2)
     return _shift_right(x, 31).bitwise_xor_(x)
+
+
+def _mix_in_place(x: np.ndarray, spare: np.ndarray) -> None:
+    """``_mix`` of uint64; ``spare`` is of the same shape, and written over."""
+    for shift, factor in ((30, _MULTIPLIER_1), (27, _MULTIPLIER_2), (31, None)):
+        np.right_shift(x, shift, out=spare)
+        np.bitwise_xor(x, spare, out=x)
+        if factor is not None:
+            np.multiply(x, np.uint64(factor % 2**64), out=x)
 
 
 def _mixed(number: int) -> int:
@@ -142,8 +166,9 @@ def _signs_of_bytes(scale: float, dtype: torch.dtype, device: torch.device) -> T
     return ((2 * bits - 1).to(torch.float64) * scale).to(dtype)
 
 
-def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Standard normal numbers, shape ``words.shape + (dimension,)``: by Box and Muller, sqrt(-2 log u) (cos, sin)(t).
+def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Tensor:
+    """Normal numbers of mean 0 and standard deviation ``scale``, shape ``words.shape + (dimension,)``: by Box and
+    Muller, sqrt(-2 log u) (cos, sin)(t).
 
     In float64 u and t take a derived word of 64 bits each; in float32 they share one, u on a grid of 2^-31 and t of
     2^-32, so that no number is beyond 6.6 and means and variances are those of a normal law to 1e-7. The two
@@ -153,9 +178,39 @@ def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64) -
     torch.Size([1, 5])
     """
     half = -(-dimension // 2)
+    if dtype == torch.float32 and in_memory(words):
+        return _normals_in_blocks(words, dimension, scale)
     radius, angle = _halves(words, half) if dtype == torch.float32 else _wholes(words, half)
     radius.log_().mul_(-2.0).sqrt_()
-    return torch.cat([radius * torch.cos(angle), angle.sin_().mul_(radius)], dim=-1)[..., :dimension].to(dtype)
+    found = torch.cat([radius * torch.cos(angle), angle.sin_().mul_(radius)], dim=-1)[..., :dimension].to(dtype)
+    return found if scale == 1 else found.mul_(scale)
+
+
+def _normals_in_blocks(words: Tensor, dimension: int, scale: float) -> Tensor:
+    """``normals`` in float32, as many at once as stay in a processor's cache with all that they are made of."""
+    keys, half = words.numpy().reshape(-1).view(np.uint64), -(-dimension // 2)
+    result = torch.empty(*words.shape, dimension, dtype=torch.float32)
+    found = result.numpy().reshape(len(keys), dimension)
+    size = max(1, min(len(keys), BLOCK // max(1, half)))
+    spare, radius, angle, wave = (np.empty((size, half), kind) for kind in (np.uint64, *(np.float32,) * 3))
+    for first in range(0, len(keys), size):
+        out = found[first : first + size]
+        n = len(out)
+        r, t, w = radius[:n], angle[:n], wave[:n]
+        bits = _derived_in_place(keys[first : first + size], half, spare[:n]).view(np.int32)
+        r[...] = bits[:, :half] & 0x7FFFFFFF
+        t[...] = bits[:, half:]
+        r *= np.float32(2.0**-31)
+        r += np.float32(2.0**-32)
+        np.log(r, out=r)
+        r *= np.float32(-2.0)
+        np.sqrt(r, out=r)
+        r *= np.float32(scale)
+        t *= np.float32(np.pi * 2.0**-31)
+        np.multiply(r, np.cos(t, out=w), out=out[:, :half])
+        rest = dimension - half
+        np.multiply(r[:, :rest], np.sin(t, out=w)[:, :rest], out=out[:, half:])
+    return result
 
 
 def _wholes(words: Tensor, half: int) -> tuple[Tensor, Tensor]:
@@ -173,4 +228,28 @@ def _halves(words: Tensor, half: int) -> tuple[Tensor, Tensor]:
 
 def _derived(words: Tensor, count: int) -> Tensor:
     """``count`` words of each of the ``words``, shape ``words.shape + (count,)``."""
-    return _mix(words[..., None] + torch.arange(1, count + 1, device=words.device) * _GOLDEN)
+    if not in_memory(words):
+        return _mix(words[..., None] + torch.arange(1, count + 1, device=words.device) * _GOLDEN)
+    keys = words.numpy().reshape(-1).view(np.uint64)
+    result = torch.empty(*words.shape, count, dtype=torch.int64)
+    found = result.numpy().view(np.uint64).reshape(len(keys), count)
+    size = max(1, BLOCK // max(1, count))
+    spare = np.empty((min(size, len(keys)), count), dtype=np.uint64)
+    for first in range(0, len(keys), size):
+        part = found[first : first + size]
+        _derived_in_place(keys[first : first + size], count, spare[: len(part)], part)
+    return result
+
+
+def _derived_in_place(keys: np.ndarray, count: int, spare: np.ndarray, found: np.ndarray | None = None) -> np.ndarray:
+    """``count`` words of each of the ``keys`` (n,), both uint64, written to ``found`` (n, count)."""
+    found = np.empty_like(spare) if found is None else found
+    np.add(keys[:, None], _steps(count), out=found)
+    _mix_in_place(found, spare)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _steps(count: int) -> np.ndarray:
+    """What is added to a word to derive others from it, (count,) uint64."""
+    return np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN % 2**64)

@@ -94,6 +94,25 @@ def test_draws_do_not_depend_on_the_batch(draw):
     assert torch.equal(draw(square.T), draw(square).transpose(0, 1))
 
 
+@pytest.mark.parametrize("block", [1, 8, 4096])
+def test_blocks_do_not_matter(monkeypatch, block):
+    """Words are derived, and normal numbers made of them, some keys at a time; there may be no keys."""
+    keys = some_words(1009)
+    derived, drawn = randomness._derived(keys, 5), single(keys, 9)
+    monkeypatch.setattr(randomness, "BLOCK", block)
+    assert torch.equal(randomness._derived(keys, 5), derived) and torch.equal(single(keys, 9), drawn)
+    assert single(keys[:0], 9).shape == (0, 9)
+
+
+def test_a_device_draws_the_same_words_and_nearly_the_same_normal_numbers(monkeypatch):
+    keys = some_words(1009).view(1009, 1).expand(-1, 2)
+    draws = [lambda: words(3, Axis.COHORT, keys, 5), lambda: signs(keys, 67), lambda: normals(keys, 5)]
+    here, drawn = [draw() for draw in draws], normals(keys, 5, torch.float32, 0.5)
+    monkeypatch.setattr(randomness, "in_memory", lambda x: False)
+    assert all(torch.equal(draw(), known) for draw, known in zip(draws, here, strict=True))
+    torch.testing.assert_close(normals(keys, 5, torch.float32, 0.5), drawn, rtol=0, atol=2e-6)
+
+
 @settings(deadline=None)
 @given(int64)
 def test_uniforms_are_open_and_symmetric(word):

@@ -31,17 +31,22 @@ class Updates:
         delta: (P, D), the update of each pair.
         pairs: which replica and client each belongs to.
         counts: (replicas, clients) int8, N.
+        own: (P,), the pairs' weights where they are known beforehand, as those of rules that go ``by_counts``.
     """
 
     delta: Tensor
     pairs: Pairs
     counts: Tensor
+    own: Tensor | None = None
 
     def combined(self, weights: Tensor, values: Tensor | None = None) -> Tensor:
         """sum_i w_i delta_i, or of other ``values`` (P, D), for weights (replicas, clients): (replicas, D)."""
         values = self.delta if values is None else values
-        own = weights.to(values).flatten().index_select(0, self.pairs.place)
-        total = torch.zeros(len(weights), values.shape[1], dtype=values.dtype, device=values.device)
+        return self.added(weights.to(values).flatten().index_select(0, self.pairs.place), values)
+
+    def added(self, own: Tensor, values: Tensor) -> Tensor:
+        """The same for weights of the pairs, (P,)."""
+        total = torch.zeros(len(self.counts), values.shape[1], dtype=values.dtype, device=values.device)
         return total.index_add_(0, self.pairs.replica, values * own[:, None])
 
 
@@ -70,7 +75,14 @@ class Aggregation(ABC):
 
 
 class WeightedSum(Aggregation):
-    """Delta = sum_i w_i delta_i with weights that depend on who takes part, now or before."""
+    """Delta = sum_i w_i delta_i with weights that depend on who takes part, now or before.
+
+    Attributes:
+        by_counts: whether a replica's weights depend on its counts of this round alone, so that those of many rounds
+            can be computed at once.
+    """
+
+    by_counts = False
 
     @abstractmethod
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
@@ -82,6 +94,8 @@ class WeightedSum(Aggregation):
 
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
         counts = updates.counts
+        if updates.own is not None:
+            return updates.added(updates.own, updates.delta), self.after(counts, memory)
         return updates.combined(self.weights(counts, memory)), self.after(counts, memory)
 
 
@@ -92,6 +106,8 @@ class AverageParticipating(WeightedSum):
     Source: FedAvg (McMahan et al., 2017); FAST, Algorithm 1; SAFARI, Algorithm 1; FedAU's baseline "average
     participating".
     """
+
+    by_counts = True
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         counts = counts.to(torch.float64)
@@ -104,6 +120,8 @@ class AverageAll(WeightedSum):
 
     Source: FedAU, the baseline "average all"; its Algorithm 1 with all weights 1.
     """
+
+    by_counts = True
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
         return counts.to(torch.float64) / counts.shape[1]
@@ -122,6 +140,7 @@ class ObjectiveShares(WeightedSum):
     """
 
     objective_weight: tuple[Fraction, ...]
+    by_counts = True
 
     def bound(self, process: Participation, clients: int) -> ObjectiveShares:
         check_one_each("objective_weight", self.objective_weight, clients)
@@ -143,6 +162,7 @@ class Constant(WeightedSum):
     """
 
     aggregation_weight: tuple[Fraction, ...]
+    by_counts = True
 
     def bound(self, process: Participation, clients: int) -> Constant:
         check_one_each("aggregation_weight", self.aggregation_weight, clients)
@@ -199,6 +219,7 @@ class Known(WeightedSum):
     """
 
     participation_probability: tuple[Fraction, ...] | None = None
+    by_counts = True
 
     def bound(self, process: Participation, clients: int) -> Known:
         known = self.participation_probability

@@ -6,18 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..federations.local import PLAIN_SGD
+from ..federations.local import PLAIN_SGD, LocalTraining
 from ..neural.local_solver import Solver
 from ..participation import Keys, Participation, Uniform
 from ..randomness import uniforms, words
 from ..schedule import StepRule, StepSize, at_round
-from .aggregation import Aggregation, AverageParticipating, GroupWeights, Known, Memory
+from .aggregation import Aggregation, AverageParticipating, GroupWeights, Known, Memory, WeightedSum
 from .selection import Selection, VarSelection
 from .server import Plain, Server
 
@@ -93,7 +94,7 @@ class ClientRound:
         """All that may remember something."""
         return self.selection, self.aggregation, self.server
 
-    @property
+    @cached_property
     def by_rule(self) -> bool:
         """Whether a step size changes."""
         return isinstance(self.local_lr, StepRule) or isinstance(self.server.global_lr, StepRule)
@@ -104,6 +105,18 @@ class ClientRound:
         if not self.by_rule:
             return self
         return replace(self, local_lr=at_round(self.local_lr, round, self.local_steps), server=self.server.at(round))
+
+    @cached_property
+    def training(self) -> LocalTraining:
+        """What clients do, with the step sizes of a round, see ``at``."""
+        sizes = self.local_lr
+        lr = tuple(map(float, sizes)) if isinstance(sizes, tuple) else float(sizes)  # type: ignore[arg-type]
+        return LocalTraining(self.local_steps, lr, float(self.proximal), self.local_solver)
+
+    @cached_property
+    def by_counts(self) -> bool:
+        """Whether the weights of a round depend on who was drawn for it alone."""
+        return self.selection is None and isinstance(self.aggregation, WeightedSum) and self.aggregation.by_counts
 
     @property
     def plain(self) -> bool:

@@ -50,7 +50,7 @@ class Plain(Server):
         return {}
 
     def step(self, x: Tensor, delta: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        return x + float(self.global_lr) * delta, {}
+        return x + (delta if self.global_lr == 1 else float(self.global_lr) * delta), {}
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,9 @@ from torch import Tensor
 from ..randomness import Axis, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
 from .local import LocalTraining, State, local_steps
+from .noises import COMMON, ONE_SIDED
 
 T = TypeVar("T")
-
-COMMON = "common two-point"
-ONE_SIDED = "one-sided two-point"
-NOISES = ("two-point", "gaussian", COMMON, ONE_SIDED)
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,11 @@ class Pairs:
             return self.once(name, lambda: make(self))
         whole, start = self._whole
         return whole.once(name, lambda: make(whole))[..., start : start + len(self)]
+
+    def known(self, name: str) -> Tensor | None:
+        """What was ``drawn`` before under this name for these pairs, if it was."""
+        whole = self if self._whole is None else self._whole[0]
+        return None if name not in whole._known else self.drawn(name, lambda all: cast(Tensor, all._known[name]))
 
     @property
     def sizes(self) -> np.ndarray:
@@ -319,6 +321,15 @@ class ConvexFederation(ExactFederation):
     def deterministic(self) -> bool:
         return self.gradient_noise == 0
 
+    def optimum_for(self, x: Tensor) -> Tensor:
+        """``optimum`` in the precision and on the device of x; the last one asked for is kept."""
+        known = self._optimum_there
+        if known is None or known.dtype != x.dtype or known.device != x.device:
+            known = self._optimum_there = self.optimum.to(x)
+        return known
+
+    _optimum_there: Tensor | None = None
+
     def gap(self, x: Tensor) -> Tensor:
         """F(x) - F(x*), (replicas,)."""
         return self.global_loss(x) - self.optimal_value
@@ -384,14 +395,5 @@ class ConvexFederation(ExactFederation):
     def _noise(self, key: Tensor, level: float, dtype: torch.dtype) -> Tensor:
         scale = level / self.dimension**0.5
         if self.noise == "gaussian":
-            return normals(key, self.dimension, dtype).mul_(scale)
+            return normals(key, self.dimension, dtype, scale)
         return scaled_signs(key, self.dimension, scale, dtype)
-
-
-def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
-    """Refuse what is no noise."""
-    for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
-        if not 0 <= level < float("inf"):
-            raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")
-    if noise not in NOISES:
-        raise ValueError(f"noise = {noise!r}: allowed is one of {', '.join(NOISES)}")

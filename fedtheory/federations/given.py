@@ -43,3 +43,20 @@ def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
         raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
                          f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
     return weights
+
+
+def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
+    """Of Hessians in floats, (M, D, D), and that of F, (D, D).
+
+    Raises:
+        ValueError: one of them has an eigenvalue below 0, or that of F is singular, up to rounding.
+    """
+    spectra = np.linalg.eigvalsh(hessians)
+    tolerance = 1e-12 * np.abs(spectra).max()
+    if spectra.min() < -tolerance:
+        raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
+                         "allowed is >= 0")  # fmt: skip
+    diagonal = not mean[~np.eye(len(mean), dtype=bool)].any()  # then nothing is rounded
+    least = mean.diagonal().min() if diagonal else np.linalg.eigvalsh(mean).min()
+    if least <= (0 if diagonal else tolerance):
+        raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")

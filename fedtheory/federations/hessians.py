@@ -8,7 +8,8 @@ pairs from the first step to the last: `rows` puts numbers of pairs there, `back
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,12 +23,33 @@ TILE = 8
 """Rows of one product of matrices: few enough that few are empty where a client has some pairs, and as fast as more."""
 
 
+BLOCK = 2**21
+"""Bytes of the matrices with which a part's steps are made on a CPU: so they stay in its cache from step to step."""
+
+
+class Part(ABC):
+    """Products of some rows, made by themselves: so their steps can be, before those of others."""
+
+    @abstractmethod
+    def product(self, rows: Tensor) -> Tensor:
+        """H_i v in these rows."""
+
+    @abstractmethod
+    def stepped(self, rows: Tensor, size: float) -> Tensor:
+        """v - size H_i v in these rows."""
+
+
 class Products(ABC):
     """H_i v for every pair."""
 
+    @abstractmethod
+    def to(self, device: torch.device | str, dtype: torch.dtype) -> Products:
+        """The same on another device or in another precision."""
+
     def times(self, v: Tensor, pairs: Pairs) -> Tensor:
         """H_i v of each pair's client i, for v (P, D)."""
-        return self.back(self.product(self.rows(v, pairs), pairs), pairs)
+        rows = self.rows(v, pairs)
+        return self.back(joined([part.product(rows[at]) for at, part in self.parts(pairs)], rows), pairs)
 
     def rows(self, v: Tensor, pairs: Pairs, dim: int = 0) -> Tensor:
         """The rows in which products are made, for v with an axis of the pairs, ``dim``."""
@@ -38,12 +60,8 @@ class Products(ABC):
         return rows
 
     @abstractmethod
-    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
-        """H_i v in rows."""
-
-    @abstractmethod
-    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
-        """v - size H_i v in rows."""
+    def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
+        """All rows, in parts, one after the other."""
 
     def moved(self, sizes: tuple[float, ...], proximal: float) -> Products:
         """Products by -E_i H_i, with -E_i g what SGD with steps of these ``sizes`` adds to x where the gradient at x is
@@ -58,17 +76,35 @@ class Products(ABC):
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products: ...
 
 
+def joined(parts: list[Tensor], rows: Tensor) -> Tensor:
+    """All rows from those of the parts; those given where there are none."""
+    return rows if not parts else parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+class Entrywise(Part):
+    """By diagonals, ``entries`` (rows, D) or (D,)."""
+
+    def __init__(self, entries: Tensor) -> None:
+        self.entries = entries
+
+    def product(self, rows: Tensor) -> Tensor:
+        return rows * self.entries
+
+    def stepped(self, rows: Tensor, size: float) -> Tensor:
+        return torch.addcmul(rows, rows, self.entries, value=-size)
+
+
 class Diagonal(Products):
     """Diagonal Hessians: ``entries`` (M, D)."""
 
     def __init__(self, entries: Tensor) -> None:
         self.entries = entries
 
-    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
-        return rows * self._own(pairs)
+    def to(self, device: torch.device | str, dtype: torch.dtype) -> Diagonal:
+        return type(self)(self.entries.to(device, dtype))
 
-    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
-        return torch.addcmul(rows, rows, self._own(pairs), value=-size)
+    def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
+        yield slice(None), Entrywise(self._own(pairs))
 
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
         total = torch.zeros_like(self.entries)
@@ -87,11 +123,49 @@ class CommonDiagonal(Diagonal):
         return self.entries
 
 
+class Alike(Part):
+    """By one matrix, (D, D)."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = matrix
+
+    def product(self, rows: Tensor) -> Tensor:
+        return rows @ self.matrix
+
+    def stepped(self, rows: Tensor, size: float) -> Tensor:
+        return torch.addmm(rows, rows, self.matrix, alpha=-size)
+
+
+class Batched(Part):
+    """By a matrix for each tile: layers of them, (tiles, D, D) each."""
+
+    def __init__(self, layers: list[Tensor]) -> None:
+        self.layers = layers
+        self.tiles = [len(matrices) for matrices in layers]
+
+    def product(self, rows: Tensor) -> Tensor:
+        return self._joined(rows, [torch.bmm(own, matrices) for own, matrices in self._split(rows)])
+
+    def stepped(self, rows: Tensor, size: float) -> Tensor:
+        found = [torch.baddbmm(own, own, matrices, alpha=-size) for own, matrices in self._split(rows)]
+        return self._joined(rows, found)
+
+    def _split(self, rows: Tensor) -> Iterable[tuple[Tensor, Tensor]]:
+        tiles = rows.view(-1, TILE, rows.shape[1])
+        return zip(tiles.split(self.tiles) if len(self.tiles) > 1 else (tiles,), self.layers, strict=True)
+
+    def _joined(self, rows: Tensor, tiles: list[Tensor]) -> Tensor:
+        return joined(tiles, rows).view(rows.shape)
+
+
 class _Full(Products):
     """Hessians with all their entries: ``matrices`` (M, D, D), or (D, D)."""
 
     def __init__(self, matrices: Tensor) -> None:
         self.matrices = matrices
+
+    def to(self, device: torch.device | str, dtype: torch.dtype) -> _Full:
+        return type(self)(self.matrices.to(device, dtype))
 
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
         one = torch.eye(self.matrices.shape[-1], dtype=self.matrices.dtype, device=self.matrices.device)
@@ -113,11 +187,8 @@ class Common(_Full):
     def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
         return rows[: len(pairs)]
 
-    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
-        return rows @ self.matrices
-
-    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
-        return torch.addmm(rows, rows, self.matrices, alpha=-size)
+    def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
+        yield slice(None), Alike(self.matrices)
 
 
 class Dense(_Full):
@@ -129,68 +200,65 @@ class Dense(_Full):
     def back(self, rows: Tensor, pairs: Pairs) -> Tensor:
         return rows.index_select(0, self._tiles(pairs).slot) if len(rows) else rows
 
-    def product(self, rows: Tensor, pairs: Pairs) -> Tensor:
-        return self._joined(rows, [torch.bmm(own, matrices) for own, matrices in self._layers(rows, pairs)])
+    def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
+        start = 0
+        for number, layers in enumerate(self._tiles(pairs).blocks if len(pairs) else ()):
+            part = pairs.once(f"matrices {id(self)} {number}", partial(self._batched, layers))
+            stop = start + TILE * sum(part.tiles)
+            yield slice(start, stop), part
+            start = stop
 
-    def stepped(self, rows: Tensor, size: float, pairs: Pairs) -> Tensor:
-        layers = self._layers(rows, pairs)
-        return self._joined(rows, [torch.baddbmm(own, own, matrices, alpha=-size) for own, matrices in layers])
+    def _batched(self, layers: Sequence[Tensor | slice]) -> Batched:
+        """Of these clients."""
+        matrices = self.matrices
+        return Batched([matrices[own] if isinstance(own, slice) else matrices.index_select(0, own) for own in layers])
 
-    @staticmethod
-    def _joined(rows: Tensor, tiles: list[Tensor]) -> Tensor:
-        return rows if not tiles else (tiles[0] if len(tiles) == 1 else torch.cat(tiles)).flatten(0, 1)
-
-    def _layers(self, rows: Tensor, pairs: Pairs) -> list[tuple[Tensor, Tensor]]:
-        """Tiles and matrices of each layer."""
-        if not len(pairs):
-            return []
-        layers = pairs.once(f"matrices {id(self)}", lambda: [
-            self.matrices[clients] if isinstance(clients, slice) else self.matrices.index_select(0, clients)
-            for clients in self._tiles(pairs).layers
-        ])  # fmt: skip
-        tiles = rows.view(-1, TILE, rows.shape[1]).split([len(matrices) for matrices in layers])
-        return list(zip(tiles, layers, strict=True))
-
-    @staticmethod
-    def _tiles(pairs: Pairs) -> Tiles:
-        return pairs.once("tiles", lambda: Tiles.of(pairs))
+    def _tiles(self, pairs: Pairs) -> Tiles:
+        on_cpu, one = self.matrices.device.type == "cpu", self.matrices[0].nbytes
+        clients = max(1, BLOCK // one) if on_cpu else len(self.matrices)
+        return pairs.once(f"tiles of {clients}", lambda: Tiles.of(pairs, clients))
 
 
 class Tiles(NamedTuple):
-    """Where pairs go: layer l has a tile of every client with more than l * ``TILE`` pairs.
+    """Where pairs go: so many clients make a block, in which layer l has a tile of every client with more than
+    l * ``TILE`` pairs.
 
     ``slot`` (P,) is each pair's row, ``pair`` (rows,) each row's pair: empty rows repeat one, and nobody looks at what
-    comes of it. ``layers`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
+    comes of it. ``blocks`` has the clients of each layer's tiles, as a range where nearly all of it are wanted: reading
     matrices in order costs less than picking them out.
     """
 
     slot: Tensor
     pair: Tensor
-    layers: tuple[Tensor | slice, ...]
+    blocks: tuple[tuple[Tensor | slice, ...], ...]
 
     @classmethod
-    def of(cls, pairs: Pairs) -> Tiles:
+    def of(cls, pairs: Pairs, together: int) -> Tiles:
+        """With ``together`` clients that take part in a block."""
         sizes, device = pairs.sizes, pairs.client.device
-        layers: list[Tensor | slice] = []
-        first, count = [], 0
-        for layer in range(-(-int(sizes.max()) // TILE)):
-            wanted = (sizes > layer * TILE).nonzero()[0]
-            low, high = int(wanted[0]), int(wanted[-1]) + 1
-            if 4 * len(wanted) >= 3 * (high - low):
-                wanted = np.arange(low, high)
-                layers.append(slice(low, high))
-            else:
-                layers.append(torch.from_numpy(wanted).to(device))
-            place = np.zeros(len(sizes), dtype=np.int64)
-            place[wanted] = np.arange(count, count + len(wanted))
-            first.append(place)
-            count += len(wanted)
+        present = sizes.nonzero()[0]
+        first = np.zeros((-(-int(sizes.max()) // TILE), len(sizes)), dtype=np.int64)
+        blocks, count = [], 0
+        for start in range(0, len(present), together):
+            block = present[start : start + together]
+            layers: list[Tensor | slice] = []
+            for layer in range(-(-int(sizes[block].max()) // TILE)):
+                wanted = block[sizes[block] > layer * TILE]
+                low, high = int(wanted[0]), int(wanted[-1]) + 1
+                if 4 * len(wanted) >= 3 * (high - low):
+                    wanted = np.arange(low, high)
+                    layers.append(slice(low, high))
+                else:
+                    layers.append(torch.from_numpy(wanted).to(device))
+                first[layer, wanted] = np.arange(count, count + len(wanted))
+                count += len(wanted)
+            blocks.append(tuple(layers))
         client = np.repeat(np.arange(len(sizes)), sizes)
         rank = np.arange(len(client)) - np.repeat(sizes.cumsum() - sizes, sizes)
-        slot = np.array(first)[rank // TILE, client] * TILE + rank % TILE
+        slot = first[rank // TILE, client] * TILE + rank % TILE
         pair = np.zeros(count * TILE, dtype=np.int64)
         pair[slot] = np.arange(len(slot))
-        return cls(torch.from_numpy(slot).to(device), torch.from_numpy(pair).to(device), tuple(layers))
+        return cls(torch.from_numpy(slot).to(device), torch.from_numpy(pair).to(device), tuple(blocks))
 
 
 def products(matrices: Tensor) -> Products:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from .base import ONE_SIDED, Footprint, Pairs
-from .hessians import TILE, Common, Dense
+from .hessians import TILE, Common, Dense, Part, joined
 from .local import LocalTraining
 
 if TYPE_CHECKING:
@@ -40,33 +41,49 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
-    shifted = start if fed.tilted else start - fed.centred.index_select(0, pairs.client)
+    shifted = start
+    if not fed.tilted:
+        shifted = fed.centred.index_select(0, pairs.client)
+        torch.sub(start, shifted, out=shifted)
     at_once = fed.deterministic and not fed.tilted and not isinstance(training.lr, tuple)
     if at_once and training.steps > 1:
         return fed.products.moved(training.sizes, training.proximal).times(shifted, pairs)
-    gradient = fed.products.product(fed.products.rows(shifted, pairs), pairs)
-    if fed.tilted:
-        gradient = gradient + fed.products.rows(fed.slopes.index_select(0, pairs.client), pairs)
-    return fed.products.back(_stepped(fed, start, gradient, pairs, training), pairs)
+    return fed.products.back(_stepped(fed, start, shifted, pairs, training), pairs)
 
 
-def _stepped(fed: Quadratic, start: Tensor, gradient: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
-    """y_K in rows, for the gradients g there."""
-    noise = None
+def _stepped(fed: Quadratic, start: Tensor, shifted: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
+    """y_K in rows, some of them after the other."""
+    products, noise = fed.products, None
+    rows = products.rows(shifted, pairs)
+    slopes = products.rows(fed.slopes.index_select(0, pairs.client), pairs) if fed.tilted else None
     if not fed.deterministic:
-        keys = fed.products.rows(fed.step_keys(pairs, training.steps), pairs, dim=1)
-        noise = fed.noise_of(keys, gradient.dtype)
-    one_sided = fed.products.rows(start, pairs) if noise is not None and fed.noise == ONE_SIDED else None
-    forces = gradient if noise is None or one_sided is not None else noise + gradient
+        noise = fed.noise_of(products.rows(fed.step_keys(pairs, training.steps), pairs, dim=1), rows.dtype)
+    points = products.rows(start, pairs) if fed.noise == ONE_SIDED and noise is not None else None
+    changes = []
+    for at, part in products.parts(pairs):
+        gradient = part.product(rows[at])
+        if slopes is not None:
+            gradient = gradient + slopes[at]
+        own = None if noise is None else noise[:, at]
+        changes.append(_change(fed, part, gradient, own, None if points is None else points[at], training))
+    return joined(changes, rows)
+
+
+def _change(
+    fed: Quadratic, part: Part, gradient: Tensor, noise: Tensor | None, points: Tensor | None, training: LocalTraining
+) -> Tensor:
+    """y_K in the rows of a part, from the gradients g there; ``noise`` is written over. With ``points``, what is felt
+    of it depends on where steps begin."""
+    forces = gradient if noise is None or points is not None else noise.add_(gradient)
     change: Tensor | None = None
     for step, size in enumerate(training.sizes):
         force = forces if forces.dim() == 2 else forces[step]
-        if noise is not None and one_sided is not None:
-            force = force + fed.felt(noise[step], one_sided if change is None else one_sided + change)
+        if noise is not None and points is not None:
+            force = force + fed.felt(noise[step], points if change is None else points + change)
         if change is None:
             change = force * -size
             continue
-        moved = fed.products.stepped(change, size, pairs).add_(force, alpha=-size)
+        moved = part.stepped(change, size).add_(force, alpha=-size)
         change = moved.add_(change, alpha=-size * training.proximal) if training.proximal > 0 else moved
     assert change is not None
     return change

@@ -12,10 +12,13 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, dirichlet
-from .base import ConvexFederation, Pairs, check_noise
+from .base import ConvexFederation, Pairs
 from .constants import Constants, Region
+from .local import PLAIN_SGD, LocalTraining, State
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimised
+from .logistic_training import Stacked, logistic_update, minus_labels
+from .noises import check_noise
 from .places import find_device, find_dtype
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
@@ -31,6 +34,8 @@ _STACKED = {"cpu": 2**16, "cuda": 2**24}
 class _Known:
     optimum: Optimum | None = None
     constants: LogisticConstants | None = None
+    placed: tuple[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor, Tensor, Tensor]] | None = None
+    """The tensors that ``to`` made last, and where."""
 
 
 class Logistic(ConvexFederation):
@@ -128,19 +133,29 @@ class Logistic(ConvexFederation):
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
         self._check(x, pairs)
         result = 0.5 * self.l2 * x.square().sum(1)
-        for span, rows in self._present(pairs):
-            result[span] += self._cross_entropy(x[span], rows).mean(0)
+        for span, rows in self.present(pairs):
+            result[span] += self._cross_entropy(x[span], rows).mean(1)
         return result
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
         self._check(x, pairs)
-        counts = pairs.offsets.diff()
-        if self._stackable(counts):
-            return self.l2 * x + self._stacked_gradient(x, pairs, counts)
-        result = self.l2 * x
-        for span, rows in self._present(pairs):
-            result[span] += self._pull_back(self._residuals(x[span], rows), rows) / (rows.stop - rows.start)
+        stacked = self.stacked(pairs)
+        if stacked is not None:
+            return stacked.taken(stacked.gradient(stacked.put(x)))
+        result = torch.empty_like(x)
+        for span, rows in self.present(pairs):
+            result[span] = self.gradient_on(x[span], rows)
         return result
+
+    def gradient_on(self, x: Tensor, rows: slice) -> Tensor:
+        """The gradient at x (B, D) of the client that holds these rows."""
+        mean = self._pull_back(self._residuals(x, rows), rows) / (rows.stop - rows.start)
+        return mean.add_(x, alpha=self.l2)
+
+    def local_update(self, start: Tensor, pairs: Pairs, training: LocalTraining, state: State) -> tuple[Tensor, State]:
+        if training.solver == PLAIN_SGD:
+            return logistic_update(self, start, pairs, training), state
+        return super().local_update(start, pairs, training, state)
 
     # The global objective: one pass over all rows, in chunks.
 
@@ -148,20 +163,17 @@ class Logistic(ConvexFederation):
         self._check(x)
         result = 0.5 * self.l2 * x.square().sum(1)
         for rows in self._chunks(len(x)):
-            result += self._weights[rows] @ self._cross_entropy(x, rows)
+            result += self._cross_entropy(x, rows) @ self._weights[rows]
         return result
 
     def global_gradient(self, x: Tensor) -> Tensor:
         self._check(x)
-        result = (self.l2 * x).view(len(x) * self.classes, -1)
-        points = x.reshape(result.shape)
+        result = (self.l2 * x).contiguous()
+        total = result.view(-1, self._rows.shape[1])
         for rows in self._chunks(len(x)):
-            data, labels = self._rows[rows], self._labels[rows].expand(len(x), 1, -1)
-            # class after class, not row after row: the products are faster so
-            residuals = torch.softmax((points @ data.T).view(len(x), self.classes, -1), dim=1)
-            residuals.scatter_add_(1, labels, residuals.new_full((), -1.0).expand(labels.shape))
-            result.addmm_((residuals * self._weights[rows]).flatten(0, 1), data)
-        return result.view(x.shape)
+            residuals = self._residuals(x, rows).mul_(self._weights[rows])
+            total.addmm_(residuals.flatten(0, 1), self._rows[rows])
+        return result
 
     def training_accuracy(self, x: Tensor) -> Tensor:
         """(1/M) sum_i (1/n_i) #{s : the largest of the scores w_c . a_s is that of y_s}, (replicas,) float64.
@@ -177,7 +189,7 @@ class Logistic(ConvexFederation):
         self._check(x)
         right = torch.zeros(len(self._sizes), len(x), dtype=torch.int64, device=x.device)
         for rows in self._chunks(len(x)):
-            scores = self._scores(x, rows)
+            scores = (self._rows[rows] @ x.reshape(-1, self._rows.shape[1]).T).view(-1, len(x), self.classes)
             hits = (scores.argmax(2) == self._labels[rows, None]) & scores.isfinite().all(2)
             right.index_add_(0, self._groups[rows], hits.long())
         accuracy = torch.zeros(len(x), dtype=torch.float64, device=x.device)
@@ -236,9 +248,17 @@ class Logistic(ConvexFederation):
         device, dtype = find_device(device), find_dtype(dtype, torch.float64)
         moved = copy.copy(self)
         source = moved._original = self._original or self
-        moved._rows, moved._weights = source._rows.to(device, dtype), source._weights.to(device, dtype)
-        moved._labels, moved._groups = source._labels.to(device), source._groups.to(device)
+        moved._rows, moved._weights, moved._labels, moved._groups = source._placed(torch.device(device), dtype)
         return moved
+
+    def _placed(self, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The rows, weights, labels and groups there; those that were asked for last are kept."""
+        known = self._known.placed
+        if known is None or known[0] != (device, dtype):
+            numbers, labels = (self._rows, self._weights), (self._labels.to(device), self._groups.to(device))
+            rows, weights = (each.to(device, dtype) for each in numbers)
+            known = self._known.placed = (device, dtype), (rows, weights, *labels)
+        return known[1]
 
     # Helpers. ``rows`` is a slice of the N rows of data, n of them; ``x`` has B rows.
 
@@ -249,31 +269,25 @@ class Logistic(ConvexFederation):
             self._known.optimum = minimised(source._rows, source._labels, source._weights, self.classes, self.l2)
         return self._known.optimum
 
-    def _present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:
+    def present(self, pairs: Pairs) -> Iterator[tuple[slice, slice]]:
         """For each client that takes part: its span of pairs and its rows."""
-        offsets = pairs.offsets.tolist()
-        for i, (start, stop) in enumerate(pairwise(offsets)):
+        ends = pairs.sizes.cumsum().tolist()
+        for i, (start, stop) in enumerate(pairwise([0, *ends])):
             if stop > start:
                 yield slice(start, stop), slice(self._starts[i], self._starts[i + 1])
 
-    def _stackable(self, counts: Tensor) -> bool:
-        """Whether all clients hold equally many rows and the scores, padded to the largest count, are few."""
-        scores = int((counts > 0).sum() * counts.max()) * self._starts[1] * self.classes
-        return self._equal and 0 < scores <= _STACKED.get(counts.device.type, 0)
-
-    def _stacked_gradient(self, x: Tensor, pairs: Pairs, counts: Tensor) -> Tensor:
-        """``exact_gradient`` without the regulariser; points are padded by zeros to equally many for each client."""
-        present, largest, classes = counts > 0, int(counts.max()), self.classes
-        slots = torch.arange(len(x), device=x.device) - pairs.offsets[pairs.client]
-        position = ((present.cumsum(0) - 1)[pairs.client], slots)
-        rows = self._rows.view(self.clients, -1, self._rows.shape[1])[present]
-        labels = self._labels.view(self.clients, -1)[present]
-        points = x.new_zeros(len(rows), largest, self.dimension)
-        points[position] = x
-        scores = rows @ points.view(len(rows), largest * classes, -1).transpose(1, 2)
-        residuals = _minus_labels(torch.softmax(scores.view(*labels.shape, largest, classes), dim=3), labels)
-        gradients = residuals.flatten(2).transpose(1, 2) @ rows / labels.shape[1]
-        return gradients.view(points.shape)[position]
+    def stacked(self, pairs: Pairs) -> Stacked | None:
+        """All pairs in one batched product, where all clients hold equally many rows, the scores, padded to the largest
+        count, are few, and the rows too unless all of them are wanted, which need no copy."""
+        sizes = pairs.sizes
+        present = int((sizes > 0).sum())
+        scores = present * int(sizes.max()) * self._starts[1] * self.classes
+        copied = present * self._starts[1] * self._rows.shape[1] if present < self.clients else 0
+        limit = _STACKED.get(pairs.client.device.type, 0)
+        if not self._equal or not 0 < scores <= limit or copied > 16 * limit:
+            return None
+        rows, labels = self._rows.view(self.clients, -1, self._rows.shape[1]), self._labels.view(self.clients, -1)
+        return Stacked.of(pairs, rows, labels, self.classes, self.l2)
 
     def _chunks(self, replicas: int) -> Iterator[slice]:
         size = _ENTRIES // max(1, replicas * self.classes)
@@ -285,23 +299,22 @@ class Logistic(ConvexFederation):
             yield slice(start, min(start + size, total))
 
     def _scores(self, x: Tensor, rows: slice) -> Tensor:
-        """w_c . a_s, shape (n, B, C)."""
+        """w_c . a_s, shape (B, C, n)."""
         data = self._rows[rows]
-        return (data @ x.reshape(-1, data.shape[1]).T).view(len(data), len(x), self.classes)
+        return (x.reshape(-1, data.shape[1]) @ data.T).view(len(x), self.classes, len(data))
 
     def _cross_entropy(self, x: Tensor, rows: slice) -> Tensor:
-        """log sum_c exp(w_c . a_s) - w_{y_s} . a_s, shape (n, B)."""
-        scores = self._scores(x, rows)
-        labels = self._labels[rows, None, None].expand(-1, len(x), 1)
-        return -torch.log_softmax(scores, dim=2).gather(2, labels).squeeze(2)
+        """log sum_c exp(w_c . a_s) - w_{y_s} . a_s, shape (B, n)."""
+        labels = self._labels[rows].expand(len(x), 1, -1)
+        return -torch.log_softmax(self._scores(x, rows), dim=1).gather(1, labels).squeeze(1)
 
     def _residuals(self, x: Tensor, rows: slice) -> Tensor:
-        """softmax(W a_s) - e_{y_s}, shape (n, B, C)."""
-        return _minus_labels(torch.softmax(self._scores(x, rows), dim=2), self._labels[rows])
+        """softmax(W a_s) - e_{y_s}, shape (B, C, n)."""
+        return minus_labels(torch.softmax(self._scores(x, rows), dim=1), self._labels[rows])
 
     def _pull_back(self, residuals: Tensor, rows: slice) -> Tensor:
-        """sum_s r_s a_s^T of residuals (n, B, C), flat: shape (B, D)."""
-        return (residuals.flatten(1).T @ self._rows[rows]).view(residuals.shape[1], self.dimension)
+        """sum_s r_s a_s^T of residuals (B, C, n), flat: shape (B, D)."""
+        return (residuals.flatten(0, 1) @ self._rows[rows]).view(len(residuals), self.dimension)
 
     def _check(self, x: Tensor, pairs: Pairs | None = None) -> None:
         if x.ndim != 2 or x.shape[1] != self.dimension or (pairs is not None and len(pairs) != len(x)):
@@ -309,13 +322,6 @@ class Logistic(ConvexFederation):
             raise ValueError(f"x has shape {tuple(x.shape)}: allowed is {allowed}")
         if pairs is not None and len(pairs.offsets) != self.clients + 1:
             raise ValueError(f"pairs are of {len(pairs.offsets) - 1} clients: allowed is {self.clients}")
-
-
-def _minus_labels(probabilities: Tensor, labels: Tensor) -> Tensor:
-    """p - e_y in place: p of shape (..., B, C), labels (...)."""
-    index = labels[..., None, None].expand(*probabilities.shape[:-1], 1)
-    minus_one = probabilities.new_full((), -1.0).expand(index.shape)
-    return probabilities.scatter_add_(-1, index, minus_one)
 
 
 def _checked(features: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from ..exact import exact_array, exact_number
-from .base import ConvexFederation, Pairs, check_noise
+from .base import ConvexFederation, Pairs
 from .constants import BOUND, EXACT, Constant, Constants, Region
+from .noises import check_noise
 from .places import placed
 
 

@@ -11,14 +11,15 @@ import torch
 from torch import Tensor
 
 from ..exact import exact_array, exact_number
-from .base import ConvexFederation, Footprint, Pairs, check_noise
+from .base import ConvexFederation, Footprint, Pairs
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .dyadic import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
-from .given import checked_weights, full_matrices, numbers
-from .hessians import products
+from .given import check_convex, checked_weights, full_matrices, numbers
+from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local import PLAIN_SGD, LocalTraining, State
+from .noises import check_noise
 from .places import placed
 
 Array = Sequence | np.ndarray
@@ -61,7 +62,7 @@ class Quadratic(ConvexFederation):
         self._keep(hessians, "centres", self.exact_centres, gradient_noise, noise, server_noise)
         if objective_weight is not None:
             self.objective_weight = checked_weights(objective_weight, self.clients)
-        self._check_convex()
+        check_convex(self.hessians, self.mean_hessian)
         self._place("cpu", torch.float64)
 
     def _keep(
@@ -186,19 +187,8 @@ class Quadratic(ConvexFederation):
         """Whether F has a unique minimiser."""
         return not self.tilted or positive_definite(self.exact_hessian)
 
-    def _check_convex(self) -> None:
-        spectra = np.linalg.eigvalsh(self.hessians)
-        tolerance = 1e-12 * np.abs(spectra).max()
-        if spectra.min() < -tolerance:
-            raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
-                             "allowed is >= 0")  # fmt: skip
-        diagonal = not self.mean_hessian[~np.eye(self.dimension, dtype=bool)].any()  # then nothing is rounded
-        least = self.mean_hessian.diagonal().min() if diagonal else np.linalg.eigvalsh(self.mean_hessian).min()
-        if least <= (0 if diagonal else tolerance):
-            raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
-
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self.products = products(torch.as_tensor(self.hessians, device=device, dtype=dtype))
+        self.products = self._given_products.to(device, dtype)
         self._hessian = torch.as_tensor(self.mean_hessian, device=device, dtype=dtype)
         if self.tilted:
             self.slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
@@ -206,6 +196,11 @@ class Quadratic(ConvexFederation):
             self.centred = torch.as_tensor(self.centres, device=device, dtype=dtype)
         if self.has_optimum:
             self._optimum = torch.as_tensor(self._rounded_optimum, device=device, dtype=dtype)
+
+    @cached_property
+    def _given_products(self) -> Products:
+        """Those of the Hessians in float64 on the CPU, where it is seen what they have in common."""
+        return products(torch.as_tensor(self.hessians))
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Quadratic:
         return placed(self, device, dtype)

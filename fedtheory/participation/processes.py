@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import refined, words
+from ..randomness import in_memory, refined, words
 from .base import Inclusion, Keys, Participation
 
 LARGEST_COUNT = 127
@@ -46,6 +46,9 @@ class Uniform(Participation):
 
     def steps(self, state: Keys, first: int, rounds: int) -> tuple[Tensor, Keys]:
         replicas = state.replica_ids[:, None]
+        if not self.replacement and self.cohort == state.clients:
+            shape = rounds, len(replicas), state.clients
+            return torch.ones(shape, dtype=torch.int8, device=replicas.device), state
         columns = torch.arange(self.cohort if self.replacement else state.clients, device=replicas.device)
         numbers = torch.arange(first, first + rounds, device=replicas.device)
         drawn = refined(words(state.seed, state.axis, replicas, columns), numbers[:, None, None])
@@ -190,6 +193,11 @@ def smallest(scores: Tensor, count: int) -> Tensor:
 
 
 def _smallest_words(words: Tensor, count: int) -> Tensor:
-    """The same along the last of several axes, of words: that two of them are equal does not come up."""
+    """The same along the last of several axes, of words: that two of them are equal does not come up, since they are
+    hashed from different clients by functions that have an inverse."""
+    if in_memory(words):
+        known = words.numpy()
+        largest = np.partition(known, count - 1, axis=-1)[..., count - 1 : count]
+        return torch.from_numpy((known <= largest).view(np.int8))
     least = words.topk(count, dim=-1, largest=False, sorted=False).indices
     return torch.zeros_like(words, dtype=torch.int8).scatter_(-1, least, 1)

@@ -53,7 +53,7 @@ class SquaredDistance(_Square):
         convex("squared_distance", setting.federation)
 
     def vector(self, federation: ExactFederation, state: State) -> Tensor:
-        return state.x - convex("squared_distance", federation).optimum.to(state.x)
+        return state.x - convex("squared_distance", federation).optimum_for(state.x)
 
 
 class SquaredGradient(_Square):

@@ -22,6 +22,10 @@ DRAWS = 2**16
 """(replica, client) pairs of which it is drawn at once whether they take part: for so many rounds as there is room."""
 
 
+WEIGHTS = "weights"
+"""Under which pairs know the weights of their updates, of rules that go by counts."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """Who takes part in one round.
@@ -93,7 +97,17 @@ class Participants:
         mask = counts > 0
         if of_kind is not None and len(which) < len(self.plan.kinds):
             mask &= of_kind[:, list(which)].any(1)[:, :, None]
-        return Pairs.of_rounds(mask, self.ids, self.plan.seed, rounds.start)
+        found = Pairs.of_rounds(mask, self.ids, self.plan.seed, rounds.start)
+        if kind.by_counts:
+            found[0].drawn(WEIGHTS, lambda all: self._weights(kind, counts, all, rounds.start))
+        return found
+
+    def _weights(self, kind: ClientRound, counts: Tensor, pairs: Pairs, first: int) -> Tensor:
+        """Those with which the updates of all pairs are added up, (P,)."""
+        weights = kind.aggregation.weights(counts.flatten(0, 1), {})  # type: ignore[attr-defined]
+        round = pairs.round - first
+        place = pairs.place if len(counts) == 1 else pairs.place + round * counts[0].numel()
+        return weights.to(self.plan.dtype).flatten().index_select(0, place)
 
 
 def _true(mask: Tensor) -> list[tuple[Tensor, ...]]:

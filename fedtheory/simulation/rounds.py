@@ -8,12 +8,11 @@ from torch import Tensor
 from ..algorithms import ClientRound, OwnRound, ServerRound, Updates
 from ..algorithms.aggregation import Memory
 from ..federations.base import Pairs
-from ..federations.local import LocalTraining
 from ..randomness import Axis
 from .local import train
 from .observing import Training
 from .own_rounds import own_round
-from .participants import Drawn
+from .participants import WEIGHTS, Drawn
 from .state import Plan, State
 
 
@@ -54,16 +53,14 @@ def _client_round(
         memory = memory | remembered
     if pairs is None:
         pairs = Pairs.of(counts > 0, state.ids, plan.seed, round)
-    sizes = kind.local_lr
-    lr = tuple(map(float, sizes)) if isinstance(sizes, tuple) else float(sizes)
-    how = LocalTraining(kind.local_steps, lr, float(kind.proximal), kind.local_solver)
-    summed = any(observer.needs_gradients for observer in plan.observers)
-    delta, kept, gradients = train(plan.federation, before, pairs, how, memory, plan.pairs_at_once, summed)
-    updates = Updates(delta, pairs, counts)
-    everywhere = torch.ones_like(state.ids, dtype=torch.bool) if chosen is None else chosen
-    training = Training(kind, everywhere, counts, memory, pairs, how, gradients)
-    for observer in plan.observers:
-        observer.after_training(plan, state, round, training)
+    how = kind.training
+    delta, kept, gradients = train(plan.federation, before, pairs, how, memory, plan.pairs_at_once, plan.summed)
+    updates = Updates(delta, pairs, counts, pairs.known(WEIGHTS))
+    if plan.watching:
+        everywhere = torch.ones_like(state.ids, dtype=torch.bool) if chosen is None else chosen
+        training = Training(kind, everywhere, counts, memory, pairs, how, gradients)
+        for observer in plan.watching:
+            observer.after_training(plan, state, round, training)
     delta, own = kind.aggregation.step(updates, memory)
     moved, servers = kind.server.step(before, delta, memory)
     steps = None if plan.somebody or kind.aggregation.steps_when_empty else (counts > 0).any(1)

@@ -23,9 +23,10 @@ from .observing import Observer
 if TYPE_CHECKING:
     from ..setting import Setting
 
-LAYOUT = 2
+LAYOUT = 3
 """Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
-stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one."""
+stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one; until 2,
+Gaussian noise in float32 and gradients of logistic regression were rounded otherwise."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ class Plan:
     def keys(self, axis: Axis, ids: Tensor) -> Keys:
         """What the draws of these replicas depend on."""
         return Keys(self.seed, axis, ids, self.federation.clients)
+
+    @cached_property
+    def watching(self) -> tuple[Observer, ...]:
+        """The observers that look at what clients did."""
+        return tuple(each for each in self.observers if type(each).after_training is not Observer.after_training)
+
+    @cached_property
+    def summed(self) -> bool:
+        """Whether an observer asks for the sums of exact local gradients."""
+        return any(each.needs_gradients for each in self.observers)
 
     @cached_property
     def one_kind(self) -> bool:
@@ -177,7 +188,7 @@ class State:
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
-        self.finite = finite = torch.isfinite(self.x).all(1)
+        self.finite = finite = self.x.abs().amax(1) < torch.inf  # NaN is not
         for value in self.kept.values():
             finite = finite & torch.isfinite(value)
         for observer in plan.observers:
@@ -189,9 +200,9 @@ class State:
                 self.least[name] = torch.minimum(self.least[name], value)
                 self.most[name] = torch.maximum(self.most[name], value)
                 total = self.sums[name] + value
-                fine = total.isfinite() if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
+                fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
                 finite = finite & fine
-        self.diverged_at = torch.where(~finite & (self.diverged_at < 0), round, self.diverged_at)
+        self.diverged_at = torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
 
     def gradient(self, federation: ExactFederation) -> Tensor:
         """grad F(x), (replicas, D): computed once, however many observers ask for it."""

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.federations.base import NOISES, Pairs
-from fedtheory.federations.hessians import Dense, Products
+from fedtheory.federations import hessians
+from fedtheory.federations.base import Pairs
+from fedtheory.federations.hessians import Dense, Part
 from fedtheory.federations.local import LocalTraining, local_steps
+from fedtheory.federations.noises import NOISES
 from fedtheory.federations.quadratic import Quadratic
 
 CLIENTS, DIMENSION, REPLICAS = 6, 5, 40
@@ -99,19 +101,36 @@ def test_several_rounds_are_the_rounds() -> None:
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_without_noise_one_product_does_for_all_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, pairs, made = federation(kind), some_pairs(), []
+    ((_, part), *others) = fed.products.parts(pairs)
+    assert not others
     for method in ("product", "stepped"):
-        plain = getattr(type(fed.products), method)
+        plain = getattr(type(part), method)
 
-        def counted(self: Products, *given: object, plain: object = plain) -> torch.Tensor:
+        def counted(self: Part, *given: object, plain: object = plain) -> torch.Tensor:
             made.append(self)
             return plain(self, *given)
 
-        monkeypatch.setattr(type(fed.products), method, counted)
+        monkeypatch.setattr(type(part), method, counted)
     fed.local_change(starts(pairs, fed), pairs, TRAININGS["steps"], {})
     assert len(made) == 1
     changed = replace(TRAININGS["steps"], lr=0.2)  # another matrix, not the one that was kept
     expected = local_steps(fed, starts(pairs, fed), pairs, changed, {})[0] - starts(pairs, fed)
     torch.testing.assert_close(fed.local_change(starts(pairs, fed), pairs, changed, {})[0], expected)
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+@pytest.mark.parametrize("noise", [None, "two-point", "one-sided two-point"])
+@pytest.mark.parametrize("kind", ["dense", "tilted"])
+def test_bits_do_not_depend_on_how_many_clients_are_a_part(
+    monkeypatch: pytest.MonkeyPatch, kind: str, noise: str | None, clients: int
+) -> None:
+    fed, training = federation(kind, noise, 50), TRAININGS["sizes"]
+    whole, _ = fed.local_change(starts(some_pairs(), fed), some_pairs(), training, {})
+    assert len(list(fed.products.parts(some_pairs()))) == 1
+    monkeypatch.setattr(hessians, "BLOCK", clients * 50 * 50 * 8)
+    assert len(list(fed.products.parts(some_pairs()))) == -(-(CLIENTS - 1) // clients)  # one never takes part
+    found, _ = fed.local_change(starts(some_pairs(), fed), some_pairs(), training, {})
+    assert torch.equal(found, whole)
 
 
 def test_dense_hessians_are_dense() -> None:

@@ -12,6 +12,7 @@ from fedtheory import data
 from fedtheory.federations import logistic, logistic_optimum
 from fedtheory.federations.base import Pairs
 from fedtheory.federations.constants import Region
+from fedtheory.federations.local import LocalTraining, local_steps
 from fedtheory.federations.logistic import Logistic
 
 SIZES = {"equal": (6, 6, 6, 6), "unequal": (3, 9, 1, 6)}
@@ -88,8 +89,39 @@ def test_local_loss_and_gradient_against_autograd(
 def test_stacking_is_used_where_it_can_be() -> None:
     for name, sizes in SIZES.items():
         fed = random_federation(sizes)
-        assert fed._stackable(all_pairs(fed, 2).offsets.diff()) == (name == "equal")
-    assert not fed._stackable(torch.zeros(fed.clients, dtype=torch.int64))
+        assert (fed.stacked(all_pairs(fed, 2)) is not None) == (name == "equal")
+    nobody = Pairs.of(torch.zeros(2, fed.clients, dtype=torch.bool), torch.arange(2), seed=0, round=0)
+    assert fed.stacked(nobody) is None
+
+
+@pytest.mark.parametrize("columns", [4, 200])
+def test_many_rows_are_not_copied_to_be_stacked(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    fed = random_federation(SIZES["equal"], columns)
+    monkeypatch.setattr(logistic, "_STACKED", {"cpu": 4 * 6 * fed.classes})  # scores of all clients, once
+    first = Pairs.of(torch.eye(1, fed.clients, dtype=torch.bool), torch.arange(1), seed=0, round=0)
+    assert (fed.stacked(first) is not None) == (columns == 4)
+    assert fed.stacked(all_pairs(fed, 1)) is not None
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+@pytest.mark.parametrize("proximal", [0.0, 0.25])
+def test_local_training_is_step_by_step(sizes: tuple[int, ...], noise: float, proximal: float) -> None:
+    """Clients one after the other, or stacked, with the draws and gradients of single steps."""
+    fed = random_federation(sizes)
+    fed.gradient_noise = noise
+    pairs = Pairs.of(torch.arange(5)[:, None] < torch.tensor([3, 0, 5, 1]), torch.arange(5), seed=0, round=0)
+    start, how = points(fed, len(pairs), 2.0), LocalTraining(3, (0.5, 0.25, 0.125), proximal)
+    found, _ = fed.local_update(start, pairs, how, {})
+    expected, _ = local_steps(fed, start, pairs, how, {})
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_copies_in_one_place_share_their_tensors() -> None:
+    fed = random_federation()
+    single = fed.to("cpu", torch.float32)
+    assert fed.to("cpu", torch.float32)._rows is single._rows and single._rows.dtype == torch.float32
+    assert single.to("cpu", torch.float64)._rows.equal(fed._rows)
 
 
 def test_gradient_against_finite_differences() -> None:

@@ -204,14 +204,16 @@ def test_directory_of_another_run_is_refused(tmp_path, changes, entries):
     assert contents(tmp_path) == before
 
 
-def test_a_store_of_another_layout_is_refused_by_name(tmp_path):
+@pytest.mark.parametrize("layout", [None, LAYOUT - 1])
+def test_a_store_of_another_layout_is_refused_by_name(tmp_path, layout):
     with pytest.raises(KeyboardInterrupt):
         run_once(tmp_path, progress=interrupt_at(8))
     for tag in tmp_path.glob("*/run.json"):
         label = json.loads(tag.read_text())
         assert label.pop("layout") == LAYOUT
+        label |= {} if layout is None else {"layout": layout}
         tag.write_text(json.dumps(label))
-    with pytest.raises(ValueError, match=f"holds another run: layout = None there, {LAYOUT} here$"):
+    with pytest.raises(ValueError, match=f"holds another run: layout = {layout} there, {LAYOUT} here$"):
         run_once(tmp_path)
 
 

@@ -124,6 +124,33 @@ def test_chunks_and_checkpoints_keep_what_observers_keep(tmp_path: Path) -> None
         simulate(SETTING, **OPTIONS, **options | {"observers": [Loss(every=2)]})
 
 
+class Slope(Observer):
+    """The sum of the gradient's entries."""
+
+    names = ("slope",)
+
+    def observe(self, plan: Plan, state: State, round: int) -> dict[str, Tensor]:
+        return {"slope": state.gradient(plan.federation).sum(1).to(torch.float64)}
+
+
+def test_a_gradient_is_computed_once_a_round_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three observers that want it, one after training; each round's is its own."""
+    asked: list[Tensor] = []
+    compute = Quadratic.global_gradient
+
+    def counted(fed: Quadratic, x: Tensor) -> Tensor:
+        asked.append(x.clone())
+        return compute(fed, x)
+
+    monkeypatch.setattr(Quadratic, "global_gradient", counted)
+    fed = Quadratic([[1.0], [2.0], [4.0]], [[1], [0], [3]])
+    setting = Setting(fed, FAST, Fixed([0, 2]))
+    run = simulate(setting, replicas=2, rounds=5, observers=["squared_gradient", Slope(), Peaks()])
+    points = iterates(setting, rounds=5, replicas=2)
+    torch.testing.assert_close(torch.stack(asked), points, rtol=ROUNDING, atol=ROUNDING)
+    assert np.array_equal(run.rows["slope"] ** 2, run.rows["squared_gradient"])
+
+
 def test_a_spaced_observer_looks_less_often() -> None:
     options = {"replicas": 2, "rounds": 7, "seed": 1, "record_every": 1}
     every, third = (simulate(SETTING, **options, observers=[Loss(n)]).rows for n in (1, 3))

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from fedtheory import randomness
 from fedtheory.algorithms import fast, fedavg, fedavgm, safari
 from fedtheory.algorithms.base import Algorithm
 from fedtheory.federations import random_quadratic
 from fedtheory.federations.quadratic import Quadratic
-from fedtheory.participation import Bernoulli, Uniform
+from fedtheory.participation import Bernoulli, Uniform, processes
 from fedtheory.setting import Setting
 
 CLIENTS = 4
@@ -55,6 +56,8 @@ class Waits(TorchDispatchMode):
 
 def waits(setting: Setting, rounds: int) -> int:
     with pytest.MonkeyPatch.context() as patch, Waits(patch) as seen:
+        for module in (randomness, processes):  # as on a device, whose numbers numpy cannot reach
+            patch.setattr(module, "in_memory", lambda x: False)
         setting.simulate(replicas=3, rounds=rounds, record_every=rounds)
     return seen.count
 
