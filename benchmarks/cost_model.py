@@ -4,18 +4,20 @@
 
 The model of a run of R rounds of n replicas, with M clients of whom m train K steps in D dimensions, is
 
-    a_0 + R (a_1 + a_2 / ahead + a_3 n M + a_4 n m + a_5 n m D + a_6 beyond),
+    a_0 + R (a_1 + a_2 parts + a_3 / ahead + a_4 n M + a_5 n m D + a_6 beyond),
 
-and with dense Hessians besides a_7 M D^2 + R (a_8 rows D + a_9 rows D^2 + a_10 beyond'): what is done once;
-operations on whatever tensors; drawing the participants of ``ahead`` rounds at once; each client's draw, each pair,
-each number of a pair and each that fits in no cache (``beyond``); each number of the rows of all tiles, each of their
-products, and each number of the matrices that fits in no cache (``beyond'``). The costs a_j >= 0 are found, by least
-squares of relative errors, from runs of other sizes (``calibration``) than those which they then tell (``SIZES``). All
-are measured in turns in one process; times are process times, medians over the repetitions.
+and with dense Hessians besides a_7 M D^2 + R (a_8 calls + a_9 rows + a_10 rows D + a_11 rows D^2): what is done once;
+operations on whatever tensors, of a round and of the parts in which its pairs train; drawing the participants of
+``ahead`` rounds at once; each client's draw (one in ten takes part), each number of a pair and each that fits in no
+cache (``beyond``); each layer of tiles of a block of clients (``calls``), each row of a tile, each number of it, and
+each of its products. The costs a_j >= 0 are found, by least squares of relative errors, from runs of other sizes
+(``calibration``) than those which they then tell (``SIZES``). All are measured in turns in one process; times are
+process times, medians over the repetitions.
 
-Beside it stands the floor: what a run's numbers cost at the measured rates of this machine: a product of matrices of
-the tiles' shape, a copy of each point in each step, and a number of torch's generator for each sign. The engine takes
-64 signs from one word, so it can be below it. ``--keep`` writes what ``experiments/engine/figures/cost.toml`` draws.
+Beside it stands the floor, what a run's numbers cost at the measured rates of this machine (rates.py): a product of
+matrices of the tiles' shape, a copy of each point in each step, and a number of torch's generator for each sign. The
+engine takes 64 signs from one word, so it can be below it. ``--keep`` writes what
+``experiments/engine/figures/cost.toml`` draws.
 """
 
 from __future__ import annotations
@@ -27,19 +29,20 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from engine import process_seconds
+from rates import Rates, process_seconds
 from scipy.optimize import nnls
 from scipy.stats import binom
 from selection import processor
 
 from fedtheory import Setting
 from fedtheory.algorithms import fedavg
-from fedtheory.federations.hessians import TILE
+from fedtheory.federations.hessians import BLOCK, TILE
 from fedtheory.federations.linear_training import CACHE
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.files import json_text, write_beside
@@ -47,6 +50,7 @@ from fedtheory.participation import Uniform
 from fedtheory.simulation.participants import DRAWS
 
 STEPS, SHARE = 5, 10  # one client of so many takes part
+LEAST = 0.05  # seconds that are measured at a time
 
 
 @dataclass(frozen=True)
@@ -64,24 +68,36 @@ class Case:
         """Of a round."""
         return self.replicas * (self.clients // SHARE)
 
+    @cached_property
+    def layers(self) -> np.ndarray:
+        """Of the clients, how large a share has a tile in each layer, expected."""
+        return binom.sf(np.arange(0, self.replicas, TILE), self.replicas, 1 / SHARE)
+
     @property
     def rows(self) -> float:
         """Expected rows of all tiles of a round."""
-        ends = np.arange(0, self.replicas, TILE)
-        return TILE * self.clients * float(binom.sf(ends, self.replicas, 1 / SHARE).sum())
+        return TILE * self.clients * float(self.layers.sum())
 
     def features(self) -> list[float]:
         """What each cost is multiplied by."""
         considered = self.replicas * self.clients
         ahead = max(1, min(DRAWS // considered, self.rounds))
         numbers = self.pairs * self.dimension
-        counted = [1, 1 / ahead, considered, self.pairs, numbers, max(0, numbers - CACHE // 4)]
+        counted = [1, self.parts, 1 / ahead, considered, numbers, max(0, numbers - CACHE // 4)]
         once = [1.0]
         if self.hessians == "dense":
-            entries = self.clients * self.dimension**2
-            counted += [self.rows * self.dimension, self.rows * self.dimension**2, max(0, entries - CACHE // 4)]
-            once += [entries]
+            entries = self.dimension**2
+            blocks = -(-self.clients * 4 * entries // BLOCK)
+            calls = float(np.minimum(1, self.clients * self.layers).sum()) * max(self.parts, blocks)
+            counted += [calls, self.rows, self.rows * self.dimension, self.rows * entries]
+            once += [self.clients * entries]
         return once + [self.rounds * each for each in counted]
+
+    @property
+    def parts(self) -> int:
+        """In how many parts the pairs of a round train: of a power of two each, unless one has room for all."""
+        together = max(TILE, CACHE // (4 * self.dimension))
+        return 1 if self.pairs <= together else -(-self.pairs // (1 << (together.bit_length() - 1)))
 
     def run(self) -> Callable[[], object]:
         """What makes the run."""
@@ -117,17 +133,26 @@ def calibration(hessians: str) -> list[Case]:
              (40, 128, 200, 30), (20, 128, 40, 150), (20, 128, 500, 10), (10, 512, 60, 30), (10, 512, 60, 80),
              (150, 48, 80, 40), (50, 96, 150, 60), (300, 2, 20, 30), (12, 800, 120, 40), (40, 48, 700, 40),
              (60, 64, 80, 180), (20, 40, 120, 220), (15, 90, 1200, 40), (8, 20, 80, 60),
-             (10, 1200, 80, 60)]  # fmt: skip
+             (10, 1200, 80, 60), (80, 5, 150, 40), (40, 10, 60, 100), (100, 3, 300, 60),
+             (40, 24, 30, 160), (30, 20, 150, 110), (25, 300, 90, 15)]  # fmt: skip
     return [Case(hessians, *each) for each in sizes]
 
 
 def measured(cases: Sequence[Case], repetitions: int) -> list[float]:
-    """Seconds of each, medians of runs in turns."""
+    """Seconds of each, medians of runs in turns; of short ones as many in a row as take ``LEAST`` seconds."""
     runs = [case.run() for case in cases]
     for run in runs:
         run()
-    times = [[process_seconds(run) for run in runs] for _ in range(repetitions)]
+    counts = [max(1, round(LEAST / process_seconds(run))) for run in runs]
+    several = [partial(times_over, run, count) for run, count in zip(runs, counts, strict=True)]
+    times = [[process_seconds(run) / count for run, count in zip(several, counts, strict=True)]
+             for _ in range(repetitions)]  # fmt: skip
     return [statistics.median(each) for each in zip(*times, strict=True)]
+
+
+def times_over(run: Callable[[], object], count: int) -> None:
+    for _ in range(count):
+        run()
 
 
 def fitted(features: Sequence[Sequence[float]], seconds: Sequence[float]) -> np.ndarray:
@@ -137,35 +162,10 @@ def fitted(features: Sequence[Sequence[float]], seconds: Sequence[float]) -> np.
     return nnls(relative / scale, np.ones(len(relative)))[0] / scale
 
 
-class Rates:
-    """Of this machine, seconds each: a byte that is copied, a fair sign of torch's generator, and a multiplication with
-    an addition in a product of tiles in so many dimensions."""
-
-    def __init__(self) -> None:
-        numbers, copy = torch.rand(2**18), torch.empty(2**18)
-        generator = torch.Generator().manual_seed(0)
-        self.byte = timed(lambda: copy.copy_(numbers)) / (2 * numbers.nbytes)
-        self.sign = timed(lambda: torch.randint(2, (2**18,), generator=generator, dtype=torch.int8)) / 2**18
-        self.products: dict[int, float] = {}
-
-    def product(self, dimension: int) -> float:
-        if dimension not in self.products:
-            rows, matrices = torch.rand(64, TILE, dimension), torch.rand(64, dimension, dimension)
-            count = rows.numel() * dimension
-            self.products[dimension] = timed(lambda: torch.bmm(rows, matrices)) / count
-        return self.products[dimension]
-
-    def floor(self, case: Case) -> float:
-        """Seconds below which no run gets that draws so many signs, moves its pairs' points once a step, reading and
-        writing, and multiplies by dense Hessians once a step."""
-        numbers = case.rounds * STEPS * case.pairs * case.dimension
-        products = numbers * case.dimension * self.product(case.dimension) if case.hessians == "dense" else 0.0
-        return numbers * (self.sign + 8 * self.byte) + products
-
-
-def timed(call: Callable[[], object], repetitions: int = 30) -> float:
-    call()
-    return statistics.median(process_seconds(call) for _ in range(repetitions))
+def floor(rates: Rates, case: Case) -> float:
+    """Seconds that a run's numbers cost at these rates."""
+    steps = case.rounds * case.pairs * STEPS
+    return steps * rates.step(case.hessians, case.dimension, "two-point", torch.float32)
 
 
 def rows_of(hessians: str, repetitions: int, rates: Rates) -> Iterator[dict[str, Any]]:
@@ -178,7 +178,7 @@ def rows_of(hessians: str, repetitions: int, rates: Rates) -> Iterator[dict[str,
     for name, case in swept:
         told = float(np.dot(costs, case.features()))
         yield {"across": name, **asdict(case), "seconds": times[case], "model": told,
-               "error": told / times[case] - 1, "floor": rates.floor(case)}  # fmt: skip
+               "error": told / times[case] - 1, "floor": floor(rates, case)}  # fmt: skip
 
 
 def kept(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from engine import PRECISIONS, process_seconds
+from engine import PRECISIONS
+from rates import process_seconds
 from torch import Tensor
 
 from fedtheory import Setting, data

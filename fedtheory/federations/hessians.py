@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -202,13 +203,15 @@ class Dense(_Full):
     def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
         start = 0
         for number, layers in enumerate(self._tiles(pairs).blocks if len(pairs) else ()):
-            part = pairs.once(f"matrices {id(self)} {number}", lambda layers=layers: Batched([
-                self.matrices[clients] if isinstance(clients, slice) else self.matrices.index_select(0, clients)
-                for clients in layers
-            ]))  # fmt: skip
+            part = pairs.once(f"matrices {id(self)} {number}", partial(self._batched, layers))
             stop = start + TILE * sum(part.tiles)
             yield slice(start, stop), part
             start = stop
+
+    def _batched(self, layers: Sequence[Tensor | slice]) -> Batched:
+        """Of these clients."""
+        matrices = self.matrices
+        return Batched([matrices[own] if isinstance(own, slice) else matrices.index_select(0, own) for own in layers])
 
     def _tiles(self, pairs: Pairs) -> Tiles:
         on_cpu, one = self.matrices.device.type == "cpu", self.matrices[0].nbytes
@@ -237,7 +240,8 @@ class Tiles(NamedTuple):
         first = np.zeros((-(-int(sizes.max()) // TILE), len(sizes)), dtype=np.int64)
         blocks, count = [], 0
         for start in range(0, len(present), together):
-            block, layers = present[start : start + together], []
+            block = present[start : start + together]
+            layers: list[Tensor | slice] = []
             for layer in range(-(-int(sizes[block].max()) // TILE)):
                 wanted = block[sizes[block] > layer * TILE]
                 low, high = int(wanted[0]), int(wanted[-1]) + 1

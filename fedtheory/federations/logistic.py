@@ -34,7 +34,7 @@ class _Known:
     optimum: Optimum | None = None
     constants: LogisticConstants | None = None
     placed: tuple[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor, Tensor, Tensor]] | None = None
-    """The rows, weights, labels and groups, where ``to`` was last asked for them."""
+    """The tensors that ``to`` made last, and where."""
 
 
 class Logistic(ConvexFederation):
@@ -244,15 +244,19 @@ class Logistic(ConvexFederation):
         return Constants({**found.entries, **self._known_server_noise()})
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float64) -> Logistic:
-        source = self._original or self
-        place = torch.device(device), dtype
-        if source._known.placed is None or source._known.placed[0] != place:
-            tensors = [source._rows.to(*place), source._weights.to(*place)]
-            source._known.placed = place, (*tensors, source._labels.to(device), source._groups.to(device))
         moved = copy.copy(self)
-        moved._original = source
-        moved._rows, moved._weights, moved._labels, moved._groups = source._known.placed[1]
+        source = moved._original = self._original or self
+        moved._rows, moved._weights, moved._labels, moved._groups = source._placed(torch.device(device), dtype)
         return moved
+
+    def _placed(self, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The rows, weights, labels and groups there; those that were asked for last are kept."""
+        known = self._known.placed
+        if known is None or known[0] != (device, dtype):
+            numbers, labels = (self._rows, self._weights), (self._labels.to(device), self._groups.to(device))
+            rows, weights = (each.to(device, dtype) for each in numbers)
+            known = self._known.placed = (device, dtype), (rows, weights, *labels)
+        return known[1]
 
     # Helpers. ``rows`` is a slice of the N rows of data, n of them; ``x`` has B rows.
 
