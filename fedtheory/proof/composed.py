@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import sympy
@@ -29,6 +29,12 @@ from .steps import Evidence, Finding, Step
 
 _OF_HYPOTHESES = frozenset({readings.ROOT})
 """The ambiguities that concern a claim's hypotheses alone, so that a derivation may name the option that it covers."""
+
+
+@cache
+def once(make: Callable[[], Theorem]) -> Callable[[], Theorem]:
+    """The same, made once: what is read off a theorem is read off the one whose proof is checked."""
+    return cache(make)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,12 @@ class OfRounds(ABC):
     letters: Letters
     more: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for part in dataclass_fields(self):
+            given = getattr(self, part.name)
+            if callable(given):
+                object.__setattr__(self, part.name, once(given))
+
     @property
     @abstractmethod
     def functional(self) -> str:
@@ -142,7 +154,11 @@ class OfRounds(ABC):
 
     def makes(self, steps: Iterable[Step]) -> bool:
         """Whether the steps are these theorems, with their assumptions, and nothing else."""
-        return all((s.kind, s.checks, s.assumes) == ("composed", self.checks, ()) for s in steps)
+        own = ("composed", self.checks, ())
+        return all(
+            type(s) is Step and all(type(c) is Composed for c in s.checks) and (s.kind, s.checks, s.assumes) == own
+            for s in steps
+        )
 
     def axioms(self) -> tuple[str, ...]:
         """The kernel's axioms that the theorems are made of."""

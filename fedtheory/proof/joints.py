@@ -7,6 +7,7 @@ to join: the claim is one inequality between numbers, decided on its own data.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..claims.statement import Claim
@@ -47,11 +48,18 @@ def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
 def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
     """Whether a derivation says what is computed from the theorem that its steps make, and no more."""
     origin = derivation.origin
-    if origin is None or len(derivation.steps) != 1:
+    if origin is None or len(derivation.steps) != 1 or not _is_known(type(origin)):
         return False
     (name,) = derivation.steps
     computed = origin.derivation(derivation.name, name, derivation.proves)
-    return origin.makes(own) and derivation == computed.of(derivation.algorithm)
+    same = type(derivation) is type(computed) and derivation == computed.of(derivation.algorithm)
+    return same and origin.makes(own)
+
+
+def _is_known(reader: type) -> bool:
+    """Whether theorems are read by a class of this package: by another one a right side may be written by hand."""
+    module = sys.modules.get(reader.__module__)
+    return reader.__module__.rpartition(".")[0] == __package__ and getattr(module, reader.__name__, None) is reader
 
 
 def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivation]) -> str:

@@ -20,7 +20,7 @@ from .kernel.rounds import average
 from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused
 from .of_algorithm import Rounds
-from .read_off import ReadOff
+from .read_off import ReadOff, named
 
 _STEP, _STEPS = sympy.Symbol("local_lr"), sympy.Symbol("local_steps")
 _C = _STEP * sympy.Symbol("global_lr")
@@ -51,15 +51,22 @@ class _Answered(ReadOff):
                 raise ValueError(f"{name}: of another algorithm than that in which clients answer")
             if name != "local_lr" and (name not in known or self.read(value) != known[name]):
                 raise ValueError(f"{name} = {self.read(value)}: with {self.law} it is {known.get(name, 'not known')}")
+        for letter in sorted(self.of_the_law):
+            if named(self.letters)[letter] not in self._means:
+                raise ValueError(f"{letter} = {self.letters[letter]}: allowed is what {self.law} have, as it stands")
         for condition in self.theorem.where.conditions:
-            if condition.name in self.of_the_law and condition.kind != "nonnegative":
+            own = condition.name in self.of_the_law and condition.kind != "nonnegative"
+            if own or (condition.bound is not None and self.of_the_law & condition.bound.names):
                 raise ValueError(f"{condition.name}: a condition on every round's, and its mean is put in")
+
+    @property
+    def _means(self) -> frozenset[sympy.Basic]:
+        return frozenset().union(*(value.free_symbols for value in LAWS[self.law].values()))
 
     @property
     def of_the_law(self) -> frozenset[str]:
         """The letters of delta, V and W."""
-        names = {str(s) for value in LAWS[self.law].values() for s in value.free_symbols}
-        return frozenset(letter for letter, stands_for in self.letters.items() if str(stands_for) in names)
+        return frozenset(letter for letter, of in named(self.letters).items() if of.free_symbols & self._means)
 
     @property
     def _own_parameters(self) -> tuple[tuple[str, Scalar], ...]:
@@ -71,10 +78,9 @@ class _Answered(ReadOff):
         Raises:
             Refused: which of them enters otherwise.
         """
-        (mismatch,) = (a for a, b in self.letters.items() if b == str(LAWS[self.law]["mismatch"]))
         for name in sorted(self.of_the_law):
             parts = addition.coefficients(name)
-            wanted = {0, 2} if name == mismatch else {0, 1}
+            wanted = {0, 2} if named(self.letters)[name] == LAWS[self.law]["mismatch"] else {0, 1}
             own = [part for power, part in parts.items() if power]
             if not parts.keys() <= wanted or any(part.names & self.of_the_law for part in own):
                 raise Refused(f"{name}: allowed is what is added, linear in delta^2, V and W")

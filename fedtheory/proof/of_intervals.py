@@ -46,9 +46,22 @@ class Lengths(ReadOff):
         foreign = {name for name, _ in self.theorem.parameters} - _PARAMETERS
         if foreign or self.theorem.context != "run":
             raise Refused(f"{self.theorem}: allowed is a theorem on intervals, and no {', '.join(sorted(foreign))}")
+        self._check_letters()
         for condition in self.theorem.where.conditions:
             if not self._is_known(condition):
                 raise Refused(f"{condition}: of no rounds that have a name")
+
+    def _check_letters(self) -> None:
+        """Refuse a theorem that has a number or another letter where C, q^C, p, or t < C and q^t stand: it is about
+        no other cutoff or chance than that, and what it says would be read as if it were about all of them."""
+        early = ("history", "head") if "head" in self.of else ()
+        if lacking := {"absence", "cutoff", "tail", *early} - self.of.keys():
+            raise Refused(f"{self.theorem}: no {', '.join(sorted(lacking))}, so that it is about no intervals")
+        letters = [self.chance, *(str(self.of[name]) for name in ("cutoff", "tail", *early))]
+        free = {condition.name for condition in self.theorem.where.conditions}
+        if not free.issuperset(letters) or len({*letters}) < len(letters):
+            raise Refused(f"p, C, q^C{', t, q^t' * bool(early)} = {', '.join(letters)}: allowed are letters of their "
+                          "own on which the region has conditions")  # fmt: skip
 
     @property
     def of(self) -> dict[str, Scalar]:
@@ -84,7 +97,7 @@ class Lengths(ReadOff):
             own = conditions.get(str(self.of["cutoff"]))
             if own is not None and own.kind == "at_least" and own.bound == self.of["history"] + 1:
                 return EARLY
-        elif self.rest and conditions[self.rest].bound == self.of["cutoff"] - 1:
+        elif self.rest in conditions and conditions[self.rest].bound == self.of["cutoff"] - 1:
             return LATE
         raise Refused(f"t = {self.of['history']}: allowed are all t < C, or all t >= C")
 
@@ -109,7 +122,7 @@ class Lengths(ReadOff):
         of, (name, kind, bound) = self.of, (condition.name, condition.kind, condition.bound)
         known = {
             str(of["tail"]): kind == "interval" and bound == of["absence"],
-            str(of["cutoff"]): kind == "count" or ("head" in of and kind == "at_least"),
+            str(of["cutoff"]): kind == "count" or ("head" in of and kind == "at_least" and bound == of["history"] + 1),
             self.chance: kind in ("interval", "capped") and bound == 1,
         }
         if "head" in of:

@@ -24,7 +24,7 @@ from .kernel.scalars import Ring, Scalar
 from .kernel.theorems import Refused, Theorem, at_step
 from .of_algorithm import Rounds
 from .one_round import OneRound
-from .read_off import Letters, ReadOff
+from .read_off import Letters, ReadOff, named
 
 _C, _N = sympy.Symbol("local_lr") * sympy.Symbol("global_lr"), sympy.Symbol("clients")
 _ERROR, _SCALE, _EXPECTED, _W, _OBJECTIVE_ERROR = map(
@@ -67,18 +67,18 @@ class _Weighted(ReadOff):
         for name, value in self.theorem.parameters:
             if name in known and self.read(value) not in known[name]:
                 raise ValueError(f"{name} = {self.read(value)}: of {self.objective} it is {known[name][0]}")
-        for parameter in ("error", "scale"):
-            self._check_conditions(self.letter(parameter))
+        for mean in (_ERROR, _EXPECTED):
+            self._check_conditions(self.letter_of(mean))
         named = _OF_THE_PLAIN_MEAN & {name for name, _ in self.theorem.assumptions}
         if self.objective != PLAIN and named:
             raise ValueError(f"{', '.join(sorted(named))}: known of the plain mean, not of {self.objective}")
 
     def _check_conditions(self, letter: str) -> None:
         """Refuse a condition on what is a mean over the rounds; that E is at most its largest value is none."""
-        mean = self.letters.get(letter) in (str(_ERROR), str(_EXPECTED))
-        for condition in self.theorem.where.conditions if mean else ():
+        for condition in self.theorem.where.conditions if letter else ():
             peak = condition.kind == "interval" and self.letters.get(str(condition.bound)) == _PEAK
-            if condition.name == letter and condition.kind != "nonnegative" and not peak:
+            own = condition.name == letter and condition.kind != "nonnegative" and not peak
+            if own or (condition.bound is not None and letter in condition.bound.names):
                 raise ValueError(f"{letter}: a condition on every round's, and its mean over the rounds is put in")
 
     @property
@@ -86,16 +86,30 @@ class _Weighted(ReadOff):
         own = ("weighted_lr", "error", "scale", "least_weight")
         return tuple((name, c) for name, c in self.theorem.parameters if name not in own)
 
-    def letter(self, parameter: str) -> str:
-        """The letter of E or Q, or "" where the theorem has none."""
-        value = dict(self.theorem.parameters).get(parameter)
-        return str(value) if value is not None and str(value) in value.names else ""
+    @property
+    def of_rounds(self) -> frozenset[str]:
+        """The letters of E and Q, which are every round's own."""
+        of = dict(self.theorem.parameters)
+        return frozenset().union(*(of[name].names for name in ("error", "scale") if name in of))
+
+    def letter_of(self, mean: sympy.Symbol) -> str:
+        """The letter of E or Q for which this mean over the rounds is put in, or "".
+
+        Raises:
+            ValueError: it is put in otherwise than for one of them, as it stands.
+        """
+        own = {name: of for name, of in named(self.letters).items() if name in self.of_rounds and of.has(mean)}
+        wrong = any(of != mean for of in own.values())
+        values = {str(value) for name, value in self.theorem.parameters if name in ("error", "scale")}
+        if wrong or len(own) > 1 or not own.keys() <= values:
+            raise ValueError(f"{', '.join(sorted(own))}: allowed is one letter for {mean}, which is the round's E or Q")
+        return "".join(own)
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """Without that E is at most its largest value over the rounds, as it is by what that means."""
         asked = super().needs()
         peaks = {name for name, stands_for in self.letters.items() if stands_for == _PEAK}
-        of_round = [c for c in self.theorem.where.conditions if c.name == self.letter("error") and c.bound is not None
+        of_round = [c for c in self.theorem.where.conditions if c.name == self.letter_of(_ERROR) and c.bound is not None
                     and c.kind == "interval" and str(c.bound) in peaks]  # fmt: skip
         own = {self.read(e) for c in of_round for e, _ in c.polynomials(self.theorem.where.ring)}
         return tuple((name, need) for name, need in asked if need not in own)
@@ -115,6 +129,11 @@ class OfWeights:
 
     def read(self, theorem: Theorem, letters: Letters) -> _Weighted:
         return _Weighted(theorem, letters, self.objective)
+
+    def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        """Why F is another mean than these rounds', in words."""
+        if self.objective == PLAIN and not rounds.plain_mean:
+            yield f"it is about {PLAIN}, and here clients weigh differently"
 
     def with_readings(self, computed: Mapping[str, Any]) -> Mapping[str, Any]:
         if any(OPTIONS.get(name) != option for name, option in self.reads.items()):
@@ -183,6 +202,10 @@ class WeightedRound(OneRound):
             raise Refused(f"{self.bounded}: another bound on the last step")
         return right
 
+    def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        yield from super().strange_to(rounds)
+        yield from self.weights.strange_to(rounds)
+
     @cached_property
     def content(self) -> Mapping[str, Any]:
         return self.weights.with_readings(super().content)
@@ -210,7 +233,7 @@ class WeightedDescent(Descent):
         fall, addition = average(self.theorem)
         if self.weights.objective == ANY:
             raise Refused("a run has one objective: allowed is the plain mean, or that which constant weights imply")
-        letters = {*filter(None, map(self.own.letter, ("error", "scale")))}
+        letters = self.own.of_rounds
         for name in sorted(letters):
             powers = addition.coefficients(name)
             product = letters & powers.get(1, 0 * addition).names
@@ -219,6 +242,10 @@ class WeightedDescent(Descent):
             if not self.theorem.where.certifies(powers.get(1, 0 * addition)):
                 raise Refused(f"{name}: what is added need not grow with it")
         return super().right_side()
+
+    def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        yield from super().strange_to(rounds)
+        yield from self.weights.strange_to(rounds)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:

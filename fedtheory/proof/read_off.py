@@ -61,6 +61,16 @@ _PARAMETERS = {
 
 Letters = Mapping[str, str | sympy.Expr]
 
+
+def named(letters: Letters) -> dict[str, sympy.Expr]:
+    """By letter what it stands for, in quantities.
+
+    >>> named({"L": "smoothness", "q": 1 - sympy.Symbol("participation_probability")})
+    {'L': smoothness, 'q': 1 - participation_probability}
+    """
+    return {letter: sympy.Symbol(of) if isinstance(of, str) else of for letter, of in letters.items()}
+
+
 OF_KIND = "kind"
 """The name of the need that every round is of the theorem's kind."""
 
@@ -149,8 +159,7 @@ class ReadOff:
         unknown = scalar.names - self.letters.keys()
         if unknown:
             raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
-        meaning = {a: sympy.Symbol(b) if isinstance(b, str) else b for a, b in self.letters.items()}
-        return scalar.expression().xreplace({sympy.Symbol(name): value for name, value in meaning.items()})
+        return scalar.expression().xreplace({sympy.Symbol(a): b for a, b in named(self.letters).items()})
 
     def read_apart(self, scalar: Scalar) -> sympy.Expr:
         """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""

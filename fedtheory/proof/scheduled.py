@@ -47,6 +47,16 @@ class _Scheduled(OfRounds):
         """What the axioms and rules name; where they name random kinds of round, these are every I-th and others."""
         return tuple("periodic_kinds" if name.startswith(RANDOM_KINDS) else name for name in super().assumed())
 
+    def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """What the theorem asks for, of rounds that are snapshots and of rounds that are none: not of their share."""
+        found = []
+        for name, need in super().needs():
+            if need.has(_Q):
+                found += [(f"{name}.snapshot", need.subs(_Q, 1)), (f"{name}.other", need.subs(_Q, 0))]
+            else:
+                found.append((name, need))
+        return tuple(found)
+
     def _probability(self) -> str:
         """The letter of the probability.
 
@@ -65,8 +75,7 @@ class _Scheduled(OfRounds):
             raise ValueError(f"quantities: {', '.join(lacking)}: allowed are values of these too")
         values = {sympy.Symbol(name): sympy.Rational(value) for name, value in quantities.items()}
         for _, slack in self.needs():
-            both = [slack.subs(_Q, q).subs(values) for q in (0, 1)]
-            if min(both) < 0:
+            if slack.subs(values) < 0:
                 raise ValueError(f"quantities: allowed are such that {slack} >= 0")
 
     def _at(self, scalar: Scalar, quantities: Mapping[str, Fraction], snapshot: bool) -> Fraction:

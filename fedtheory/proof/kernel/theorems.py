@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Literal
 
 from .forms import PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
@@ -54,10 +54,10 @@ class Theorem:
     rule: str
     premises: tuple[Theorem, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    _maker: object = field(default=None, repr=False)
+    _maker: InitVar[object] = None
 
-    def __post_init__(self) -> None:
-        if self._maker is not _MAKER:
+    def __post_init__(self, _maker: object) -> None:
+        if _maker is not _MAKER:
             raise Refused("a theorem is made by the rules of the kernel alone")
 
     def __repr__(self) -> str:

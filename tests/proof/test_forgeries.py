@@ -1,0 +1,284 @@
+"""Ways to have a false theorem called `proved` through what anybody may write: readers, letters, regions, checks and
+derivations of one's own. Each of these was `proved`, or read as if it were true, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sympy
+from sympy import Le
+
+from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.papers import claim
+from fedtheory.papers.fast.proofs.composed import nonconvex
+from fedtheory.papers.fast.proofs.kinds import LETTERS
+from fedtheory.papers.fedau.proofs import composed as weighted
+from fedtheory.papers.fedau.proofs import composed_intervals as law
+from fedtheory.papers.fedau.proofs.composed_intervals import C, a, p, q
+from fedtheory.papers.flics.proofs import composed as answered
+from fedtheory.papers.paper import Paper
+from fedtheory.papers.proofs import proof_of
+from fedtheory.proof.composed import Composed, Computed, Descent, OfRounds
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.scalars import Scalar
+from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantiate
+from fedtheory.proof.of_algorithm import read_rounds
+from fedtheory.proof.of_answers import PAST, PLANNED, AnsweredDescent, AnsweredRound
+from fedtheory.proof.of_intervals import IntervalMoment, RoundError
+from fedtheory.proof.of_weights import PLAIN, OfWeights, WeightedDescent
+from fedtheory.proof.scheduled import PeriodicDescent
+from fedtheory.proof.steps import Finding, Step
+from fedtheory.quantities import symbols
+
+Make = Callable[[], Theorem]
+
+
+def verdict(this: Claim, right_side: sympy.Expr, origin: OfRounds, *, step: Step | None = None,
+            derivation: Derivation | None = None, **changed: Any) -> str:  # fmt: skip
+    """Of this claim with another right side, in a paper of one's own whose derivation has this origin."""
+    own = replace(this, id="mine.thm", edition="main", terms=(Term("all", right_side),), letters={}, **changed)
+    named = replace(step or origin.step("mine.step", "", ""), paper="mine")
+    shown = derivation or origin.derivation("mine", "mine.step", (own.ref,))
+    paper = Paper("mine", "", algorithm="fast", claims=(own,), steps=(named,), derivations=(shown,))
+    found = proof_of(own, paper)
+    return found.verdict if found and found.derivation and found.derivation.name == "mine" else "unproved"
+
+
+# A theorem about one cutoff is about no other ------------------------------------------------------------------------
+
+chance, cutoff = symbols("participation_probability", "cutoff")
+COUNT, CHANCE, TAIL = Condition("C", "count"), Condition("p", "capped", law._one), law._TAIL
+
+
+def put(make: Make, values: dict[str, Scalar], *conditions: Condition) -> Make:
+    return lambda: instantiate(make(), values, Where(law.RING, conditions))
+
+
+OTHER_LETTERS: dict[str, tuple[dict[str, Scalar], tuple[Condition, ...], str, sympy.Expr]] = {
+    "0 for q^C": ({"a": 0 * p}, (COUNT, CHANCE), "negated_interval_mean", -1 / chance),
+    "q for q^C": ({"a": q}, (COUNT, CHANCE), "interval_variance", 0 * chance),
+    "1 for C": ({"C": law._one}, (TAIL, CHANCE), "negated_interval_variance", ((1 - (1 - chance) ** cutoff) ** 2
+                 - (2 - chance - (1 - chance) ** cutoff * (2 + chance))) / chance**2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", OTHER_LETTERS)
+def test_a_theorem_about_one_cutoff(what: str) -> None:
+    values, conditions, bounded, false = OTHER_LETTERS[what]
+    first, second = (put(make, values, *conditions) for make in (law.length, law.squared_length))
+    part = {"negated_interval_mean": "mean_below", "interval_variance": "variance",
+            "negated_interval_variance": "variance_below"}[bounded]  # fmt: skip
+    with pytest.raises(Refused, match="letters of their own"):
+        verdict(claim(f"fedau.lemmaB_6_1.{part}"), false, IntervalMoment(first, bounded=bounded, second=second))
+
+
+def test_these_are_false() -> None:
+    """Of p = 1/2 and C = 2 the mean is 3/2 and the variance 1/4."""
+    at = {chance: sympy.Rational(1, 2), cutoff: 2}
+    mean, variance = (claim(f"fedau.lemmaB_6_1.{part}").right_side.subs(at) for part in ("mean", "variance"))
+    assert (mean, variance) == (sympy.Rational(3, 2), sympy.Rational(1, 4))
+    below, none, other = (false.subs(at) for *_, false in OTHER_LETTERS.values())
+    assert -mean > below and variance > none and -variance > other
+
+
+def test_a_history_that_is_the_cutoffs_own() -> None:
+    """Of t = C - 1 alone, and with q^C for q^t."""
+    early = Where(law.RING, (TAIL, Condition("C", "at_least", law._one * 2), law._CHANCE))
+    last = lambda: instantiate(law.early(), {"t": C - 1, "b": a}, early)  # noqa: E731
+    with pytest.raises(ValueError):
+        _ = RoundError(law.late, early=last).content
+
+
+def test_a_theorem_for_long_cutoffs_alone() -> None:
+    far = Where(law.RING, tuple(Condition("C", "at_least", law.t + 9) if c.name == "C" else c
+                                for c in law.FROM_1.conditions))  # fmt: skip
+    with pytest.raises(Refused, match="of no rounds that have a name"):
+        _ = RoundError(law.late, early=lambda: combine([(law.early(), 1)], where=far, context="run")).content
+
+
+# Means over the rounds are put in for what is every round's own ------------------------------------------------------
+
+E, Q, c, L, K, n = weighted.E, weighted.Q, weighted.c, weighted.L, weighted.K, weighted.n
+_EXPECTED = sympy.Symbol("expected_weight_scale")
+_BY_SCALE = weighted.region(steps=(weighted._LOCAL, Condition("c", "capped", n / (54 * L * K * (n + Q)))))
+_BY_PROXY = answered.region(Condition("c", "capped", 1 / (answered.L * answered.K * (1 + answered.V))))
+
+
+def _under_the_scale() -> Theorem:
+    bounded = (weighted.ROUNDS.bounded_gradient(weighted.G**2), c * K * E * 81 / 16)
+    return weighted._falling(weighted.descent(True), _BY_SCALE, weighted._one / 8, bounded)
+
+
+def _of_two(make: Make, name: str, more: Scalar) -> Make:
+    """With 2 v for a letter, and v^2, or so, added."""
+    letter = answered.RING[name]
+    return lambda: combine([(instantiate(make(), {name: 2 * letter}, make().where), 1)], where=make().where,
+                           context="start", constant=more)  # fmt: skip
+
+
+_HALF = {**answered._PLANNED, "V": sympy.Symbol("selection_proxy") / 2}
+MEANS: dict[str, Callable[[], OfRounds]] = {
+    "a cap on every round's scale, for the mean": lambda: WeightedDescent(
+        weighted.bounded, {**weighted._OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN)),
+    "a cap on a step by every round's scale": lambda: WeightedDescent(
+        _under_the_scale, {**weighted._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)),
+    "half of the mean, twice": lambda: WeightedDescent(
+        lambda: combine([(instantiate(weighted.bounded_corrected(), {"E": 2 * E}, weighted.WHERE), 1)],
+                        where=weighted.WHERE, context="start", constant=E**2),
+        {**weighted._OF_F, "E": sympy.Symbol("weight_error") / 2, "Q": "expected_weight_scale"},
+        weights=OfWeights(PLAIN)),
+    "a cap on a step by every round's proxy": lambda: AnsweredDescent(
+        lambda: combine([(answered.given_availability(), 1)], where=_BY_PROXY, context="start"),
+        answered._PLANNED, law=PLANNED),
+    "half of the proxy, twice": lambda: AnsweredDescent(
+        _of_two(answered.given_availability, "V", answered.V**2), _HALF, law=PLANNED),
+    "half of the proxy, twice, over availability": lambda: AnsweredRound(
+        _of_two(answered.second_moment, "V", answered.V**2), _HALF, bounded="squared_aggregate"),
+    "half of the proxy, twice, given the past": lambda: AnsweredDescent(
+        lambda: combine([(instantiate(answered.given_the_past(), {"V": 2 * answered.V}, answered.FREE), 1)],
+                        where=answered.FREE, context="start", constant=answered.V**2),
+        {**answered._PAST, "V": sympy.Symbol("selection_proxy") / 2}, law=PAST),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MEANS)
+def test_a_mean_over_the_rounds_is_no_rounds_own(what: str) -> None:
+    with pytest.raises(ValueError, match=r"a condition on every round's|as it stands|which is the round's"):
+        _ = MEANS[what]().content
+
+
+def test_what_is_linear_in_the_mean_may_have_it() -> None:
+    content = WeightedDescent(weighted.bounded_corrected, {**weighted._OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN))
+    assert _EXPECTED in content.right_side().free_symbols
+
+
+def test_the_plain_mean_is_none_of_weighing_clients() -> None:
+    origin = weighted._THEOREMS["thm2@main"]
+    rounds = read_rounds(*_fedau())
+    assert not list(origin.strange_to(rounds))
+    weighing = replace(rounds, plain_mean=False)
+    assert list(origin.strange_to(weighing)) == ["it is about the plain mean, and here clients weigh differently"]
+
+
+def _fedau() -> tuple[Any, Any]:
+    from fedtheory.papers.whose import subject_of
+
+    return subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1"))
+
+
+# Of rounds that are snapshots, or are none ---------------------------------------------------------------------------
+
+
+def _where_snapshots_are_many() -> Theorem:
+    """Under eta <= (1 + q)/(16 L K), which is half as much for a round that is no snapshot; what is added then is less
+    from there on."""
+    theorem = nonconvex()
+    ring = theorem.where.ring
+    eta, L, K, q, sigma = (ring[name] for name in ("eta", "L", "K", "q", "sigma"))
+    cap = Condition("eta", "capped", (1 + q) / (16 * L * K))
+    where = Where(ring, (cap, *(c for c in theorem.where.conditions if c.name != "eta")))
+    many = (1 + q - 16 * L * K * eta) * (1 - q) * sigma**2 * 1000
+    return combine([(theorem, 1)], where=where, context="start", constant=many)
+
+
+def test_a_need_is_every_rounds() -> None:
+    """A cap by the share of snapshots is none of a round that is no snapshot."""
+    this, origin = claim("fast.thm1@periodic"), PeriodicDescent(_where_snapshots_are_many, LETTERS)
+    eta, K, L, share = symbols("local_lr", "local_steps", "smoothness", "snapshot_probability")
+    by_share = Hypothesis("by_share", Le(eta, (1 + share) / (16 * L * K)), "")
+    named = {s.name: s for s in symbols(*(s.name for s in origin.right_side().free_symbols))}
+    false = origin.right_side().xreplace({s: named[s.name] for s in origin.right_side().free_symbols})
+    assert verdict(this, false, origin, hypotheses=(*this.hypotheses, by_share)) == "unproved"
+    assert not any(need.has(sympy.Symbol("snapshot_probability")) for _, need in origin.needs())
+    assert verdict(this, this.right_side, PeriodicDescent(nonconvex, LETTERS)) == "proved"
+
+
+# Right sides, checks and derivations of one's own --------------------------------------------------------------------
+
+FALLS = claim("fast.thm1@sharper")
+
+
+class Half(Descent):
+    """A reader that says half of what follows."""
+
+    def right_side(self) -> sympy.Expr:
+        return super().right_side() / 2
+
+
+class Sure(Composed):
+    """A check that is equal to all others, takes nothing and finds everything proved."""
+
+    assumes = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def certified(self) -> Finding:
+        return Finding("proved", ("",))
+
+    decide = certified
+
+
+class Alike(Computed):
+    """A derivation that is equal to all others."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def of(self, algorithm: str) -> Alike:
+        self.__dict__["algorithm"] = algorithm
+        return self
+
+
+class Two:
+    """Makes one theorem when it is first asked for one, and another one later."""
+
+    def __init__(self, *makes: Make) -> None:
+        self.makes = list(makes)
+
+    def __call__(self) -> Theorem:
+        return (self.makes.pop(0) if len(self.makes) > 1 else self.makes[0])()
+
+
+def test_an_honest_reader_proves_it() -> None:
+    assert verdict(FALLS, FALLS.right_side, Descent(nonconvex, LETTERS)) == "proved"
+
+
+def test_a_reader_of_ones_own_reads_nothing() -> None:
+    assert verdict(FALLS, FALLS.right_side / 2, Half(nonconvex, LETTERS)) == "unproved"
+
+
+def test_a_check_of_ones_own_checks_nothing() -> None:
+    origin = Descent(nonconvex, LETTERS)
+    sure = replace(origin.step("mine.step", "", ""), checks=(Sure(nonconvex),))
+    less = tuple(each for each in FALLS.assumptions if each.kind != "uncorrelated_noise")
+    assert verdict(FALLS, FALLS.right_side, origin, step=sure, assumptions=less) == "unproved"
+
+
+def test_a_derivation_of_ones_own_says_nothing() -> None:
+    origin = Descent(nonconvex, LETTERS)
+    alike = Alike("mine", functional=origin.functional, steps=("mine.step",), proves=("mine.thm@main",), origin=origin,
+                  right_side=origin.right_side() / 2)  # fmt: skip
+    assert verdict(FALLS, FALLS.right_side / 2, origin, derivation=alike) == "unproved"
+
+
+def test_what_is_read_is_what_is_checked() -> None:
+    """Else the assumptions of one theorem are those of another one."""
+    origin = Descent(Two(nonconvex, weighted.bounded), LETTERS)
+    theorem = origin.theorem
+    assert theorem is origin.make() is origin.checks[0].make() is nonconvex()
+
+
+def test_a_theorem_is_not_changed() -> None:
+    theorem = nonconvex()
+    for changed in ({"form": theorem.form * 2}, {"assumptions": frozenset()}, {"where": Where(theorem.where.ring, ())}):
+        with pytest.raises(Refused, match="by the rules of the kernel alone"):
+            replace(theorem, **changed)
