@@ -114,7 +114,8 @@ def _named(derivation: Derivation, known: set) -> Iterator[tuple[str, Callable[[
     """A derivation's theorems that no earlier one has, by its claim, and by their makers where there are several."""
     assert derivation.origin is not None
     ref = derivation.proves[0].replace("@", ".").removesuffix(".main")
-    new = [check.make for check in derivation.origin.checks if _key(check.make) not in known]
+    makes = [vars(check.make)["__wrapped__"] for check in derivation.origin.checks]  # as they were given
+    new = [make for make in makes if _key(make) not in known]
     known.update(map(_key, new))
     for make in new:
         yield (ref if len(new) == 1 else f"{ref}.{_label(make)}"), make
