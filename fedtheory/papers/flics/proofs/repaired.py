@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sympy
 
-from ....assumptions import COHORT_BEFORE_NOISE, INDEPENDENT_ANSWERS, UNBIASED_NOISE
+from ....assumptions import COHORT_BEFORE_NOISE, INDEPENDENT_ANSWERS, INDEPENDENT_NOISE, UNBIASED_NOISE
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import at_least, count, interval, nonnegative, positive, region
 from ....proof.steps import Identity, Nonnegative, Step
@@ -148,7 +148,7 @@ LEMMA_7 = (
                         ((dot(X, Y) - dot(A, B), -two),), where=FREE),
           vectors_check(q * p**2 / hat**2 * (_client - norm2(w)), ((_client - norm2(w), q * p**2 / hat**2),),
                         where=_one_client)), printed=False,
-         rests_on=("flics.answers", "flics.weights", "flics.local.update")),
+         rests_on=("flics.answers", "flics.weights", "flics.local.update"), assumes=(INDEPENDENT_NOISE,)),
     same("flics.lemma7", _r, "a_j clients with probability r_j/a_j: E|Delta|^2 <= E|E[Delta | state]|^2 + eta_L^2 K^2 "
          "G^2 sum_j p_j^2 r_j/s^_j^2, and over the states r_j has the mean s_j",
          [(n * (p / hat) ** 2 * (r / n) * _client, _client * p**2 * r / hat**2)], kind="probabilistic",
