@@ -38,6 +38,12 @@ MODELS = {
     "received": replace(MODEL, counted=3, states=(replace(THERE, estimates=(F(1), F(0))),), noise=F(3)),
     "one step": replace(MODEL, steps=1, sizes=(1, 2), selected_step=F(1, 2), noise=F(2)),
     "small gradients": replace(MODEL, starts=(F(-1, 10),), clients=(Client(F(1), F(2), F(0), F(0)),) * 2, noise=F(6)),
+    "rare answers": replace(MODEL, clients=FLAT, weights=(F(1),), sizes=(1,), noise=F(0), claimed=(("L", F(1)),),
+                            states=(State(F(1), (F(1, 100),), (F(1, 100),)),)),
+    "no answer": replace(MODEL, clients=FLAT, weights=(F(1),), sizes=(1,), counted=1, claimed=(("L", F(1)),),
+                         states=(State(F(1), (F(0),), (F(0),)),)),
+    "a group that weighs nothing": replace(MODEL, weights=(F(0), F(1)), sizes=(1, 2), steps=1, counted=1, noise=F(3),
+                                           states=(State(F(1), (F(1), F(1, 2)), (F(0), F(0))),)),
     "given the past": replace(MODEL, states=(replace(THERE, chance=F(2, 3)), AWAY), noise=F(2)),
 }  # fmt: skip
 PARAMETERS = {"local_lr": "eta", "selected_lr": "c", "mismatch": "delta", "proxy": "V"}

@@ -40,6 +40,11 @@ MODELS = {
                        weighted_step=F(1, 100)),
     "convex": replace(MODEL, clients=(Client(F(1), F(2), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1)))),
     "another objective": replace(MODEL, weights=(F(1, 5), F(4, 5)), noise=F(10)),
+    "one client, who may be absent": replace(MODEL, clients=ROUND[:1], weights=(F(1),), chances=(F(1, 4),),
+                                             omegas=(F(4),), weighted_step=F(1, 100)),
+    "one client, who never comes": replace(MODEL, clients=ROUND[:1], weights=(F(1),), chances=(F(0),), omegas=(F(1),)),
+    "a client that weighs nothing, one that always comes": replace(MODEL, weights=(F(0), F(1)), chances=(F(0), F(1)),
+                                                                   omegas=(F(3), F(2)), steps=1, noise=F(3)),
     "one step, three clients": replace(
         MODEL, clients=(*ROUND, Client(F(1), F(1), F(1), F(3))), weights=(F(1, 3),) * 3, steps=1, size=F(1, 30),
         chances=(F(1, 2), F(1), F(1, 3)), omegas=(F(2), F(1), F(3)), weighted_step=F(1, 8)),
@@ -145,6 +150,16 @@ REFUSED = {
 def test_it_is_refused(what: str) -> None:
     with pytest.raises(ValueError):
         REFUSED[what]()
+
+
+def test_an_own_share_is_from_one_bound_for_all_clients() -> None:
+    made = composed.around_by_weight()
+    centre, where = AXIOMS.vector(CENTRE), made.where
+    (around,) = made.premises
+    apart = combine([(around, 1)], where=where, context="start", squares=[(g_start, "", 1)])
+    assert own_share(around, g_start, centre, w, where).form == made.form
+    with pytest.raises(ValueError, match="D and c the same for all of them"):
+        own_share(apart, g_start, centre, w, where)
 
 
 def test_what_is_read_off_needs_the_largest_error() -> None:
