@@ -28,7 +28,7 @@ from .models import exact as F
 
 COMPOSED = (composed.inner, composed.second_moment, composed.given_availability, composed.given_the_past)
 GROUPS = Client(F(1), F(-1), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1))
-FLAT = (Client(F(0), F(0), F(0), F(1)),)
+FLAT, STEEP = (Client(F(0), F(0), F(0), F(1)),), Client(F(1), F(1), F(0), F(1))
 THERE, AWAY = (State(F(1), (F(1, 2), F(3, 4)), (F(2, 3), F(1))), State(F(1, 3), (F(1, 4), F(0)), (F(2), F(1, 2))))
 MODEL = AnswerModel(GROUPS, (F(2, 5), F(3, 5)), (F(1, 4),), 2, F(1), size=F(1, 10), sizes=(2, 1), states=(THERE,),
                     selected_step=F(1, 8))  # fmt: skip
@@ -38,9 +38,9 @@ MODELS = {
     "received": replace(MODEL, counted=3, states=(replace(THERE, estimates=(F(1), F(0))),), noise=F(3)),
     "one step": replace(MODEL, steps=1, sizes=(1, 2), selected_step=F(1, 2), noise=F(2)),
     "small gradients": replace(MODEL, starts=(F(-1, 10),), clients=(Client(F(1), F(2), F(0), F(0)),) * 2, noise=F(6)),
-    "rare answers": replace(MODEL, clients=FLAT, weights=(F(1),), sizes=(1,), noise=F(0), claimed=(("L", F(1)),),
+    "rare answers": replace(MODEL, clients=(STEEP,), weights=(F(1),), sizes=(1,), noise=F(0), steps=1,
                             states=(State(F(1), (F(1, 100),), (F(1, 100),)),)),
-    "no answer": replace(MODEL, clients=FLAT, weights=(F(1),), sizes=(1,), counted=1, claimed=(("L", F(1)),),
+    "no answer": replace(MODEL, clients=(STEEP,), weights=(F(1),), sizes=(1,), counted=1,
                          states=(State(F(1), (F(0),), (F(0),)),)),
     "a group that weighs nothing": replace(MODEL, weights=(F(0), F(1)), sizes=(1, 2), steps=1, counted=1, noise=F(3),
                                            states=(State(F(1), (F(1), F(1, 2)), (F(0), F(0))),)),
