@@ -151,6 +151,8 @@ class DecayingSteps(_OfSteps):
     def _read(self, theorem: Theorem) -> ReadOff:
         share = dict(theorem.parameters).get("share")
         law = {} if share is None else {str(share): SHARES[self.who]}
+        if self.first in self.letters:
+            raise Refused(f"{self.first} = {self.letters[self.first]}: allowed is no quantity, as it is any round's")
         read = _ByStep(theorem, {**self.letters, **law})
         read.check_every_round(self.first)
         if read.share and read.share in {*self.letters, self.first, STEP, STEPS}:

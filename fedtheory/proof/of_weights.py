@@ -67,6 +67,8 @@ class _Weighted(ReadOff):
         for name, value in self.theorem.parameters:
             if name in known and self.read(value) not in known[name]:
                 raise ValueError(f"{name} = {self.read(value)}: of {self.objective} it is {known[name][0]}")
+        if self.objective == IMPLIED and "least_weight" in dict(self.theorem.parameters):
+            raise ValueError(f"least_weight: known of an objective that is given, not of {IMPLIED}")
         for mean in (_ERROR, _EXPECTED):
             self._check_conditions(self.letter_of(mean))
         named = _OF_THE_PLAIN_MEAN & {name for name, _ in self.theorem.assumptions}

@@ -9,7 +9,7 @@ import sympy
 
 from ..claims import readings
 from ..quantities import QUANTITIES
-from .kernel.forms import STEPS
+from .kernel.forms import STEP, STEPS
 from .kernel.regions import Condition
 from .kernel.saved import ancestry
 from .kernel.scalars import Scalar
@@ -155,8 +155,8 @@ class ReadOff:
         return kind == "interval" and condition.bound == 1 and known.lower >= 0 and known.upper <= 1
 
     def read(self, scalar: Scalar) -> sympy.Expr:
-        """A scalar in the vocabulary's names."""
-        unknown = scalar.names - self.letters.keys()
+        """A scalar in the vocabulary's names; the step k is none, as what depends on it is said of every step."""
+        unknown = scalar.names - (self.letters.keys() - {STEP})
         if unknown:
             raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
         return scalar.expression().xreplace({sympy.Symbol(a): b for a, b in named(self.letters).items()})

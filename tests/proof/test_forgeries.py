@@ -20,16 +20,21 @@ from fedtheory.papers.fedau.proofs import composed_intervals as law
 from fedtheory.papers.fedau.proofs.composed_intervals import C, a, p, q
 from fedtheory.papers.flics.proofs import composed as answered
 from fedtheory.papers.paper import Paper
-from fedtheory.papers.proofs import proof_of
+from fedtheory.papers.proofs import library, proof_of
 from fedtheory.proof.composed import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
+from fedtheory.proof.kernel.forms import Form, square
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Scalar
-from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantiate
+from fedtheory.proof.kernel.tactics import Square, show
+from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
 from fedtheory.proof.of_algorithm import read_rounds
 from fedtheory.proof.of_answers import PAST, PLANNED, AnsweredDescent, AnsweredRound
 from fedtheory.proof.of_intervals import IntervalMoment, RoundError
-from fedtheory.proof.of_weights import PLAIN, OfWeights, WeightedDescent
+from fedtheory.proof.of_steps import DecayingSteps
+from fedtheory.proof.of_weights import IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
+from fedtheory.proof.one_round import OneRound
 from fedtheory.proof.scheduled import PeriodicDescent
 from fedtheory.proof.steps import Finding, Step
 from fedtheory.quantities import symbols
@@ -156,6 +161,15 @@ def test_what_is_linear_in_the_mean_may_have_it() -> None:
     assert _EXPECTED in content.right_side().free_symbols
 
 
+def test_the_least_weight_is_that_of_an_objective_that_is_given() -> None:
+    letters = {**weighted._IMPLIED, "w": "least_objective_weight"}
+    origin = WeightedRound(
+        weighted.around_by_weight, letters, bounded="weighted_divergence", weights=OfWeights(IMPLIED)
+    )
+    with pytest.raises(ValueError, match="least_weight: known of an objective that is given"):
+        _ = origin.content
+
+
 def test_the_plain_mean_is_none_of_weighing_clients() -> None:
     origin = weighted._THEOREMS["thm2@main"]
     rounds = read_rounds(*_fedau())
@@ -168,6 +182,39 @@ def _fedau() -> tuple[Any, Any]:
     from fedtheory.papers.whose import subject_of
 
     return subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1"))
+
+
+# What is said of every step, or of every round, is said of none ------------------------------------------------------
+
+
+def _by_step() -> Theorem:
+    """|grad F_i(x_{i,k}) - grad F(x)|^2 <= 2 L^2 k^2 eta^2 G^2 + 2 sigma_G^2, with S for sigma_G."""
+    L, k, eta, G, S = (answered.RING[name] for name in ("L", "k", "eta", "G", "S"))
+    axioms, answers, own = answered.AXIOMS, answered.ANSWERS, answered._along
+    goal = Form.constant(2 * L**2 * k**2 * eta**2 * G**2 + 2 * S**2) - square(own - answered._g)
+    premises: Multiples = [
+        (axioms.smooth(ITERATE, START_POINT, L), 2), (answers.path(G**2), 2 * L**2),
+        (axioms.dissimilar(START_POINT, S**2), 2),
+    ]  # fmt: skip
+    squares: list[Square] = [(own - answered._g0 * 2 + answered._g, "", answered._one)]
+    return show(goal, premises, where=answered.FREE, context="start", squares=squares)
+
+
+@pytest.mark.parametrize("step", [sympy.Integer(0), "clients", "local_steps"])
+def test_a_step_is_no_quantity(step: str | sympy.Expr) -> None:
+    """With 0 for it the bound would be one for the first step alone."""
+    letters = {"eta": "local_lr", "L": "smoothness", "K": "local_steps", "G": "local_gradient_bound",
+               "S": "dissimilarity", "k": step}  # fmt: skip
+    with pytest.raises(ValueError, match=r"\['k'\]: letters of the theorem that stand for no quantity"):
+        _ = OneRound(_by_step, letters, bounded="local_gradient_error").content
+
+
+def test_a_rounds_first_step_is_no_quantity() -> None:
+    """Else a region is asked for of that round alone."""
+    origin = next(d.origin for d in library().derivations if isinstance(d.origin, DecayingSteps))
+    assert origin.content
+    with pytest.raises(Refused, match="as it is any round's"):
+        _ = replace(origin, letters={**origin.letters, "t": sympy.Integer(1000)}).content
 
 
 # Of rounds that are snapshots, or are none ---------------------------------------------------------------------------
