@@ -48,7 +48,7 @@ def verdict(this: Claim, right_side: sympy.Expr, origin: OfRounds, *, step: Step
     own = replace(this, id="mine.thm", edition="main", terms=(Term("all", right_side),), letters={}, **changed)
     named = replace(step or origin.step("mine.step", "", ""), paper="mine")
     shown = derivation or origin.derivation("mine", "mine.step", (own.ref,))
-    paper = Paper("mine", "", algorithm="fast", claims=(own,), steps=(named,), derivations=(shown,))
+    paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=(named,), derivations=(shown,))
     found = proof_of(own, paper)
     return found.verdict if found and found.derivation and found.derivation.name == "mine" else "unproved"
 
@@ -159,6 +159,17 @@ def test_a_mean_over_the_rounds_is_no_rounds_own(what: str) -> None:
 def test_what_is_linear_in_the_mean_may_have_it() -> None:
     content = WeightedDescent(weighted.bounded_corrected, {**weighted._OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN))
     assert _EXPECTED in content.right_side().free_symbols
+
+
+@pytest.mark.parametrize("ref", ["fedau.thm2@main", "fedau.thm2@corrected"])
+def test_a_mean_is_read_as_it_is_shown(ref: str) -> None:
+    """By default the mean over the rounds is over x_1, ..., x_R, and whose weights they are is open."""
+    this, known = claim(ref), weighted._THEOREMS[ref.removeprefix("fedau.")]
+    origin = replace(known, weights=OfWeights(PLAIN))
+    assert verdict(this, this.right_side, origin) == "proved"
+    for kept in ((), this.ambiguities[1:], this.ambiguities[:1]):
+        if kept != this.ambiguities:
+            assert verdict(this, this.right_side, origin, ambiguities=kept) == "unproved"
 
 
 def test_the_least_weight_is_that_of_an_objective_that_is_given() -> None:
