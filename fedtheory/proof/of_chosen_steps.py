@@ -64,6 +64,7 @@ class ChosenSteps(WeightedDescent):
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
         """What in the theorem on rounds is not of these, and whether their weights are those of the other theorems."""
         yield from strange(self.own.theorem, rounds)
+        yield from self.weights.strange_to(rounds)
         if not rounds.by_intervals:
             yield "its weights are means of the lengths of intervals, and these are others"
 
