@@ -254,6 +254,6 @@ class WeightedDescent(Descent):
         """The means over rounds that it speaks of are read as it has them, whether that is asked for or not."""
         computed = self.weights.with_readings(super().content)
         reads = {} if self.weights.objective == IMPLIED else {readings.AVERAGE: readings.FROM_ROUND_0}
-        if reads and computed["right_side"].has(_SCALE):
+        if reads and computed["right_side"].has(_SCALE) and readings.SCALE not in self.weights.reads:
             reads |= {readings.WEIGHTS: readings.GIVEN}
         return {**computed, "readings": {**computed["readings"], **reads}}

@@ -60,6 +60,8 @@ LACKING = {
     **{ref: (*_ROUNDS, "independent_noise", "dissimilarity") for ref in LEFT_OUT
        if ref.startswith(("fedau.thm1", "fedau.thm2", "fedau.lemmaB_3_3", "fedau.lemmaB_5_1"))},
     **{ref: (*_ANSWERS, "independent_noise") for ref in LEFT_OUT if ref.startswith(("flics.thm1", "flics.cor1_1"))},
+    **{f"fedau.cor4@{edition}": (*_ROUNDS, "independent_noise", "dissimilarity", "global_gradient_bound")
+       for edition in ("main", "corrected")},
     "flics.lemma5@corrected": _ANSWERS,
     "flics.lemma7@corrected": ("local_gradient_bound", "independent_answers", "independent_noise"),
 }  # fmt: skip

@@ -128,13 +128,13 @@ def _of_two(make: Make, name: str, more: Scalar) -> Make:
 _HALF = {**answered._PLANNED, "V": sympy.Symbol("selection_proxy") / 2}
 MEANS: dict[str, Callable[[], OfRounds]] = {
     "a cap on every round's scale, for the mean": lambda: WeightedDescent(
-        weighted.bounded, {**weighted._OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN)),
+        weighted.bounded, {**weighted.OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN)),
     "a cap on a step by every round's scale": lambda: WeightedDescent(
-        _under_the_scale, {**weighted._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)),
+        _under_the_scale, {**weighted.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)),
     "half of the mean, twice": lambda: WeightedDescent(
         lambda: combine([(instantiate(weighted.bounded_corrected(), {"E": 2 * E}, weighted.WHERE), 1)],
                         where=weighted.WHERE, context="start", constant=E**2),
-        {**weighted._OF_F, "E": sympy.Symbol("weight_error") / 2, "Q": "expected_weight_scale"},
+        {**weighted.OF_F, "E": sympy.Symbol("weight_error") / 2, "Q": "expected_weight_scale"},
         weights=OfWeights(PLAIN)),
     "a cap on a step by every round's proxy": lambda: AnsweredDescent(
         lambda: combine([(answered.given_availability(), 1)], where=_BY_PROXY, context="start"),
@@ -157,7 +157,7 @@ def test_a_mean_over_the_rounds_is_no_rounds_own(what: str) -> None:
 
 
 def test_what_is_linear_in_the_mean_may_have_it() -> None:
-    content = WeightedDescent(weighted.bounded_corrected, {**weighted._OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN))
+    content = WeightedDescent(weighted.bounded_corrected, {**weighted.OF_F, "Q": _EXPECTED}, weights=OfWeights(PLAIN))
     assert _EXPECTED in content.right_side().free_symbols
 
 

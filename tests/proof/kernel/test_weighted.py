@@ -123,7 +123,7 @@ REFUSED = {
         partial(composed.descent, True), {**LETTERS, "Q": composed._W}, bounded="weighted_increase",
         weights=OfWeights(PLAIN)).content,
     "a cap on every round's scale, for the mean": lambda: WeightedDescent(
-        composed.bounded, {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+        composed.bounded, {**composed.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "an own share of what is no client's": lambda: own_share(
         AROUND, AXIOMS.vector(CENTRE), AXIOMS.vector(CENTRE), E, WHERE),
     "a weight above 1": lambda: own_share(AROUND, g_start, AXIOMS.vector(CENTRE), E, WHERE),
@@ -134,15 +134,15 @@ REFUSED = {
         weights=OfWeights(ANY)).content,
     "a product of what is averaged": lambda: WeightedDescent(
         lambda: combine([(composed.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q),
-        {**composed._OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+        {**composed.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "a gradient bound for a weighted objective": lambda: WeightedDescent(
         composed.bounded_corrected, composed._IMPLIED, weights=OfWeights(IMPLIED)).content,
     "a reading of its own": lambda: WeightedDescent(
-        composed.bounded, composed._OF_F, weights=OfWeights(PLAIN, {"weights": "estimated on the run"})).content,
+        composed.bounded, composed.OF_F, weights=OfWeights(PLAIN, {"weights": "estimated on the run"})).content,
     "a path without its last step": lambda: WeightedRound(
         composed.local_drift, composed._OF_ANY, bounded="local_drift", weights=OfWeights(ANY)).content,
     "a fall that depends on a round's weights": lambda: WeightedDescent(
-        partial(composed.descent, True), composed._OF_F, weights=OfWeights(PLAIN)).content,
+        partial(composed.descent, True), composed.OF_F, weights=OfWeights(PLAIN)).content,
 }  # fmt: skip
 
 
