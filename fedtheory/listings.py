@@ -52,7 +52,7 @@ def assumptions() -> Rows:
 
 def algorithms() -> Rows:
     """Every algorithm that a claim may name, with the quantities that it alone, or with others, knows of."""
-    from .papers.whose import algorithms as known
+    from .papers.index import algorithms as known
     from .quantities import QUANTITIES
 
     return [

@@ -38,6 +38,21 @@ def test_importing_costs_nothing():
     assert done.stdout.strip() == "[]", done.stderr
 
 
+TELLING = ["--version", "--help", "prove --help", "claims", "quantities", "algorithms"]
+
+
+@pytest.mark.parametrize("arguments", TELLING)
+def test_what_only_tells_starts_without_anything_heavy(arguments):
+    heavy = ("numpy", "scipy", "sympy", "torch", "cvxpy", "z3", "flint", "matplotlib")
+    program = (
+        "import sys; from fedtheory.cli.statuses import run; status = run(sys.argv[1:]);"
+        f"print(status, [name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", program, *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout and done.stderr.strip() == "0 []"
+
+
 def test_a_claim_of_ones_own_is_verified_like_the_one_of_that_name():
     fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
     setting = ft.Setting(fed, ft.algorithms.fast(snapshot_period=2, cohort=2, local_lr="1/50"),

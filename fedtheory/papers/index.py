@@ -1,11 +1,13 @@
-"""The list of all claims, kept as a file in each paper's folder, so that it can be shown without building every
-expression."""
+"""The lists of all claims and of all algorithms, kept as a file in each paper's folder, so that they can be shown
+without building every expression, and without loading what draws runs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from ..files import write_beside
 from . import papers
@@ -23,20 +25,51 @@ def listing() -> list[dict[str, str]]:
     return [row for paper in papers().values() for row in listed(paper, paper.folder)]
 
 
+def algorithms() -> dict[str, list[Paper]]:
+    """The papers of each algorithm, as ``whose.algorithms`` gives them.
+
+    >>> list(algorithms())
+    ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']
+    """
+    return by_algorithm(lambda paper: drawn(paper, paper.folder))
+
+
+def by_algorithm(drawn: Callable[[Paper], Iterable[str]]) -> dict[str, list[Paper]]:
+    """The papers of each algorithm that a claim may name: those whose claims are about it, or that draw its runs, which
+    ``drawn`` tells of a paper."""
+    found: dict[str, list[Paper]] = {}
+    for paper in papers().values():
+        for name in dict.fromkeys((paper.algorithm, *drawn(paper)) if paper.algorithm else drawn(paper)):
+            found.setdefault(name, []).append(paper)
+    return found
+
+
 def listed(paper: Paper, folder: Path | None) -> list[dict[str, str]]:
     """One paper's rows: from the folder's file, or, where that is damaged or the paper has changed, from its claims."""
+    kept = _kept(paper, folder)
+    return kept["claims"] if "claims" in kept else built(paper)
+
+
+def drawn(paper: Paper, folder: Path | None) -> list[str]:
+    """The algorithms whose runs a paper draws: from the folder's file, as ``listed``, or from its subjects."""
+    kept = _kept(paper, folder)
+    return kept["draws"] if "draws" in kept else list(paper.subjects)
+
+
+def _kept(paper: Paper, folder: Path | None) -> dict[str, Any]:
+    """What a folder's file holds, if it was made of the paper as it is now."""
     try:
         kept = json.loads((folder / FILE).read_text(encoding="utf-8")) if folder else {}
     except (FileNotFoundError, ValueError):
         kept = {}
-    return kept["claims"] if kept.get("sources") == sources(paper) and "claims" in kept else built(paper)
+    return kept if kept.get("sources") == sources(paper) else {}
 
 
 def refresh() -> None:
     """Write every paper's file anew."""
     for paper in papers().values():
         if paper.folder:
-            content = {"sources": sources(paper), "claims": built(paper)}
+            content = {"sources": sources(paper), "draws": list(paper.subjects), "claims": built(paper)}
             text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
             write_beside(paper.folder / FILE, text.encode())
 
@@ -47,10 +80,12 @@ def built(paper: Paper) -> list[dict[str, str]]:
 
 
 def sources(paper: Paper) -> str | None:
-    """A hash of the code that makes the paper's statements."""
+    """A hash of the code that makes the paper's statements, and of that which draws its runs."""
     if paper.folder is None:
         return None
     content = hashlib.sha256()
-    for path in sorted([paper.folder / "__init__.py", *(paper.folder / "statements").rglob("*.py")]):
+    folders = (paper.folder / name for name in ("statements", "subjects"))
+    parts = [path for folder in folders for path in folder.rglob("*.py")]
+    for path in sorted([paper.folder / "__init__.py", *paper.folder.glob("subjects.py"), *parts]):
         content.update(path.relative_to(paper.folder).as_posix().encode() + path.read_bytes())
     return content.hexdigest()

@@ -11,6 +11,7 @@ from ..claims.whose import OF_RUNS
 from ..claims.whose import algorithm_of as told_by
 from ..quantities import nearest
 from . import papers
+from .index import by_algorithm
 
 if TYPE_CHECKING:
     from .paper import Paper
@@ -65,11 +66,7 @@ def algorithms() -> dict[str, list[Paper]]:
     >>> list(algorithms())
     ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']
     """
-    found: dict[str, list[Paper]] = {}
-    for paper in papers().values():
-        for name in dict.fromkeys((paper.algorithm, *paper.subjects)) if paper.algorithm else paper.subjects:
-            found.setdefault(name, []).append(paper)
-    return found
+    return by_algorithm(lambda paper: paper.subjects)
 
 
 def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:

@@ -21,6 +21,7 @@ from fedtheory.claims.statement import Claim, Term, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
 from fedtheory.papers import all_claims, claim, editions, index, papers
 from fedtheory.papers.paper import Paper
+from fedtheory.papers.whose import algorithms
 from fedtheory.quantities import QUANTITIES, symbol
 
 CLAIMS = {c.ref: c for c in all_claims()}
@@ -226,14 +227,17 @@ def test_the_kept_list_is_that_of_the_claims(paper: Paper, tmp_path: Path) -> No
     kept = json.loads((paper.folder / index.FILE).read_text(encoding="utf-8"))
     again = "python -c 'from fedtheory.papers.index import refresh as r; r()'"
     assert (kept["claims"], kept["sources"]) == (rows, index.sources(paper)), f"write it anew: {again}"
-    assert index.listed(paper, tmp_path) == rows
-    path = tmp_path / index.FILE
-    for content, listed in ((kept | {"claims": []}, []), (kept | {"sources": "", "claims": []}, rows)):
+    drawn = list(paper.subjects)
+    assert kept["draws"] == drawn, f"write it anew: {again}"
+    assert (index.listed(paper, tmp_path), index.drawn(paper, tmp_path)) == (rows, drawn)
+    path, empty = tmp_path / index.FILE, kept | {"claims": [], "draws": []}
+    for content, told in ((empty, ([], [])), (empty | {"sources": ""}, (rows, drawn))):
         path.write_text(json.dumps(content))
-        assert index.listed(paper, tmp_path) == listed
+        assert (index.listed(paper, tmp_path), index.drawn(paper, tmp_path)) == told
     path.write_text("{")
-    assert index.listed(paper, tmp_path) == rows
+    assert (index.listed(paper, tmp_path), index.drawn(paper, tmp_path)) == (rows, drawn)
 
 
-def test_the_list_is_every_papers() -> None:
+def test_the_lists_are_every_papers() -> None:
     assert [row["claim"] for row in index.listing()] == list(CLAIMS)
+    assert index.algorithms() == algorithms()
