@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -45,6 +46,10 @@ ALONE = "proof/checker.py"
 """Longer, since it has to stand alone."""
 
 
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""What imports stand in; an expression has none."""
+
+
 def files() -> Iterator[tuple[str, Path]]:
     for path in sorted(ROOT.rglob("*.py")):
         if path != ROOT / "__init__.py":
@@ -60,7 +65,7 @@ def imports(path: Path) -> Iterator[str]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
             continue
-        waiting += ast.iter_child_nodes(node)
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, STATEMENTS)]
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -74,9 +79,10 @@ def imports(path: Path) -> Iterator[str]:
                 yield parts[1]
 
 
-def edges() -> set[tuple[str, str]]:
+@cache
+def edges() -> frozenset[tuple[str, str]]:
     """(file, package) for every import from another package than the file's own."""
-    return {(name, to) for name, path in files() for to in imports(path) if to != own(name)}
+    return frozenset((name, to) for name, path in files() for to in imports(path) if to != own(name))
 
 
 def own(name: str) -> str:
