@@ -1,11 +1,14 @@
 """The command line: what it prints, its JSON, its errors and exit statuses."""
 
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
+from fedtheory.cli.statuses import run as status_of
 from fedtheory.papers import all_claims, instance_path, papers
 from fedtheory.printing import assignment, print_judgement
 
@@ -17,9 +20,22 @@ VALUES = {
 }  # fmt: skip
 
 
-def run(*arguments, cwd=None):
-    command = [sys.executable, "-m", "fedtheory.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd)
+def run(*arguments):
+    """A command in this process, which has loaded already what most of them need: a process of its own differs in
+    nothing but time, as ``test_a_process_says_the_same`` sees."""
+    command, out, error = list(map(str, arguments)), io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(error):
+        status = status_of(command)
+    return subprocess.CompletedProcess(command, status, out.getvalue(), error.getvalue())
+
+
+@pytest.mark.parametrize(
+    "arguments", [["evaluate", "fast.thm2", "smothness=1"], ["prove", "flics.lemma6"], ["replay", "fast.thm1"]]
+)
+def test_a_process_says_the_same(arguments):
+    command = [sys.executable, "-m", "fedtheory.cli", *arguments]
+    done, here = subprocess.run(command, capture_output=True, text=True, timeout=120), run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
 def assignments(**changes):
