@@ -38,7 +38,7 @@ figures: $(STAMP) ## draw every figure anew, its numbers beside it
 	OMP_NUM_THREADS=1 $(VENV)/bin/fedtheory run --all-figures
 
 test: $(STAMP) ## run the tests and the examples in the docstrings
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch

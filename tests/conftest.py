@@ -1,9 +1,10 @@
-"""What all tests share: properties are about values, not about times, so that a loaded machine fails none of them; and
-the collector of cycles looks seldom at the many expressions and tests that stay, which takes a fourteenth of the time
-otherwise."""
+"""What all tests share: properties are about values, not about times, so that a loaded machine fails none of them; the
+collector of cycles looks seldom at the many expressions and tests that stay, which takes a fourteenth of the time
+otherwise; and a worker gets whole files, or folders, so that what their tests share is made once."""
 
 import gc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,3 +22,25 @@ def _seldom_collected() -> Iterator[None]:
     yield
     gc.set_threshold(*before)
     gc.unfreeze()
+
+
+TOGETHER = ("tests/proof/", "tests/report/site/", "tests/report/")
+"""Folders of which one worker runs all tests: each worker would decide the steps of every proof again, write the
+report, draw the figures."""
+
+
+def unit_of(test: str) -> str:
+    """What a worker gets at once: a file, or one of the folders ``TOGETHER``."""
+    return next((folder for folder in TOGETHER if test.startswith(folder)), test.split("::", 1)[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, some folders are as one file."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = unit_of  # type: ignore[method-assign]
+    return scheduler

@@ -12,7 +12,7 @@ from .derivations import Derivation
 from .joints import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 from .library import Library
 from .steps import Decision, Step, certified_all, decide_all
-from .tie import ASSUMES, CLAIM, tie, words
+from .tie import ASSUMES, CLAIM, tying, words
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
     for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
-        decisions = certified_all(tied(claim, derivation, library))
+        decisions = certified_all(_tying(claim, derivation, library))
         if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
     return None
@@ -131,12 +131,16 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
     """The steps that tie a claim to a derivation of the library: see ``tie.tie``. Where that rests on a theorem of the
     kernel, it has to be what is computed from it, and the theorem one about what the claim is about."""
-    steps = tie(claim, derivation, library.assumed(derivation.steps))
+    return tuple(_tying(claim, derivation, library))
+
+
+def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
+    """The same steps, one after another."""
     own = [library.step(name) for name in library.needed(derivation.steps)]
     wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
     if found := next(iter(wrong), ""):
-        return (Step(f"{CLAIM}composed", claim.source, found, "unclear", expected="unknown", paper=claim.paper), *steps)
-    return steps
+        yield Step(f"{CLAIM}composed", claim.source, found, "unclear", expected="unknown", paper=claim.paper)
+    yield from tying(claim, derivation, library.assumed(derivation.steps))
 
 
 def _apart(claim: Claim, derivation: Derivation, own: Iterable[Step], library: Library) -> Iterator[str]:

@@ -45,7 +45,12 @@ _POLYA = 1
 
 def bare(expression: sympy.Expr) -> sympy.Expr:
     """The expression with symbols known by their names alone."""
-    return sympy.sympify(expression).xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
+    return _bare(sympy.sympify(expression))
+
+
+@lru_cache(maxsize=5000)
+def _bare(expression: sympy.Expr) -> sympy.Expr:
+    return expression.xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
 
 
 @dataclass(frozen=True)
@@ -147,10 +152,11 @@ class Follows:
         for name in _PROBABILITIES:
             q = sympy.Symbol(name)
             if self.expression.has(q):
-                low, high = (sympy.cancel(self.expression.subs(q, end)) for end in (0, 1))
-                defined = all(e.is_finite is not False and rational(e) for e in (low, high))
-                if defined and is_identity(self.expression, low + q * (high - low)):
-                    return Follows(low, self.domain), Follows(high, self.domain)
+                low, high = (self.expression.subs(q, end) for end in (0, 1))
+                if all(e.is_finite is not False and rational(e) for e in (low, high)):
+                    low, high = (Ratio.of(e).expression() for e in (low, high))
+                    if is_identity(self.expression, low + q * (high - low)):
+                        return Follows(low, self.domain), Follows(high, self.domain)
         return ()
 
     def decide(self) -> Finding:

@@ -31,6 +31,7 @@ class Library:
         self.algorithms, self.rounds = dict(algorithms or {}), rounds
         self._by_name: dict[str, Step] = {}
         self._decided: dict[str, Decision] = {}
+        self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         for step in self.steps:
             if step.name in self._by_name:
                 papers = " and ".join(sorted({self._by_name[step.name].paper, step.paper}))
@@ -53,6 +54,12 @@ class Library:
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """The steps of these names (one that ends in * stands for all that begin so), with all that they rest on and
         all that repairs them, each after what it needs."""
+        asked = tuple(names)
+        if asked not in self._needed:
+            self._needed[asked] = tuple(self._all_needed(asked))
+        return self._needed[asked]
+
+    def _all_needed(self, names: Iterable[str]) -> dict[str, None]:
         done: dict[str, None] = {}
         for name in names:
             matching = [n for n in self._by_name if n.startswith(name[:-1])] if name.endswith("*") else [name]
@@ -60,7 +67,7 @@ class Library:
                 raise ValueError(f"step {name!r}: no step's name begins so")
             for found in matching:
                 self._visit(found, done, ())
-        return tuple(done)
+        return done
 
     def assumed(self, names: Iterable[str]) -> tuple[str, ...]:
         """The kinds of assumption that the steps of these names take, with all that they rest on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sympy
 
@@ -35,18 +36,12 @@ class Needed:
         yield "", (self.expression,)
         for name, known, conditions in _hypotheses(self.domain):
             for i, factor in enumerate(_factors(self.expression, known)):
-                rest = sympy.cancel(self.expression - factor * known)
+                rest = _rest(self.expression, factor * known)
                 yield f"{name}{' scaled' * i}", (*conditions, rest)
 
     def certified(self) -> Finding:
         """A certificate on one of the ways, or ``unknown``."""
-        for name, parts in self.ways():
-            if any(map(has_unknown_sign, parts)):
-                continue
-            found = [Follows(part, self.domain).directly() for part in parts]
-            if all(f.outcome == "proved" for f in found):
-                return Finding("proved", (*([name] if name else []), *(e for f in found for e in f.evidence)))
-        return Finding("unknown")
+        return _certified(self)
 
     def decide(self) -> Finding:
         finding = self.certified()
@@ -76,26 +71,56 @@ class Needed:
         return Follows(self.expression, self.domain)
 
 
+@lru_cache(maxsize=2000)
+def _certified(check: Needed) -> Finding:
+    for name, parts in check.ways():
+        if any(map(has_unknown_sign, parts)):
+            continue
+        found = [Follows(part, check.domain).directly() for part in parts]
+        if all(f.outcome == "proved" for f in found):
+            return Finding("proved", (*([name] if name else []), *(e for f in found for e in f.evidence)))
+    return Finding("unknown")
+
+
 def has_unknown_sign(expression: sympy.Expr) -> bool:
     """Whether a quantity in it may be negative."""
     return any(s.name in QUANTITIES and QUANTITIES[s.name].lower < 0 for s in expression.free_symbols)
 
 
-def _hypotheses(domain: Domain) -> Iterator[tuple[str, sympy.Expr, tuple[sympy.Expr, ...]]]:
-    """(name, what it knows to be >= 0, what has to be >= 0 for that). A bound q <= N/D with N >= 0 is also multiplied
-    out: where D > 0 it says q D <= N, where D < 0 that is so as q >= 0, and where D = 0 it does not hold."""
+Known = tuple[str, sympy.Expr, tuple[sympy.Expr, ...]]
+"""A name, what is known to be >= 0, what has to be >= 0 for that."""
+
+
+def _hypotheses(domain: Domain) -> Iterator[Known]:
     for name, slack in domain.slacks:
-        if not rational(slack):
-            continue
-        yield name, slack, ()
-        bound = sympy.cancel(sympy.together(slack + _SHARE))
-        top, bottom = sympy.fraction(bound)
-        if slack.has(_SHARE) and not bound.has(_SHARE) and not bottom.is_number:
-            assert is_identity(slack, top / bottom - _SHARE)
-            for sign, word in ((1, "multiplied out"), (-1, "multiplied out by minus one")):
-                yield f"{name} {word}", sign * (top - _SHARE * bottom), (sign * top,)
+        yield from _known(name, slack)
 
 
+@lru_cache(maxsize=2000)
+def _known(name: str, slack: sympy.Expr) -> tuple[Known, ...]:
+    return tuple(_of_hypothesis(name, slack))
+
+
+def _of_hypothesis(name: str, slack: sympy.Expr) -> Iterator[Known]:
+    """What a hypothesis knows. A bound q <= N/D with N >= 0 is also multiplied out: where D > 0 it says q D <= N, where
+    D < 0 that is so as q >= 0, and where D = 0 it does not hold."""
+    if not rational(slack):
+        return
+    yield name, slack, ()
+    bound = sympy.cancel(sympy.together(slack + _SHARE))
+    top, bottom = sympy.fraction(bound)
+    if slack.has(_SHARE) and not bound.has(_SHARE) and not bottom.is_number:
+        assert is_identity(slack, top / bottom - _SHARE)
+        for sign, word in ((1, "multiplied out"), (-1, "multiplied out by minus one")):
+            yield f"{name} {word}", sign * (top - _SHARE * bottom), (sign * top,)
+
+
+@lru_cache(maxsize=2000)
+def _rest(need: sympy.Expr, known: sympy.Expr) -> sympy.Expr:
+    return sympy.cancel(need - known)
+
+
+@lru_cache(maxsize=2000)
 def _factors(need: sympy.Expr, known: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """1, and the quotient of the two at q = 0 where that is a product of positive quantities."""
     first, second = (sympy.cancel(e.subs(_SHARE, 0)) for e in (need, known))

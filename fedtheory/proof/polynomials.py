@@ -92,13 +92,15 @@ class Polynomial:
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
         """The exact value at a rational point."""
-        point = [values[name] for name in self.names]
-        total = Fraction(0)
+        point = [fmpq(values[name].numerator, values[name].denominator) for name in self.names]
+        total = fmpq(0)
         for (powers, _), coefficient in zip(self.terms, self.coefficients, strict=True):
+            product = fmpq(coefficient.numerator, coefficient.denominator)
             for x, p in zip(point, powers, strict=True):
-                coefficient *= x**p
-            total += coefficient
-        return total
+                if p:
+                    product *= x**p
+            total += product
+        return Fraction(int(total.p), int(total.q))
 
     def data(self) -> dict:
         return {"names": list(self.names), "terms": [[list(powers), c] for powers, c in self.terms]}

@@ -40,13 +40,19 @@ ASSUMES = f"{CLAIM}assumes."
 def tie(claim: Claim, derivation: Derivation, assumed: Iterable[str] = ()) -> tuple[Step, ...]:
     """The steps that lead from what ``derivation`` shows, whose steps take the assumptions of these kinds, to what
     ``claim`` states."""
-    steps = [*words(claim, derivation, assumed)]
+    return tuple(tying(claim, derivation, assumed))
+
+
+def tying(claim: Claim, derivation: Derivation, assumed: Iterable[str] = ()) -> Iterator[Step]:
+    """The steps of ``tie``, one after another: the later ones need not be made where an earlier one fails."""
+    for step in words(claim, derivation, assumed):
+        yield replace(step, paper=claim.paper)
     try:
-        steps += _from_data(claim, derivation)
+        for step in _from_data(claim, derivation):
+            yield replace(step, paper=claim.paper)
     except Unsupported as reason:
         says = f"the comparison with what is derived cannot be made, {reason}"
-        steps.append(Step("claim.form", claim.source, says, "unclear", expected="unknown"))
-    return tuple(replace(step, paper=claim.paper) for step in steps)
+        yield Step("claim.form", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
 
 
 def domains_of(claim: Claim, derivation: Derivation) -> Iterator[tuple[str, Domain]]:
@@ -204,14 +210,14 @@ def _needs(
     claim: Claim, derivation: Derivation, domain: Domain, put_in: Mapping[sympy.Symbol, sympy.Expr], suffix: str = ""
 ) -> Iterator[Step]:
     for name, need in derivation.needs:
-        slack = sympy.cancel(need.xreplace(put_in)) if put_in else need
+        slack = _cancelled(need.xreplace(put_in)) if put_in else need
         if not rational(slack):
             if not any(known == slack for _, known in domain.slacks):
                 raise Unsupported(f"claim.needs.{name}: not rational: {slack}")
             says = f"a hypothesis of the claim is {slack} >= 0"
             yield Step(f"claim.needs.{name}{suffix}", claim.source, says, "identity", (Identity(sympy.S.Zero),))
             continue
-        says = f"the claim's hypotheses give {sympy.factor(slack)} >= 0"
+        says = f"the claim's hypotheses give {_factored(slack)} >= 0"
         yield Step(f"claim.needs.{name}{suffix}", claim.source, says, "polynomial", (Needed(slack, domain),))
 
 
@@ -255,6 +261,10 @@ def _real_powers(expression: sympy.Expr) -> list[sympy.Expr]:
     """The powers B^E in it whose exponent depends on a quantity that need not be whole."""
     real = {sympy.Symbol(name) for name, known in QUANTITIES.items() if not known.integer}
     return [power for power in expression.atoms(sympy.Pow) if power.exp.free_symbols & real]
+
+
+_cancelled = lru_cache(maxsize=1000)(sympy.cancel)
+_factored = lru_cache(maxsize=1000)(sympy.factor)
 
 
 @lru_cache(maxsize=1000)

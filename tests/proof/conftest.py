@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import sympy
 from sympy import Le, Rational
 
 from fedtheory.claims.statement import Claim
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs all of these tests: each would decide the steps of every proof again."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("proofs"))
 
 
 def lowered(expression: sympy.Expr, share: Rational) -> sympy.Expr:

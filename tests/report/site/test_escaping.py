@@ -115,7 +115,6 @@ def test_a_report_is_a_page_where_its_name_says_so(tmp_path, monkeypatch):
         page(replace(report("plain"), statement=None))
 
 
-@pytest.mark.xdist_group("site")
 @pytest.mark.skipif(chromium.program() is None, reason=f"no browser: none of {', '.join(chromium.NAMES)} is there")
 def test_a_browser_runs_nothing_of_it(tmp_path, quiet):
     save([report(EVIL)], tmp_path / "r.html")

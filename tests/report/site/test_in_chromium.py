@@ -21,7 +21,6 @@ from fedtheory.report.site.pages import address
 from tests.report.site import chromium
 
 pytestmark = [
-    pytest.mark.xdist_group("site"),
     pytest.mark.skipif(chromium.program() is None, reason=f"no browser: none of {', '.join(chromium.NAMES)} is there"),
 ]
 

@@ -33,8 +33,6 @@ from fedtheory.report.site.javascript import javascript, literal
 from fedtheory.report.site.mathml import mathml
 from tests.report.site.reading import Page, read
 
-pytestmark = pytest.mark.xdist_group("site")
-
 ROOT = Path(package.__file__).parents[3]
 
 
