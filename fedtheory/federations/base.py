@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..randomness import Axis, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
+from .given import COMMON, ONE_SIDED
 from .local import LocalTraining, State, local_steps
-from .noises import COMMON, ONE_SIDED
 
 T = TypeVar("T")
 

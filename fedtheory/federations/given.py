@@ -1,4 +1,4 @@
-"""What quadratic federations are given: numbers, diagonals, weights."""
+"""What convex federations are given: numbers, diagonals, weights, and the laws of their noise by name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from ..exact import exact_array
+
+COMMON = "common two-point"
+ONE_SIDED = "one-sided two-point"
+NOISES = ("two-point", "gaussian", COMMON, ONE_SIDED)
 
 
 def numbers(name: str, values: object) -> np.ndarray:
@@ -60,3 +64,12 @@ def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
     least = mean.diagonal().min() if diagonal else np.linalg.eigvalsh(mean).min()
     if least <= (0 if diagonal else tolerance):
         raise ValueError("hessians: their mean is singular, so the global minimiser is not unique")
+
+
+def check_noise(gradient_noise: float, noise: str, server_noise: float = 0.0) -> None:
+    """Refuse what is no noise."""
+    for name, level in {"gradient_noise": gradient_noise, "server_noise": server_noise}.items():
+        if not 0 <= level < float("inf"):
+            raise ValueError(f"{name} = {level}: allowed is a finite number >= 0")
+    if noise not in NOISES:
+        raise ValueError(f"noise = {noise!r}: allowed is one of {', '.join(NOISES)}")

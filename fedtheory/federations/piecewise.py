@@ -17,7 +17,7 @@ from torch import Tensor
 from ..exact import exact_array, exact_number
 from .base import ConvexFederation, Pairs
 from .constants import BOUND, EXACT, Constant, Constants, Region
-from .noises import check_noise
+from .given import check_noise
 from .places import placed
 
 

@@ -15,11 +15,10 @@ from .base import ConvexFederation, Footprint, Pairs
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .dyadic import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
-from .given import check_convex, checked_weights, full_matrices, numbers
+from .given import check_convex, check_noise, checked_weights, full_matrices, numbers
 from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local import PLAIN_SGD, LocalTraining, State
-from .noises import check_noise
 from .places import placed
 
 Array = Sequence | np.ndarray

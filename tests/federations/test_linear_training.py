@@ -10,9 +10,9 @@ import torch
 
 from fedtheory.federations import hessians
 from fedtheory.federations.base import Pairs
+from fedtheory.federations.given import NOISES
 from fedtheory.federations.hessians import Dense, Part
 from fedtheory.federations.local import LocalTraining, local_steps
-from fedtheory.federations.noises import NOISES
 from fedtheory.federations.quadratic import Quadratic
 
 CLIENTS, DIMENSION, REPLICAS = 6, 5, 40
