@@ -13,6 +13,7 @@ so that E F(x+) - F(x) is at most the right side of (B.3.5), with 2 z^2 for its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
 
 import sympy
@@ -20,6 +21,7 @@ import sympy
 from ....claims import readings
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms, at
 from ....proof.composed import OfRounds
+from ....proof.derivations import Derivation
 from ....proof.kernel.forms import Form, Product, Value, Vector, square
 from ....proof.kernel.means import LAST
 from ....proof.kernel.regions import Condition, Where
@@ -42,6 +44,7 @@ from ....proof.local_sgd import LocalSGD
 from ....proof.of_weights import (
     ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound,
 )  # fmt: skip
+from ....proof.steps import Step
 
 RING = Ring("eta c L K k n E Q peak sigma d G w")
 eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
@@ -331,11 +334,15 @@ _THEOREMS: dict[str, OfRounds] = {
     "thm2.nearly_optimal@main": WeightedDescent(nearly_optimal, OF_F, weights=_GIVEN),
 }  # fmt: skip
 
-STEPS = tuple(
-    theorem.step(f"fedau.{name.replace('@', '.')}.composed", "composed", "one round, composed from the axioms")
-    for name, theorem in _THEOREMS.items()
-)
-DERIVATIONS = tuple(
-    theorem.derivation(f"composed, fedau.{name}", f"fedau.{name.replace('@', '.')}.composed", (f"fedau.{name}",))
-    for name, theorem in _THEOREMS.items()
-)
+
+def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
+    """The steps and derivations of theorems, each of the claim that has its name."""
+    names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
+    return (
+        tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
+        tuple(theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
+              for name, theorem in theorems.items()),
+    )  # fmt: skip
+
+
+STEPS, DERIVATIONS = of_claims(_THEOREMS, "one round, composed from the axioms")

@@ -11,7 +11,7 @@ from ....proof.of_chosen_steps import ChosenSteps
 from ....proof.of_cutoffs import LogarithmicCutoff
 from ....proof.of_weights import PLAIN, OfWeights
 from ....quantities import symbols
-from .composed import OF_F, SUMMED, bounded, bounded_corrected
+from .composed import OF_F, SUMMED, bounded, bounded_corrected, of_claims
 from .composed_intervals import early_cutoff, early_rounded, late_rounded
 
 L, I, N, T = symbols("smoothness", "local_steps", "clients", "rounds")
@@ -39,11 +39,4 @@ THEOREMS = {
     ),
 }  # fmt: skip
 
-STEPS = tuple(
-    theorem.step(f"fedau.{name.replace('@', '.')}.composed", "composed", "Theorem 2 and Lemma B.7.1, by the kernel")
-    for name, theorem in THEOREMS.items()
-)
-DERIVATIONS = tuple(
-    theorem.derivation(f"composed, fedau.{name}", f"fedau.{name.replace('@', '.')}.composed", (f"fedau.{name}",))
-    for name, theorem in THEOREMS.items()
-)
+STEPS, DERIVATIONS = of_claims(THEOREMS, "Theorem 2 and Lemma B.7.1, by the kernel")

@@ -26,6 +26,7 @@ from ....proof.kernel.tactics import Square, show
 from ....proof.kernel.theorems import Theorem, combine
 from ....proof.of_cutoffs import LogarithmicCutoff, LongRunBias
 from ....proof.of_intervals import AverageError, IntervalMoment, RoundError
+from .composed import of_claims
 
 RING = Ring("p C a t b m r k K")
 p, C, a, t, b, m, r, *_ = RING.symbols
@@ -212,11 +213,4 @@ _THEOREMS: dict[str, OfRounds] = {
     "eqB_7_2@main": LongRunBias(mean),
 }  # fmt: skip
 
-STEPS = tuple(
-    theorem.step(f"fedau.{name.replace('@', '.')}.composed", "composed", "from the law of intervals, by the kernel")
-    for name, theorem in _THEOREMS.items()
-)
-DERIVATIONS = tuple(
-    theorem.derivation(f"composed, fedau.{name}", f"fedau.{name.replace('@', '.')}.composed", (f"fedau.{name}",))
-    for name, theorem in _THEOREMS.items()
-)
+STEPS, DERIVATIONS = of_claims(_THEOREMS, "from the law of intervals, by the kernel")
