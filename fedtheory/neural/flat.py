@@ -89,6 +89,12 @@ class FlatModel:
     def has_dropout(self) -> bool:
         return any(each.dropped for each in self._dropout)
 
+    @property
+    def mixes_samples(self) -> bool:
+        """Whether a sample's scores depend on the others of its batch, as with batch norm: then nothing may fill it
+        up."""
+        return any(isinstance(each, _NORMS) for each in self.module.modules())
+
     def initial(self, seed: int) -> Tensor:
         """Where training starts, (D,) float32 (or the module's own dtype): a function of the seed alone.
 

@@ -23,6 +23,9 @@ from .written_out import covers, loss_and_slopes
 
 TRIAL_PAIRS = 8
 TRIALS = 2
+FILLED_TO = 16
+"""Batches that are cut to what is used keep a multiple of so many samples, since a library of convolutions prepares
+itself anew for every size."""
 _FASTEST: dict[tuple[object, ...], str] = {}
 
 
@@ -45,6 +48,9 @@ def gradients(
     """
     if path not in ("auto", *PATHS):
         raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
+    if path not in ("auto", "loop") and model.mixes_samples and _filled_up(batches.weights):
+        raise ValueError(f"path = {path!r}, for batches of different sizes: allowed is 'loop', since batch norm would "
+                         "see what fills them up")  # fmt: skip
     name = fastest(model, x, batches, precision) if path == "auto" else path
     return PATHS[name](model, x, batches, precision)
 
@@ -59,6 +65,9 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "
             moved = {name: tensors[name].clone() for name in model.statistics}
             mine = tuple(each[p] for each in factors)
             weights = None if batches.weights is None else batches.weights[p]
+            if weights is not None and not weights.any():
+                losses[p], found[p] = 0.0, 0.0
+                continue
             given = (batches.features[p], batches.labels[p], weights, mine)
             losses[p], slopes = one_gradient(model, tensors | moved, *given, precision)
             taken = [tensors[name] - moved[name] for name in moved]
@@ -76,6 +85,10 @@ def one_gradient(
     precision: str,
 ) -> tuple[Tensor, list[Tensor]]:
     """The loss of one pair's batch, and its gradient by each trained parameter."""
+    if weights is not None:
+        used = _used(model, weights)
+        features, labels, weights = features[used], labels[used], weights[used]
+        factors = tuple(each[used] for each in factors)
     leaves = [tensors[name] for name in model.trainable]
     if covers(model, leaves[0], precision):
         return loss_and_slopes(model, tensors, laid_out(features), labels, weights, factors, precision)
@@ -83,6 +96,16 @@ def one_gradient(
         leaf.requires_grad_()
     loss = one_loss(model, tensors, features, labels, weights, factors, precision)
     return loss.detach(), list(torch.autograd.grad(loss, leaves, materialize_grads=True))
+
+
+def _used(model: FlatModel, weights: Tensor) -> slice | Tensor:
+    """The samples of a batch that do not merely fill it up, with a few more where they do no harm."""
+    numbers = weights.nonzero()[:, 0]
+    return numbers if model.mixes_samples else slice(0, -(-(int(numbers[-1]) + 1) // FILLED_TO) * FILLED_TO)
+
+
+def _filled_up(weights: Tensor | None) -> bool:
+    return weights is not None and bool((weights == 0).any())
 
 
 def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:
@@ -119,6 +142,8 @@ def fastest(model: FlatModel, x: Tensor, batches: Batches, precision: str = "flo
     """The path that takes the least time for batches of this shape on this device, by a trial on at most
     ``TRIAL_PAIRS`` pairs; for models of this description the answer is remembered for as long as the process lives,
     so that runs in it that are to have the same bits have them, whatever else the machine does."""
+    if model.mixes_samples and batches.weights is not None:  # other batches than these may be filled up
+        return "loop"
     shapes = (
         tuple(batches.features.shape[1:]),
         batches.features.dtype,

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad
 
 from fedtheory.neural import Batches, FlatModel, gradients, written_out
+from fedtheory.neural.gradients import fastest
 from fedtheory.neural.grouped import refusal
 from fedtheory.neural.models import LastOutput, Residual
 from tests.neural.common import seeded
@@ -215,6 +216,42 @@ def test_batch_norm_without_statistics_has_none_to_keep(path: str) -> None:
     free, kept = (FlatModel(module, initial="module", buffers=each) for each in ("refuse", "keep"))
     x = free.initial(0).expand(PAIRS, -1)
     assert torch.equal(gradients(kept, x, given, path)[1], gradients(free, x, given, path)[1])
+
+
+USED = 17
+"""Of 40 samples, those that do not fill up a batch: no multiple of what batches are filled to."""
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+@pytest.mark.parametrize(
+    "name", ["dense", "kink before max-pool", "dropout", "batch norm", "batch norm, plain", "LSTM"]
+)
+def test_what_fills_up_a_batch_does_not_count(name: str) -> None:
+    """Not in a mean, and not in the moments of batch norm, which paths that see it refuse; a pair without samples makes
+    no step."""
+    module, shape = made(name), ALL[name][1]
+    given = batches(shape)
+    many = torch.arange(40) % BATCH
+    weights = torch.where(torch.arange(40) < USED, 1.0, 0.0).double().expand(PAIRS, -1)
+    filled = Batches(given.features[:, many], given.labels[:, many], given.keys, weights)
+    alone = Batches(filled.features[:, :USED], filled.labels[:, :USED], given.keys)
+    filled.features[:, USED:] = 2  # unlike the others
+    model = FlatModel(module, initial="module")
+    x = model.initial(0).expand(PAIRS, -1)
+    losses, slopes = by_torch_func(module, model, x, alone)
+    for path in ("loop", "vmap", "grouped"):
+        if model.mixes_samples and path != "loop":
+            with pytest.raises(ValueError, match="batch norm would see what fills them up"):
+                gradients(model, x, filled, path)
+            continue
+        found_losses, found = gradients(model, x, filled, path)
+        assert float((found_losses - losses).abs().max()) < 1e-12, path
+        assert float((found - slopes).abs().max()) < 1e-12, path
+    if model.mixes_samples:
+        assert fastest(model, x, filled) == "loop"
+    nothing = replace(filled, weights=weights * torch.tensor([[0.0], [1.0]]))
+    found_losses, found = gradients(model, x, nothing, "loop")
+    assert found_losses[0] == 0 and (found[0] == 0).all() and torch.allclose(found[1], slopes[1], rtol=0, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")
