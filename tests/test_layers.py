@@ -13,7 +13,19 @@ import fedtheory
 ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
-    ("units", "quantities", "functionals", "assumptions", "exact", "schedule", "own", "files", "randomness", "lazy"),
+    (
+        "units",
+        "quantities",
+        "functionals",
+        "assumptions",
+        "exact",
+        "schedule",
+        "own",
+        "files",
+        "compiled",
+        "randomness",
+        "lazy",
+    ),
     ("workers",),
     ("data", "neural"),
     ("federations", "selection", "weights"),

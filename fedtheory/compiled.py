@@ -1,0 +1,23 @@
+"""Loops over numbers, compiled to machine code.
+
+For what would take many passes over memory as operations on whole arrays. Compiled loops run on the CPU, on numpy's
+arrays; elsewhere tensors are worked on by torch. A loop is compiled when it is first called with arguments of some
+types, which takes about a second, and kept on disk: beside its source, or in the user's cache where that cannot be
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from numba import njit
+
+Loop = TypeVar("Loop", bound=Callable[..., object])
+
+
+def compiled(loop: Loop) -> Loop:
+    """``loop`` as machine code; other threads may run meanwhile. Operations on floats are done as they are written:
+    none are left out, joined or put in another order, so that results are the same bits wherever they are computed.
+    """
+    return cast(Loop, njit(loop, cache=True, nogil=True, error_model="numpy"))
