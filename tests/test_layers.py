@@ -23,6 +23,8 @@ LAYERS = (
         "own",
         "files",
         "compiled",
+        "lanes",
+        "threads",
         "randomness",
         "lazy",
     ),

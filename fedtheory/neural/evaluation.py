@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from . import logistic as compiled_logistic
 from .flat import FlatModel, cross_entropy
 from .grouped import logistic
 from .packed import laid_out, reduced
@@ -42,6 +43,8 @@ def per_sample(
     model: FlatModel, x: Tensor, samples: Samples, batch: int | None = None, precision: str = "float32"
 ) -> tuple[Tensor, Tensor]:
     """Each sample's loss, (replicas, N) float64, and whether its label has the largest score, (replicas, N) bool."""
+    if compiled_logistic.covers(model, x, samples, None, precision):
+        return compiled_logistic.per_sample(model, x, samples)
     losses = torch.empty(len(x), len(samples), dtype=torch.float64, device=x.device)
     correct = torch.empty(len(x), len(samples), dtype=torch.bool, device=x.device)
     size = points_at_once(model) if batch is None else batch

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from . import logistic as compiled_logistic
 from .augmentation import Augmentation
 from .flat import FlatModel
 from .gradients import fastest, gradients, one_gradient
@@ -115,6 +116,9 @@ def _step_after_step(
 
 def _by_leaves(task: Task, start: Tensor, samples: Samples, visits: Visits) -> Trained:
     """All pairs at once, with plain steps: parameters stay apart, and move where they are."""
+    if compiled_logistic.covers(task.model, start, samples, task.augmentation, task.precision):
+        models, losses = compiled_logistic.train(task.model, start, samples, visits.index, task.sizes)
+        return Trained(models, {}, losses)
     leaves = {name: value.clone() for name, value in leaves_of(task.model, start).items()}
     losses = start.new_zeros(len(visits), visits.steps)
     prefix = logistic(task.model)

@@ -1,0 +1,138 @@
+"""Sixteen floats at once, in compiled loops.
+
+A processor multiplies and adds many numbers by one instruction, if they lie side by side and their sums are kept apart.
+Compilers do not arrange sums so by themselves, since it changes how they are rounded; these operations, for loops that
+``compiled.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
+(``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
+
+Arrays are of float32, contiguous, and indices count their numbers from the beginning, whatever their shape; nothing
+checks that sixteen numbers are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.extending import intrinsic, register_model
+
+LANES = 16
+
+_FLOAT = ir.FloatType()
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+
+
+class Sixteen(types.Type):  # type: ignore[misc]
+    """Sixteen floats, in a compiled loop."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Sixteen")
+
+
+SIXTEEN = Sixteen()
+
+
+def _operation(make: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation for compiled loops, from what numba asks of it."""
+    return intrinsic(make)  # type: ignore[no-any-return]
+
+
+@register_model(Sixteen)  # type: ignore[untyped-decorator]
+class _InRegister(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+@_operation
+def zeros(typing: Any) -> Any:
+    """Sixteen zeros."""
+    return SIXTEEN(), lambda context, builder, signature, given: ir.Constant(_VECTOR, [0.0] * LANES)
+
+
+@_operation
+def load(typing: Any, array: Any, index: Any) -> Any:
+    """The sixteen numbers of ``array`` from ``index`` on."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.load(_place(context, builder, signature, given), align=4)
+
+    return SIXTEEN(array, types.intp), written
+
+
+@_operation
+def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
+    """Put sixteen numbers into ``array`` from ``index`` on."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        builder.store(given[2], _place(context, builder, signature, given), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, SIXTEEN), written
+
+
+@_operation
+def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once; a may be one number."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        first = given[0] if signature.args[0] == SIXTEEN else _sixteen_times(builder, given[0])
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+        fused = cgutils.get_or_insert_function(builder.module, kind, "llvm.fma.v16f32")
+        return builder.call(fused, [first, given[1], given[2]])
+
+    return SIXTEEN(SIXTEEN if a == SIXTEEN else types.float32, SIXTEEN, SIXTEEN), written
+
+
+@_operation
+def total(typing: Any, value: Any) -> Any:
+    """The sum of the sixteen: of pairs eight apart first, then four, two, one."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        left, size = given[0], LANES
+        while size > 1:
+            size //= 2
+            halves = [_chosen(builder, left, range(begin, begin + size)) for begin in (0, size)]
+            left = builder.fadd(*halves)
+        return builder.extract_element(left, ir.Constant(ir.IntType(32), 0))
+
+    return types.float32(SIXTEEN), written
+
+
+@_operation
+def fetch(typing: Any, array: Any, index: Any) -> Any:
+    """Have the memory of ``array`` from ``index`` on brought near, for later."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = builder.bitcast(_number(context, builder, signature, given), cgutils.voidptr_t)
+        whole = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, whole, whole, whole])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(prefetch, [place, *(ir.Constant(whole, each) for each in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), written
+
+
+def _number(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, given[0])
+    return builder.gep(array.data, [given[1]])
+
+
+def _place(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    return builder.bitcast(_number(context, builder, signature, given), _VECTOR.as_pointer())
+
+
+def _chosen(builder: Any, value: Any, lanes: range) -> Any:
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), mask)
+
+
+def _sixteen_times(builder: Any, value: Any) -> Any:
+    empty = ir.Constant(_VECTOR, ir.Undefined)
+    one = builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, empty, mask)
