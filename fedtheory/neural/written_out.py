@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from . import pooling
 from .dropout import KeyedDropout
 from .flat import FlatModel, mean_loss
 from .grouped import ELEMENTWISE, POOLS
@@ -60,10 +61,20 @@ def _steps(model: FlatModel) -> list[Step] | str:
         if reason is None and unknown:
             reason = f"layer {unknown[0]} is not one of {', '.join(each.__name__ for each in _FORWARD)}"
         _STEPS[model] = reason or [
-            (_FORWARD[type(each)], each, prefixes[id(each)], next(each.parameters(), None) is not None)
-            for each in layers
+            (forward, each, prefixes[id(each)], next(each.parameters(), None) is not None)
+            for forward, each in _joined(layers)
         ]
     return _STEPS[model]
+
+
+def _joined(layers: list[nn.Module]) -> Iterator[tuple[Forward, nn.Module]]:
+    """Each layer with its pass; a max-pool's takes a ReLU along that follows it."""
+    before: nn.Module | None = None
+    for layer, after in zip(layers, [*layers[1:], None], strict=True):
+        pools = type(layer) is nn.MaxPool2d
+        if not (type(layer) is nn.ReLU and type(before) is nn.MaxPool2d):
+            yield (_max_pool_and_relu if pools and type(after) is nn.ReLU else _FORWARD[type(layer)]), layer
+        before = layer
 
 
 def loss_and_slopes(
@@ -170,11 +181,24 @@ def _relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
 
 
 def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor) -> tuple[Tensor, Back]:
+    if pooling.covers(layer, x):
+        y, back = pooling.pooled(x, kink=False)
+        return y, lambda slope, wanted: back(slope) if wanted else slope
     sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
     how = (*([each, each] if isinstance(each, int) else list(each) for each in sizes), layer.ceil_mode)
     pooled, where = torch.ops.aten.max_pool2d_with_indices(x, *how)
     backwards = torch.ops.aten.max_pool2d_with_indices_backward
-    return pooled, lambda slope, wanted: backwards(slope, x, *how, where)
+    return pooled, lambda slope, wanted: backwards(slope, x, *how, where) if wanted else slope
+
+
+def _max_pool_and_relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
+    assert isinstance(layer, nn.MaxPool2d)
+    if pooling.covers(layer, x):
+        y, back = pooling.pooled(x, kink=True)
+        return y, lambda slope, wanted: back(slope) if wanted else slope
+    pooled, into_pool = _max_pool(run, layer, x)
+    y, into_relu = _relu(run, layer, pooled)
+    return y, lambda slope, wanted: into_pool(into_relu(slope, wanted), wanted)
 
 
 def _flatten(run: _Run, layer: nn.Flatten, x: Tensor) -> tuple[Tensor, Back]:

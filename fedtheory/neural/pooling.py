@@ -1,0 +1,58 @@
+"""Max-pools of 2 x 2 pixels on a CPU by compiled loops, with the ReLU that follows one, forwards and backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..threads import shared_out
+
+TYPES = (torch.float32, torch.float64, torch.bfloat16)
+NUMBERS_A_THREAD = 2**18
+"""A thread is not woken for less."""
+
+
+def covers(layer: nn.MaxPool2d, x: Tensor) -> bool:
+    """Whether this pool of x is computed here: windows of 2 x 2 pixels side by side, images with channels last."""
+    plain = layer.padding in (0, (0, 0)) and layer.dilation in (1, (1, 1)) and not layer.ceil_mode
+    square = layer.kernel_size in (2, (2, 2)) and layer.stride in (2, (2, 2))
+    known = x.device.type == "cpu" and x.dtype in TYPES and x.dim() == 4
+    return plain and square and known and min(x.shape) > 0 and x.is_contiguous(memory_format=torch.channels_last)
+
+
+def pooled(x: Tensor, kink: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """The pool of x (B, C, H, W), with ``kink`` after ReLU, (B, C, H // 2, W // 2); and what takes the gradient at it to
+    the one at x."""
+    from . import pool_loops as loops
+
+    batch, channels, height, width = x.shape
+    shape, last = (batch, channels, height // 2, width // 2), torch.channels_last
+    y = torch.empty(shape, dtype=x.dtype, memory_format=last)
+    which = torch.empty(shape, dtype=torch.uint8, memory_format=last)
+    forwards = loops.forwards_in_halves if x.dtype == torch.bfloat16 else loops.forwards
+    _over_images(forwards, x.numel(), _as_array(x), _as_array(y), _as_array(which), kink)
+
+    def back(slope: Tensor) -> Tensor:
+        into = torch.empty(x.shape, dtype=slope.dtype, memory_format=last)
+        given = _as_array(slope.contiguous(memory_format=last))
+        _over_images(loops.backwards, into.numel(), given, _as_array(which), _as_array(into))
+        return into
+
+    return y, back
+
+
+def _as_array(images: Tensor) -> np.ndarray:
+    """(B, H, W, C); numbers of half precision as their bits."""
+    whole = images.view(torch.int16) if images.dtype == torch.bfloat16 else images
+    return whole.permute(0, 2, 3, 1).numpy()
+
+
+def _over_images(loop: Callable[..., object], numbers: int, *given: Any) -> None:
+    """Images are shared out among threads: what becomes of one depends on nothing else."""
+    images = len(given[0])
+    least = -(-NUMBERS_A_THREAD * images // numbers)
+    shared_out(lambda first, last: loop(*given, first, last), images, torch.get_num_threads(), least)
