@@ -24,6 +24,8 @@ LANES = 16
 
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
+_BITS = ir.VectorType(ir.IntType(32), LANES)
+_BYTES = ir.VectorType(ir.IntType(8), LANES)
 
 
 class Sixteen(types.Type):  # type: ignore[misc]
@@ -88,6 +90,72 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @_operation
+def sixteen(typing: Any, value: Any) -> Any:
+    """The same number sixteen times."""
+    return SIXTEEN(types.float32), lambda context, builder, signature, given: _sixteen_times(builder, given[0])
+
+
+@_operation
+def where_larger(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+    """``yes`` where a > b or a is NaN, else ``no``."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        a, b, yes, no = given
+        found = builder.or_(builder.fcmp_ordered(">", a, b), builder.fcmp_unordered("uno", a, a))
+        return builder.select(found, yes, no)
+
+    return SIXTEEN(*[SIXTEEN] * 4), written
+
+
+@_operation
+def where_equal(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+    """``yes`` where a = b, else ``no``."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        a, b, yes, no = given
+        return builder.select(builder.fcmp_ordered("==", a, b), yes, no)
+
+    return SIXTEEN(*[SIXTEEN] * 4), written
+
+
+@_operation
+def in_half_precision(typing: Any, value: Any) -> Any:
+    """The nearest numbers of half precision (bfloat16), of two as near those whose last bit is 0; NaN stays."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        bits = builder.bitcast(given[0], _BITS)
+        last = builder.and_(builder.lshr(bits, _all(16)), _all(1))
+        up = builder.add(bits, builder.add(last, _all(0x7FFF)))
+        nearest = builder.bitcast(builder.and_(up, _all(0xFFFF0000)), _VECTOR)
+        return builder.select(builder.fcmp_unordered("uno", given[0], given[0]), given[0], nearest)
+
+    return SIXTEEN(SIXTEEN), written
+
+
+@_operation
+def load_bytes(typing: Any, array: Any, index: Any) -> Any:
+    """Sixteen numbers of an array of bytes, as floats."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = builder.bitcast(_number(context, builder, signature, given), _BYTES.as_pointer())
+        return builder.uitofp(builder.load(place, align=1), _VECTOR)
+
+    return SIXTEEN(array, types.intp), written
+
+
+@_operation
+def store_bytes(typing: Any, array: Any, index: Any, value: Any) -> Any:
+    """Put sixteen whole numbers from 0 to 255 into an array of bytes."""
+
+    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = builder.bitcast(_number(context, builder, signature, given), _BYTES.as_pointer())
+        builder.store(builder.fptoui(given[2], _BYTES), place, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, SIXTEEN), written
+
+
+@_operation
 def total(typing: Any, value: Any) -> Any:
     """The sum of the sixteen: of pairs eight apart first, then four, two, one."""
 
@@ -115,6 +183,10 @@ def fetch(typing: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), written
+
+
+def _all(bits: int) -> Any:
+    return ir.Constant(_BITS, [bits] * LANES)
 
 
 def _number(context: Any, builder: Any, signature: Any, given: Any) -> Any:

@@ -1,8 +1,8 @@
 """Max-pools of 2 x 2 pixels, compiled: of images in the order (images, height, width, channels).
 
-Which pixel of a window was the largest is kept in a byte, 0 to 3 in the order of rows and columns; 4 says that none gets
-a gradient. As PyTorch has it the first of several largest ones counts, and the last NaN if there is one. A ReLU that
-follows is done on the way, and its gradient too.
+Which pixel of a window was the largest is kept in a byte, 0 to 3 in the order of rows and columns; 4 says that none
+gets a gradient. As PyTorch has it the first of several largest ones counts, and the last NaN if there is one. A ReLU
+that follows is done on the way, and its gradient too.
 
 Numbers of half precision (bfloat16) come as the whole numbers that their bits are, int16. Signs taken apart, these are
 in the same order.
@@ -87,8 +87,8 @@ def _ordered(bits: np.int16) -> np.int16:
 
 @compiled
 def backwards(slope: Array, which: Array, into: Array, first: int, last: int) -> None:
-    """Put the gradient at a pool's output, (B, H // 2, W // 2, C), where the largest pixels of its input were, and zeros
-    elsewhere in ``into`` (B, H, W, C)."""
+    """Put the gradient at a pool's output, (B, H // 2, W // 2, C), where the largest pixels of its input were, and
+    zeros elsewhere in ``into`` (B, H, W, C)."""
     height, width, channels = slope.shape[1:]
     nothing = slope.dtype.type(0)
     for b in range(first, last):

@@ -18,15 +18,19 @@ NUMBERS_A_THREAD = 2**18
 
 def covers(layer: nn.MaxPool2d, x: Tensor) -> bool:
     """Whether this pool of x is computed here: windows of 2 x 2 pixels side by side, images with channels last."""
+    known = x.device.type == "cpu" and x.dtype in TYPES and x.dim() == 4 and min(x.shape) > 0
+    return of_four(layer) and known and x.is_contiguous(memory_format=torch.channels_last)
+
+
+def of_four(layer: nn.MaxPool2d) -> bool:
+    """Whether windows are 2 x 2 pixels, side by side."""
     plain = layer.padding in (0, (0, 0)) and layer.dilation in (1, (1, 1)) and not layer.ceil_mode
-    square = layer.kernel_size in (2, (2, 2)) and layer.stride in (2, (2, 2))
-    known = x.device.type == "cpu" and x.dtype in TYPES and x.dim() == 4
-    return plain and square and known and min(x.shape) > 0 and x.is_contiguous(memory_format=torch.channels_last)
+    return plain and layer.kernel_size in (2, (2, 2)) and layer.stride in (2, (2, 2))
 
 
 def pooled(x: Tensor, kink: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """The pool of x (B, C, H, W), with ``kink`` after ReLU, (B, C, H // 2, W // 2); and what takes the gradient at it to
-    the one at x."""
+    """The pool of x (B, C, H, W), with ``kink`` after ReLU, (B, C, H // 2, W // 2); and what takes the gradient at it
+    to the one at x."""
     from . import pool_loops as loops
 
     batch, channels, height, width = x.shape
@@ -34,12 +38,12 @@ def pooled(x: Tensor, kink: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     y = torch.empty(shape, dtype=x.dtype, memory_format=last)
     which = torch.empty(shape, dtype=torch.uint8, memory_format=last)
     forwards = loops.forwards_in_halves if x.dtype == torch.bfloat16 else loops.forwards
-    _over_images(forwards, x.numel(), _as_array(x), _as_array(y), _as_array(which), kink)
+    over_images(forwards, x.numel(), _as_array(x), _as_array(y), _as_array(which), kink)
 
     def back(slope: Tensor) -> Tensor:
         into = torch.empty(x.shape, dtype=slope.dtype, memory_format=last)
         given = _as_array(slope.contiguous(memory_format=last))
-        _over_images(loops.backwards, into.numel(), given, _as_array(which), _as_array(into))
+        over_images(loops.backwards, into.numel(), given, _as_array(which), _as_array(into))
         return into
 
     return y, back
@@ -51,7 +55,7 @@ def _as_array(images: Tensor) -> np.ndarray:
     return whole.permute(0, 2, 3, 1).numpy()
 
 
-def _over_images(loop: Callable[..., object], numbers: int, *given: Any) -> None:
+def over_images(loop: Callable[..., object], numbers: int, *given: Any) -> None:
     """Images are shared out among threads: what becomes of one depends on nothing else."""
     images = len(given[0])
     least = -(-NUMBERS_A_THREAD * images // numbers)

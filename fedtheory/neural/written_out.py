@@ -8,13 +8,14 @@ of ``products.product``, a convolution's bias apart from its weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from . import pooling
+from . import first_block, pooling
 from .dropout import KeyedDropout
 from .flat import FlatModel, mean_loss
 from .grouped import ELEMENTWISE, POOLS
@@ -68,13 +69,20 @@ def _steps(model: FlatModel) -> list[Step] | str:
 
 
 def _joined(layers: list[nn.Module]) -> Iterator[tuple[Forward, nn.Module]]:
-    """Each layer with its pass; a max-pool's takes a ReLU along that follows it."""
-    before: nn.Module | None = None
-    for layer, after in zip(layers, [*layers[1:], None], strict=True):
-        pools = type(layer) is nn.MaxPool2d
-        if not (type(layer) is nn.ReLU and type(before) is nn.MaxPool2d):
-            yield (_max_pool_and_relu if pools and type(after) is nn.ReLU else _FORWARD[type(layer)]), layer
-        before = layer
+    """Each layer with its pass; a convolution takes a max-pool along that follows it, and a pool a ReLU."""
+    number = 0
+    while number < len(layers):
+        first = layers[number]
+        pool = next(iter(layers[number + 1 : number + 2]), None) if type(first) is nn.Conv2d else first
+        if type(pool) is not nn.MaxPool2d:
+            yield _FORWARD[type(first)], first
+            number += 1
+            continue
+        number += 1 if pool is first else 2
+        kink = number < len(layers) and type(layers[number]) is nn.ReLU
+        number += kink
+        given = {"kink": kink} if pool is first else {"kink": kink, "pool": pool}
+        yield partial(_max_pool if pool is first else _convolution_and_pool, **given), first  # type: ignore[arg-type]
 
 
 def loss_and_slopes(
@@ -180,25 +188,42 @@ def _relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
     return y, lambda slope, wanted: torch.ops.aten.threshold_backward(slope, y, 0.0) if wanted else slope
 
 
-def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor) -> tuple[Tensor, Back]:
+def _convolution_and_pool(
+    run: _Run, layer: nn.Conv2d, x: Tensor, *, pool: nn.MaxPool2d, kink: bool
+) -> tuple[Tensor, Back]:
+    weight, bias, prefix = run.of("weight"), run.of("bias"), run.prefix
+    assert weight is not None
+    if run.backs or not first_block.covers(layer, pool, x, weight):
+        y, into_convolution = _convolution(run, layer, x)
+        pooled, into_pool = _max_pool(run, pool, y, kink=kink)
+        return pooled, lambda slope, wanted: into_convolution(into_pool(slope, True), wanted)
+    y, of_parameters = first_block.forwards(layer, x, weight, bias, kink)
+
+    def back(slope: Tensor, wanted: bool) -> Tensor:
+        assert not wanted  # by the layers before, which have no parameters
+        run.keep(prefix, **of_parameters(slope))
+        return slope
+
+    return y, back
+
+
+def _max_pool(run: _Run, layer: nn.MaxPool2d, x: Tensor, *, kink: bool) -> tuple[Tensor, Back]:
+    """With ``kink``, and ReLU."""
     if pooling.covers(layer, x):
-        y, back = pooling.pooled(x, kink=False)
+        y, back = pooling.pooled(x, kink)
         return y, lambda slope, wanted: back(slope) if wanted else slope
     sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
     how = (*([each, each] if isinstance(each, int) else list(each) for each in sizes), layer.ceil_mode)
     pooled, where = torch.ops.aten.max_pool2d_with_indices(x, *how)
-    backwards = torch.ops.aten.max_pool2d_with_indices_backward
-    return pooled, lambda slope, wanted: backwards(slope, x, *how, where) if wanted else slope
+    y = functional.relu(pooled) if kink else pooled
 
+    def back_to(slope: Tensor, wanted: bool) -> Tensor:
+        if not wanted:
+            return slope
+        slope = torch.ops.aten.threshold_backward(slope, y, 0.0) if kink else slope
+        return torch.ops.aten.max_pool2d_with_indices_backward(slope, x, *how, where)  # type: ignore[no-any-return]
 
-def _max_pool_and_relu(run: _Run, layer: nn.Module, x: Tensor) -> tuple[Tensor, Back]:
-    assert isinstance(layer, nn.MaxPool2d)
-    if pooling.covers(layer, x):
-        y, back = pooling.pooled(x, kink=True)
-        return y, lambda slope, wanted: back(slope) if wanted else slope
-    pooled, into_pool = _max_pool(run, layer, x)
-    y, into_relu = _relu(run, layer, pooled)
-    return y, lambda slope, wanted: into_pool(into_relu(slope, wanted), wanted)
+    return y, back_to
 
 
 def _flatten(run: _Run, layer: nn.Flatten, x: Tensor) -> tuple[Tensor, Back]:
@@ -231,7 +256,7 @@ _FORWARD: dict[type[nn.Module], Forward] = {
     nn.Linear: _linear,  # type: ignore[dict-item]
     nn.Conv2d: _convolution,  # type: ignore[dict-item]
     nn.ReLU: _relu,
-    nn.MaxPool2d: _max_pool,  # type: ignore[dict-item]
+    nn.MaxPool2d: partial(_max_pool, kink=False),  # type: ignore[dict-item]
     nn.Flatten: _flatten,  # type: ignore[dict-item]
     KeyedDropout: _dropout,
 }

@@ -20,7 +20,7 @@ def images(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
     draws = torch.Generator().manual_seed(0)
     x = torch.randint(-2, 3, shape, generator=draws).double()
     x *= torch.where(torch.rand(shape, generator=draws) < 0.5, 1.0, -1.0)  # -0.0 too
-    x += torch.where(torch.rand(shape, generator=draws) < 0.3, torch.randn(shape, generator=draws), 0.0)
+    x = torch.where(torch.rand(shape, generator=draws) < 0.3, torch.randn(shape, generator=draws).double(), x)
     for value in (float("nan"), -float("nan"), float("inf"), -float("inf")):
         x[torch.rand(shape, generator=draws) < 0.04] = value
     return x.to(dtype).to(memory_format=LAST)
@@ -79,11 +79,14 @@ def test_other_images_are_left_to_pytorch() -> None:
 
 
 @pytest.mark.parametrize("window", [2, 3])
-def test_a_relu_after_a_pool_is_done_once(window: int) -> None:
-    """Whether the pool takes it along or not; one that follows it is another layer's."""
-    layers = nn.Sequential(nn.Conv2d(3, 4, 1), nn.ReLU(), nn.MaxPool2d(window), nn.Flatten(), nn.LazyLinear(4))
+def test_a_pool_takes_the_relu_after_it_along(window: int) -> None:
+    layers = nn.Sequential(
+        nn.Conv2d(3, 4, 1), nn.Tanh(), nn.MaxPool2d(window), nn.ReLU(), nn.Conv2d(4, 3, 1), nn.Flatten(),
+        nn.LazyLinear(4),
+    )  # fmt: skip
     layers(torch.ones(1, 3, 8, 8))
     model = FlatModel(seeded(lambda: layers))
+    assert len(written_out._steps(model)) == len(layers) - 1
     x, features = model.unflattened(model.initial(0)), images((4, 3, 8, 8), torch.float32).nan_to_num(0, 1, -1)
     labels = torch.tensor([0, 1, 2, 3])
     leaves = {name: value.clone().requires_grad_() for name, value in x.items()}
