@@ -33,7 +33,7 @@ def forwards(
     the gradient at it to those by the weights and biases, each image's summed by itself, and then over images."""
     from . import convolution_loops as loops
 
-    rows, columns = layer.padding
+    rows, columns = (int(each) for each in layer.padding)
     half, outputs = weight.dtype == torch.bfloat16, layer.out_channels
     seen = (x.bfloat16().float() if half else x).contiguous()
     images = functional.pad(seen, (columns, columns, rows, rows))
