@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from .pooling import of_four, over_images
 
@@ -35,8 +34,8 @@ def forwards(
 
     rows, columns = (int(each) for each in layer.padding)
     half, outputs = weight.dtype == torch.bfloat16, layer.out_channels
-    seen = (x.bfloat16().float() if half else x).contiguous()
-    images = functional.pad(seen, (columns, columns, rows, rows))
+    images = torch.zeros(*x.shape[:2], x.shape[2] + 2 * rows, x.shape[3] + 2 * columns)
+    images[:, :, rows : rows + x.shape[2], columns : columns + x.shape[3]] = x.bfloat16() if half else x
     shape = (len(x), (images.shape[2] - 2) // 2, (images.shape[3] - 2) // 2, outputs)
     y, which = torch.empty(shape), torch.empty(shape, dtype=torch.uint8)
     own = weight.float().flatten(2).permute(1, 2, 0).contiguous()

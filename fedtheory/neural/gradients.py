@@ -18,7 +18,7 @@ from torch.func import grad_and_value, vmap
 
 from .flat import FlatModel, mean_loss
 from .grouped import grouped_gradients, refusal
-from .packed import Batches, laid_out, one_loss, reduced
+from .packed import Batches, one_loss, reduced
 from .written_out import covers, loss_and_slopes
 
 TRIAL_PAIRS = 8
@@ -91,7 +91,7 @@ def one_gradient(
         factors = tuple(each[used] for each in factors)
     leaves = [tensors[name] for name in model.trainable]
     if covers(model, leaves[0], precision):
-        return loss_and_slopes(model, tensors, laid_out(features), labels, weights, factors, precision)
+        return loss_and_slopes(model, tensors, features, labels, weights, factors, precision)
     for leaf in leaves:
         leaf.requires_grad_()
     loss = one_loss(model, tensors, features, labels, weights, factors, precision)

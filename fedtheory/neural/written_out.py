@@ -17,9 +17,10 @@ from torch.nn import functional
 
 from . import first_block, pooling
 from .dropout import KeyedDropout
-from .flat import FlatModel, mean_loss
+from .flat import FlatModel, cross_entropy, mean_loss
 from .grouped import ELEMENTWISE, POOLS
 from .grouped import refusal as refused_by_grouped
+from .packed import laid_out
 from .products import product
 from .rewriting import in_a_row
 
@@ -102,13 +103,26 @@ def loss_and_slopes(
         given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
         run = _Run(model, given, factors)
         found = run.forwards(features)
-    scores = found.to(own).requires_grad_()
-    with torch.enable_grad():
-        loss = mean_loss(model.losses(scores, labels), weights)
-    (slope,) = torch.autograd.grad(loss, [scores], materialize_grads=True)
+    loss, slope = _loss_and_slope(model, found.to(own), labels, weights)
     with torch.no_grad():
         run.backwards(slope.to(found.dtype))
-    return loss.detach(), [run.slopes[name].to(own) for name in model.trainable]
+    return loss, [run.slopes[name].to(own) for name in model.trainable]
+
+
+def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The mean loss and its gradient by the scores; of cross-entropy softmax minus one at the label."""
+    if model.losses is not cross_entropy:
+        scores = scores.requires_grad_()
+        with torch.enable_grad():
+            loss = mean_loss(model.losses(scores, labels), weights)
+        (slope,) = torch.autograd.grad(loss, [scores], materialize_grads=True)
+        return loss.detach(), slope
+    with torch.no_grad():
+        logs, at = torch.log_softmax(scores, 1), labels[:, None]
+        loss = mean_loss(-logs.gather(1, at)[:, 0], weights)
+        even = logs.new_full((1, 1), 1 / len(labels)).expand(at.shape)
+        shares = even if weights is None else (weights / weights.sum())[:, None]
+        return loss, logs.exp_().mul_(shares).scatter_add_(1, at, -shares)
 
 
 class _Run:
@@ -171,7 +185,7 @@ def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
 def _convolution(run: _Run, layer: nn.Conv2d, x: Tensor) -> tuple[Tensor, Back]:
     weight, prefix = run.of("weight"), run.prefix
     assert weight is not None
-    how, images = (layer.stride, layer.padding, layer.dilation), x.to(weight.dtype)
+    how, images = (layer.stride, layer.padding, layer.dilation), laid_out(x.to(weight.dtype))
 
     def back(slope: Tensor, wanted: bool) -> Tensor:
         into, own, _ = torch.ops.aten.convolution_backward(

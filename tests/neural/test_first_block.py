@@ -135,3 +135,17 @@ def test_networks_begin_with_it(make, shape, passes: int, monkeypatch: pytest.Mo
     assert torch.allclose(loss, other, rtol=1e-6)
     for mine, theirs in zip(slopes, others, strict=True):
         assert float((mine - theirs).norm()) < 1e-5 * float(theirs.norm())
+
+
+def test_a_block_after_another_layer_hands_its_gradient_down() -> None:
+    module = nn.Sequential(
+        nn.Conv2d(1, 4, 1), nn.Conv2d(4, 16, 3), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 9, 4)
+    )
+    model = FlatModel(seeded(lambda: module))
+    x, features, labels = model.unflattened(model.initial(0)), torch.rand(4, 1, 8, 8), torch.tensor([0, 1, 2, 3])
+    loss, slopes = written_out.loss_and_slopes(model, x, features, labels, None, ())
+    leaves = {name: value.clone().requires_grad_() for name, value in x.items()}
+    expected = functional.cross_entropy(model.scores(leaves, features), labels)
+    assert torch.allclose(loss, expected.detach(), rtol=1e-6)
+    for mine, theirs in zip(slopes, torch.autograd.grad(expected, list(leaves.values())), strict=True):
+        assert torch.allclose(mine, theirs, rtol=1e-4, atol=1e-6)
