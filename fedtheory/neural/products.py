@@ -13,6 +13,10 @@ from torch.nn import functional
 LEAST = 2**20
 """Multiplications from which on oneDNN is asked: below, its call costs more than it saves."""
 
+LEAST_IN_HALVES = 2**18
+"""Multiplications from which on products in bfloat16, which are oneDNN's too, are faster than in single precision and
+then rounded."""
+
 _ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
@@ -23,8 +27,11 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[3.],
             [3.]])
     """
-    large = x.shape[0] * weight.numel() >= LEAST
-    if large and _ONEDNN is not None and x.dtype == torch.float32 and x.device.type == "cpu" and not _reduced():
+    size = x.shape[0] * weight.numel()
+    if size < LEAST_IN_HALVES and x.dtype == torch.bfloat16 and x.device.type == "cpu":
+        own = None if bias is None else bias.float()
+        return functional.linear(x.float(), weight.float(), own).bfloat16()
+    if size >= LEAST and _ONEDNN is not None and x.dtype == torch.float32 and x.device.type == "cpu" and not _reduced():
         return _ONEDNN(x, weight, bias, "none", [], "")  # type: ignore[no-any-return]
     return functional.linear(x, weight, bias)
 

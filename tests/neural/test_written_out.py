@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fedtheory.federations.ledger import peak_bytes
 from fedtheory.neural import Batches, FlatModel, Samples, Visits, evaluate, gradients, local_update, models
-from fedtheory.neural.products import LEAST, product
+from fedtheory.neural.products import LEAST, LEAST_IN_HALVES, product
 from fedtheory.neural.written_out import covers, loss_and_slopes
 from tests.neural.common import seeded
 
@@ -106,6 +106,18 @@ def test_a_large_product_is_the_blas_product(bias: Tensor | None) -> None:
     expected = x.double() @ weight.double().t() + (0 if bias is None else bias.double())
     for left, right in ((x, weight), (x.t().contiguous().t(), weight.t().contiguous().t())):
         assert float((product(left, right, bias) - expected).abs().max()) < 1e-4
+
+
+@pytest.mark.parametrize("bias", [None, torch.arange(10.0).bfloat16()])
+@pytest.mark.parametrize("inputs", [48, 3000])
+def test_a_product_in_bfloat16_is_rounded_once(inputs: int, bias: Tensor | None) -> None:
+    draws = torch.Generator().manual_seed(0)
+    x, weight = (torch.randn(rows, inputs, generator=draws).bfloat16() for rows in (32, 10))
+    assert (32 * weight.numel() < LEAST_IN_HALVES) == (inputs == 48)
+    found = product(x, weight, bias)
+    expected = x.double() @ weight.double().t() + (0 if bias is None else bias.double())
+    assert found.dtype == torch.bfloat16
+    assert torch.allclose(found.double(), expected, rtol=2**-8, atol=1e-4)
 
 
 @pytest.mark.parametrize("mean, std", [((), ()), ((0.3, 0.5, 0.1), (0.2, 0.4, 0.7))])
