@@ -121,7 +121,7 @@ def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: T
         logs, at = torch.log_softmax(scores, 1), labels[:, None]
         loss = mean_loss(-logs.gather(1, at)[:, 0], weights)
         even = logs.new_full((1, 1), 1 / len(labels)).expand(at.shape)
-        shares = even if weights is None else (weights / weights.sum())[:, None]
+        shares = even if weights is None else (weights.to(logs) / weights.sum())[:, None]
         return loss, logs.exp_().mul_(shares).scatter_add_(1, at, -shares)
 
 

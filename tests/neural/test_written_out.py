@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from fedtheory.federations.ledger import peak_bytes
 from fedtheory.neural import Batches, FlatModel, Samples, Visits, evaluate, gradients, local_update, models
+from fedtheory.neural.flat import cross_entropy, mean_loss
 from fedtheory.neural.products import LEAST, LEAST_IN_HALVES, product
-from fedtheory.neural.written_out import covers, loss_and_slopes
+from fedtheory.neural.written_out import _loss_and_slope, covers, loss_and_slopes
 from tests.neural.common import seeded
 
 LAYERS = {
@@ -53,6 +54,22 @@ def test_gradients_written_out_are_autograds(name: str, monkeypatch: pytest.Monk
     expected_losses, expected = gradients(model, x, batches(), "loop")
     assert torch.allclose(losses, expected_losses, rtol=1e-6)
     assert float((found - expected).abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_gradient_of_cross_entropy_is_autograds(dtype: torch.dtype, weighted: bool) -> None:
+    draws = torch.Generator().manual_seed(0)
+    scores = 3 * torch.randn(7, 5, generator=draws, dtype=dtype)
+    labels = torch.randint(5, (7,), generator=draws)
+    weights = torch.rand(7, generator=draws) if weighted else None  # single, whatever the precision of models
+    loss, slope = _loss_and_slope(FlatModel(nn.Linear(3, 5)), scores.clone(), labels, weights)
+    leaf = scores.requires_grad_()
+    expected = mean_loss(cross_entropy(leaf, labels), weights)
+    (expected_slope,) = torch.autograd.grad(expected, [leaf])
+    assert loss.dtype == slope.dtype == dtype
+    assert torch.allclose(loss, expected.detach(), rtol=1e-6)
+    assert float((slope - expected_slope).abs().max()) < (1e-7 if dtype == torch.float32 else 1e-15)
 
 
 def test_gradients_are_of_the_type_of_parameters() -> None:
