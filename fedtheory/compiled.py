@@ -16,8 +16,19 @@ from numba import njit
 Loop = TypeVar("Loop", bound=Callable[..., object])
 
 
+def _stamp() -> str:
+    """Of this file and ``lanes.py``, which become part of loops in other files: what is kept on disk is found by a
+    loop's name, and else would not be made anew when only these have changed."""
+    import hashlib
+    from pathlib import Path
+
+    sources = (Path(__file__).with_name(name).read_bytes() for name in ("compiled.py", "lanes.py"))
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
+
+
 def compiled(loop: Loop) -> Loop:
     """``loop`` as machine code; other threads may run meanwhile. Operations on floats are done as they are written:
     none are left out, joined or put in another order, so that results are the same bits wherever they are computed.
     """
+    loop.__qualname__ += "_" + _stamp()
     return cast(Loop, njit(loop, cache=True, nogil=True, error_model="numpy"))
