@@ -23,9 +23,9 @@ def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 
 @compiled
 def changed(values: np.ndarray) -> None:
-    """5 in the place of 3, from the second on."""
+    """5 in the place of 200, from the second on."""
     number = load_bytes(values, 1)
-    store_bytes(values, 1, where_equal(number, sixteen(np.float32(3)), sixteen(np.float32(5)), number))
+    store_bytes(values, 1, where_equal(number, sixteen(np.float32(200)), sixteen(np.float32(5)), number))
 
 
 def test_half_precision_is_the_nearest_even_one() -> None:
@@ -53,6 +53,6 @@ def test_products_and_sums_are_rounded_once() -> None:
 
 
 def test_bytes_are_numbers() -> None:
-    values = np.array([3, *range(15), 200, 3], np.uint8)
+    values = np.array([200, *range(15), 200, 200], np.uint8)
     changed(values)
-    assert values.tolist() == [3, 0, 1, 2, 5, *range(4, 15), 200, 3]
+    assert values.tolist() == [200, *range(15), 5, 200]
