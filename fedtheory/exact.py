@@ -18,6 +18,8 @@ def exact_number(name: str, value: Any) -> Fraction:
     >>> exact_number("local_lr", "1/100"), exact_number("start", 0.5)
     (Fraction(1, 100), Fraction(1, 2))
     """
+    if type(value) is Fraction:
+        return value
     try:
         return Fraction(value.item() if isinstance(value, np.generic) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):

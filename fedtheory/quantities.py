@@ -386,6 +386,8 @@ def _extremes(name: str, value: object) -> Iterable[float]:
     import numpy as np
 
     try:
+        if type(value) in (int, float, Fraction):
+            return [float(value)]  # type: ignore[arg-type]  # one of these
         if np.asarray(value).dtype.kind in "US":
             raise ValueError
         array = np.asarray(value, dtype=float)
@@ -393,7 +395,5 @@ def _extremes(name: str, value: object) -> Iterable[float]:
         raise ValueError(f"{name} = {value!r}: allowed is {quantity(name).allowed}") from None
     if array.size == 0:
         raise ValueError(f"{name} is empty: allowed is {quantity(name).allowed}")
-    bad = ~np.isfinite(array)
-    if quantity(name).integer:
-        bad |= array != np.round(array)
+    bad = ~np.isfinite(array) | (quantity(name).integer & (array != np.round(array)))
     return [float(array[bad].flat[0])] if bad.any() else [float(array.min()), float(array.max())]

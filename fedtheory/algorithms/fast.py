@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -46,7 +47,7 @@ class Fast(Algorithm):
         """The process of the snapshot rounds."""
         return Uniform(self.cohort, self.replacement)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[ClientRound, ClientRound]:
         """A snapshot, and an arbitrary round; local training is the same in both."""
         server = Momentum(Fraction(1), self.momentum) if self.momentum else Plain()

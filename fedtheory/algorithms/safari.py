@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from ..exact import exact_number
@@ -29,7 +30,7 @@ class Safari(Algorithm):
     local_steps: int = 1
     local_solver: Solver = PLAIN_SGD
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[ClientRound, ServerRound]:
         """A client round, and a server round."""
         return ClientRound(self.local_steps, self.local_lr, local_solver=self.local_solver), ServerRound(self.server_lr)

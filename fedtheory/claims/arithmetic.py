@@ -74,10 +74,10 @@ def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.nda
 
     def at(values: Mapping[str, Any]) -> np.ndarray:
         entries = [values[name] for name in names]
-        shapes = [np.shape(entry) for entry in entries]
-        if not any(shapes):
+        shapes = {np.shape(entry) for entry in entries if type(entry) not in (np.float64, float)} - {()}
+        if not shapes:
             return finish(*map(np.float64, function(*map(np.float64, entries))))
-        shape = np.broadcast_shapes(*shapes)
+        shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         if math.prod(shape) <= 2 * CHUNK:
             return finish(*function(*entries))
         axis = int(np.argmax(shape))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy
@@ -189,6 +190,16 @@ class Claim:
         check_symbols(self)
         check_algorithm(self)
 
+    def __hash__(self) -> int:
+        if "_hash" not in self.__dict__:  # asked for wherever something is kept by claim
+            hashed = (getattr(self, own.name) for own in fields(self) if own.compare and own.hash is not False)
+            object.__setattr__(self, "_hash", hash(tuple(hashed)))
+        return self.__dict__["_hash"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the hash, which another process computes anew: that of texts differs."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     @property
     def ref(self) -> str:
         return f"{self.id}@{self.edition}"
@@ -224,7 +235,7 @@ class Claim:
         """The hypothesis of that name."""
         return _named(self.hypotheses, name, f"hypothesis of {self.ref}")
 
-    @property
+    @cached_property
     def quantities(self) -> tuple[str, ...]:
         """Names of all quantities that the terms, hypotheses and choices use, in the vocabulary's order."""
         return _quantities(self)

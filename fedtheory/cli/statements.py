@@ -14,27 +14,9 @@ from .app import Json, Ref, app
 @app.command()
 def show(ref: Ref, json: Json = False) -> None:
     """Show what a claim states: both sides, its hypotheses, its open readings, whether its units match."""
-    from ..evidence.units import check_units
-    from ..papers import claim
-    from ..papers.whose import algorithm_of
+    from ..evidence.shown import shown
 
-    statement = claim(ref)
-    findings = [f"{finding.where}: {finding.what}" for finding in check_units(statement)]
-    content = {
-        "claim": statement.ref,
-        "title": statement.title,
-        "source": statement.source,
-        "left": statement.functional.meaning,
-        "terms": {term.name: str(term.expression) for term in statement.terms},
-        "hypotheses": {h.name: str(h.relation) for h in statement.hypotheses},
-        "algorithm": algorithm_of(statement) or "not said",
-        "bound": {name: str(value) for name, value in statement.bound.items()},
-        "choices": {name: str(choice) for name, choice in statement.choices.items()},
-        "assumptions": {a.name: f"{a.kind}: {a.meaning} ({a.source})" for a in statement.assumptions},
-        "readings": {a.name: list(a.options) for a in statement.ambiguities},
-        "units": findings or "homogeneous",
-        "latex": statement.latex(),
-    }
+    content = shown(ref)
     print_json(content) if json else print_tree(content)
 
 

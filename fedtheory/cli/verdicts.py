@@ -304,7 +304,7 @@ def verify(
     """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
     report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
     published scorecard or an instance does not replay. A refuted theorem is no error."""
-    from ..evidence import assess, scorecard
+    from ..evidence import assess, scorecard, shown
     from ..evidence.cache import Cache
     from ..files import check_target, read_json
     from ..papers import index
@@ -329,6 +329,7 @@ def verify(
         scorecard.write_json(published, card)
         publish()
         index.refresh()
+        shown.refresh()
     lines = scorecard.differences(card, read_json(published))
     if json:
         print_json(card | {"differences": lines})

@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -105,12 +106,10 @@ def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple
     """(values, slacks) of a point that meets the hypotheses, decided exactly; short numbers first."""
     fixed = _fixed(hypotheses)
     names = [name for name in claim.quantities if name not in claim.choices and name not in fixed]
-    draw = random.Random(seed)
     ladders = {name: _ladder(name) for name in names}
-    # The first rungs are drawn most often, and every coordinate at once is on its first one in the first point.
-    places = np.array([[0] * len(names)] + [
-        [min(int(draw.expovariate(0.7)), len(ladders[name]) - 1) for name in names] for _ in range(SAMPLES)
-    ])  # fmt: skip
+    last = np.array([len(ladders[name]) - 1 for name in names], dtype=np.int64)
+    # Every coordinate at once is on its first rung in the first point.
+    places = np.vstack([0 * last, np.minimum(_rungs(seed, len(names)), last)])
     places = np.unique(places, axis=0)
     places = places[np.argsort(places.sum(1), kind="stable")]
     numbers = {name: np.array([float(v) for v in ladders[name]])[places[:, i]] for i, name in enumerate(names)}
@@ -128,6 +127,14 @@ def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple
                 n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
             }
     return None
+
+
+@cache
+def _rungs(seed: int, names: int) -> np.ndarray:
+    """Rungs of so many ladders without an end, (SAMPLES, names): the first ones are drawn most often."""
+    draw = random.Random(seed)
+    rungs = [int(draw.expovariate(0.7)) for _ in range(SAMPLES * names)]
+    return np.array(rungs, dtype=np.int64).reshape(SAMPLES, names)
 
 
 def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:

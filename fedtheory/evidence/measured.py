@@ -75,10 +75,8 @@ def measure(
     """
     statement = find_claim(ref)
     setting = setting_on(statement, plan)
-    run = setting.simulate(
-        replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress,
-        observers=[statement.functional.observable] + ["peaks"] * bool({*RUN_QUANTITIES} & {*statement.quantities}),
-    )  # fmt: skip
+    watched = (statement.functional.observable, *["peaks"] * bool({*RUN_QUANTITIES} & {*statement.quantities}))
+    run = _run(plan, setting, watched, seed, progress)
     bound = bound_on_run(statement, setting, run, plan.rounds)
     average = next(statement.readings()).get("average", AVERAGES[0])
     mean, low, high = (float(v[-1]) for v in run.interval(statement.functional, average, CONFIDENCE))
@@ -99,6 +97,21 @@ def measure(
         "ratio": mean / right,
         "outcome": holds if bound.hypotheses_hold and run.divergence is None else "not applicable",
     }
+
+
+_KNOWN: dict[tuple[Any, ...], Run] = {}
+
+
+def _run(
+    plan: RealData, setting: Setting, watched: tuple[str, ...], seed: int, progress: Callable[[int, int], None] | None
+) -> Run:
+    """The run of a setting on the plan's federation, made once: editions of a claim may ask for one run."""
+    asked = (plan, setting.algorithm, setting.participation, watched, seed)
+    if asked not in _KNOWN:
+        _KNOWN[asked] = setting.simulate(
+            replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress, observers=list(watched)
+        )
+    return _KNOWN[asked]
 
 
 def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> Bound:

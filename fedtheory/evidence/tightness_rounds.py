@@ -214,7 +214,7 @@ def _by_one_kind(
             if not low <= current <= high:
                 few, low, high = _near_the_least(lines, current)
             if len(few) > 1:
-                before, current, r = current, min(slope * current + height for slope, height in few), r + 1
+                before, current, r = current, min([slope * current + height for slope, height in few]), r + 1
                 continue
             ((slope, height),) = few
             while r < stop and low <= current <= high:

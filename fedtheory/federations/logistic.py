@@ -36,6 +36,8 @@ class _Known:
     constants: LogisticConstants | None = None
     placed: tuple[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor, Tensor, Tensor]] | None = None
     """The tensors that ``to`` made last, and where."""
+    gap: tuple[Tensor, Tensor] | None = None
+    """F(x) - F(x*) at the one point that was asked for last: every claim on a run asks for that of its start."""
 
 
 class Logistic(ConvexFederation):
@@ -196,6 +198,14 @@ class Logistic(ConvexFederation):
         for count, size in zip(right, self._sizes.tolist(), strict=True):
             accuracy += count.to(torch.float64) / (self.clients * size)
         return accuracy
+
+    def gap(self, x: Tensor) -> Tensor:
+        if len(x) != 1:
+            return super().gap(x)
+        known = self._known.gap
+        if known is None or known[0].dtype != x.dtype or known[0].device != x.device or not torch.equal(known[0], x):
+            known = self._known.gap = (x.clone(), super().gap(x))
+        return known[1].clone()
 
     # What is known about the problem: computed once, in float64 on the CPU.
 

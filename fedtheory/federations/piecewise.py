@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -77,12 +77,15 @@ class PiecewiseLinear:
 
     def integral(self, x: Fraction) -> Fraction:
         """The integral of g from 0 to x."""
+        return self._primitive(x) - self._primitive_at_zero
 
-        def primitive(at: Fraction) -> Fraction:
-            curved = sum((d * max(at - t, Fraction(0)) ** 2 for t, d in self.hinges), Fraction(0))
-            return self.base * at + (self.slopes[0] * at**2 + curved) / 2
+    def _primitive(self, at: Fraction) -> Fraction:
+        curved = sum((d * max(at - t, Fraction(0)) ** 2 for t, d in self.hinges), Fraction(0))
+        return self.base * at + (self.slopes[0] * at**2 + curved) / 2
 
-        return primitive(x) - primitive(Fraction(0))
+    @cached_property
+    def _primitive_at_zero(self) -> Fraction:
+        return self._primitive(Fraction(0))
 
     def plus(self, other: PiecewiseLinear, weight: Fraction = Fraction(1)) -> PiecewiseLinear:
         """g + ``weight`` times another one."""
@@ -129,6 +132,17 @@ class PiecewiseLinear:
 
 class NoMinimum(ValueError):
     """F has no minimiser, or several."""
+
+
+class _Tensors(NamedTuple):
+    """The lines of all rows, and of F: at 0 and the first slope, (rows, D), where they bend and by how much, (rows, D,
+    most bends); and of which row each client's are."""
+
+    base: Tensor
+    first: Tensor
+    places: Tensor
+    rises: Tensor
+    kinds: Tensor
 
 
 class Piecewise(ConvexFederation):
@@ -246,6 +260,13 @@ class Piecewise(ConvexFederation):
         return found if everywhere is None else {"dissimilarity": everywhere, **found}
 
     def constants(self, region: Region | None = None) -> Constants:
+        return self._constants if region is None else self._constants_on(region)
+
+    @cached_property
+    def _constants(self) -> Constants:
+        return self._constants_on(None)
+
+    def _constants_on(self, region: Region | None) -> Constants:
         values, squares = self.exact_constants(), self.exact_squared_constants()
         return Constants({
             "smoothness": Constant(float(values["smoothness"]), EXACT, "largest slope of a gradient"),
@@ -286,6 +307,13 @@ class Piecewise(ConvexFederation):
     # Tensors ---------------------------------------------------------------------------------------------------------
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
+        self._where: tuple[torch.device | str, torch.dtype] = device, dtype
+        self.__dict__.pop("_tensors", None)
+
+    @cached_property
+    def _tensors(self) -> _Tensors:
+        """Made when the simulation first computes."""
+        device, dtype = self._where
         rows = [*self.gradients, self.mean_gradient]  # the last one is F's
         most = max(len(g.breakpoints) for row in rows for g in row)
 
@@ -295,31 +323,35 @@ class Piecewise(ConvexFederation):
         def padded(values: list[float]) -> list[float]:
             return values + [0.0] * (most - len(values))
 
-        self._base, self._first = tensor(lambda g: float(g.base)), tensor(lambda g: float(g.slopes[0]))
-        self._places = tensor(lambda g: padded([float(t) for t in g.breakpoints]))
-        self._rises = tensor(lambda g: padded([float(d) for _, d in g.hinges]))
-        self._kinds = torch.as_tensor(self.kind_of_client, device=device)
+        return _Tensors(
+            tensor(lambda g: float(g.base)), tensor(lambda g: float(g.slopes[0])),
+            tensor(lambda g: padded([float(t) for t in g.breakpoints])),
+            tensor(lambda g: padded([float(d) for _, d in g.hinges])),
+            torch.as_tensor(self.kind_of_client, device=device),
+        )  # fmt: skip
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Piecewise:
         return placed(self, device, dtype)
 
     def _gradient(self, x: Tensor, rows: Tensor) -> Tensor:
-        above = (x[:, :, None] - self._places[rows]).clamp_min(0)
-        return self._base[rows] + self._first[rows] * x + (self._rises[rows] * above).sum(2)
+        base, first, places, rises, _ = self._tensors
+        above = (x[:, :, None] - places[rows]).clamp_min(0)
+        return base[rows] + first[rows] * x + (rises[rows] * above).sum(2)
 
     def _value(self, x: Tensor, rows: Tensor) -> Tensor:
-        above, before = ((at[:, :, None] - self._places[rows]).clamp_min(0) ** 2 for at in (x, torch.zeros_like(x)))
-        curved = self._first[rows] * x**2 + (self._rises[rows] * (above - before)).sum(2)
-        return (self._base[rows] * x + curved / 2).sum(1)
+        base, first, places, rises, _ = self._tensors
+        above, before = ((at[:, :, None] - places[rows]).clamp_min(0) ** 2 for at in (x, torch.zeros_like(x)))
+        curved = first[rows] * x**2 + (rises[rows] * (above - before)).sum(2)
+        return (base[rows] * x + curved / 2).sum(1)
 
     def _of_mean(self, x: Tensor) -> Tensor:
         return torch.full((len(x),), len(self.gradients), device=x.device)
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:
-        return self._gradient(x, self._kinds[pairs.client])
+        return self._gradient(x, self._tensors.kinds[pairs.client])
 
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
-        return self._value(x, self._kinds[pairs.client])
+        return self._value(x, self._tensors.kinds[pairs.client])
 
     def global_gradient(self, x: Tensor) -> Tensor:
         return self._gradient(x, self._of_mean(x))

@@ -20,11 +20,12 @@ from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local import PLAIN_SGD, LocalTraining, State
 from .places import placed
+from .quadratic_tensors import Placed
 
 Array = Sequence | np.ndarray
 
 
-class Quadratic(ConvexFederation):
+class Quadratic(Placed, ConvexFederation):
     """F_i(x) = (x - c_i)^T H_i (x - c_i) / 2, with H_i symmetric positive semidefinite.
 
     So grad F_i(x) = H_i (x - c_i) and F has the minimiser x* = (sum_i H_i)^{-1} sum_i H_i c_i. The dissimilarity is
@@ -148,9 +149,6 @@ class Quadratic(ConvexFederation):
             return None
         return exact_array("hessians", self._given.diagonal(axis1=1, axis2=2))
 
-    centred: Tensor
-    """c_i where the simulation computes, (clients, D); those that are ``tilted`` have ``slopes`` there instead."""
-    slopes: Tensor
     tilted = False
     """Whether the clients are kept by their slopes, not by their minimisers."""
 
@@ -185,16 +183,6 @@ class Quadratic(ConvexFederation):
     def has_optimum(self) -> bool:
         """Whether F has a unique minimiser."""
         return not self.tilted or positive_definite(self.exact_hessian)
-
-    def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self.products = self._given_products.to(device, dtype)
-        self._hessian = torch.as_tensor(self.mean_hessian, device=device, dtype=dtype)
-        if self.tilted:
-            self.slopes = torch.as_tensor(self.exact_slopes.astype(float), device=device, dtype=dtype)
-        else:
-            self.centred = torch.as_tensor(self.centres, device=device, dtype=dtype)
-        if self.has_optimum:
-            self._optimum = torch.as_tensor(self._rounded_optimum, device=device, dtype=dtype)
 
     @cached_property
     def _given_products(self) -> Products:
@@ -261,10 +249,10 @@ class Quadratic(ConvexFederation):
         """
         if not self.has_optimum:
             raise ValueError("hessians: their mean is not positive definite, so there is no unique global minimiser")
-        if self.exact_diagonals is not None:
-            return -(self.exact_weight @ self.exact_slopes) / (self.exact_weight @ self.exact_diagonals)
         if self.has_common_hessian and not self.tilted:
             return self.exact_weight @ self.exact_centres
+        if self.exact_diagonals is not None:
+            return -(self.exact_weight @ self.exact_slopes) / (self.exact_weight @ self.exact_diagonals)
         return solve_exactly(self.exact_hessian, -self.exact_weight @ self.exact_slopes)
 
     @cached_property
@@ -314,7 +302,7 @@ class Quadratic(ConvexFederation):
     def optimal_value(self) -> float:
         return float(self.exact_optimal_value)
 
-    @property
+    @cached_property
     def has_common_hessian(self) -> bool:
         return bool((self._given == self._given[0]).all())
 
@@ -350,6 +338,13 @@ class Quadratic(ConvexFederation):
         return squares
 
     def constants(self, region: Region | None = None) -> Constants:
+        return self._constants if region is None else self._constants_on(region)
+
+    @cached_property
+    def _constants(self) -> Constants:
+        return self._constants_on(None)
+
+    def _constants_on(self, region: Region | None) -> Constants:
         spectra = np.linalg.eigvalsh(self.hessians)
         return Constants({
             "smoothness": Constant(float(np.abs(spectra).max()), EXACT, "largest Hessian eigenvalue of a client"),

@@ -16,8 +16,10 @@ from math import comb, isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb
 
 from ..algorithms.base import ClientRound, Kind, ServerRound
+from ..claims.balls import Ball, ball
 from ..federations.base import ONE_SIDED
 from ..federations.piecewise import Piecewise, PiecewiseLinear
 from .kinked_runs import KinkedErrors, check_plain, counts_of_members, piecewise
@@ -319,7 +321,16 @@ def _trained_affinely(
     """(a, b, v) about ``best``, for noise of variance ``level`` in every step."""
     if line.breakpoints:
         raise ValueError("a gradient has a kink: allowed are none")
-    keep, shift, a, b, v = 1 - lr * line.slopes[0], lr * line(best), Fraction(1), Fraction(0), Fraction(0)
+    keep, shift, added = 1 - lr * line.slopes[0], lr * line(best), lr * lr * level
+    if not isinstance(keep, Ball):
+        return _after(steps, keep, shift, keep * keep, added, Fraction(1), Fraction(0))
+    a, b, v = _after(steps, keep.value, ball(shift), (keep * keep).value, ball(added), arb(1), arb(0))
+    return Ball(a), Ball(b), Ball(v)
+
+
+def _after(steps: int, keep: Any, shift: Any, kept: Any, added: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """a, b and, from 0, v after the steps a -> keep a, b -> keep b - shift, v -> kept v + added."""
+    v = b
     for _ in range(steps):
-        a, b, v = keep * a, keep * b - shift, keep * keep * v + lr * lr * level
+        a, b, v = keep * a, keep * b - shift, kept * v + added
     return a, b, v

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil, comb, floor
 from typing import NamedTuple
 
@@ -224,10 +224,25 @@ def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws
     >>> draws_of(Bernoulli(["1/2", "1/3"]), 2, exact=True).first("share").tolist()  # 1/2 2/3 + 1/6 1/2, ...
     [Fraction(5, 12), Fraction(1, 4)]
     """
+    if type(process) in (Uniform, Fixed):
+        return _plain_draws(process, clients, exact)
     if isinstance(process, Incomplete):
         process.check(clients)
         present = [i for i in range(clients) if i not in process.absent]
         return Embedded(draws_of(process.process, len(present), exact), present, clients)
+    return _draws_by_law(process, clients, exact)
+
+
+@lru_cache(maxsize=1024)
+def _plain_draws(process: Uniform | Fixed, clients: int, exact: bool) -> Draws:
+    """Those that nearly every setting asks for, kept."""
+    found = _draws_by_law(process, clients, exact)
+    if isinstance(found, OneSize):
+        found.pairs.flags.writeable = False
+    return found
+
+
+def _draws_by_law(process: Participation, clients: int, exact: bool) -> Draws:
     inclusion = process.inclusion(clients)
     if exact and inclusion.first.dtype != object:
         raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")

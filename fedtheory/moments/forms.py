@@ -9,7 +9,7 @@ of one of about D^2/2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ..federations.quadratic import Quadratic
 
 if TYPE_CHECKING:
     from ..setting import Setting
+    from .rounds import LocalMaps
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Forms:
         dimension: D.
         gradient_noise, server_noise: sigma and sigma_s, Fractions.
         basis: (D, D), whose columns are the coordinates' directions; ``None`` where they are the given ones.
+        trained: the clients' maps that were made so far, by the way of training (see ``rounds.training_maps``).
     """
 
     hessians: np.ndarray
@@ -45,6 +47,7 @@ class Forms:
     gradient_noise: Fraction
     server_noise: Fraction
     basis: np.ndarray | None = None
+    trained: dict[Any, LocalMaps] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -121,7 +124,8 @@ def by_coordinate(fed: Quadratic, exact: bool = False) -> Forms | None:
     kind: Any = object if exact else float
     minimisers = about_optimum(fed, fed.exact_centres, exact)
     if diagonals is not None:
-        curvatures, mean = diagonals.astype(kind), (fed.exact_weight @ diagonals).astype(kind)
+        own = diagonals[0] if fed.has_common_hessian else fed.exact_weight @ diagonals
+        curvatures, mean = diagonals.astype(kind), own.astype(kind)
     else:
         mean, basis = np.linalg.eigh(fed.hessians[0])
         curvatures, minimisers = np.tile(mean, (fed.clients, 1)), minimisers @ basis

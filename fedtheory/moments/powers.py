@@ -55,6 +55,7 @@ def at_horizons(
         (w R_f P^b) (P^m)^a z_0,   R_0 = I, R_f = rest^(f-1) first:
 
     observables take the small steps, and states the giant ones, so some sqrt(R) of each are made instead of R states.
+    Of large operators, states go to the limit as soon as nothing else is left of them: see ``settled``.
     """
     cycles, phase = np.divmod(np.asarray(rounds, dtype=np.int64), period)
     whole = np.linalg.matrix_power(rest, period - 1) @ first if period > 1 else first
@@ -69,9 +70,56 @@ def at_horizons(
         power = squared(power) if bit else whole
         if bit < small:
             _move(power, steps >> bit, rows)
-        else:
-            _move(power.swapaxes(-1, -2), giant >> (bit - small), states)
+            continue
+        if power.ndim == 2 and len(power) >= LARGE:
+            giant[settled(power, giant >> (bit - small), states)] = 0
+            if not giant.any():
+                break
+        _move(power.swapaxes(-1, -2), giant >> (bit - small), states)
     return _paired(rows, states, len(observables), row, state)
+
+
+LARGE = 64
+"""From so many numbers on, a system of equations costs less than the squares that it saves."""
+
+NOTHING = 1200
+"""Numbers below 2^-1074 are 0; so many binary digits less than a state's own are."""
+
+
+def settled(power: np.ndarray, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Move those of the states (k, n) to where ``times`` (k,) applications of ``power`` (n, n) lead that forget there
+    all that they began with; which of them, (k,) bool.
+
+    Of a state (v, c, a), let c be what never changes and a sums over time, on which nothing depends:
+
+        v' = A v + B c,    c' = c,    a' = a + C v + E c.
+
+    With |A| <= 1/2 in some norm, v tends to v* = (I - A)^{-1} B c, |A^m| <= |A|^m, and where this is nothing
+
+        v^(m) = v*,    a^(m) = a + m (C v* + E c) + C (I - A)^{-1} (v - v*).
+    """
+    found = np.zeros(len(states), dtype=bool)
+    identity = np.eye(len(power))
+    fixed, sums = (power == identity).all(1), (power == identity).all(0)
+    own = ~(fixed | sums)
+    inner = power[np.ix_(own, own)]
+    norm = min(np.linalg.norm(inner, kind) for kind in (1, np.inf, "fro")) if inner.size else 0.0
+    if not norm <= 0.5:  # nor if it is not a number
+        return found
+    found = times * -np.log2(max(norm, np.finfo(float).tiny)) >= NOTHING
+    if not found.any():
+        return found
+    before, sums = states[found], sums & ~fixed
+    constant = before[:, fixed]
+    off = np.eye(len(inner)) - inner
+    limit = np.linalg.solve(off, power[np.ix_(own, fixed)] @ constant.T).T
+    passed = np.linalg.solve(off, (before[:, own] - limit).T).T
+    gain = limit @ power[np.ix_(sums, own)].T + constant @ power[np.ix_(sums, fixed)].T
+    after = before.copy()
+    after[:, own] = limit
+    after[:, sums] += times[found, None] * gain + passed @ power[np.ix_(sums, own)].T
+    states[found] = after
+    return found
 
 
 def _small_bits(cycles: np.ndarray, phase: np.ndarray, observables: int) -> int:

@@ -102,12 +102,14 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms:
             not step by plain SGD.
     """
     forms = forms or whole(fed, exact)
-    sizes = step_sizes(kind, exact)
-    if isinstance(kind.local_lr, tuple):
-        made = _varying_maps(forms, sizes, kind.proximal)
-    else:
-        made = _maps(forms, forms.gradient_noise, sizes[0], kind.local_steps, kind.proximal)
-    return replace(made, common_noise=has_common_noise(fed))
+    sizes, way = step_sizes(kind, exact), (kind.local_steps, kind.local_lr, kind.proximal)
+    if way not in forms.trained:  # two kinds of round, and all phases, train alike
+        if isinstance(kind.local_lr, tuple):
+            made = _varying_maps(forms, sizes, kind.proximal)
+        else:
+            made = _maps(forms, forms.gradient_noise, sizes[0], kind.local_steps, kind.proximal)
+        forms.trained[way] = replace(made, common_noise=has_common_noise(fed))
+    return forms.trained[way]
 
 
 def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.aggregation import Constant, GivenWeights
-from ..algorithms.base import ClientRound, Kind
+from ..algorithms.base import ClientRound, Kind, ServerRound
 from ..algorithms.every_round import EveryRound
 from ..algorithms.server import Amplified
 from ..participation import Fixed, Participation, Phases
@@ -38,8 +38,9 @@ class Schedule:
 
 
 def schedule(
-    setting: Setting, one_round: Callable, exact: bool = False, layout: Any = None, forms: Forms | None = None
-) -> Schedule:
+    setting: Setting, one_round: Callable, exact: bool = False, layout: Any = None, forms: Forms | None = None,
+    made: dict[Kind, np.ndarray] | None = None,
+) -> Schedule:  # fmt: skip
     """The schedule of ``one_round`` (``mean_map``, ``second_moment_map`` or ``symmetric_moment_map``) operators of
     ``setting``.
 
@@ -48,6 +49,7 @@ def schedule(
     Args:
         layout: what the state holds, if more than this setting needs.
         forms: the federation, if by coordinates that evolve alone.
+        made: the operators, so far, of kinds of round in which it does not matter who shows up.
 
     Raises:
         ValueError: as ``rounds_of_kind``, or more numbers than ``joint_law.LARGEST``.
@@ -57,10 +59,18 @@ def schedule(
     _check(setting, one_round, chain, layout, forms, exact)
 
     def operator(kind: Kind) -> np.ndarray:
+        if made is not None and kind in made:
+            return made[kind]
         of_state = [one_round(round) for round in rounds_of_kind(setting, kind, exact, layout, forms)]
-        return chain.operator(of_state)
+        found = chain.operator(of_state)
+        if made is not None and len(of_state) == 1 and _whoever_shows_up(kind):
+            made[kind] = found
+        return found
 
     one, other = algorithm.kinds
+    if algorithm.period is None and (one == other or algorithm.share in (0, 1)):  # the other kind never comes
+        only = operator(one if algorithm.share == 1 else other)
+        return Schedule(only, only, 1)
     first = operator(one)
     second = first if other == one else operator(other)
     if algorithm.period is not None:
@@ -68,6 +78,13 @@ def schedule(
     q = algorithm.share if exact else float(algorithm.share)
     mixed = q * first + (1 - q) * second
     return Schedule(mixed, mixed, 1)
+
+
+def _whoever_shows_up(kind: Kind) -> bool:
+    """Whether a round of this kind is the same, whoever the participation process brings."""
+    if isinstance(kind, ClientRound):
+        return kind.uniform is not None and kind.selection is None
+    return isinstance(kind, ServerRound)
 
 
 def layout_for(setting: Setting, forms: Forms | None) -> Layout | OwnLayout:
@@ -130,7 +147,8 @@ def timeline(
     if any(length % period for length in ended):
         raise ValueError(f"lengths = {list(ended)}: exact moments need multiples of the snapshot period, {period}")
     layout = layout_for(setting, forms)
-    made = {process: schedule(replace(setting, participation=process), one_round, exact, layout, forms)
+    of_kind: dict[Kind, np.ndarray] = {}
+    made = {process: schedule(replace(setting, participation=process), one_round, exact, layout, forms, of_kind)
             for process in dict.fromkeys(phases.processes)}  # fmt: skip
     return Timeline(tuple(made[process] for process in phases.processes), phases.lengths, phases.cyclic)
 

@@ -74,7 +74,7 @@ def finds_at(
     for rows in (usable, usable & (fading < LATE)):
         if rows.any():
             i = int(np.where(rows, ratios, -1.0).argmax())
-            quantities = {name: float(np.broadcast_to(v, horizons.shape)[i])
+            quantities = {name: float(np.broadcast_to(v, horizons.shape)[i] if np.ndim(v) else v)
                           for name, v in bound.quantities.items() if np.ndim(v) < 2}  # fmt: skip
             yield Found(candidate, point(int(horizons[i])), quantities, int(horizons[i]), float(left[i]),
                         float(right[i]), float(ratios[i]), float(fading[i]))  # fmt: skip

@@ -78,6 +78,15 @@ class ServerCandidate:
 
     def setting(self, steps: Mapping[str, float], probability: float) -> Setting:
         """The setting with these step sizes and this probability of client rounds."""
+        algorithm = safari(
+            client_round_probability=probability, local_steps=self.base.local_steps,
+            **{name: Fraction(float(step)) for name, step in steps.items()},
+        )  # fmt: skip
+        return replace(self._with_server_noise, algorithm=algorithm)
+
+    @cached_property
+    def _with_server_noise(self) -> Setting:
+        """The setting of ``base``, with the server's noise: its steps are asked for twice."""
         plain, noise = self.base.setting(), self.server_noise * self.base.smoothness * self.base.scale
         fed = plain.federation
         federation: Quadratic | Piecewise
@@ -86,11 +95,7 @@ class ServerCandidate:
         else:
             fed = quadratic(plain)
             federation = Quadratic(fed.exact_hessians, fed.exact_centres, fed.exact_gradient_noise, server_noise=noise)
-        algorithm = safari(
-            client_round_probability=probability, local_steps=self.base.local_steps,
-            **{name: Fraction(float(step)) for name, step in steps.items()},
-        )  # fmt: skip
-        return replace(plain, federation=federation, algorithm=algorithm)
+        return replace(plain, federation=federation)
 
 
 class ServerRuns(Runs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import re
 import subprocess
 import sys
@@ -241,3 +242,12 @@ def test_the_kept_list_is_that_of_the_claims(paper: Paper, tmp_path: Path) -> No
 def test_the_lists_are_every_papers() -> None:
     assert [row["claim"] for row in index.listing()] == list(CLAIMS)
     assert index.algorithms() == algorithms()
+
+
+def test_a_claim_in_another_process_has_a_hash_of_its_own() -> None:
+    """That of texts differs between processes, and the one that a claim keeps must not travel."""
+    here = claim("fast.thm2")
+    assert hash(here) == hash(replace(here)) and "_hash" in vars(here)
+    there = pickle.loads(pickle.dumps(here))
+    assert "_hash" not in vars(there) and there == here and hash(there) == hash(here)
+    assert hash(replace(here, edition="other")) != hash(here)

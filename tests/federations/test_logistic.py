@@ -358,3 +358,16 @@ def test_the_optimum_is_found_once_for_the_same_content(monkeypatch: pytest.Monk
     assert (
         Logistic(rows, labels, 0.1).optimum.tolist() == made[0].optimum.tolist() and len(calls) == 5
     )  # it was the oldest
+
+
+def test_the_gap_is_that_of_the_point_asked_for(digits: Logistic) -> None:
+    """The last one is kept."""
+    for scale in (0.0, 0.0, 0.1, 0.0, 0.2):
+        x = torch.full((1, digits.dimension), scale, dtype=torch.float64)
+        x[0, : digits.dimension // 2] = 0
+        wanted = digits.global_loss(x) - digits.optimal_value
+        assert torch.equal(digits.gap(x), wanted)
+        digits.gap(x).add_(1)  # changes nothing that is kept
+        assert torch.equal(digits.gap(x), wanted)
+    both = torch.cat([x, 0 * x])
+    assert digits.gap(both).shape == (2,) and digits.to("cpu", "float32").gap(x.float()).dtype == torch.float32

@@ -1,0 +1,66 @@
+"""A quadratic federation's numbers as tensors, where the simulation computes: made when it first does, since exact
+moments ask for none of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .hessians import Products
+
+
+class Placed:
+    """What ``Quadratic`` computes with, from what it knows."""
+
+    if TYPE_CHECKING:  # the federation's
+
+        @property
+        def centres(self) -> np.ndarray: ...
+
+        @property
+        def exact_slopes(self) -> np.ndarray: ...
+
+        @property
+        def mean_hessian(self) -> np.ndarray: ...
+
+        @property
+        def _rounded_optimum(self) -> np.ndarray: ...
+
+        @property
+        def _given_products(self) -> Products: ...
+
+    def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
+        self._where: tuple[torch.device | str, torch.dtype] = device, dtype
+        for name in ("products", "centred", "slopes", "_hessian", "_optimum"):
+            self.__dict__.pop(name, None)
+
+    def _there(self, numbers: np.ndarray) -> Tensor:
+        device, dtype = self._where
+        return torch.as_tensor(numbers, device=device, dtype=dtype)
+
+    @cached_property
+    def products(self) -> Products:
+        """Those of the Hessians."""
+        return self._given_products.to(*self._where)
+
+    @cached_property
+    def centred(self) -> Tensor:
+        """c_i, (clients, D); those that are ``tilted`` are computed with by their ``slopes``."""
+        return self._there(self.centres)
+
+    @cached_property
+    def slopes(self) -> Tensor:
+        """grad F_i(0), (clients, D)."""
+        return self._there(self.exact_slopes.astype(float))
+
+    @cached_property
+    def _hessian(self) -> Tensor:
+        return self._there(self.mean_hessian)
+
+    @cached_property
+    def _optimum(self) -> Tensor:
+        return self._there(self._rounded_optimum)
