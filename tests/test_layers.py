@@ -23,6 +23,8 @@ LAYERS = (
         "own",
         "files",
         "compiled",
+        "elementary",
+        "compiled_draws",
         "randomness",
         "lazy",
     ),

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
 from ..algorithms.own import initial_memory
-from ..federations.base import ExactFederation, Federation
+from ..federations.base import ConvexFederation, ExactFederation, Federation
 from ..federations.places import device_name, find_device, find_dtype
 from ..participation import Keys
 from ..randomness import Axis
@@ -23,10 +23,12 @@ from .observing import Observer
 if TYPE_CHECKING:
     from ..setting import Setting
 
-LAYOUT = 3
+LAYOUT = 4
 """Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
 stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one; until 2,
-Gaussian noise in float32 and gradients of logistic regression were rounded otherwise."""
+Gaussian noise in float32 and gradients of logistic regression were rounded otherwise; until 3, Gaussian noise was."""
+SINCE = 3
+"""The layout since which runs of federations that are not convex are what they were: they have no Gaussian noise."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Plan:
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
         return {
-            "layout": LAYOUT,
+            "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
             "device": self.device.type,
