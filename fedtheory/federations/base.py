@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import Axis, normals, refined, scaled_signs, words
+from ..randomness import Axis, in_memory, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
 from .given import COMMON, ONE_SIDED
 from .local import LocalTraining, State, local_steps
@@ -59,22 +59,16 @@ class Pairs:
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
         """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
         once."""
-        round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
-        client, replica = client.contiguous(), replica.contiguous()
-        offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
-        torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
+        round, client, replica, offsets = _listed(mask)
         ids = replica_ids.index_select(0, replica)
         whole = cls(client, replica, ids, offsets[0], seed, first if len(mask) == 1 else cast(int, round + first))
         if len(mask) == 1:
             return [whole]
         known = offsets.cpu().numpy()
-        ends = known[:, -1].cumsum().tolist()
-        found = []
-        for i, (start, stop) in enumerate(zip([0, *ends], ends, strict=False)):
-            sizes = {"sizes": np.diff(known[i])}
-            at = slice(start, stop)
-            found.append(cls(client[at], replica[at], ids[at], offsets[i], seed, first + i, 0, sizes, (whole, start)))
-        return found
+        sizes, ends = np.diff(known), known[:, -1].cumsum().tolist()
+        parts = [each.split(np.diff([0, *ends]).tolist()) for each in (client, replica, ids)]
+        return [cls(*own, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))
+                for i, (start, *own) in enumerate(zip([0, *ends[:-1]], *parts, strict=True))]  # fmt: skip
 
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)
@@ -124,6 +118,21 @@ class Pairs:
 
     def __len__(self) -> int:
         return self.client.shape[0]  # len() of a tensor takes longer
+
+
+def _listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Where ``mask`` (rounds, replicas, clients) is true: the rounds, the clients and the replicas, sorted by them, and
+    how many places clients before each have in each round, (rounds, clients + 1)."""
+    offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
+    if in_memory(mask):
+        from .listing import list_pairs
+
+        found = torch.empty(3, int(mask.count_nonzero()), dtype=torch.int64)
+        list_pairs(mask.contiguous().numpy(), *found.numpy(), offsets.numpy())
+        return *found.unbind(), offsets
+    round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
+    torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
+    return round, client.contiguous(), replica.contiguous(), offsets
 
 
 class Footprint(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -105,6 +105,14 @@ class Diagonal(Products):
 
     def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
         yield slice(None), Entrywise(self._own(pairs))
+
+    @property
+    def diagonals(self) -> Tensor:
+        """(M, D), or (1, D) of all clients."""
+        return self.entries.view(-1, self.entries.shape[-1])
+
+    def moved(self, sizes: tuple[float, ...], proximal: float) -> Diagonal:
+        return cast(Diagonal, super().moved(sizes, proximal))
 
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
         total = torch.zeros_like(self.entries)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ..randomness import in_memory
 from .base import ONE_SIDED, Footprint, Pairs
-from .hessians import TILE, Common, Dense, Part, joined
+from .hessians import TILE, Common, Dense, Diagonal, Part, joined
 from .local import LocalTraining
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
+    plain = not fed.tilted and (fed.deterministic or fed.noise != ONE_SIDED)
+    if plain and isinstance(fed.products, Diagonal) and in_memory(start):
+        return _entrywise(fed, fed.products, start, pairs, training)
     shifted = start
     if not fed.tilted:
         shifted = fed.centred.index_select(0, pairs.client)
@@ -49,6 +53,18 @@ def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTr
     if at_once and training.steps > 1:
         return fed.products.moved(training.sizes, training.proximal).times(shifted, pairs)
     return fed.products.back(_stepped(fed, start, shifted, pairs, training), pairs)
+
+
+def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
+    """The same with diagonal Hessians and noise that does not depend on x."""
+    from .entrywise import entrywise_change
+
+    noise, sizes, proximal = None, training.sizes, training.proximal
+    if not fed.deterministic:
+        noise = fed.noise_of(fed.step_keys(pairs, training.steps), start.dtype)
+    elif training.steps > 1 and not isinstance(training.lr, tuple):
+        products, sizes, proximal = products.moved(sizes, proximal), (-1.0,), 0.0
+    return entrywise_change(start, pairs.client, products.diagonals, fed.centred, noise, sizes, proximal)
 
 
 def _stepped(fed: Quadratic, start: Tensor, shifted: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.federations import hessians
+from fedtheory.federations import entrywise, hessians, linear_training
 from fedtheory.federations.base import Pairs
 from fedtheory.federations.given import NOISES
 from fedtheory.federations.hessians import Dense, Part
@@ -101,6 +101,13 @@ def test_several_rounds_are_the_rounds() -> None:
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_without_noise_one_product_does_for_all_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, pairs, made = federation(kind), some_pairs(), []
+    change = entrywise.entrywise_change
+
+    def entrywise_counted(*given: object) -> torch.Tensor:
+        made.extend(given[5])  # the sizes of its steps
+        return change(*given)
+
+    monkeypatch.setattr(entrywise, "entrywise_change", entrywise_counted)
     ((_, part), *others) = fed.products.parts(pairs)
     assert not others
     for method in ("product", "stepped"):
@@ -131,6 +138,25 @@ def test_bits_do_not_depend_on_how_many_clients_are_a_part(
     assert len(list(fed.products.parts(some_pairs()))) == -(-(CLIENTS - 1) // clients)  # one never takes part
     found, _ = fed.local_change(starts(some_pairs(), fed), some_pairs(), training, {})
     assert torch.equal(found, whole)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("how", TRAININGS)
+@pytest.mark.parametrize("noise", [None, "two-point", "gaussian", "common two-point"])
+@pytest.mark.parametrize("kind", ["diagonal", "common diagonal"])
+def test_compiled_steps_are_those_of_torch(
+    monkeypatch: pytest.MonkeyPatch, kind: str, noise: str | None, how: str, dtype: torch.dtype
+) -> None:
+    """Which are taken on other devices; also where pairs take their steps some at a time."""
+    fed, pairs, training = federation(kind, noise).to("cpu", dtype), some_pairs(), TRAININGS[how]
+    found = []
+    for numbers in (entrywise.AT_ONCE, 3 * DIMENSION + 1, 1):
+        monkeypatch.setattr(entrywise, "AT_ONCE", numbers)
+        found.append(fed.local_change(starts(pairs, fed, dtype), pairs, training, {})[0])
+    monkeypatch.setattr(linear_training, "in_memory", lambda x: False)
+    expected, _ = fed.local_change(starts(pairs, fed, dtype), pairs, training, {})
+    torch.testing.assert_close(found[0], expected, rtol=4 * torch.finfo(dtype).eps, atol=4 * torch.finfo(dtype).eps)
+    assert all(torch.equal(each, found[0]) for each in found)
 
 
 def test_dense_hessians_are_dense() -> None:
