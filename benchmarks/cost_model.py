@@ -83,7 +83,7 @@ class Case:
         considered = self.replicas * self.clients
         ahead = max(1, min(DRAWS // considered, self.rounds))
         numbers = self.pairs * self.dimension
-        counted = [1, self.parts, 1 / ahead, considered, numbers, max(0, numbers - CACHE // 4)]
+        counted = [1, self.parts, 1 / ahead, considered, numbers, max(0, numbers - CACHE // (4 * STEPS))]
         once = [1.0]
         if self.hessians == "dense":
             entries = self.dimension**2
@@ -96,7 +96,7 @@ class Case:
     @property
     def parts(self) -> int:
         """In how many parts the pairs of a round train: of a power of two each, unless one has room for all."""
-        together = max(TILE, CACHE // (4 * self.dimension))
+        together = max(TILE, CACHE // (4 * self.dimension * STEPS))
         return 1 if self.pairs <= together else -(-self.pairs // (1 << (together.bit_length() - 1)))
 
     def run(self) -> Callable[[], object]:

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import Axis, in_memory, normals, refined, scaled_signs, words
+from ..randomness import Axis, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
 from .given import COMMON, ONE_SIDED
+from .listing import listed
 from .local import LocalTraining, State, local_steps
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class Pairs:
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
         """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
         once."""
-        round, client, replica, offsets = _listed(mask)
+        round, client, replica, offsets = listed(mask)
         ids = replica_ids.index_select(0, replica)
         whole = cls(client, replica, ids, offsets[0], seed, first if len(mask) == 1 else cast(int, round + first))
         if len(mask) == 1:
@@ -118,21 +119,6 @@ class Pairs:
 
     def __len__(self) -> int:
         return self.client.shape[0]  # len() of a tensor takes longer
-
-
-def _listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where ``mask`` (rounds, replicas, clients) is true: the rounds, the clients and the replicas, sorted by them, and
-    how many places clients before each have in each round, (rounds, clients + 1)."""
-    offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
-    if in_memory(mask):
-        from .listing import list_pairs
-
-        found = torch.empty(3, int(mask.count_nonzero()), dtype=torch.int64)
-        list_pairs(mask.contiguous().numpy(), *found.numpy(), offsets.numpy())
-        return *found.unbind(), offsets
-    round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
-    torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
-    return round, client.contiguous(), replica.contiguous(), offsets
 
 
 class Footprint(NamedTuple):

@@ -24,20 +24,19 @@ from .local import LocalTraining
 if TYPE_CHECKING:
     from .quadratic import Quadratic
 
-CACHE = 2**20
-"""Bytes of the points of the pairs that train together, and of all their steps' numbers where these are Gaussian, which
-take many operations: so what is worked on stays in a processor's cache."""
+CACHE = 2**21
+"""Bytes of the points of the pairs that train together, or of the noise of all their steps: so what is worked on stays
+in a processor's cache."""
 
 
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
-    """Of a pair: points, and what the noise of all its steps is drawn from; Gaussian noise is drawn from as many words
-    as it has numbers. Dense Hessians have tiles with empty rows, and what a matrix times x - c takes."""
+    """Of a pair: points, and the noise of all its steps with what it is drawn from. Dense Hessians have empty rows in
+    tiles, and what a matrix times x - c takes."""
     noisy = 0 if fed.deterministic else training.steps
-    pair = (8 + 4 * noisy) * x.nbytes + noisy * (32 * fed.dimension if fed.noise == "gaussian" else 64)
+    pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
     empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0
-    held = x.nbytes * (max(1, noisy) if fed.noise == "gaussian" else 1)
-    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // held))
+    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // (x.nbytes * max(1, noisy))))
 
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:

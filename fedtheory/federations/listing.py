@@ -1,32 +1,23 @@
-"""Who takes part, listed by a compiled loop."""
+"""Who takes part in some rounds, listed."""
 
 from __future__ import annotations
 
-import numpy as np
+import torch
+from torch import Tensor
 
-from ..compiled import compiled
+from ..randomness import in_memory
 
 
-@compiled
-def list_pairs(
-    mask: np.ndarray, round: np.ndarray, client: np.ndarray, replica: np.ndarray, offsets: np.ndarray
-) -> None:
-    """Where ``mask`` (rounds, replicas, clients) is true, sorted by round, client and replica; ``offsets`` (rounds,
-    clients + 1), zeros before, says how many of a round have a client before each."""
-    rounds, replicas, clients = mask.shape
-    following = np.empty(clients, np.int64)
-    start = 0
-    for t in range(rounds):
-        for r in range(replicas):
-            for i in range(clients):
-                offsets[t, i + 1] += mask[t, r, i]
-        for i in range(clients):
-            following[i] = start + offsets[t, i]
-            offsets[t, i + 1] += offsets[t, i]
-        for r in range(replicas):
-            for i in range(clients):
-                if mask[t, r, i]:
-                    at = following[i]
-                    following[i] = at + 1
-                    round[at], client[at], replica[at] = t, i, r
-        start += offsets[t, clients]
+def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Where ``mask`` (rounds, replicas, clients) is true: the rounds, the clients and the replicas, sorted by them, and
+    how many places clients before each have in each round, (rounds, clients + 1)."""
+    offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
+    if in_memory(mask):
+        from .compiled_listing import list_pairs
+
+        found = torch.empty(3, int(mask.count_nonzero()), dtype=torch.int64)
+        list_pairs(mask.contiguous().numpy(), *found.numpy(), offsets.numpy())
+        return *found.unbind(), offsets
+    round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
+    torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
+    return round, client.contiguous(), replica.contiguous(), offsets

@@ -16,7 +16,7 @@ from ..algorithms.own import initial_memory
 from ..federations.base import ConvexFederation, ExactFederation, Federation
 from ..federations.places import device_name, find_device, find_dtype
 from ..participation import Keys
-from ..randomness import Axis
+from ..randomness import Axis, in_memory
 from .observers import resolve
 from .observing import Observer
 
@@ -190,21 +190,52 @@ class State:
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
-        self.finite = finite = self.x.abs().amax(1) < torch.inf  # NaN is not
+        self.finite = finite = self._finite()
         for value in self.kept.values():
             finite = finite & torch.isfinite(value)
         for observer in plan.observers:
             if round % observer.every and round != plan.rounds:
                 continue
             for name, value in observer.observe(plan, self, round).items():
-                self.sums[name] = self.sums[name] + self.current[name]
-                self.current[name] = value
-                self.least[name] = torch.minimum(self.least[name], value)
-                self.most[name] = torch.maximum(self.most[name], value)
-                total = self.sums[name] + value
-                fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
-                finite = finite & fine
-        self.diverged_at = torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
+                finite = self._follow(name, value, finite)
+        self.diverged_at = self._diverged(finite, round)
+
+    def _finite(self) -> Tensor:
+        """Where x is finite, (replicas,)."""
+        if not in_memory(self.x):
+            return self.x.abs().amax(1) < torch.inf  # NaN is not
+        from .statistics import find_finite
+
+        find_finite(self.x.numpy(), (found := torch.empty(len(self.x), dtype=torch.bool)).numpy())
+        return found
+
+    def _follow(self, name: str, value: Tensor, finite: Tensor) -> Tensor:
+        """Where all is finite with this value too, which is kept."""
+        before, self.current[name] = self.current[name], value
+        known = before, self.sums[name], self.least[name], self.most[name]
+        if in_memory(value) and value.dim() == 1 and value.dtype == before.dtype == torch.float64:
+            from .statistics import follow
+
+            found, finite = torch.empty(3, len(value), dtype=torch.float64), finite.clone()
+            follow(*(each.numpy() for each in (value, *known, found, finite)))
+            self.sums[name], self.least[name], self.most[name] = found.unbind()
+            return finite
+        self.sums[name] = self.sums[name] + before
+        self.least[name] = torch.minimum(self.least[name], value)
+        self.most[name] = torch.maximum(self.most[name], value)
+        total = self.sums[name] + value
+        fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
+        return finite & fine
+
+    def _diverged(self, finite: Tensor, round: int) -> Tensor:
+        """``diverged_at``, with this round where it is the first one that is not ``finite``."""
+        if not in_memory(finite):
+            return torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
+        from .statistics import find_diverged
+
+        found = torch.empty_like(self.diverged_at)
+        find_diverged(finite.numpy(), self.diverged_at.numpy(), round, found.numpy())
+        return found
 
     def gradient(self, federation: ExactFederation) -> Tensor:
         """grad F(x), (replicas, D): computed once, however many observers ask for it."""
