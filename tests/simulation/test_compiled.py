@@ -71,3 +71,12 @@ def test_nan_is_never_forgotten() -> None:
     follow(value, np.ones(4), np.full(4, 2.0), least, most, found, finite)
     np.testing.assert_array_equal(found, [[3, 3, 3, 3], [nan, nan, 2, 0], [nan, nan, 2, inf]])
     assert finite.tolist() == [False, True, False, False]
+
+
+def test_one_number_that_is_not_finite_is_enough() -> None:
+    from fedtheory.simulation.statistics import find_finite
+
+    x, found = np.ones((4, 3)), np.empty(4, dtype=bool)
+    x[1, 2], x[2, 0], x[3, 1] = np.nan, -np.inf, np.finfo(float).max
+    find_finite(x, found)
+    assert found.tolist() == [True, False, False, True]
