@@ -24,11 +24,13 @@ def compiled(loop: Loop) -> Loop:
     return cast(Loop, njit(loop, cache=True, nogil=True, error_model="numpy"))
 
 
-@intrinsic
-def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+def _fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a b + c, rounded once: in compiled loops, of three floats of one type."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.fma(*given)
 
     return a(a, a, a), generate
+
+
+fma: Any = intrinsic(_fma)

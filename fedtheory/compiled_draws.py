@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .compiled import compiled
@@ -65,7 +67,7 @@ def signs_double(keys: np.ndarray, scale: np.uint64, out: np.ndarray) -> None:
 
 
 @compiled
-def _turned(quarter: int, cosine: float, sine: float) -> float:
+def _turned(quarter: Any, cosine: Any, sine: Any) -> Any:
     """cos(a + quarter pi / 2) of cos a and sin a."""
     found = sine if quarter & 1 else cosine
     return -found if (quarter + 1) & 2 else found
@@ -76,13 +78,14 @@ def normals(keys: np.ndarray, scale: float, out: np.ndarray) -> None:
     half = -(-out.shape[1] // 2)
     together = max(1, min(len(keys), AT_ONCE // max(1, half)))
     found = np.empty((2, together, half), out.dtype)
-    flat = found.reshape(2, -1)
+    cosines, sines = found.reshape(2, -1)
     if out.dtype == np.float32:
         words, halves = np.empty((together, half), U), np.empty((2, together, half), I)
-        _normals_single(keys, F(scale), words, words.view(I), halves, *halves.reshape(2, -1), found, *flat, out)
+        radii, angles = halves.reshape(2, -1)
+        _normals_single(keys, F(scale), words, words.view(I), halves, radii, angles, found, cosines, sines, out)
     else:
         words = np.empty((together, 2 * half), U)
-        _normals_double(keys, float(scale), words, found, *flat, out)
+        _normals_double(keys, float(scale), words, found, cosines, sines, out)
 
 
 @compiled

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -168,7 +168,10 @@ def scaled_signs(words: Tensor, dimension: int, scale: float, dtype: torch.dtype
     return embedding(places, _signs_of_bytes(scale, dtype, words.device)).flatten(-2)[..., :dimension]
 
 
-_BITS = {torch.float32: (np.float32, np.uint32), torch.float64: (np.float64, np.uint64)}
+_BITS: dict[torch.dtype, tuple[Any, Any]] = {
+    torch.float32: (np.float32, np.uint32),
+    torch.float64: (np.float64, np.uint64),
+}
 
 
 def _scaled_signs_in_memory(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:

@@ -67,9 +67,10 @@ class Pairs:
             return [whole]
         known = offsets.cpu().numpy()
         sizes, ends = np.diff(known), known[:, -1].cumsum().tolist()
-        parts = [each.split(np.diff([0, *ends]).tolist()) for each in (client, replica, ids)]
-        return [cls(*own, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))
-                for i, (start, *own) in enumerate(zip([0, *ends[:-1]], *parts, strict=True))]  # fmt: skip
+        lengths = np.diff([0, *ends]).tolist()
+        parts = zip(*(each.split(lengths) for each in (client, replica, ids)), [0, *ends[:-1]], strict=True)
+        return [cls(c, r, n, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))
+                for i, (c, r, n, start) in enumerate(parts)]  # fmt: skip
 
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)

@@ -34,8 +34,9 @@ def entrywise_change(
     else:
         noises = noise.contiguous().numpy().reshape(len(sizes), -1)
     minus = np.array([(-size, -size * proximal) for size in sizes]).astype(kind)
+    curvature, gradient = rows.reshape(2, -1)
     _steps(np.ascontiguousarray(start.numpy()), client.numpy(), entries.numpy(), centres.numpy(), noise is not None,
-           noises, minus, rows, *rows.reshape(2, -1), result.numpy().reshape(-1))  # fmt: skip
+           noises, minus, rows, curvature, gradient, result.numpy().reshape(-1))  # fmt: skip
     return result
 
 

@@ -16,8 +16,9 @@ def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         from .compiled_listing import list_pairs
 
         found = torch.empty(3, int(mask.count_nonzero()), dtype=torch.int64)
-        list_pairs(mask.contiguous().numpy(), *found.numpy(), offsets.numpy())
-        return *found.unbind(), offsets
+        round, client, replica = found.unbind()
+        list_pairs(mask.contiguous().numpy(), round.numpy(), client.numpy(), replica.numpy(), offsets.numpy())
+        return round, client, replica, offsets
     round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
     torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
     return round, client.contiguous(), replica.contiguous(), offsets
