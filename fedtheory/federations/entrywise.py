@@ -40,6 +40,25 @@ def entrywise_change(
     return result
 
 
+def entrywise_product(start: Tensor, client: Tensor, entries: Tensor, centres: Tensor) -> Tensor:
+    """(start - c_i) times the entries of client i, (P, D); arguments as in ``entrywise_change``."""
+    result = torch.empty_like(start, memory_format=torch.contiguous_format)
+    _product(start.numpy(), client.numpy(), entries.numpy(), centres.numpy(), result.numpy())
+    return result
+
+
+@compiled
+def _product(
+    start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, out: np.ndarray
+) -> None:
+    several = len(entries) > 1
+    for p in range(len(client)):
+        i = client[p]
+        own = i if several else 0
+        for d in range(start.shape[1]):
+            out[p, d] = (start[p, d] - centres[i, d]) * entries[own, d]
+
+
 @compiled
 def _steps(
     start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, noisy: bool, noise: np.ndarray,

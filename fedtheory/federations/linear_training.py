@@ -56,13 +56,13 @@ def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTr
 
 def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """The same with diagonal Hessians and noise that does not depend on x."""
-    from .entrywise import entrywise_change
+    from .entrywise import entrywise_change, entrywise_product
 
-    noise, sizes, proximal = None, training.sizes, training.proximal
-    if not fed.deterministic:
-        noise = fed.noise_of(fed.step_keys(pairs, training.steps), start.dtype)
-    elif training.steps > 1 and not isinstance(training.lr, tuple):
-        products, sizes, proximal = products.moved(sizes, proximal), (-1.0,), 0.0
+    sizes, proximal = training.sizes, training.proximal
+    if fed.deterministic and training.steps > 1 and not isinstance(training.lr, tuple):
+        diagonals = products.moved(sizes, proximal).diagonals
+        return entrywise_product(start, pairs.client, diagonals, fed.centred)
+    noise = None if fed.deterministic else fed.noise_of(fed.step_keys(pairs, training.steps), start.dtype)
     return entrywise_change(start, pairs.client, products.diagonals, fed.centred, noise, sizes, proximal)
 
 

@@ -101,13 +101,13 @@ def test_several_rounds_are_the_rounds() -> None:
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_without_noise_one_product_does_for_all_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, pairs, made = federation(kind), some_pairs(), []
-    change = entrywise.entrywise_change
+    product = entrywise.entrywise_product
 
-    def entrywise_counted(*given: object) -> torch.Tensor:
-        made.extend(given[5])  # the sizes of its steps
-        return change(*given)
+    def counted_product(*given: torch.Tensor) -> torch.Tensor:
+        made.append(given)
+        return product(*given)
 
-    monkeypatch.setattr(entrywise, "entrywise_change", entrywise_counted)
+    monkeypatch.setattr(entrywise, "entrywise_product", counted_product)
     ((_, part), *others) = fed.products.parts(pairs)
     assert not others
     for method in ("product", "stepped"):
