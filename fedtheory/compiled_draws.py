@@ -67,6 +67,15 @@ def signs_double(keys: np.ndarray, scale: np.uint64, out: np.ndarray) -> None:
 
 
 @compiled
+def signed(keys: np.ndarray, scale: Any, out: np.ndarray) -> None:
+    """The one of both that makes what ``out`` holds."""
+    if out.itemsize == 4:
+        signs_single(keys, scale, out)
+    else:
+        signs_double(keys, scale, out)
+
+
+@compiled
 def _turned(quarter: Any, cosine: Any, sine: Any) -> Any:
     """cos(a + quarter pi / 2) of cos a and sin a."""
     found = sine if quarter & 1 else cosine

@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..compiled import compiled, fma
+from ..compiled_draws import signed
 
 AT_ONCE = 1024
 """Coordinates, or those of one pair, that take their steps together, in a cache."""
 
+BITS = {np.dtype(np.float32): np.uint32, np.dtype(np.float64): np.uint64}
+_NO_KEYS = np.empty((0, 0), np.uint64)
+
+
+class Signs(NamedTuple):
+    """Two-point noise that is not drawn yet: +-``scale`` from ``keys`` (K, P) as `randomness.scaled_signs` draws it."""
+
+    keys: Tensor
+    scale: float
+
 
 def entrywise_change(
-    start: Tensor, client: Tensor, entries: Tensor, centres: Tensor, noise: Tensor | None, sizes: Sequence[float],
-    proximal: float,
+    start: Tensor, client: Tensor, entries: Tensor, centres: Tensor, noise: Tensor | Signs | None,
+    sizes: Sequence[float], proximal: float,
 ) -> Tensor:  # fmt: skip
     """y_K of `linear_training`, (P, D), of pairs that start at ``start`` (P, D), of these clients (P,).
 
     Args:
         entries: the Hessians' diagonals, (M, D), or (1, D) of all clients.
         centres: the clients' minimisers, (M, D).
-        noise: of each step, (K, P, D); ``None``: there is none.
+        noise: of each step, (K, P, D), or how it is drawn; ``None``: there is none.
     """
     kind, result = start.numpy().dtype, torch.empty_like(start, memory_format=torch.contiguous_format)
     dimension = start.shape[1]
     together = max(1, min(len(start), AT_ONCE // dimension))
-    rows = np.empty((2, together, dimension), kind)
-    if noise is None:  # what changes no number that it is added to
-        noises = np.full((1, together * dimension), -0.0, kind)
-    else:
+    rows = np.empty((3, together, dimension), kind)
+    curvature, gradient, one = rows.reshape(3, -1)
+    keys, noises, scale = _NO_KEYS, one[None], kind.type(0)
+    if isinstance(noise, Signs):
+        keys, scale = noise.keys.numpy().view(np.uint64), kind.type(noise.scale)
+    elif noise is not None:
         noises = noise.contiguous().numpy().reshape(len(sizes), -1)
+    else:
+        one.fill(-0.0)  # it changes no number that it is added to
     minus = np.array([(-size, -size * proximal) for size in sizes]).astype(kind)
-    curvature, gradient = rows.reshape(2, -1)
-    _steps(np.ascontiguousarray(start.numpy()), client.numpy(), entries.numpy(), centres.numpy(), noise is not None,
-           noises, minus, rows, curvature, gradient, result.numpy().reshape(-1))  # fmt: skip
+    bits, begin = BITS[kind], np.ascontiguousarray(start.numpy())
+    _steps(begin, client.numpy(), entries.numpy(), centres.numpy(), keys, scale.view(bits), rows[2].view(bits),
+           isinstance(noise, Tensor), noises, minus, rows, curvature, gradient, result.numpy().reshape(-1))  # fmt: skip
     return result
 
 
@@ -48,9 +64,7 @@ def entrywise_product(start: Tensor, client: Tensor, entries: Tensor, centres: T
 
 
 @compiled
-def _product(
-    start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, out: np.ndarray
-) -> None:
+def _product(start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, out: np.ndarray) -> None:
     several = len(entries) > 1
     for p in range(len(client)):
         i = client[p]
@@ -61,11 +75,12 @@ def _product(
 
 @compiled
 def _steps(
-    start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, noisy: bool, noise: np.ndarray,
-    minus: np.ndarray, rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, out: np.ndarray,
+    start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, keys: np.ndarray, scale: Any,
+    signs: np.ndarray, given: bool, noise: np.ndarray, minus: np.ndarray, rows: np.ndarray, curvature: np.ndarray,
+    gradient: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
-    """``rows`` are ``curvature`` and ``gradient`` of some pairs; ``minus`` has -size and -size times the proximal term
-    of each step."""
+    """``rows`` are ``curvature`` and ``gradient`` of some pairs and their noise in one step, whose bits are ``signs``,
+    unless ``noise`` is ``given``; ``minus`` has -size and -size times the proximal term of each step."""
     together, dimension = rows.shape[1:]
     for first in range(0, len(client), together):
         count = min(together, len(client) - first)
@@ -78,7 +93,9 @@ def _steps(
         low, numbers = first * dimension, count * dimension
         change = out[low : low + numbers]
         for step in range(len(minus)):
-            drawn = noise[step, low : low + numbers] if noisy else noise[0, :numbers]
+            if len(keys) > 0:
+                signed(keys[step, first : first + count], scale, signs)
+            drawn = noise[step, low : low + numbers] if given else noise[0, :numbers]
             _step(change, curvature, gradient, drawn, minus[step, 0], minus[step, 1], step == 0)
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ..randomness import in_memory
-from .base import ONE_SIDED, Footprint, Pairs
+from .base import ONE_SIDED, ConvexFederation, Footprint, Pairs
 from .hessians import TILE, Common, Dense, Diagonal, Part, joined
 from .local import LocalTraining
 
@@ -56,13 +56,17 @@ def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTr
 
 def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """The same with diagonal Hessians and noise that does not depend on x."""
-    from .entrywise import entrywise_change, entrywise_product
+    from .entrywise import Signs, entrywise_change, entrywise_product
 
     sizes, proximal = training.sizes, training.proximal
     if fed.deterministic and training.steps > 1 and not isinstance(training.lr, tuple):
         diagonals = products.moved(sizes, proximal).diagonals
         return entrywise_product(start, pairs.client, diagonals, fed.centred)
-    noise = None if fed.deterministic else fed.noise_of(fed.step_keys(pairs, training.steps), start.dtype)
+    keys = None if fed.deterministic else fed.step_keys(pairs, training.steps)
+    if keys is None or fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
+        noise = None if keys is None else fed.noise_of(keys, start.dtype)
+    else:
+        noise = Signs(keys, fed.gradient_noise / fed.dimension**0.5)
     return entrywise_change(start, pairs.client, products.diagonals, fed.centred, noise, sizes, proximal)
 
 

@@ -161,3 +161,22 @@ def test_compiled_steps_are_those_of_torch(
 
 def test_dense_hessians_are_dense() -> None:
     assert isinstance(federation("dense").products, Dense)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("dimension", [5, 64, 70])
+def test_signs_are_drawn_where_they_are_needed(
+    monkeypatch: pytest.MonkeyPatch, dimension: int, dtype: torch.dtype
+) -> None:
+    """A federation with a law of noise of its own is asked for it instead."""
+
+    class Own(Quadratic):
+        def noise_of(self, keys: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+            return super().noise_of(keys, dtype)
+
+    fed, pairs, training = federation("diagonal", "two-point", dimension), some_pairs(), TRAININGS["steps"]
+    own = Own(fed._given, fed.exact_centres, fed.gradient_noise).to("cpu", dtype)
+    fed = fed.to("cpu", dtype)
+    expected, _ = own.local_change(starts(pairs, fed, dtype), pairs, training, {})
+    monkeypatch.setattr(Quadratic, "_noise", None)
+    assert torch.equal(fed.local_change(starts(pairs, fed, dtype), pairs, training, {})[0], expected)
