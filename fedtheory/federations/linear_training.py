@@ -62,11 +62,13 @@ def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, 
     if fed.deterministic and training.steps > 1 and not isinstance(training.lr, tuple):
         diagonals = products.moved(sizes, proximal).diagonals
         return entrywise_product(start, pairs.client, diagonals, fed.centred)
-    keys = None if fed.deterministic else fed.step_keys(pairs, training.steps)
-    if keys is None or fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
-        noise = None if keys is None else fed.noise_of(keys, start.dtype)
-    else:
-        noise = Signs(keys, fed.gradient_noise / fed.dimension**0.5)
+    noise: Tensor | Signs | None = None
+    if not fed.deterministic:
+        keys = fed.step_keys(pairs, training.steps)
+        if fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
+            noise = fed.noise_of(keys, start.dtype)
+        else:
+            noise = Signs(keys, fed.gradient_noise / fed.dimension**0.5)
     return entrywise_change(start, pairs.client, products.diagonals, fed.centred, noise, sizes, proximal)
 
 
