@@ -150,12 +150,12 @@ def _normals_double(
 def _box_muller_double(radii: np.ndarray, turns: np.ndarray, scale: float) -> None:
     """In place: cosines take the place of what gives radii, sines that of angles."""
     for i in range(len(radii)):
-        radius = np.sqrt(-2.0 * log_double(radii[i])) * scale
+        radius = np.sqrt(-2.0 * log_double(radii[i]))
         quarter = np.int64(4.0 * turns[i] + 0.5)
         a = (turns[i] - 0.25 * quarter) * (2.0 * np.pi)
         cosine, sine = cos_double(a), sin_double(a)
-        radii[i] = radius * _turned(quarter, cosine, sine)
-        turns[i] = radius * _turned(quarter - 1, cosine, sine)
+        radii[i] = radius * _turned(quarter, cosine, sine) * scale
+        turns[i] = radius * _turned(quarter - 1, cosine, sine) * scale
 
 
 @compiled
