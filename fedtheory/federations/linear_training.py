@@ -28,6 +28,9 @@ CACHE = 2**21
 """Bytes of the points of the pairs that train together, or of the noise of all their steps: so what is worked on stays
 in a processor's cache."""
 
+CLIENTS = 8
+"""So many times more with dense Hessians: of many pairs a client, parts with few clients would make small products."""
+
 
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
     """Of a pair: points, and the noise of all its steps with what it is drawn from. Dense Hessians have empty rows in
@@ -36,7 +39,8 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
     pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
     empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0
-    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // (x.nbytes * max(1, noisy))))
+    cache = CACHE * (CLIENTS if isinstance(fed.products, Dense) else 1)
+    return Footprint(4 * full + empty, pair, 0, max(TILE, cache // (x.nbytes * max(1, noisy))))
 
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
