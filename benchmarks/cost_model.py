@@ -44,7 +44,7 @@ from selection import processor
 from fedtheory import Setting
 from fedtheory.algorithms import fedavg
 from fedtheory.federations.hessians import BLOCK, TILE
-from fedtheory.federations.linear_training import CACHE, CLIENTS
+from fedtheory.federations.linear_training import CACHE, MORE
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.files import json_text, write_beside
 from fedtheory.participation import Uniform
@@ -99,7 +99,7 @@ class Case:
     @property
     def parts(self) -> int:
         """In how many parts the pairs of a round train: of a power of two each, unless one has room for all."""
-        cache = CACHE * (CLIENTS if self.hessians == "dense" else 1)
+        cache = CACHE * (MORE if self.hessians == "dense" else 1)
         together = max(TILE, cache // (4 * self.dimension * STEPS))
         return 1 if self.pairs <= together else -(-self.pairs // (1 << (together.bit_length() - 1)))
 

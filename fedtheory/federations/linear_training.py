@@ -28,7 +28,7 @@ CACHE = 2**21
 """Bytes of the points of the pairs that train together, or of the noise of all their steps: so what is worked on stays
 in a processor's cache."""
 
-CLIENTS = 8
+MORE = 8
 """So many times more with dense Hessians: of many pairs a client, parts with few clients would make small products."""
 
 
@@ -39,7 +39,7 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
     pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
     empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0
-    cache = CACHE * (CLIENTS if isinstance(fed.products, Dense) else 1)
+    cache = CACHE * (MORE if isinstance(fed.products, Dense) else 1)
     return Footprint(4 * full + empty, pair, 0, max(TILE, cache // (x.nbytes * max(1, noisy))))
 
 
