@@ -4,9 +4,10 @@
 
 The model of a run of R rounds of n replicas, with M clients of whom m train K steps in D dimensions, is
 
-    a_0 + R (a_1 + a_2 parts + a_3 / ahead + a_4 n M + a_5 n m D + a_6 beyond),
+    a_0 + R (a_1 + a_3 / ahead + a_4 n M + a_5 n m D + a_6 beyond),
 
-and with dense Hessians besides a_7 M D^2 + R (a_8 calls + a_9 rows + a_10 rows D + a_11 rows D^2): what is done once;
+besides with diagonal Hessians R a_2 parts, with dense ones a_7 M D^2 + R (a_8 calls + a_9 rows + a_10 rows D +
+a_11 rows D^2): what is done once;
 operations on whatever tensors, of a round and of the parts in which its pairs train; drawing the participants of
 ``ahead`` rounds at once; each client's draw (one in ten takes part), each number of a pair and each that fits in no
 cache (``beyond``); each layer of tiles of a block of clients (``calls``), each row of a tile, each number of it, and
@@ -43,7 +44,7 @@ from selection import processor
 from fedtheory import Setting
 from fedtheory.algorithms import fedavg
 from fedtheory.federations.hessians import BLOCK, TILE
-from fedtheory.federations.linear_training import CACHE
+from fedtheory.federations.linear_training import CACHE, MORE
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.files import json_text, write_beside
 from fedtheory.participation import Uniform
@@ -83,7 +84,7 @@ class Case:
         considered = self.replicas * self.clients
         ahead = max(1, min(DRAWS // considered, self.rounds))
         numbers = self.pairs * self.dimension
-        counted = [1, self.parts, 1 / ahead, considered, numbers, max(0, numbers - CACHE // 4)]
+        counted = [1, 1 / ahead, considered, numbers, max(0, numbers - CACHE // (4 * STEPS))]
         once = [1.0]
         if self.hessians == "dense":
             entries = self.dimension**2
@@ -91,12 +92,15 @@ class Case:
             calls = float(np.minimum(1, self.clients * self.layers).sum()) * max(self.parts, blocks)
             counted += [calls, self.rows, self.rows * self.dimension, self.rows * entries]
             once += [self.clients * entries]
+        else:
+            counted += [self.parts]
         return once + [self.rounds * each for each in counted]
 
     @property
     def parts(self) -> int:
         """In how many parts the pairs of a round train: of a power of two each, unless one has room for all."""
-        together = max(TILE, CACHE // (4 * self.dimension))
+        cache = CACHE * (MORE if self.hessians == "dense" else 1)
+        together = max(TILE, cache // (4 * self.dimension * STEPS))
         return 1 if self.pairs <= together else -(-self.pairs // (1 << (together.bit_length() - 1)))
 
     def run(self) -> Callable[[], object]:

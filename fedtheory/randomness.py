@@ -3,14 +3,15 @@
 Every number used by a simulation is a hash of ``(seed, axis, replica, client, round, step)``. So a replica's draws
 are the same whether it runs alone or among a thousand, on one chunk plan or another, before or after a restart, and
 on every device: the hash is integer arithmetic modulo 2^64 (the finalizer of Steele, Lea & Flood, "Fast splittable
-pseudorandom number generators", 2014).
+pseudorandom number generators", 2014). In main memory it is computed by compiled loops (`compiled_draws.py`), elsewhere
+by torch.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,9 +23,6 @@ from .exact import checked_seed
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 _MULTIPLIER_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
 _MULTIPLIER_2 = -7723592293110705685  # 0x94D049BB133111EB
-
-BLOCK = 2**15
-"""Words that are made at once in main memory: so what is made of them stays in a processor's cache."""
 
 
 class Axis(IntEnum):
@@ -47,29 +45,14 @@ def _shift_right(x: Tensor, bits: int) -> Tensor:
 
 
 def in_memory(x: Tensor) -> bool:
-    """Whether numpy can reach these numbers: its integers have no signs, and its operations write where they are told,
-    which makes half as many passes over memory. What it makes of integers are the same bits."""
+    """Whether compiled loops can reach these numbers."""
     return x.device.type == "cpu"
 
 
 def _mix(x: Tensor) -> Tensor:
-    if in_memory(x):
-        result = x.clone(memory_format=torch.contiguous_format)
-        mixed = result.numpy().view(np.uint64)
-        _mix_in_place(mixed, np.empty_like(mixed))
-        return result
     x = _shift_right(x, 30).bitwise_xor_(x).mul_(_MULTIPLIER_1)
     x = _shift_right(x, 27).bitwise_xor_(x).mul_(_MULTIPLIER_2)
     return _shift_right(x, 31).bitwise_xor_(x)
-
-
-def _mix_in_place(x: np.ndarray, spare: np.ndarray) -> None:
-    """``_mix`` of uint64; ``spare`` is of the same shape, and written over."""
-    for shift, factor in ((30, _MULTIPLIER_1), (27, _MULTIPLIER_2), (31, None)):
-        np.right_shift(x, shift, out=spare)
-        np.bitwise_xor(x, spare, out=x)
-        if factor is not None:
-            np.multiply(x, np.uint64(factor % 2**64), out=x)
 
 
 def _mixed(number: int) -> int:
@@ -84,9 +67,33 @@ def _mixed(number: int) -> int:
 def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
     """The state of the hash after one more coordinate."""
     if isinstance(coordinate, Tensor):
+        if in_memory(coordinate):
+            return _absorbed_in_memory(state, _mixed_in_memory(coordinate))
         return _mix((_mix(coordinate.to(torch.int64) + _GOLDEN) ^ state).add_(_GOLDEN))
     mixed = _mixed(int(coordinate) + _GOLDEN)
-    return _mixed((state ^ mixed) + _GOLDEN) if isinstance(state, int) else _mix((state ^ mixed).add_(_GOLDEN))
+    if isinstance(state, int):
+        return _mixed((state ^ mixed) + _GOLDEN)
+    if in_memory(state):
+        return _absorbed_in_memory(state, np.uint64(mixed % 2**64))
+    return _mix((state ^ mixed).add_(_GOLDEN))
+
+
+def _mixed_in_memory(coordinate: Tensor) -> np.ndarray:
+    """The finalizer of a coordinate, uint64."""
+    from .compiled_draws import mix_all
+
+    mixed = coordinate.numpy().astype(np.int64, order="C").view(np.uint64)
+    mix_all(mixed.reshape(-1))
+    return mixed
+
+
+def _absorbed_in_memory(state: Tensor | int, mixed: np.ndarray | np.uint64) -> Tensor:
+    from .compiled_draws import mix_all
+
+    known = np.uint64(state % 2**64) if isinstance(state, int) else state.numpy().view(np.uint64)
+    found = np.asarray(np.bitwise_xor(known, mixed, order="C"))
+    mix_all(found.reshape(-1))
+    return torch.from_numpy(found.view(np.int64))
 
 
 def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
@@ -154,9 +161,27 @@ def scaled_signs(words: Tensor, dimension: int, scale: float, dtype: torch.dtype
     >>> scaled_signs(torch.tensor([3]), 4, 0.5, torch.float32).tolist() == (signs(torch.tensor([3]), 4) / 2).tolist()
     True
     """
+    if in_memory(words) and dtype in _BITS:
+        return _scaled_signs_in_memory(words, dimension, scale, dtype)
     derived = _derived(words, -(-dimension // 64))
     places = derived.view(torch.uint8)[..., : -(-dimension // 8)].int()
     return embedding(places, _signs_of_bytes(scale, dtype, words.device)).flatten(-2)[..., :dimension]
+
+
+_BITS: dict[torch.dtype, tuple[Any, Any]] = {
+    torch.float32: (np.float32, np.uint32),
+    torch.float64: (np.float64, np.uint64),
+}
+
+
+def _scaled_signs_in_memory(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
+    from .compiled_draws import signs_double, signs_single
+
+    kind, bits = _BITS[dtype]
+    result = torch.empty(*words.shape, dimension, dtype=dtype)
+    loop = signs_single if dtype == torch.float32 else signs_double
+    loop(_keys(words), kind(scale).view(bits), result.numpy().view(bits).reshape(-1, dimension))
+    return result
 
 
 @lru_cache(maxsize=16)
@@ -177,39 +202,20 @@ def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64, s
     >>> normals(torch.tensor([3]), 5, torch.float32).shape
     torch.Size([1, 5])
     """
+    if in_memory(words) and dtype in _BITS:
+        return _normals_in_memory(words, dimension, dtype, scale)
     half = -(-dimension // 2)
-    if dtype == torch.float32 and in_memory(words):
-        return _normals_in_blocks(words, dimension, scale)
     radius, angle = _halves(words, half) if dtype == torch.float32 else _wholes(words, half)
     radius.log_().mul_(-2.0).sqrt_()
     found = torch.cat([radius * torch.cos(angle), angle.sin_().mul_(radius)], dim=-1)[..., :dimension].to(dtype)
     return found if scale == 1 else found.mul_(scale)
 
 
-def _normals_in_blocks(words: Tensor, dimension: int, scale: float) -> Tensor:
-    """``normals`` in float32, as many at once as stay in a processor's cache with all that they are made of."""
-    keys, half = words.numpy().reshape(-1).view(np.uint64), -(-dimension // 2)
-    result = torch.empty(*words.shape, dimension, dtype=torch.float32)
-    found = result.numpy().reshape(len(keys), dimension)
-    size = max(1, min(len(keys), BLOCK // max(1, half)))
-    spare, radius, angle, wave = (np.empty((size, half), kind) for kind in (np.uint64, *(np.float32,) * 3))
-    for first in range(0, len(keys), size):
-        out = found[first : first + size]
-        n = len(out)
-        r, t, w = radius[:n], angle[:n], wave[:n]
-        bits = _derived_in_place(keys[first : first + size], half, spare[:n]).view(np.int32)
-        r[...] = bits[:, :half] & 0x7FFFFFFF
-        t[...] = bits[:, half:]
-        r *= np.float32(2.0**-31)
-        r += np.float32(2.0**-32)
-        np.log(r, out=r)
-        r *= np.float32(-2.0)
-        np.sqrt(r, out=r)
-        r *= np.float32(scale)
-        t *= np.float32(np.pi * 2.0**-31)
-        np.multiply(r, np.cos(t, out=w), out=out[:, :half])
-        rest = dimension - half
-        np.multiply(r[:, :rest], np.sin(t, out=w)[:, :rest], out=out[:, half:])
+def _normals_in_memory(words: Tensor, dimension: int, dtype: torch.dtype, scale: float) -> Tensor:
+    from .compiled_draws import normals
+
+    result = torch.empty(*words.shape, dimension, dtype=dtype)
+    normals(_keys(words), scale, result.numpy().reshape(-1, dimension))
     return result
 
 
@@ -230,26 +236,13 @@ def _derived(words: Tensor, count: int) -> Tensor:
     """``count`` words of each of the ``words``, shape ``words.shape + (count,)``."""
     if not in_memory(words):
         return _mix(words[..., None] + torch.arange(1, count + 1, device=words.device) * _GOLDEN)
-    keys = words.numpy().reshape(-1).view(np.uint64)
+    from .compiled_draws import derive
+
     result = torch.empty(*words.shape, count, dtype=torch.int64)
-    found = result.numpy().view(np.uint64).reshape(len(keys), count)
-    size = max(1, BLOCK // max(1, count))
-    spare = np.empty((min(size, len(keys)), count), dtype=np.uint64)
-    for first in range(0, len(keys), size):
-        part = found[first : first + size]
-        _derived_in_place(keys[first : first + size], count, spare[: len(part)], part)
+    derive(_keys(words), result.numpy().view(np.uint64).reshape(-1, count))
     return result
 
 
-def _derived_in_place(keys: np.ndarray, count: int, spare: np.ndarray, found: np.ndarray | None = None) -> np.ndarray:
-    """``count`` words of each of the ``keys`` (n,), both uint64, written to ``found`` (n, count)."""
-    found = np.empty_like(spare) if found is None else found
-    np.add(keys[:, None], _steps(count), out=found)
-    _mix_in_place(found, spare)
-    return found
-
-
-@lru_cache(maxsize=16)
-def _steps(count: int) -> np.ndarray:
-    """What is added to a word to derive others from it, (count,) uint64."""
-    return np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN % 2**64)
+def _keys(words: Tensor) -> np.ndarray:
+    """Words in main memory one after the other, uint64."""
+    return words.numpy().reshape(-1).view(np.uint64)

@@ -25,6 +25,8 @@ LAYERS = (
         "compiled",
         "lanes",
         "threads",
+        "elementary",
+        "compiled_draws",
         "randomness",
         "lazy",
     ),

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtheory import randomness
-from fedtheory.randomness import Axis, exponentials, normals, signs, uniforms, words
+from fedtheory import compiled_draws, randomness
+from fedtheory.randomness import Axis, exponentials, normals, scaled_signs, signs, uniforms, words
 
 LEVEL = 1e-6
 MANY = 20_000
@@ -96,21 +96,25 @@ def test_draws_do_not_depend_on_the_batch(draw):
 
 @pytest.mark.parametrize("block", [1, 8, 4096])
 def test_blocks_do_not_matter(monkeypatch, block):
-    """Words are derived, and normal numbers made of them, some keys at a time; there may be no keys."""
+    """Normal numbers are made of some keys at a time; there may be no keys."""
     keys = some_words(1009)
-    derived, drawn = randomness._derived(keys, 5), single(keys, 9)
-    monkeypatch.setattr(randomness, "BLOCK", block)
-    assert torch.equal(randomness._derived(keys, 5), derived) and torch.equal(single(keys, 9), drawn)
+    drawn = [normals(keys, 9, dtype) for dtype in (torch.float32, torch.float64)]
+    monkeypatch.setattr(compiled_draws, "AT_ONCE", block)
+    for known in drawn:
+        assert torch.equal(normals(keys, 9, known.dtype), known)
     assert single(keys[:0], 9).shape == (0, 9)
 
 
 def test_a_device_draws_the_same_words_and_nearly_the_same_normal_numbers(monkeypatch):
     keys = some_words(1009).view(1009, 1).expand(-1, 2)
-    draws = [lambda: words(3, Axis.COHORT, keys, 5), lambda: signs(keys, 67), lambda: normals(keys, 5)]
-    here, drawn = [draw() for draw in draws], normals(keys, 5, torch.float32, 0.5)
+    draws = [lambda: words(3, Axis.COHORT, keys, 5), lambda: signs(keys, 67)]
+    draws += [lambda t=t: scaled_signs(keys, 67, 0.3, t) for t in (torch.float32, torch.float64)]
+    here = [draw() for draw in draws]
+    single, double = (normals(keys, 5, dtype, 0.5) for dtype in (torch.float32, torch.float64))
     monkeypatch.setattr(randomness, "in_memory", lambda x: False)
     assert all(torch.equal(draw(), known) for draw, known in zip(draws, here, strict=True))
-    torch.testing.assert_close(normals(keys, 5, torch.float32, 0.5), drawn, rtol=0, atol=2e-6)
+    torch.testing.assert_close(normals(keys, 5, torch.float32, 0.5), single, rtol=0, atol=2e-6)
+    torch.testing.assert_close(normals(keys, 5, torch.float64, 0.5), double, rtol=0, atol=4e-15)
 
 
 @settings(deadline=None)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..federations.base import Pairs
 from ..participation import Participation
+from ..randomness import in_memory
 
 Memory = dict[str, Tensor]
 """What parts remember from round to round, by name; the first axis is that of the replicas."""
@@ -47,6 +48,11 @@ class Updates:
     def added(self, own: Tensor, values: Tensor) -> Tensor:
         """The same for weights of the pairs, (P,)."""
         total = torch.zeros(len(self.counts), values.shape[1], dtype=values.dtype, device=values.device)
+        if in_memory(values):
+            from .adding import add_rows
+
+            add_rows(total.numpy(), self.pairs.replica.numpy(), own.numpy(), values.numpy())
+            return total
         return total.index_add_(0, self.pairs.replica, values * own[:, None])
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..randomness import Axis, normals, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
 from .given import COMMON, ONE_SIDED
+from .listing import listed
 from .local import LocalTraining, State, local_steps
 
 T = TypeVar("T")
@@ -59,22 +60,17 @@ class Pairs:
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
         """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
         once."""
-        round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
-        client, replica = client.contiguous(), replica.contiguous()
-        offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
-        torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
+        round, client, replica, offsets = listed(mask)
         ids = replica_ids.index_select(0, replica)
         whole = cls(client, replica, ids, offsets[0], seed, first if len(mask) == 1 else cast(int, round + first))
         if len(mask) == 1:
             return [whole]
         known = offsets.cpu().numpy()
-        ends = known[:, -1].cumsum().tolist()
-        found = []
-        for i, (start, stop) in enumerate(zip([0, *ends], ends, strict=False)):
-            sizes = {"sizes": np.diff(known[i])}
-            at = slice(start, stop)
-            found.append(cls(client[at], replica[at], ids[at], offsets[i], seed, first + i, 0, sizes, (whole, start)))
-        return found
+        sizes, ends = np.diff(known), known[:, -1].cumsum().tolist()
+        lengths = np.diff([0, *ends]).tolist()
+        parts = zip(*(each.split(lengths) for each in (client, replica, ids)), [0, *ends[:-1]], strict=True)
+        return [cls(c, r, n, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))
+                for i, (c, r, n, start) in enumerate(parts)]  # fmt: skip
 
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -106,6 +106,14 @@ class Diagonal(Products):
     def parts(self, pairs: Pairs) -> Iterator[tuple[slice, Part]]:
         yield slice(None), Entrywise(self._own(pairs))
 
+    @property
+    def diagonals(self) -> Tensor:
+        """(M, D), or (1, D) of all clients."""
+        return self.entries.view(-1, self.entries.shape[-1])
+
+    def moved(self, sizes: tuple[float, ...], proximal: float) -> Diagonal:
+        return cast(Diagonal, super().moved(sizes, proximal))
+
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
         total = torch.zeros_like(self.entries)
         for size in sizes:
@@ -168,11 +176,14 @@ class _Full(Products):
         return type(self)(self.matrices.to(device, dtype))
 
     def _moved_by(self, sizes: Sequence[float], proximal: float) -> Products:
-        one = torch.eye(self.matrices.shape[-1], dtype=self.matrices.dtype, device=self.matrices.device)
-        total = torch.zeros_like(self.matrices)
-        for size in sizes:
-            total = total - size * (total @ self.matrices + proximal * total) + size * one
-        return type(self)(-total @ self.matrices)
+        total, product = torch.zeros_like(self.matrices), self.matrices * sizes[0]
+        entries = total.diagonal(dim1=-2, dim2=-1)
+        entries.fill_(sizes[0])
+        for size in sizes[1:]:
+            total -= (product.add_(proximal * total) if proximal > 0 else product).mul_(size)
+            entries += size
+            product = total @ self.matrices
+        return type(self)(product.neg_())
 
 
 class Common(_Full):
@@ -235,6 +246,8 @@ class Tiles(NamedTuple):
     @classmethod
     def of(cls, pairs: Pairs, together: int) -> Tiles:
         """With ``together`` clients that take part in a block."""
+        from .compiled_listing import place_in_tiles
+
         sizes, device = pairs.sizes, pairs.client.device
         present = sizes.nonzero()[0]
         first = np.zeros((-(-int(sizes.max()) // TILE), len(sizes)), dtype=np.int64)
@@ -253,11 +266,8 @@ class Tiles(NamedTuple):
                 first[layer, wanted] = np.arange(count, count + len(wanted))
                 count += len(wanted)
             blocks.append(tuple(layers))
-        client = np.repeat(np.arange(len(sizes)), sizes)
-        rank = np.arange(len(client)) - np.repeat(sizes.cumsum() - sizes, sizes)
-        slot = first[rank // TILE, client] * TILE + rank % TILE
-        pair = np.zeros(count * TILE, dtype=np.int64)
-        pair[slot] = np.arange(len(slot))
+        slot, pair = np.empty(sizes.sum(), dtype=np.int64), np.zeros(count * TILE, dtype=np.int64)
+        place_in_tiles(sizes, first, TILE, slot, pair)
         return cls(torch.from_numpy(slot).to(device), torch.from_numpy(pair).to(device), tuple(blocks))
 
 

@@ -16,31 +16,38 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from .base import ONE_SIDED, Footprint, Pairs
-from .hessians import TILE, Common, Dense, Part, joined
+from ..randomness import in_memory
+from .base import ONE_SIDED, ConvexFederation, Footprint, Pairs
+from .hessians import TILE, Common, Dense, Diagonal, Part, joined
 from .local import LocalTraining
 
 if TYPE_CHECKING:
     from .quadratic import Quadratic
 
-CACHE = 2**20
-"""Bytes of the points of the pairs that train together, and of all their steps' numbers where these are Gaussian, which
-take many operations: so what is worked on stays in a processor's cache."""
+CACHE = 2**21
+"""Bytes of the points of the pairs that train together, or of the noise of all their steps: so what is worked on stays
+in a processor's cache."""
+
+MORE = 8
+"""So many times more with dense Hessians: of many pairs a client, parts with few clients would make small products."""
 
 
 def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Footprint:
-    """Of a pair: points, and what the noise of all its steps is drawn from; Gaussian noise is drawn from as many words
-    as it has numbers. Dense Hessians have tiles with empty rows, and what a matrix times x - c takes."""
+    """Of a pair: points, and the noise of all its steps with what it is drawn from. Dense Hessians have empty rows in
+    tiles, and what a matrix times x - c takes."""
     noisy = 0 if fed.deterministic else training.steps
-    pair = (8 + 4 * noisy) * x.nbytes + noisy * (32 * fed.dimension if fed.noise == "gaussian" else 64)
+    pair = (8 + 4 * noisy) * x.nbytes + noisy * 64
     full = fed.products.matrices.nbytes if isinstance(fed.products, Common | Dense) else 0
     empty = TILE * fed.clients * pair if isinstance(fed.products, Dense) else 0
-    held = x.nbytes * (max(1, noisy) if fed.noise == "gaussian" else 1)
-    return Footprint(4 * full + empty, pair, 0, max(TILE, CACHE // held))
+    cache = CACHE * (MORE if isinstance(fed.products, Dense) else 1)
+    return Footprint(4 * full + empty, pair, 0, max(TILE, cache // (x.nbytes * max(1, noisy))))
 
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
+    plain = not fed.tilted and (fed.deterministic or fed.noise != ONE_SIDED)
+    if plain and isinstance(fed.products, Diagonal) and in_memory(start):
+        return _entrywise(fed, fed.products, start, pairs, training)
     shifted = start
     if not fed.tilted:
         shifted = fed.centred.index_select(0, pairs.client)
@@ -49,6 +56,24 @@ def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTr
     if at_once and training.steps > 1:
         return fed.products.moved(training.sizes, training.proximal).times(shifted, pairs)
     return fed.products.back(_stepped(fed, start, shifted, pairs, training), pairs)
+
+
+def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
+    """The same with diagonal Hessians and noise that does not depend on x."""
+    from .entrywise import Signs, entrywise_change, entrywise_product
+
+    sizes, proximal = training.sizes, training.proximal
+    if fed.deterministic and training.steps > 1 and not isinstance(training.lr, tuple):
+        diagonals = products.moved(sizes, proximal).diagonals
+        return entrywise_product(start, pairs.client, diagonals, fed.centred)
+    noise: Tensor | Signs | None = None
+    if not fed.deterministic:
+        keys = fed.step_keys(pairs, training.steps)
+        if fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
+            noise = fed.noise_of(keys, start.dtype)
+        else:
+            noise = Signs(keys, fed.gradient_noise / fed.dimension**0.5)
+    return entrywise_change(start, pairs.client, products.diagonals, fed.centred, noise, sizes, proximal)
 
 
 def _stepped(fed: Quadratic, start: Tensor, shifted: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:

@@ -13,20 +13,22 @@ from torch import Tensor
 from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
 from ..algorithms.own import initial_memory
-from ..federations.base import ExactFederation, Federation
+from ..federations.base import ConvexFederation, ExactFederation, Federation
 from ..federations.places import device_name, find_device, find_dtype
 from ..participation import Keys
-from ..randomness import Axis
+from ..randomness import Axis, in_memory
 from .observers import resolve
 from .observing import Observer
 
 if TYPE_CHECKING:
     from ..setting import Setting
 
-LAYOUT = 3
+LAYOUT = 4
 """Of draws and of what a checkpoint keeps: runs of another one cannot go on here. Until 1, which has no number in its
 stores, Gaussian noise was drawn in float64 whatever the precision, and local steps were made one by one; until 2,
-Gaussian noise in float32 and gradients of logistic regression were rounded otherwise."""
+Gaussian noise in float32 and gradients of logistic regression were rounded otherwise; until 3, Gaussian noise was."""
+SINCE = 3
+"""The layout since which runs of federations that are not convex are what they were: they have no Gaussian noise."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Plan:
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
         return {
-            "layout": LAYOUT,
+            "layout": LAYOUT if isinstance(self.federation, ConvexFederation) else SINCE,
             "setting": self.setting.fingerprint(),
             "dtype": str(self.dtype),
             "device": self.device.type,
@@ -188,21 +190,52 @@ class State:
 
     def observe(self, plan: Plan, round: int) -> None:
         """Let the observers look at what is known before round r; ``sums`` run over the rounds before this one."""
-        self.finite = finite = self.x.abs().amax(1) < torch.inf  # NaN is not
+        self.finite = finite = self._finite()
         for value in self.kept.values():
             finite = finite & torch.isfinite(value)
         for observer in plan.observers:
             if round % observer.every and round != plan.rounds:
                 continue
             for name, value in observer.observe(plan, self, round).items():
-                self.sums[name] = self.sums[name] + self.current[name]
-                self.current[name] = value
-                self.least[name] = torch.minimum(self.least[name], value)
-                self.most[name] = torch.maximum(self.most[name], value)
-                total = self.sums[name] + value
-                fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
-                finite = finite & fine
-        self.diverged_at = torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
+                finite = self._follow(name, value, finite)
+        self.diverged_at = self._diverged(finite, round)
+
+    def _finite(self) -> Tensor:
+        """Where x is finite, (replicas,)."""
+        if not in_memory(self.x):
+            return self.x.abs().amax(1) < torch.inf  # NaN is not
+        from .statistics import find_finite
+
+        find_finite(self.x.numpy(), (found := torch.empty(len(self.x), dtype=torch.bool)).numpy())
+        return found
+
+    def _follow(self, name: str, value: Tensor, finite: Tensor) -> Tensor:
+        """Where all is finite with this value too, which is kept."""
+        before, self.current[name] = self.current[name], value
+        known = before, self.sums[name], self.least[name], self.most[name]
+        if in_memory(value) and value.dim() == 1 and value.dtype == before.dtype == torch.float64:
+            from .statistics import follow
+
+            found, finite = torch.empty(3, len(value), dtype=torch.float64), finite.clone()
+            follow(*(each.numpy() for each in (value, *known, found, finite)))
+            self.sums[name], self.least[name], self.most[name] = found.unbind()
+            return finite
+        self.sums[name] = self.sums[name] + before
+        self.least[name] = torch.minimum(self.least[name], value)
+        self.most[name] = torch.maximum(self.most[name], value)
+        total = self.sums[name] + value
+        fine = total.abs() < torch.inf if total.dim() == 1 else (total.isfinite() | total.isnan()).all(1)
+        return finite & fine
+
+    def _diverged(self, finite: Tensor, round: int) -> Tensor:
+        """``diverged_at``, with this round where it is the first one that is not ``finite``."""
+        if not in_memory(finite):
+            return torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
+        from .statistics import find_diverged
+
+        found = torch.empty_like(self.diverged_at)
+        find_diverged(finite.numpy(), self.diverged_at.numpy(), round, found.numpy())
+        return found
 
     def gradient(self, federation: ExactFederation) -> Tensor:
         """grad F(x), (replicas, D): computed once, however many observers ask for it."""

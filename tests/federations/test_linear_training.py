@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.federations import hessians
+from fedtheory.federations import entrywise, hessians, linear_training
 from fedtheory.federations.base import Pairs
 from fedtheory.federations.given import NOISES
 from fedtheory.federations.hessians import Dense, Part
@@ -101,6 +101,13 @@ def test_several_rounds_are_the_rounds() -> None:
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_without_noise_one_product_does_for_all_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, pairs, made = federation(kind), some_pairs(), []
+    product = entrywise.entrywise_product
+
+    def counted_product(*given: torch.Tensor) -> torch.Tensor:
+        made.append(given)
+        return product(*given)
+
+    monkeypatch.setattr(entrywise, "entrywise_product", counted_product)
     ((_, part), *others) = fed.products.parts(pairs)
     assert not others
     for method in ("product", "stepped"):
@@ -133,5 +140,43 @@ def test_bits_do_not_depend_on_how_many_clients_are_a_part(
     assert torch.equal(found, whole)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("how", TRAININGS)
+@pytest.mark.parametrize("noise", [None, "two-point", "gaussian", "common two-point"])
+@pytest.mark.parametrize("kind", ["diagonal", "common diagonal"])
+def test_compiled_steps_are_those_of_torch(
+    monkeypatch: pytest.MonkeyPatch, kind: str, noise: str | None, how: str, dtype: torch.dtype
+) -> None:
+    """Which are taken on other devices; also where pairs take their steps some at a time."""
+    fed, pairs, training = federation(kind, noise).to("cpu", dtype), some_pairs(), TRAININGS[how]
+    found = []
+    for numbers in (entrywise.AT_ONCE, 3 * DIMENSION + 1, 1):
+        monkeypatch.setattr(entrywise, "AT_ONCE", numbers)
+        found.append(fed.local_change(starts(pairs, fed, dtype), pairs, training, {})[0])
+    monkeypatch.setattr(linear_training, "in_memory", lambda x: False)
+    expected, _ = fed.local_change(starts(pairs, fed, dtype), pairs, training, {})
+    torch.testing.assert_close(found[0], expected, rtol=4 * torch.finfo(dtype).eps, atol=4 * torch.finfo(dtype).eps)
+    assert all(torch.equal(each, found[0]) for each in found)
+
+
 def test_dense_hessians_are_dense() -> None:
     assert isinstance(federation("dense").products, Dense)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("dimension", [5, 64, 70])
+def test_signs_are_drawn_where_they_are_needed(
+    monkeypatch: pytest.MonkeyPatch, dimension: int, dtype: torch.dtype
+) -> None:
+    """A federation with a law of noise of its own is asked for it instead."""
+
+    class Own(Quadratic):
+        def noise_of(self, keys: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+            return super().noise_of(keys, dtype)
+
+    fed, pairs, training = federation("diagonal", "two-point", dimension), some_pairs(), TRAININGS["steps"]
+    own = Own(fed._given, fed.exact_centres, fed.gradient_noise).to("cpu", dtype)
+    fed = fed.to("cpu", dtype)
+    expected, _ = own.local_change(starts(pairs, fed, dtype), pairs, training, {})
+    monkeypatch.setattr(Quadratic, "_noise", None)
+    assert torch.equal(fed.local_change(starts(pairs, fed, dtype), pairs, training, {})[0], expected)

@@ -1,4 +1,4 @@
-"""Simulations run with nothing installed but numpy, scipy and torch."""
+"""Simulations run with nothing installed but numpy, scipy, numba and torch."""
 
 import subprocess
 import sys

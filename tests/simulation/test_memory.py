@@ -71,7 +71,7 @@ def test_pairs_stay_in_the_cache_and_runs_stay_the_same(monkeypatch: pytest.Monk
     this = setting(*what)
     options = {"replicas": 20, "rounds": 4, "observers": observers, "device": "cpu"}
     wanted = this.simulate(**options).rows["squared_distance"]
-    monkeypatch.setattr(linear_training, "CACHE", 64 * 8 * DIMENSION)
+    monkeypatch.setattr(linear_training, "CACHE", 64 * 2 * 8 * DIMENSION // linear_training.MORE)  # two steps
     assert chunks(Plan.of(this, 4), 20, 2**30) == (20, 64)
     np.testing.assert_allclose(this.simulate(**options).rows["squared_distance"], wanted, rtol=1e-12)
 

@@ -7,12 +7,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedtheory import randomness
-from fedtheory.algorithms import fast, fedavg, fedavgm, safari
+from fedtheory.algorithms import aggregation, fast, fedavg, fedavgm, safari
 from fedtheory.algorithms.base import Algorithm
-from fedtheory.federations import random_quadratic
+from fedtheory.federations import linear_training, listing, random_quadratic
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.participation import Bernoulli, Uniform, processes
 from fedtheory.setting import Setting
+from fedtheory.simulation import state
 
 CLIENTS = 4
 WAITING = {"_local_scalar_dense", "is_nonzero", "nonzero", "equal", "masked_select", "_unique2"}
@@ -56,7 +57,14 @@ class Waits(TorchDispatchMode):
 
 def waits(setting: Setting, rounds: int) -> int:
     with pytest.MonkeyPatch.context() as patch, Waits(patch) as seen:
-        for module in (randomness, processes):  # as on a device, whose numbers numpy cannot reach
+        for module in (
+            randomness,
+            processes,
+            listing,
+            linear_training,
+            aggregation,
+            state,
+        ):  # as on a device, whose numbers numpy cannot reach
             patch.setattr(module, "in_memory", lambda x: False)
         setting.simulate(replicas=3, rounds=rounds, record_every=rounds)
     return seen.count
