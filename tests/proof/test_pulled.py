@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import sympy
+from sympy import Rational
 
 from fedtheory.proof.domain import Domain, Follows
-from fedtheory.proof.polynomials import Ratio
+from fedtheory.proof.polynomials import Polynomial, Ratio
 from fedtheory.proof.regions import Part, Region, at_least, capped, count, equal, interval, positive, region
 
 NAMES = sympy.symbols("a b c d e")
@@ -17,7 +18,7 @@ eta, L, mu, q = sympy.symbols("local_lr smoothness strong_convexity snapshot_pro
 def some(rng: random.Random, symbols: tuple[sympy.Symbol, ...], depth: int) -> sympy.Expr:
     """A rational function."""
     if depth == 0:
-        return rng.choice([*symbols, sympy.Integer(rng.randint(1, 5)), sympy.Rational(rng.randint(-5, 5), 3)])
+        return rng.choice([*symbols, sympy.Integer(rng.randint(1, 5)), Rational(rng.randint(-5, 5), 3)])
     left, right = some(rng, symbols, depth - 1), some(rng, symbols, depth - 1)
     results = [left + right, left - right, left * right, left ** rng.randint(1, 2)]
     return rng.choice(results if right == 0 else [*results, left / right])
@@ -51,6 +52,12 @@ def test_a_ratio_is_pulled_back_as_its_expression_is() -> None:
             assert expected is None
         compared += 1
     assert 0 < refused < compared / 2
+
+
+def test_coefficients_need_not_be_whole() -> None:
+    half = Ratio(Polynomial.of(NAMES[0] / 2 + Rational(1, 3)), Polynomial.of(Rational(2, 5) * NAMES[1]))
+    where = region(equal("a", NAMES[1] + 1), positive("b"))
+    assert where.pulled(half) == Ratio.of(where.pull_back(half.expression()))
 
 
 def test_a_certificate_is_of_what_is_left_in_lowest_terms() -> None:
