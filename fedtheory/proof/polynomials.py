@@ -226,7 +226,7 @@ def _put_in(
     """under^degree times the polynomial at over/under in the place of the variable of this index."""
     parts: dict[int, dict[tuple[int, ...], int]] = {}
     for powers, c in polynomial.to_dict().items():
-        parts.setdefault(int(powers[index]), {})[(*powers[:index], 0, *powers[index + 1 :])] = c
+        parts.setdefault(int(powers[index]), {})[(*powers[:index], 0, *powers[index + 1 :])] = int(c)
     total, power = context.constant(0), context.constant(1)
     for k in range(degree, -1, -1):
         total = total * over + (context.from_dict(parts[k]) * power if k in parts else 0)
