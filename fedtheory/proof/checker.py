@@ -13,8 +13,10 @@ the multipliers leave is decided by exact fractions.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+import operator
 import re
 import secrets
 import sys
@@ -121,13 +123,23 @@ def unit(index: int) -> dict:
 
 
 def product(a: dict, b: dict) -> dict:
-    spend(len(a) * len(b))
     made: dict = {}
+    add_product(made, a, b)
+    return {key: c for key, c in made.items() if c}
+
+
+def add_product(made: dict, a: dict, b: dict) -> None:
+    spend(len(a) * len(b))
+    get = made.get
     for p, c in a.items():
         for r, d in b.items():
-            made[p + r] = made.get(p + r, 0) + c * d
+            made[p + r] = get(p + r, 0) + c * d
     need(len(made) <= LARGEST["terms"], "a polynomial of too many terms")
-    return {key: c for key, c in made.items() if c}
+
+
+def places(indices: set) -> int:
+    """All bits of these names' powers."""
+    return sum((1 << BITS) - 1 << BITS * index for index in indices)
 
 
 def support_of(key: int) -> set:
@@ -172,7 +184,8 @@ def _pulled(made: dict, substitutions: list, names: list) -> dict:
             bottoms.append(product(bottoms[-1], bottom))
         made = {}
         for p, part in by_power.items():
-            made = plus(made, product(part, product(tops[p], bottoms[degree - p])))
+            add_product(made, part, product(tops[p], bottoms[degree - p]))
+        made = {key: c for key, c in made.items() if c}
         need(not any(key & TOO_LARGE for key in made), "a power too large")
     return made
 
@@ -182,9 +195,9 @@ def _positive(made: dict, positive: set, pairs: list) -> bool:
     of such parameters and of those > 0 alone."""
     need(len(pairs) <= LARGEST["intervals"], "a region of too many intervals")
     spend(len(made) << len(pairs))
-    supports = [support_of(key) for key in made]
     return all(c > 0 for c in made.values()) and all(
-        any(support <= positive | set(chosen) for support in supports) for chosen in pairs_of(*pairs)
+        any(not key & ~allowed for key in made)
+        for allowed in (places(positive | set(chosen)) for chosen in pairs_of(*pairs))
     )
 
 
@@ -376,7 +389,7 @@ class Proof:
         return self._has_signs(made) or (step is not None and all(map(self._has_signs, first_and_later(made, step))))
 
     def _has_signs(self, made: dict) -> bool:
-        multiplier = {0: 1} | {1 << BITS * i: 1 for i in set().union(*map(support_of, made))}
+        multiplier = {0: 1} | {1 << BITS * i: 1 for i in support_of(functools.reduce(operator.or_, made, 0))}
         for _ in range(4):
             if all(c > 0 for c in made.values()):
                 return True

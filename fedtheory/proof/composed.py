@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar
 
 import sympy
@@ -62,25 +62,30 @@ class Composed:
         """Whether the text is a proof, by the checker, of the very theorem that the kernel makes now."""
         if len(evidence) != 1 or not isinstance(evidence[0], str):
             return False
-        try:
-            data = json.loads(evidence[0])
-            checker.check(data)
-        except (checker.Wrong, ValueError, RecursionError):
-            return False
-        now = saved(self.make())
-        same = data["names"] == now["names"] and _conclusion(data) == _conclusion(now)
-        return same
+        shown = _checked(evidence[0])
+        return shown is not None and shown == _conclusion(saved(self.make()))
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
         """Never: what the kernel does not make may be true."""
         return False
 
 
+@lru_cache(maxsize=500)
+def _checked(text: str) -> tuple | None:
+    """What a text shows, checked once; ``None`` if it is no proof."""
+    try:
+        data = json.loads(text)
+        checker.check(data)
+    except (checker.Wrong, ValueError, RecursionError):
+        return None
+    return None if checker.is_certificate(data) else _conclusion(data)
+
+
 def _conclusion(data: Mapping) -> tuple:
-    """The last theorem without how it was made, and its region."""
+    """The names, the last theorem without how it was made, and its region."""
     last = data["theorems"][-1]
     stated = {part: value for part, value in last.items() if part not in ("rule", "premises", "arguments", "where")}
-    return data["regions"][last["where"]], stated
+    return data["names"], data["regions"][last["where"]], stated
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ import sympy
 from ..claims.arithmetic import denominators
 from ..quantities import QUANTITIES, quantity
 from . import smt
-from .identity import is_identity
-from .polynomials import Ratio
+from .polynomials import Ratio, substituted
 from .positivity import Certificate, Counterexample, certify, negative_at, refute
 from .regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from .steps import Evidence, Finding
@@ -38,6 +37,9 @@ AUXILIARY = ("log_factor", "excess", *ATOMS)
 """Numbers >= 0 that stand for parts of a chosen step size; every other name has to be a quantity of the vocabulary."""
 
 _PROBABILITIES = ("snapshot_probability", "client_round_probability")
+
+_ENDS = Ratio.of(sympy.S.Zero), Ratio.of(sympy.S.One)
+"""0 and 1."""
 
 _POLYA = 1
 """Here regions have many parameters, and higher powers cost too much."""
@@ -125,7 +127,7 @@ class Follows:
 
     def regions(self) -> tuple[Region, ...]:
         """The regions on which a certificate proves it."""
-        return tuple(self.domain.regions(s.name for s in self.expression.free_symbols))
+        return tuple(self.domain.regions(Ratio.of(self.expression).names))
 
     def certified(self) -> Finding:
         """A certificate on one of the regions; or one for each of ``ends``; or ``unknown``."""
@@ -143,20 +145,20 @@ class Follows:
 
     def ends(self) -> tuple[Follows, ...]:
         """What is affine in a probability q is >= 0 where it is so with 0 and with 1 in the place of q, on the whole
-        domain: these two checks, each of which may use another hypothesis; none if it is not affine in one.
+        domain: these two checks, each of which may use another hypothesis; none if it is not affine in one. In lowest
+        terms it is affine if q is not in the denominator and at most once in the numerator's terms.
 
         >>> a, q = sympy.symbols("local_lr snapshot_probability")
         >>> [end.expression for end in Follows(q * a + (1 - q) * a**2, Domain()).ends()]
         [local_lr**2, local_lr]
         """
+        ratio = Ratio.of(self.expression)
         for name in _PROBABILITIES:
-            q = sympy.Symbol(name)
-            if self.expression.has(q):
-                low, high = (self.expression.subs(q, end) for end in (0, 1))
-                if all(e.is_finite is not False and rational(e) for e in (low, high)):
-                    low, high = (Ratio.of(e).expression() for e in (low, high))
-                    if is_identity(self.expression, low + q * (high - low)):
-                        return Follows(low, self.domain), Follows(high, self.domain)
+            if name in ratio.numerator.names and name not in ratio.denominator.names:
+                place = ratio.numerator.names.index(name)
+                if all(powers[place] <= 1 for powers, _ in ratio.numerator.terms):
+                    low, high = (substituted(ratio, [(name, end)]).expression() for end in _ENDS)
+                    return Follows(low, self.domain), Follows(high, self.domain)
         return ()
 
     def decide(self) -> Finding:
@@ -200,7 +202,7 @@ class Follows:
 
 @lru_cache(maxsize=2000)
 def _certified(check: Follows) -> Finding:
-    for where in check.domain.regions(s.name for s in check.expression.free_symbols):
+    for where in check.domain.regions(Ratio.of(check.expression).names):
         negative = list(negative_at(check.expression, where))
         if any(check.domain.completed(point) is not None for point in negative):
             break  # where the hypotheses hold, so it does not follow

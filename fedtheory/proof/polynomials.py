@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -159,7 +160,10 @@ def _lowest_terms(expression: sympy.Expr) -> Ratio:
     symbols = sorted(expression.free_symbols, key=str)
     names = tuple(s.name for s in symbols)
     context = fmpz_mpoly_ctx.get(names or ("unused",), Ordering.lex)
-    top, bottom = quotient(expression, dict(zip(symbols, context.gens(), strict=False)), context)
+    return _ratio(*quotient(expression, dict(zip(symbols, context.gens(), strict=False)), context), names)
+
+
+def _ratio(top: fmpz_mpoly, bottom: fmpz_mpoly, names: tuple[str, ...]) -> Ratio:
     if bottom.leading_coefficient() < 0:
         top, bottom = -top, -bottom
     return Ratio(_polynomial(top, names), _polynomial(bottom, names))
@@ -170,6 +174,64 @@ def _polynomial(found: fmpz_mpoly | fmpq_mpoly, names: tuple[str, ...]) -> Polyn
     used = [i for i in range(len(names)) if any(powers[i] for powers, _ in monomials)]
     terms = ((tuple(powers[i] for i in used), c) for powers, c in sorted(monomials, reverse=True))
     return Polynomial(tuple(names[i] for i in used), tuple(terms))
+
+
+def substituted(ratio: Ratio, substitutions: Iterable[tuple[str, Ratio]]) -> Ratio:
+    """The ratio with every name replaced, one after another, in lowest terms: as ``Ratio.of``, without an expression.
+
+    Raises:
+        ValueError: a division by 0.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> substituted(Ratio.of(1 / x + y), [("x", Ratio.of(y / (1 + y)))]).expression()
+    (y**2 + y + 1)/y
+    """
+    made = tuple(substitutions)
+    names = tuple(sorted({*ratio.names, *(n for name, put_in in made for n in (name, *put_in.names))}))
+    context = fmpz_mpoly_ctx.get(names or ("unused",), Ordering.lex)
+    top, bottom = _whole(ratio, names, context)
+    for name, put_in in made:
+        index = names.index(name)
+        degree = max(p.degrees()[index] for p in (top, bottom))
+        if degree > 0:
+            over, under = _whole(put_in, names, context)
+            top, bottom = (_put_in(p, index, over, under, degree, context) for p in (top, bottom))
+            if bottom.is_zero():
+                raise ValueError(f"{name} = {put_in.expression()}: allowed is what does not divide by 0")
+            common = top.gcd(bottom)
+            top, bottom = top / common, bottom / common
+    return _ratio(top, bottom, names)
+
+
+def _whole(ratio: Ratio, names: tuple[str, ...], context: fmpz_mpoly_ctx) -> tuple[fmpz_mpoly, fmpz_mpoly]:
+    """Numerator and denominator, times the least number that makes all coefficients whole."""
+    parts = (ratio.numerator, ratio.denominator)
+    scale = math.lcm(*(c.denominator for part in parts for c in part.coefficients))
+    found = []
+    for part in parts:
+        places = [names.index(name) for name in part.names]
+        terms = {}
+        for (powers, _), c in zip(part.terms, part.coefficients, strict=True):
+            exponents = [0] * max(len(names), 1)
+            for place, power in zip(places, powers, strict=True):
+                exponents[place] = power
+            terms[tuple(exponents)] = int(c * scale)
+        found.append(context.from_dict(terms))
+    return found[0], found[1]
+
+
+def _put_in(
+    polynomial: fmpz_mpoly, index: int, over: fmpz_mpoly, under: fmpz_mpoly, degree: int, context: fmpz_mpoly_ctx
+) -> fmpz_mpoly:
+    """under^degree times the polynomial at over/under in the place of the variable of this index."""
+    parts: dict[int, dict[tuple[int, ...], int]] = {}
+    for powers, c in polynomial.to_dict().items():
+        parts.setdefault(int(powers[index]), {})[(*powers[:index], 0, *powers[index + 1 :])] = int(c)
+    total, power = context.constant(0), context.constant(1)
+    for k in range(degree, -1, -1):
+        total = total * over + (context.from_dict(parts[k]) * power if k in parts else 0)
+        power = power * under
+    return total
 
 
 def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:

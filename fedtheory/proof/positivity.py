@@ -149,7 +149,7 @@ def prove(
 def certify(expression: sympy.Expr, where: Region, polya: int = POLYA) -> Certificate | None:
     """A proof of ``expression >= 0`` on the region, or ``None``; looks for no counterexample."""
     inequality = Ratio.of(expression)
-    pulled = Ratio.of(where.pull_back(inequality.expression()))
+    pulled = where.pulled(inequality)
     if any(c < 0 for c in pulled.denominator.coefficients):
         return None
     top = pulled.numerator
@@ -169,7 +169,7 @@ def refute(
 ) -> Counterexample | None:
     """A point of the region at which the expression is negative, the first that is ``allowed``, or ``None``."""
     inequality = Ratio.of(expression)
-    pulled = Ratio.of(where.pull_back(inequality.expression()))
+    pulled = where.pulled(inequality)
     for parameters in draws(where, samples, seed):
         try:
             negative = pulled.at(parameters) < 0

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import sympy
 
-from .polynomials import Polynomial, Ratio, fields, list_of, pair_of, to_name
+from .polynomials import Polynomial, Ratio, fields, list_of, pair_of, substituted, to_name
 
 KINDS = ("nonnegative", "positive", "integer")
 """What a parameter may be where a counterexample is looked for: any number >= 0, one > 0, or a whole number >= 0."""
@@ -57,6 +57,17 @@ class Region:
             raise ValueError(f"expression uses {sorted(loose)}, of which the region says nothing")
         return self._substituted(expression)
 
+    def pulled(self, ratio: Ratio) -> Ratio:
+        """The same of a ratio, in lowest terms, in another way: without expressions.
+
+        >>> x = sympy.Symbol("x")
+        >>> region(capped("x", sympy.Integer(2))).pulled(Ratio.of(1 / x)).expression()
+        u_x/2 + 1/2
+        """
+        if loose := ratio.names - {name for name, _ in self.substitutions}:
+            raise ValueError(f"expression uses {sorted(loose)}, of which the region says nothing")
+        return _pulled(self, ratio)
+
     def _substituted(self, expression: sympy.Expr) -> sympy.Expr:
         for name, ratio in self.substitutions:
             expression = expression.xreplace({sympy.Symbol(name): ratio.expression()})
@@ -86,7 +97,7 @@ class Region:
         >>> where.never_zero(1 + s), where.never_zero(s), where.never_zero(1 + p), where.never_zero(s + p)
         (True, False, True, False)
         """
-        numerator = Ratio.of(self.pull_back(polynomial)).numerator
+        numerator = self.pulled(Ratio.of(polynomial)).numerator
         if any(c < 0 for c in numerator.coefficients):
             return False
         terms = _supports(numerator, self)
@@ -104,6 +115,11 @@ class Region:
         made = tuple((to_name(name), Ratio.from_data(ratio)) for name, ratio in map(pair_of, list_of(substitutions)))
         given = tuple((to_name(name), to_name(kind)) for name, kind in map(pair_of, list_of(kinds)))
         return cls(made, given)
+
+
+@lru_cache(maxsize=2000)
+def _pulled(where: Region, ratio: Ratio) -> Ratio:
+    return substituted(ratio, where.substitutions)
 
 
 def _supports(polynomial: Polynomial, where: Region) -> set[frozenset[str]]:

@@ -32,7 +32,7 @@ def decide(expression: sympy.Expr, where: Region, milliseconds: int = 2000) -> b
     (True, True)
     """
     inequality = Ratio.of(expression)
-    pulled = Ratio.of(where.pull_back(inequality.expression()))
+    pulled = where.pulled(inequality)
     kinds = dict(where.kinds)
     if len(pulled.names) > MOST_PARAMETERS:
         return None

@@ -246,7 +246,7 @@ def compare(
         checks += [Follows(e, domain) for e in exponents]
         total, conditions = rooted(claimed, replaced)
         other, more = rooted(shown, replaced)
-        difference = _less(total, other)
+        difference = total - other
         checks += [Follows(c, domain) for c in (*conditions, *more)]
         if has_unknown_sign(data):
             checks.append(Identity(total, other))
@@ -268,12 +268,6 @@ _factored = lru_cache(maxsize=1000)(sympy.factor)
 
 
 @lru_cache(maxsize=1000)
-def _less(total: sympy.Expr, other: sympy.Expr) -> sympy.Expr:
-    """The difference over one denominator."""
-    return sympy.together(total - other)
-
-
-@lru_cache(maxsize=1000)
 def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
     """The summands of every product of data, without it.
 
@@ -282,8 +276,7 @@ def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
     {1: [1], gradient_noise**2: [2*smoothness]}
     """
     table: dict[sympy.Expr, list[sympy.Expr]] = {}
-    expanded = sympy.expand(expression, power_exp=False, power_base=False, log=False)
-    for term in sympy.Add.make_args(expanded):
+    for term in sympy.Add.make_args(sympy.Add(*map(_expanded, sympy.Add.make_args(expression)))):
         data: list[sympy.Expr] = []
         rest: list[sympy.Expr] = []
         for factor in sympy.Mul.make_args(term):
@@ -295,6 +288,12 @@ def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
             raise Unsupported(f"the claim is no polynomial in its data: {term}")
         table.setdefault(sympy.Mul(*data), []).append(coefficient)
     return table
+
+
+@lru_cache(maxsize=5000)
+def _expanded(summand: sympy.Expr) -> sympy.Expr:
+    """One summand multiplied out: claims share most of theirs."""
+    return sympy.expand(summand, power_exp=False, power_base=False, log=False)
 
 
 def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Expr]]:

@@ -57,6 +57,28 @@ PAPER = Paper(
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _once():
+    """What is searched and repaired depends on nothing but what is asked, so a claim that several tests examine is
+    searched once; ``confirmed`` and proofs, which tests replace, are asked again."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("search", "repairs"):
+            patch.setattr(module, name, _kept(getattr(module, name)))
+        yield
+
+
+def _kept(function):
+    known = {}
+
+    def kept(claim, *, progress=None, **asked):
+        key = (claim, *asked.items())
+        if key not in known:
+            known[key] = function(claim, **asked)
+        return known[key]
+
+    return kept
+
+
 @pytest.fixture(scope="module")
 def example():
     return load(EXAMPLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from .charts import Chart
@@ -66,8 +66,9 @@ class Condition:
         return made if self.kind == "interval" or self.name == STEPS else made[:1]
 
 
+@lru_cache(maxsize=1000)
 def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "first", "later"] = "any") -> Chart:
-    """Of conditions whose bounds use only letters of later ones."""
+    """Of conditions whose bounds use only letters of later ones; equal regions share theirs."""
     parameters = tuple(p for c in conditions for p in c.parameters)
     wide = Ring(" ".join([*ring.names, *parameters]))
     letters: list[tuple[str, Scalar]] = []

@@ -38,7 +38,7 @@ class Ring:
 class Scalar:
     """A quotient of two polynomials, in lowest terms, with a denominator whose leading coefficient is 1."""
 
-    __slots__ = ("denominator", "numerator", "ring")
+    __slots__ = ("_names", "denominator", "numerator", "ring")
 
     def __init__(self, ring: Ring, numerator: fmpq_mpoly, denominator: fmpq_mpoly) -> None:
         if denominator.is_zero():
@@ -49,6 +49,7 @@ class Scalar:
             lead = denominator.leading_coefficient()
             numerator, denominator = numerator / lead, denominator / lead
         self.ring, self.numerator, self.denominator = ring, numerator, denominator
+        self._names: frozenset[str] | None = None
 
     def _other(self, other: Scalar | Number) -> Scalar:
         if isinstance(other, Scalar):
@@ -114,8 +115,10 @@ class Scalar:
     @property
     def names(self) -> frozenset[str]:
         """The names that occur."""
-        used = [max(a, b) for a, b in zip(self.numerator.degrees(), self.denominator.degrees(), strict=True)]
-        return frozenset(name for name, degree in zip(self.ring.names, used, strict=True) if degree > 0)
+        if self._names is None:
+            used = [max(a, b) for a, b in zip(self.numerator.degrees(), self.denominator.degrees(), strict=True)]
+            self._names = frozenset(name for name, degree in zip(self.ring.names, used, strict=True) if degree > 0)
+        return self._names
 
     def replace(self, values: Mapping[str, Scalar]) -> Scalar:
         """With expressions for some names, at once."""

@@ -27,13 +27,16 @@ def exact(value: Fraction | fmpq | int, below: int = 1) -> Exact:
     return fmpq(value) / below
 
 
+ZERO = exact(0)
+
+
 def valued(scalar: Scalar, at: Mapping[str, Exact]) -> Exact:
     """A scalar's value where its letters have these.
 
     Raises:
         KeyError: a letter has no value.
     """
-    values = [at.get(name, exact(0)) for name in scalar.ring.names]
+    values = [at.get(name, ZERO) for name in scalar.ring.names]
     for name in scalar.names - at.keys():
         raise KeyError(name)
     return scalar.numerator(*values) / scalar.denominator(*values)

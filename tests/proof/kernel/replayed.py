@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from fedtheory.proof.kernel.answers import Answers
@@ -241,6 +242,17 @@ def changes(line: Made, number: int, all_regions: list[Where]) -> Iterator[tuple
 
 def regions_of(where: Where, more: list[Where]) -> Iterator[Where]:
     """Regions with one need looser or gone, and the proof's other ones."""
+    yield from loosened(where)
+    yield from (other for other in more if other != where)
+
+
+@cache
+def loosened(where: Where) -> tuple[Where, ...]:
+    """Made once: most lines of a proof are about one region."""
+    return tuple(_loosened(where))
+
+
+def _loosened(where: Where) -> Iterator[Where]:
     for i, condition in enumerate(where.conditions):
         rest = where.conditions[:i], where.conditions[i + 1 :]
         if condition.kind in ("capped", "interval", "at_least") and condition.bound is not None:
@@ -251,7 +263,6 @@ def regions_of(where: Where, more: list[Where]) -> Iterator[Where]:
         if condition.kind == "positive":
             with suppress(ValueError):  # there is no region that divides by what may be 0
                 yield replace(where, conditions=(*rest[0], Condition(condition.name, "nonnegative"), *rest[1]))
-    yield from (other for other in more if other != where)
 
 
 def others(value: Any) -> Iterator[tuple[str, Any]]:
