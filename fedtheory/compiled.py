@@ -8,7 +8,10 @@ written.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -17,13 +20,15 @@ from numba.extending import intrinsic
 Loop = TypeVar("Loop", bound=Callable[..., object])
 
 
-def _stamp() -> str:
-    """Of this file and ``lanes.py``, which become part of loops in other files: what is kept on disk is found by a
-    loop's name, and else would not be made anew when only these have changed."""
-    import hashlib
-    from pathlib import Path
+SHARED = ("compiled.py", "compiled_draws.py", "elementary.py", "lanes.py")
+"""What becomes part of loops in other files."""
 
-    sources = (Path(__file__).with_name(name).read_bytes() for name in ("compiled.py", "lanes.py"))
+
+@cache
+def _stamp() -> str:
+    """Of these files: what is kept on disk is found by a loop's name and its own file, and else would not be made anew
+    when only these have changed."""
+    sources = (Path(__file__).with_name(name).read_bytes() for name in SHARED)
     return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
 
 

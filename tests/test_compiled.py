@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import fedtheory
+from fedtheory.compiled import SHARED
 
 PROGRAM = """
 import numpy as np
@@ -27,7 +30,7 @@ def test_what_is_kept_on_disk_is_not_used_for_other_operations(tmp_path: Path) -
     package = tmp_path / "fedtheory"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    for name in ("compiled.py", "lanes.py"):
+    for name in SHARED:
         (package / name).write_text((source / name).read_text())
     (tmp_path / "program.py").write_text(PROGRAM)
     assert ran(tmp_path) == 120
@@ -37,6 +40,22 @@ def test_what_is_kept_on_disk_is_not_used_for_other_operations(tmp_path: Path) -
     assert changed != lanes.read_text()
     lanes.write_text(changed)
     assert ran(tmp_path) == 0
+
+
+def test_what_loops_take_from_other_files_is_known() -> None:
+    """All modules of loops that modules of loops import from."""
+    root = Path(fedtheory.__file__).parent
+    loops = {path for path in root.rglob("*.py") if "@compiled\n" in path.read_text()}
+    assert len(loops) > 8
+    taken = {target for path in loops for target in imported(path, root) if target in loops or target.name in SHARED}
+    assert {path.relative_to(root).as_posix() for path in taken} == set(SHARED)
+
+
+def imported(path: Path, root: Path) -> Iterator[Path]:
+    """The files of the package that a module imports from."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level > 0 and node.module:
+            yield path.parents[node.level - 1].joinpath(*node.module.split(".")).with_suffix(".py")
 
 
 def ran(folder: Path) -> float:
