@@ -3,7 +3,7 @@ moments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pytest
@@ -184,7 +184,10 @@ class TwoTrainings(Safari):
 
 def test_kinds_of_round_can_train_differently() -> None:
     plain = some_setting(False)
-    setting = replace(plain, algorithm=TwoTrainings(**vars(plain.algorithm)))
+    setting = replace(
+        plain,
+        algorithm=TwoTrainings(**{each.name: getattr(plain.algorithm, each.name) for each in fields(plain.algorithm)}),
+    )
     run, fed = setting.simulate(replicas=6, rounds=9, seed=1, record_every=1), setting.federation
     for replica in range(6):
         x = setting.start_vector.numpy()
