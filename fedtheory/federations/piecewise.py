@@ -331,6 +331,7 @@ class Piecewise(ConvexFederation):
         )  # fmt: skip
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Piecewise:
+        self.mean_gradient  # noqa: B018  # found here, so that copies have it too
         return placed(self, device, dtype)
 
     def _gradient(self, x: Tensor, rows: Tensor) -> Tensor:

@@ -190,6 +190,7 @@ class Quadratic(Placed, ConvexFederation):
         return products(torch.as_tensor(self.hessians))
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Quadratic:
+        self._prepare()
         return placed(self, device, dtype)
 
     def exact_gradient(self, x: Tensor, pairs: Pairs) -> Tensor:

@@ -17,6 +17,8 @@ class Placed:
     """What ``Quadratic`` computes with, from what it knows."""
 
     if TYPE_CHECKING:  # the federation's
+        tilted: bool
+        has_optimum: bool
 
         @property
         def centres(self) -> np.ndarray: ...
@@ -32,6 +34,13 @@ class Placed:
 
         @property
         def _given_products(self) -> Products: ...
+
+    def _prepare(self) -> None:
+        """Find the numbers that tensors are made of: here, so that copies on other devices have them too."""
+        for name in ("_given_products", "exact_slopes" if self.tilted else "centres"):
+            getattr(self, name)
+        if self.has_optimum:
+            self._rounded_optimum  # noqa: B018
 
     def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
         self._where: tuple[torch.device | str, torch.dtype] = device, dtype

@@ -22,6 +22,27 @@ def test_a_copy_computes_in_its_own_precision(fed: ConvexFederation) -> None:
             assert found.dtype == dtype
 
 
+SOURCES = {
+    "quadratic": (
+        lambda: Quadratic([[2, 1], [1, 3]], [[1, 2], [3, 4]]),
+        {"_given_products", "centres", "_rounded_optimum"},
+    ),
+    "tilted": (lambda: Quadratic.with_slopes([[1, 2], [3, 1]], [[1, 0], [2, 1]]), {"_given_products", "exact_slopes"}),
+    "kinked": (lambda: Piecewise([[PiecewiseLinear([1, 2], [0])]] * 2), {"mean_gradient"}),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_copies_share_what_their_tensors_are_made_of(name: str) -> None:
+    """It takes long for many clients, and every run makes a copy."""
+    build, sources = SOURCES[name]
+    fed = build()
+    one, other = fed.to("cpu", "float32"), fed.to("cpu", "float64")
+    x, pairs = torch.ones(1, fed.dimension), Pairs.of(torch.tensor([[True, False]]), torch.tensor([0]), 0, 0)
+    one.exact_gradient(x, pairs), one.global_loss(x)
+    assert all(vars(one)[each] is vars(other)[each] for each in sources)
+
+
 def test_exact_numbers_make_no_tensor() -> None:
     fed = Quadratic([[2, 1], [1, 3]], [[1, 2], [3, 4]])
     assert fed.constants()["smoothness"].value == 3 and fed.exact_optimum.shape == (2,)
