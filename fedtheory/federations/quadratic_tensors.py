@@ -18,7 +18,9 @@ class Placed:
 
     if TYPE_CHECKING:  # the federation's
         tilted: bool
-        has_optimum: bool
+
+        @property
+        def has_optimum(self) -> bool: ...
 
         @property
         def centres(self) -> np.ndarray: ...
