@@ -125,7 +125,7 @@ def _order(pairs: Sequence[Ranked]) -> Iterator[str]:
     for pair in pairs:
         yield "| " + " | ".join([
             _name(pair.one.labels), _name(pair.other.labels), f"{pair.printed:+}", f"{pair.ours:+.2f}",
-            f"± {pair.interval:.2f}", str(pair.seeds),
+            f"± {pair.interval:.2f}" if math.isfinite(pair.interval) else "-", str(pair.seeds),
             "-" if math.isnan(pair.confidence) else share(pair.confidence), pair.verdict,
         ]) + " |"  # fmt: skip
     yield ""

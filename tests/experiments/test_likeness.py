@@ -137,6 +137,15 @@ def test_one_seed_ranks_nothing() -> None:
     assert paired([1.0, 2.0, 4.0], -1)[2] == pytest.approx(1 - paired([1.0, 2.0, 4.0], 1)[2])
 
 
+def test_a_page_has_no_interval_of_one_seed(root: Path) -> None:
+    experiment, content, _ = read(root)
+    for each in content["settings"]:
+        each["seeds"], each["statistics"]["x"]["values"] = [0], each["statistics"]["x"]["values"][:1]
+    published(root / "p" / experiment.name.split("/")[-1]).write_text(json.dumps(content))
+    (text,) = pages(root).values()
+    assert "| method a, s 0 | method a, s 1 | +10.0 | +0.50 | - | 1 | - | open |" in text and "nan" not in text
+
+
 def test_two_settings_of_one_cell_are_refused(root: Path) -> None:
     experiment, content, table = read(root)
     del content["settings"][0]["labels"]["method"]
