@@ -3,14 +3,14 @@
 For what would take many passes over memory as operations on whole arrays. Compiled loops run on the CPU, on numpy's
 arrays; elsewhere tensors are worked on by torch. A loop is compiled when it is first called with arguments of some
 types, which takes about a second, and kept on disk: beside its source, or in the user's cache where that cannot be
-written.
+written, or nowhere if neither can.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -37,7 +37,11 @@ def compiled(loop: Loop) -> Loop:
     none are left out, joined or put in another order, so that results are the same bits wherever they are computed.
     """
     loop.__qualname__ += "_" + _stamp()
-    return cast(Loop, njit(loop, cache=True, nogil=True, error_model="numpy"))
+    make = partial(njit, nogil=True, error_model="numpy")
+    try:
+        return cast(Loop, make(loop, cache=True))
+    except RuntimeError:  # nowhere to keep it: it is compiled in every process
+        return cast(Loop, make(loop))
 
 
 def _fma(typing: Any, a: Any, b: Any, c: Any) -> Any:

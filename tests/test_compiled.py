@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fedtheory
-from fedtheory.compiled import SHARED
+from fedtheory.compiled import SHARED, compiled
 
 PROGRAM = """
 import numpy as np
@@ -40,6 +41,12 @@ def test_what_is_kept_on_disk_is_not_used_for_other_operations(tmp_path: Path) -
     assert changed != lanes.read_text()
     lanes.write_text(changed)
     assert ran(tmp_path) == 0
+
+
+def test_a_loop_is_compiled_where_it_cannot_be_kept() -> None:
+    names: dict[str, Any] = {}
+    exec("def one_more(x):\n    return x + 1", names)  # of no file
+    assert compiled(names["one_more"])(1) == 2
 
 
 def test_what_loops_take_from_other_files_is_known() -> None:
