@@ -105,8 +105,9 @@ _KNOWN: dict[tuple[Any, ...], Run] = {}
 def _run(
     plan: RealData, setting: Setting, watched: tuple[str, ...], seed: int, progress: Callable[[int, int], None] | None
 ) -> Run:
-    """The run of a setting on the plan's federation, made once: editions of a claim may ask for one run."""
-    asked = (plan, setting.algorithm, setting.participation, watched, seed)
+    """The run of a setting as the plan has it, made once: editions of a claim may ask for one run."""
+    start = None if setting.start is None else np.asarray(setting.start, dtype=float).tobytes()
+    asked = (setting.federation, setting.algorithm, setting.participation, start, plan, watched, seed)
     if asked not in _KNOWN:
         _KNOWN[asked] = setting.simulate(
             replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress, observers=list(watched)

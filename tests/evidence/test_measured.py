@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fedtheory.evidence import measured
-from fedtheory.evidence.measured import DIGITS, measure
+from fedtheory.evidence.measured import DIGITS, federation, measure, setting_on
+from fedtheory.papers import claim
 from fedtheory.setting import Setting
 
 SHORT = replace(DIGITS, clients=5, cohort=2, arbitrary_cohort=2, rounds=4, replicas=2)
@@ -27,3 +28,13 @@ def test_editions_with_one_run_share_it(monkeypatch: pytest.MonkeyPatch) -> None
     assert measure("safari.thm4@sharper", SHORT, seed=1)["left"] != one["left"]
     assert measure("safari.thm4@sharper", replace(SHORT, rounds=5))["left"] != one["left"]
     assert len(runs) == 4
+
+
+def test_runs_from_elsewhere_or_of_other_functions_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a paper of one's own may have them."""
+    monkeypatch.setattr(measured, "_KNOWN", {})
+    plain = setting_on(claim("safari.thm4@sharper"), SHORT)
+    less = federation(replace(SHORT, alpha=10.0))
+    others = replace(plain, start=1.0), replace(plain, start=2.0), replace(plain, federation=less)
+    runs = [measured._run(SHORT, each, ("squared_distance",), 0, None) for each in (plain, *others)]
+    assert len({float(run.rows["squared_distance"][0, -1]) for run in runs}) == 4
