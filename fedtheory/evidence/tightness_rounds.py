@@ -35,9 +35,6 @@ SPLITS = tuple(2.0**-k for k in range(1, 16))
 TOLERANCE = 1e-12
 """Of a contraction: a class's own that exceeds the bound's by no more is as fast."""
 
-CLEAR = 1 + 1e-13
-"""A line is clearly above another one where it is this multiple of it: five roundings by 2^-53 are less."""
-
 Line = tuple[float, float]
 """Slope and height: error after a round <= slope error before + height."""
 
@@ -174,7 +171,7 @@ def _recursion(compared: Comparison, plan: Plan, distance: Fraction) -> Recursio
 
 def by_lines(
     lines: Sequence[Sequence[Line]], rounds: Collection[int], start: float, period: int = 1
-) -> tuple[dict[int, float | None], list[float]]:
+) -> tuple[dict[int, float], list[float]]:
     """The errors after rounds, each at most the least of its kind's lines at the error before; and of each kind the
     error before its last round.
 
@@ -184,66 +181,14 @@ def by_lines(
     >>> by_lines([[(0.5, 1.0)], [(0.5, 0.0)]], [1, 2, 3], 2.0, period=2)[0]
     {1: 2.0, 2: 1.0, 3: 1.5}
     """
-    if period == 1:
-        return _by_one_kind(lines[0], rounds, start)
-    errors: dict[int, float | None] = {}
-    current, entering = start, [start] * len(lines)
-    last: list[float | None] = [None] * period
-    for r in range(max(rounds)):
-        kind, place = min(r % period, len(lines) - 1), r % period
-        entering[kind] = current
-        current = min(slope * current + height for slope, height in lines[kind])
-        if r + 1 in rounds:
-            errors[r + 1] = current
-        if current == last[place]:  # as a period ago, and so from here on
-            errors |= {count: last[(count - 1) % period] for count in rounds if count > r}
-            break
-        last[place] = current
-    return errors, entering
+    from .tightness_loops import least_of_lines  # a compiler comes with it
 
-
-def _by_one_kind(
-    lines: Sequence[Line], rounds: Collection[int], start: float
-) -> tuple[dict[int, float | None], list[float]]:
-    """The same where all rounds are alike, as many as 10^6: between two errors one line is the least."""
-    errors: dict[int, float | None] = {}
-    before = current = start
-    r, low, high, few = 0, np.inf, -np.inf, list(lines)
-    for stop in sorted(set(rounds)):
-        while r < stop and (current != before or r == 0):
-            if not low <= current <= high:
-                few, low, high = _near_the_least(lines, current)
-            if len(few) > 1:
-                before, current, r = current, min([slope * current + height for slope, height in few]), r + 1
-                continue
-            ((slope, height),) = few
-            while r < stop and low <= current <= high:
-                before, current, r = current, slope * current + height, r + 1
-                if current == before:  # and so from here on
-                    break
-        errors[stop] = current
-    return errors, [before]
-
-
-def _near_the_least(lines: Sequence[Line], at: float) -> tuple[list[Line], float, float]:
-    """The least line at an error, with those that are not clearly above it there; and between which errors all others
-    are, so that one of these few is the least however products are rounded.
-
-    >>> few, low, high = _near_the_least([(0.5, 1.0), (0.25, 2.0)], 3.0)
-    >>> few, low, round(high, 6)
-    ([(0.5, 1.0)], 0.0, 4.0)
-    """
-    slope, height = min(lines, key=lambda line: line[0] * at + line[1])
-    few, low, high = [(slope, height)], 0.0, np.inf
-    for other, level in (line for line in lines if line != (slope, height)):
-        room, falls = level - CLEAR * height, CLEAR * slope - other  # clearly above where falls * error < room
-        if falls * at >= room:
-            few.append((other, level))
-        elif falls > 0:
-            high = min(high, room / falls / CLEAR)
-        elif falls < 0:
-            low = max(low, room / falls * CLEAR)
-    return few, low, high
+    asked = sorted(set(rounds))
+    most = max(map(len, lines))
+    padded = np.array([[*own, *[own[0]] * (most - len(own))] for own in lines])
+    slopes, heights = (np.ascontiguousarray(padded[..., i]) for i in (0, 1))
+    errors, entering = least_of_lines(slopes, heights, float(start), np.array(asked), np.full(period, np.nan))
+    return dict(zip(asked, errors.tolist(), strict=True)), entering.tolist()
 
 
 def _line(compared: Comparison, recursion: Recursion) -> Line:

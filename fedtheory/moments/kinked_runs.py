@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 LONGEST = 3000
 """Cycles that are followed one by one, at most."""
+
+BEYOND = 2**62
+"""No run is followed round by round so far."""
 
 
 def piecewise(setting: Setting) -> Piecewise:
@@ -109,30 +112,6 @@ class Motion:
             end, move, share = end + weight * y, move + weight * own_move, share + weight * own_share
         return end, move, share, None if pattern is None else tuple(pattern)
 
-    def walked(self, x: Any) -> tuple[Any, tuple[int, ...] | None]:
-        """Where a round leads from x, and the pattern: the same as ``moved``, and quick in floats."""
-        end, pattern = x * 0, []
-        for (weight, line, _, steps), pieces in zip(self.parts, self._in_floats, strict=True):
-            if not line.in_floats:
-                end, _, _, pattern_of_balls = self.moved(x)
-                return end, pattern_of_balls
-            y = x
-            for _ in range(steps):
-                piece = bisect_left(line.breakpoints, y)
-                pattern.append(piece)
-                kept, drift = pieces[piece]
-                y = kept * y - drift
-            end = end + weight * y
-        return end, tuple(pattern)
-
-    @cached_property
-    def _in_floats(self) -> list[list[tuple[Any, Any]]]:
-        """By part and piece: what a step keeps of y, and what it takes away."""
-        return [
-            [(1 - lr * slope, lr * level) for slope, level in zip(line.slopes, line.intercepts, strict=True)]
-            for _, line, lr, _ in self.parts
-        ]
-
     @property
     def monotone(self) -> bool:
         """Whether no step overshoots, so that more stays more."""
@@ -204,39 +183,72 @@ class _Cycle:
 def follow(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
     """A coordinate at each of the ascending ``horizons`` up to where it can be followed; not finite where a run leaves
     the range of floats."""
+    return (_followed_in_floats if mean.in_floats else followed_by_cycles)(cycle, mean, x, horizons)
+
+
+def followed_by_cycles(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Sequence[int]) -> list[Passed]:
+    """The same in numbers of any kind."""
     found: list[Passed] = []
     squares, r, before = x * 0, 0, None
     monotone = all(motion.monotone for motion in cycle)
     for _ in range(LONGEST):
-        points, pattern = _walk(cycle, mean, x)
-        if monotone and pattern is not None and pattern != before:  # the same has the same limit
-            passed = _around(cycle, mean, x)
+        passed = _around(cycle, mean, x)
+        if monotone and passed.pattern is not None and passed.pattern != before:  # the same has the same limit
             limit = _limit(cycle, mean, x, passed)
             if limit is not None:
                 return [*found, *(_later(cycle, mean, passed, limit, squares, R - r) for R in horizons[len(found) :])]
-        before = pattern
-        for point in points[:-1]:
+        before = passed.pattern
+        for point in passed.points[:-1]:
             while len(found) < len(horizons) and horizons[len(found)] == r:
                 found.append(Passed(point, squares))
             if len(found) == len(horizons):
                 return found
             squares, r = squares + _square(mean(point)), r + 1
-        x = points[-1]
+        x = passed.points[-1]
         if isinstance(x, float) and not math.isfinite(x):
-            return [*found, *[Passed(math.inf, math.inf)] * (len(horizons) - len(found))]
+            return [*found, *_lost(horizons[len(found) :])]
     return found
 
 
-def _walk(cycle: Sequence[Motion], mean: Line, x: Any) -> tuple[list[Any], tuple | None]:
-    """The points and the pattern of ``_around``: most cycles are asked for no more."""
-    points: list[Any] = [x]
-    pattern: list | None = []
-    for one in cycle:
-        piece = mean.piece(points[-1])
-        end, own = one.walked(points[-1])
-        pattern = None if pattern is None or own is None or piece is None else [*pattern, own, piece]
-        points.append(end)
-    return points, None if pattern is None else tuple(pattern)
+def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons: Sequence[int]) -> list[Passed]:
+    """The same, compiled from one change of the pattern to the next."""
+    from . import kinked_loops as loops  # a compiler comes with it
+
+    parts = [part for one in cycle for part in one.parts]
+    pieces = [(1 - lr * slope, lr * level) for _, line, lr, _ in parts
+              for slope, level in zip(line.slopes, line.intercepts, strict=True)]  # fmt: skip
+    kept, drift = np.array(pieces).T.copy()
+    steps = np.array([steps for *_, steps in parts])
+    rounds, starts = _ends(len(one.parts) for one in cycle), _ends(len(line.breakpoints) for _, line, _, _ in parts)
+    breakpoints = np.array([t for _, line, _, _ in parts for t in line.breakpoints], dtype=float)
+    weights, of_mean = np.array([part[0] for part in parts]), (mean.breakpoints, mean.slopes, mean.intercepts)
+    pattern, monotone = np.full(steps.sum() + len(cycle), -1), all(motion.monotone for motion in cycle)
+    asked = np.array([min(R, BEYOND) for R in horizons], dtype=np.int64)
+    found, state, counts = np.zeros((len(horizons), 2)), np.array([x, x * 0]), np.zeros(3, dtype=np.int64)
+    why = loops.TURNED
+    while why == loops.TURNED:
+        why = loops.cycles(
+            rounds, steps, weights, starts, breakpoints, kept, drift, *(np.array(v, dtype=float) for v in of_mean),
+            pattern, monotone, LONGEST, asked, found, state, counts,
+        )  # fmt: skip
+        known = [Passed(*each) for each in found[: counts[1]].tolist()]
+        if why == loops.TURNED:
+            here, squares = state.tolist()
+            passed = _around(cycle, mean, here)
+            limit, r, rest = _limit(cycle, mean, here, passed), int(counts[0]), horizons[len(known) :]
+            if limit is not None:
+                return [*known, *(_later(cycle, mean, passed, limit, squares, R - r) for R in rest)]
+    return known if why == loops.ENDED else [*known, *_lost(horizons[len(known) :])]
+
+
+def _ends(sizes: Iterable[int]) -> np.ndarray:
+    """Where pieces of these sizes begin, one after another, and where the last one ends."""
+    return np.array([0, *accumulate(sizes)])
+
+
+def _lost(horizons: Sequence[int]) -> list[Passed]:
+    """What is said of horizons after which a run has left the range of floats."""
+    return [Passed(math.inf, math.inf)] * len(horizons)
 
 
 def _around(cycle: Sequence[Motion], mean: Line, x: Any) -> _Cycle:

@@ -118,20 +118,29 @@ def test_iterating_lines_is_what_they_add() -> None:
             assert found[count] == pytest.approx(plain[count], rel=1e-12)
 
 
-def test_rounds_of_one_kind_have_the_same_bits_as_the_least_of_all_lines():
-    """Slow paths up and down past where lines meet; some lines are almost the same, as solvers leave them."""
+def test_the_least_of_lines_is_that_of_one_round_after_another() -> None:
+    """Slow paths up and down past where lines meet; some lines are almost the same, as solvers leave them, and kinds of
+    round have more and fewer of them."""
     rng = np.random.default_rng(0)
-    for trial in range(60):
+
+    def lines_of_kind(trial: int) -> list[tuple[float, float]]:
         falls = np.sort(10 ** rng.uniform(-2.5, -0.5, int(rng.integers(1, 7)))).tolist()
         lines = [(1 - falls[0], falls[0] * 10)]
         for fall, meets in zip(falls[1:], np.sort(rng.uniform(0.1, 12, len(falls) - 1)).tolist(), strict=True):
             lines.append((1 - fall, lines[-1][1] + (fall - 1 + lines[-1][0]) * meets))
         for slope, height in lines[: trial % 3]:
             lines.append((slope * (1 + 10 ** rng.uniform(-17, -10)), height * (1 - 10 ** rng.uniform(-17, -10))))
+        return lines
+
+    for trial in range(80):
+        period = (1, 1, 2, 3)[trial % 4]
+        lines = [lines_of_kind(trial) for _ in range(min(period, 2))]
         rounds, start = sorted({int(r) for r in 10 ** rng.uniform(0, 4, 6)}), float(rng.choice([0.0, 1.0, 30.0]))
-        path = [start]
-        for _ in range(max(rounds)):
-            path.append(min(slope * path[-1] + height for slope, height in lines))
-        errors, (entering,) = by_lines([lines], rounds, start)
+        path, entered = [start], [[start], [start]]
+        for r in range(max(rounds)):
+            kind = min(r % period, len(lines) - 1)
+            entered[kind].append(path[-1])
+            path.append(min(slope * path[-1] + height for slope, height in lines[kind]))
+        errors, entering = by_lines(lines, rounds, start, period)
         assert errors == {r: path[r] for r in rounds}
-        assert entering in (path[-2], path[-1])  # where the errors stay
+        assert all(one in at[-period:] for one, at in zip(entering, entered, strict=False))  # errors repeat at the end
