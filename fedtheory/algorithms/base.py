@@ -268,13 +268,15 @@ class Algorithm(ABC):
         accuracies; all (replicas,) float64."""
         raise NotImplementedError
 
-    def is_first(self, keys: Keys, round: int, probability: Tensor | None = None) -> Tensor:
-        """In which replicas this round is of the first kind, (replicas,) bool.
+    def is_first(self, keys: Keys, round: int | Tensor, probability: Tensor | None = None) -> Tensor:
+        """In which replicas this round is of the first kind, (replicas,) bool; of several rounds, (rounds, 1), in a row
+        of each.
 
         ``probability`` is that of each replica, (replicas,) float64; only adaptive algorithms read it.
         """
         if self.period is not None:
-            return torch.full_like(keys.replica_ids, round % self.period == 0, dtype=torch.bool)
+            periodic = torch.as_tensor(round, device=keys.replica_ids.device) % self.period == 0
+            return periodic | torch.zeros_like(keys.replica_ids, dtype=torch.bool)
         q = probability if self.adaptive and probability is not None else float(self.share)
         return uniforms(words(keys.seed, keys.axis, keys.replica_ids, round)) < q
 

@@ -83,15 +83,19 @@ class Pairs:
 
     def drawn(self, name: str, make: Callable[[Pairs], Tensor]) -> Tensor:
         """Of what ``make`` returns for all pairs that are drawn with these, (..., P), their own; made once."""
-        if self._whole is None:
-            return self.once(name, lambda: make(self))
-        whole, start = self._whole
-        return whole.once(name, lambda: make(whole))[..., start : start + len(self)]
+        whole, start = self.drawn_with
+        found = whole.once(name, lambda: make(whole))
+        return found if whole is self else found[..., start : start + len(self)]
 
     def known(self, name: str) -> Tensor | None:
         """What was ``drawn`` before under this name for these pairs, if it was."""
-        whole = self if self._whole is None else self._whole[0]
+        whole, _ = self.drawn_with
         return None if name not in whole._known else self.drawn(name, lambda all: cast(Tensor, all._known[name]))
+
+    @property
+    def drawn_with(self) -> tuple[Pairs, int]:
+        """All pairs that were drawn at once with these, and how many of them come before these."""
+        return self._whole or (self, 0)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -112,7 +116,7 @@ class Pairs:
         """
         chosen = slice(start, stop)
         offsets = (self.offsets - start).clamp(0, stop - start)
-        whole, first = self._whole or (self, 0)
+        whole, first = self.drawn_with
         ends = np.concatenate([[0], self.sizes.cumsum()]) - start
         known = {"sizes": np.diff(ends.clip(0, stop - start))}
         return replace(self, client=self.client[chosen], replica=self.replica[chosen], _whole=(whole, first + start),

@@ -37,23 +37,31 @@ def entrywise_change(
         centres: the clients' minimisers, (M, D).
         noise: of each step, (K, P, D), or how it is drawn; ``None``: there is none.
     """
-    kind, result = start.numpy().dtype, torch.empty_like(start, memory_format=torch.contiguous_format)
-    dimension = start.shape[1]
-    together = max(1, min(len(start), AT_ONCE // dimension))
+    result = torch.empty_like(start, memory_format=torch.contiguous_format)
+    steps = prepared(len(start), start, noise, sizes, proximal)
+    place = np.arange(len(start))
+    _steps(np.ascontiguousarray(start.numpy()), place, client.numpy(), entries.numpy(), centres.numpy(), *steps,
+           result.numpy().reshape(-1))  # fmt: skip
+    return result
+
+
+def prepared(pairs: int, like: Tensor, noise: Tensor | Signs | None, sizes: Sequence[float], proximal: float) -> tuple:
+    """What the steps of so many pairs take besides where they start and what clients have; see ``steps_of_some``."""
+    kind, dimension = like.numpy().dtype, like.shape[1]
+    together = max(1, min(pairs, AT_ONCE // dimension))
     rows = np.empty((3, together, dimension), kind)
     curvature, gradient, one = rows.reshape(3, -1)
     keys, noises, scale = _NO_KEYS, one[None], kind.type(0)
     if isinstance(noise, Signs):
-        keys, scale = noise.keys.numpy().view(np.uint64), kind.type(noise.scale)
+        keys, scale = noise.keys.contiguous().numpy().view(np.uint64), kind.type(noise.scale)
     elif noise is not None:
         noises = noise.contiguous().numpy().reshape(len(sizes), -1)
     else:
         one.fill(-0.0)  # it changes no number that it is added to
     minus = np.array([(-size, -size * proximal) for size in sizes]).astype(kind)
-    bits, begin = BITS[kind], np.ascontiguousarray(start.numpy())
-    _steps(begin, client.numpy(), entries.numpy(), centres.numpy(), keys, scale.view(bits), rows[2].view(bits),
-           isinstance(noise, Tensor), noises, minus, rows, curvature, gradient, result.numpy().reshape(-1))  # fmt: skip
-    return result
+    bits = BITS[kind]
+    signs = rows[2].view(bits)
+    return keys, scale.view(bits), signs, isinstance(noise, Tensor), noises, minus, rows, curvature, gradient
 
 
 def entrywise_product(start: Tensor, client: Tensor, entries: Tensor, centres: Tensor) -> Tensor:
@@ -75,28 +83,40 @@ def _product(start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres
 
 @compiled
 def _steps(
-    start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray, keys: np.ndarray, scale: Any,
-    signs: np.ndarray, given: bool, noise: np.ndarray, minus: np.ndarray, rows: np.ndarray, curvature: np.ndarray,
-    gradient: np.ndarray, out: np.ndarray,
+    start: np.ndarray, place: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray,
+    keys: np.ndarray, scale: Any, signs: np.ndarray, given: bool, noise: np.ndarray, minus: np.ndarray,
+    rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
     """``rows`` are ``curvature`` and ``gradient`` of some pairs and their noise in one step, whose bits are ``signs``,
     unless ``noise`` is ``given``; ``minus`` has -size and -size times the proximal term of each step."""
     together, dimension = rows.shape[1:]
     for first in range(0, len(client), together):
         count = min(together, len(client) - first)
-        for p in range(count):
-            i = client[first + p]
-            own = i if len(entries) > 1 else 0
-            for d in range(dimension):
-                rows[0, p, d] = entries[own, d]
-                rows[1, p, d] = (start[first + p, d] - centres[i, d]) * entries[own, d]
-        low, numbers = first * dimension, count * dimension
-        change = out[low : low + numbers]
-        for step in range(len(minus)):
-            if len(keys) > 0:
-                signed(keys[step, first : first + count], scale, signs)
-            drawn = noise[step, low : low + numbers] if given else noise[0, :numbers]
-            _step(change, curvature, gradient, drawn, minus[step, 0], minus[step, 1], step == 0)
+        low = first * dimension
+        steps_of_some(start, place, client, first, count, entries, centres, keys, scale, signs, given, noise, minus,
+                       rows, curvature, gradient, out[low : low + count * dimension])  # fmt: skip
+
+
+@compiled
+def steps_of_some(
+    start: np.ndarray, place: np.ndarray, client: np.ndarray, first: int, count: int, entries: np.ndarray,
+    centres: np.ndarray, keys: np.ndarray, scale: Any, signs: np.ndarray, given: bool, noise: np.ndarray,
+    minus: np.ndarray, rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, change: np.ndarray,
+) -> None:  # fmt: skip
+    """The same for the pairs from ``first`` on; each starts at the row of ``start`` that is its ``place``."""
+    dimension = rows.shape[2]
+    for p in range(count):
+        i, at = client[first + p], place[first + p]
+        own = i if len(entries) > 1 else 0
+        for d in range(dimension):
+            rows[0, p, d] = entries[own, d]
+            rows[1, p, d] = (start[at, d] - centres[i, d]) * entries[own, d]
+    low, numbers = first * dimension, count * dimension
+    for step in range(len(minus)):
+        if len(keys) > 0:
+            signed(keys[step, first : first + count], scale, signs)
+        drawn = noise[step, low : low + numbers] if given else noise[0, :numbers]
+        _step(change, curvature, gradient, drawn, minus[step, 0], minus[step, 1], step == 0)
 
 
 @compiled

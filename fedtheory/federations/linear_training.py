@@ -22,6 +22,7 @@ from .hessians import TILE, Common, Dense, Diagonal, Part, joined
 from .local import LocalTraining
 
 if TYPE_CHECKING:
+    from .entrywise import Signs
     from .quadratic import Quadratic
 
 CACHE = 2**21
@@ -45,8 +46,8 @@ def linear_footprint(fed: Quadratic, training: LocalTraining, x: Tensor) -> Foot
 
 def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """y_K of every pair that starts at ``start`` (P, D), with the draws of the steps ``pairs.step``, ..."""
-    plain = not fed.tilted and (fed.deterministic or fed.noise != ONE_SIDED)
-    if plain and isinstance(fed.products, Diagonal) and in_memory(start):
+    if coordinates_apart(fed) and in_memory(start):
+        assert isinstance(fed.products, Diagonal)
         return _entrywise(fed, fed.products, start, pairs, training)
     shifted = start
     if not fed.tilted:
@@ -58,22 +59,41 @@ def linear_change(fed: Quadratic, start: Tensor, pairs: Pairs, training: LocalTr
     return fed.products.back(_stepped(fed, start, shifted, pairs, training), pairs)
 
 
+def coordinates_apart(fed: Quadratic) -> bool:
+    """Whether coordinates do not meet, and noise does not depend on x."""
+    plain = not fed.tilted and (fed.deterministic or fed.noise != ONE_SIDED)
+    return plain and isinstance(fed.products, Diagonal)
+
+
 def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """The same with diagonal Hessians and noise that does not depend on x."""
-    from .entrywise import Signs, entrywise_change, entrywise_product
+    from .entrywise import entrywise_change, entrywise_product
 
+    diagonals, centres = closed_form(fed, products, training), fed.centred
+    if diagonals is not None:
+        return entrywise_product(start, pairs.client, diagonals, centres)
+    noise = drawn_noise(fed, pairs, training, start.dtype)
     sizes, proximal = training.sizes, training.proximal
-    if fed.deterministic and training.steps > 1 and not isinstance(training.lr, tuple):
-        diagonals = products.moved(sizes, proximal).diagonals
-        return entrywise_product(start, pairs.client, diagonals, fed.centred)
-    noise: Tensor | Signs | None = None
-    if not fed.deterministic:
-        keys = fed.step_keys(pairs, training.steps)
-        if fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
-            noise = fed.noise_of(keys, start.dtype)
-        else:
-            noise = Signs(keys, fed.gradient_noise / fed.dimension**0.5)
-    return entrywise_change(start, pairs.client, products.diagonals, fed.centred, noise, sizes, proximal)
+    return entrywise_change(start, pairs.client, products.diagonals, centres, noise, sizes, proximal)
+
+
+def closed_form(fed: Quadratic, products: Diagonal, training: LocalTraining) -> Tensor | None:
+    """By what x - c is multiplied for y_K, (M, D) or (1, D), where all steps are made at once."""
+    if not fed.deterministic or training.steps == 1 or isinstance(training.lr, tuple):
+        return None
+    return products.moved(training.sizes, training.proximal).diagonals
+
+
+def drawn_noise(fed: Quadratic, pairs: Pairs, training: LocalTraining, dtype: torch.dtype) -> Tensor | Signs | None:
+    """The noise of all steps, or how it is drawn."""
+    from .entrywise import Signs
+
+    if fed.deterministic:
+        return None
+    keys = fed.step_keys(pairs, training.steps)
+    if fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
+        return fed.noise_of(keys, dtype)
+    return Signs(keys, fed.gradient_noise / fed.dimension**0.5)
 
 
 def _stepped(fed: Quadratic, start: Tensor, shifted: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:

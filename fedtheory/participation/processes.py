@@ -187,13 +187,13 @@ class Phases(Participation):
 
 
 def smallest(scores: Tensor, count: int) -> Tensor:
-    """int8 indicator (rows, columns) of the ``count`` smallest scores of each row; ties go to the lower column."""
-    order = torch.argsort(scores, dim=1, stable=True)[:, :count]
-    return torch.zeros_like(scores, dtype=torch.int8).scatter_(1, order, 1)
+    """int8 indicator (..., columns) of the ``count`` smallest scores of each row; ties go to the lower column."""
+    order = torch.argsort(scores, dim=-1, stable=True)[..., :count]
+    return torch.zeros_like(scores, dtype=torch.int8).scatter_(-1, order, 1)
 
 
 def _smallest_words(words: Tensor, count: int) -> Tensor:
-    """The same along the last of several axes, of words: that two of them are equal does not come up, since they are
+    """The same of words: that two of them are equal does not come up, since they are
     hashed from different clients by functions that have an inverse."""
     if in_memory(words):
         known = words.numpy()

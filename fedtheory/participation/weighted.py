@@ -14,7 +14,7 @@ import torch
 from scipy.special import betainc
 from torch import Tensor
 
-from ..randomness import exponentials, words
+from ..randomness import exponentials, refined, words
 from .base import Inclusion, Keys, Participation
 from .processes import smallest
 
@@ -67,9 +67,13 @@ class SuccessiveSampling(Participation):
         return WeightedState(keys, weights.to(keys.replica_ids.device))
 
     def step(self, state: WeightedState, round: int) -> tuple[Tensor, WeightedState]:
+        return self.steps(state, round, 1)[0][0], state
+
+    def steps(self, state: WeightedState, first: int, rounds: int) -> tuple[Tensor, WeightedState]:
         keys, weights = state
         clients = torch.arange(keys.clients, device=weights.device)
-        bits = words(keys.seed, keys.axis, keys.replica_ids[:, None], clients, round)
+        numbers = torch.arange(first, first + rounds, device=weights.device)[:, None, None]
+        bits = refined(words(keys.seed, keys.axis, keys.replica_ids[:, None], clients), numbers)
         return smallest(exponentials(bits) / weights, self.cohort), state
 
     def inclusion(self, clients: int) -> Inclusion:

@@ -78,6 +78,11 @@ class Checkpoints:
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
         return int(last["next_round"])
 
+    @property
+    def spacing(self) -> int | None:
+        """Rounds from one checkpoint to the next; ``None``: none are kept."""
+        return self.every if self.directory is not None else None
+
     def record(self, round: int, state: State) -> None:
         """Keep a row of every statistic."""
         row = {}

@@ -21,6 +21,7 @@ from .participants import Participants
 from .progress import ProgressBar
 from .rounds import advance
 from .run import Run
+from .several import Several
 from .state import Plan, State
 
 if TYPE_CHECKING:
@@ -153,16 +154,19 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 
 def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
     state = State.initial(plan, ids)
-    first = store.restore(plan, state)
-    participants = Participants(plan, ids, first)
-    for round in range(first, plan.rounds + 1):
+    round = store.restore(plan, state)
+    participants, several = Participants(plan, ids, round), Several.of(plan)
+    while round <= plan.rounds:
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
             store.record(round, state)
         if round == plan.rounds:
             break
-        advance(plan, state, round, participants.step(state))
-        progress((round + 1) * len(ids))
-        store.maybe_save(round + 1, state)
+        made = several.advance(state, round, participants, store.spacing) if several else 0
+        if not made:
+            advance(plan, state, round, participants.step(state))
+        round += made or 1
+        progress(round * len(ids))
+        store.maybe_save(round, state)
     store.finish(plan.rounds, state)
     return store.load(plan, state)

@@ -30,6 +30,7 @@ class _Square(Observer):
     """|v|^2 of a vector that the federation has at x_r."""
 
     every: int = 1
+    of_points = True
 
     def check(self, setting: Setting) -> None:
         exact(self.names[0], setting.federation)
@@ -70,6 +71,7 @@ class Gap(Observer):
     """F(x_r) - F*; it costs the loss on all data a round."""
 
     every: int = 1
+    of_points = True
     names = ("gap",)
 
     def check(self, setting: Setting) -> None:

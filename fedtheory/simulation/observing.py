@@ -47,12 +47,15 @@ class Observer:
         per_client: those of the names under which there is one number for each client.
         every: it looks in the rounds 0, every, 2 every, ..., and after the last one; its sums, minima and maxima are
             over the rounds in which it looked.
+        of_points: whether what it observes depends on x and on where x is finite alone, replica by replica, so that it
+            can look at the points of several rounds at once.
         needs_gradients: whether it asks for the sums of exact local gradients.
     """
 
     names: tuple[str, ...] = ()
     per_client: tuple[str, ...] = ()
     every: int = 1
+    of_points: bool = False
     needs_gradients: bool = False
 
     def check(self, setting: Setting) -> None:

@@ -5,6 +5,7 @@ What is drawn for a round is the same whichever rounds it is drawn with, so noth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,19 +60,25 @@ class Participants:
 
     def step(self, state: State) -> Drawn:
         """Those of the next round, before which ``state`` is."""
+        return self.steps(state, lambda ahead: 1)[0]
+
+    def steps(self, state: State, number: Callable[[list[Drawn]], int]) -> list[Drawn]:
+        """Those of the next rounds: of those that are drawn, the first ``number``."""
         if not self.ahead:
             room = 1 if self.plan.adaptive else DRAWS // (len(self.ids) * self.plan.federation.clients)
-            number = max(1, min(room, self.plan.rounds - self.next))
-            self.ahead = self._draw(state, number)[::-1]
-            self.next += number
-        return self.ahead.pop()
+            most = max(1, min(room, self.plan.rounds - self.next))
+            self.ahead = self._draw(state, most)
+            self.next += most
+        taken = number(self.ahead)
+        found, self.ahead = self.ahead[:taken], self.ahead[taken:]
+        return found
 
     def _draw(self, state: State, number: int) -> list[Drawn]:
         plan, rounds = self.plan, range(self.next, self.next + number)
         counts, self.process = plan.setting.participation.steps(self.process, self.next, number)
         first = None
         if not plan.one_kind:
-            first = torch.stack([state.is_first(plan, round) for round in rounds])
+            first = state.is_first(plan, torch.arange(rounds.start, rounds.stop, device=plan.device)[:, None])
             counts = self._with_own_cohorts(first, counts, rounds)
         of_kind = None if first is None else torch.stack([first, ~first], 1)
         rows = [()] * number if of_kind is None else _true(of_kind)

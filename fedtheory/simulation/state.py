@@ -200,14 +200,26 @@ class State:
                 finite = self._follow(name, value, finite)
         self.diverged_at = self._diverged(finite, round)
 
+    def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> None:
+        """The same for the ``points`` (rounds, replicas, D) before this round and some that follow it: by observers
+        ``of_points``, in main memory."""
+        from .statistics import find_diverged, follow_rounds
+
+        x = points.flatten(0, 1)
+        each = replace(self, x=x, finite=_where_finite(x), _gradient=None)
+        finite = each.finite.view(points.shape[:2]).clone()
+        for observer in plan.observers:
+            for name, value in observer.observe(plan, each, round).items():
+                kinds = [kind[name].clone() for kind in (self.current, self.sums, self.least, self.most)]
+                follow_rounds(value.view_as(finite).numpy(), *(kind.numpy() for kind in kinds), finite.numpy())
+                self.current[name], self.sums[name], self.least[name], self.most[name] = kinds
+        diverged = self.diverged_at.clone()
+        find_diverged(finite.numpy(), round, diverged.numpy())
+        self.diverged_at = diverged
+
     def _finite(self) -> Tensor:
         """Where x is finite, (replicas,)."""
-        if not in_memory(self.x):
-            return self.x.abs().amax(1) < torch.inf  # NaN is not
-        from .statistics import find_finite
-
-        find_finite(self.x.numpy(), (found := torch.empty(len(self.x), dtype=torch.bool)).numpy())
-        return found
+        return _where_finite(self.x) if in_memory(self.x) else self.x.abs().amax(1) < torch.inf  # NaN is not
 
     def _follow(self, name: str, value: Tensor, finite: Tensor) -> Tensor:
         """Where all is finite with this value too, which is kept."""
@@ -233,8 +245,8 @@ class State:
             return torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
         from .statistics import find_diverged
 
-        found = torch.empty_like(self.diverged_at)
-        find_diverged(finite.numpy(), self.diverged_at.numpy(), round, found.numpy())
+        found = self.diverged_at.clone()
+        find_diverged(finite[None].numpy(), round, found.numpy())
         return found
 
     def gradient(self, federation: ExactFederation) -> Tensor:
@@ -243,6 +255,14 @@ class State:
             self._gradient = (self.x, federation.global_gradient(self.x))
         return self._gradient[1]
 
-    def is_first(self, plan: Plan, round: int) -> Tensor:
-        """In which replicas this round is of the algorithm's first kind."""
+    def is_first(self, plan: Plan, round: int | Tensor) -> Tensor:
+        """In which replicas this round is of the algorithm's first kind; of several rounds, (rounds, 1), in rows."""
         return plan.setting.algorithm.is_first(plan.keys(Axis.SNAPSHOT, self.ids), round, self.probability)
+
+
+def _where_finite(x: Tensor) -> Tensor:
+    """Which rows of x, in main memory, are finite."""
+    from .statistics import find_finite
+
+    find_finite(x.numpy(), (found := torch.empty(len(x), dtype=torch.bool)).numpy())
+    return found

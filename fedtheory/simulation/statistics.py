@@ -33,7 +33,22 @@ def follow(
 
 
 @compiled
-def find_diverged(finite: np.ndarray, before: np.ndarray, round: int, diverged: np.ndarray) -> None:
-    """The round in which a replica is first seen not to be ``finite``; -1 until then."""
-    for r in range(len(finite)):
-        diverged[r] = before[r] if finite[r] or before[r] >= 0 else round
+def follow_rounds(
+    values: np.ndarray, current: np.ndarray, sums: np.ndarray, least: np.ndarray, most: np.ndarray, finite: np.ndarray
+) -> None:
+    """The same of several rounds, ``values`` and ``finite`` (rounds, replicas), in place."""
+    found = np.empty((3, len(current)))
+    for t in range(len(values)):
+        follow(values[t], current, sums, least, most, found, finite[t])
+        sums[:], least[:], most[:] = found[0], found[1], found[2]
+        current[:] = values[t]
+
+
+@compiled
+def find_diverged(finite: np.ndarray, round: int, diverged: np.ndarray) -> None:
+    """The round in which a replica is first seen not to be ``finite`` (rounds, replicas), of this one and those that
+    follow it, in place; -1 until then."""
+    for t in range(len(finite)):
+        for r in range(finite.shape[1]):
+            if diverged[r] < 0 and not finite[t, r]:
+                diverged[r] = round + t

@@ -11,7 +11,7 @@ from fedtheory.algorithms.base import Algorithm, ClientRound
 from fedtheory.federations import Pairs, random_quadratic
 from fedtheory.participation import Bernoulli, Uniform, processes
 from fedtheory.setting import Setting
-from fedtheory.simulation import participants
+from fedtheory.simulation import participants, several
 
 CLIENTS = 5
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
@@ -33,6 +33,7 @@ def test_weights_of_many_rounds_are_those_of_each(monkeypatch: pytest.MonkeyPatc
     ahead = setting.simulate(replicas=7, rounds=30)
     assert any(isinstance(kind, ClientRound) and kind.by_counts for kind in setting.algorithm.kinds)
     asked = []
+    monkeypatch.setattr(several.Several, "of", lambda plan: None)
     monkeypatch.setattr(Pairs, "known", lambda pairs, name: asked.append(name))
     alone = setting.simulate(replicas=7, rounds=30)
     assert participants.WEIGHTS in asked

@@ -12,7 +12,7 @@ from fedtheory.federations import Quadratic, listing
 from fedtheory.federations.base import Pairs
 from fedtheory.participation import Bernoulli, Uniform
 from fedtheory.setting import Setting
-from fedtheory.simulation import state
+from fedtheory.simulation import several, state
 
 CLIENTS, DIMENSION = 5, 3
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
@@ -44,6 +44,7 @@ def test_runs_are_the_same(monkeypatch: pytest.MonkeyPatch, name: str, module: s
     here = SETTINGS[name].simulate(**options)
     asked: list[torch.Tensor] = []
     monkeypatch.setattr(MODULES[module], "in_memory", asked.append)  # None: no
+    monkeypatch.setattr(several.Several, "of", lambda plan: None)
     there = SETTINGS[name].simulate(**options)
     assert asked
     assert (here.diverged_at >= 0).any() == (name == "diverging")

@@ -120,12 +120,11 @@ def test_replicas_do_not_depend_on_what_shares_their_chunk(name: str) -> None:
     assert torch.equal(path(ALGORITHMS[name], rounds=8), path(ALGORITHMS[name], rounds=8, chunk=2))
 
 
-def interrupt_after(calls: int) -> Callable[[int, int], None]:
-    left = [calls]
+def interrupt_after(rounds: int) -> Callable[[int, int], None]:
+    """Three replicas, which make rounds some at a time."""
 
     def progress(done: int, total: int) -> None:
-        left[0] -= 1
-        if left[0] == 0:
+        if done >= 3 * rounds:
             raise KeyboardInterrupt
 
     return progress

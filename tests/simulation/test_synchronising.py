@@ -13,7 +13,7 @@ from fedtheory.federations import linear_training, listing, random_quadratic
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.participation import Bernoulli, Uniform, processes
 from fedtheory.setting import Setting
-from fedtheory.simulation import state
+from fedtheory.simulation import several, state
 
 CLIENTS = 4
 WAITING = {"_local_scalar_dense", "is_nonzero", "nonzero", "equal", "masked_select", "_unique2"}
@@ -63,6 +63,7 @@ def waits(setting: Setting, rounds: int) -> int:
             listing,
             linear_training,
             aggregation,
+            several,
             state,
         ):  # as on a device, whose numbers numpy cannot reach
             patch.setattr(module, "in_memory", lambda x: False)
