@@ -46,8 +46,10 @@ class Rates:
 
     @staticmethod
     def _drawn(noise: str, dtype: torch.dtype) -> float:
-        """A fair sign, or a normal number."""
+        """A fair sign, a normal number, or one in [0, 1)."""
         generator = torch.Generator().manual_seed(0)
+        if noise == "uniform":
+            return timed(lambda: torch.rand(NUMBERS, generator=generator, dtype=dtype)) / NUMBERS
         if noise == "gaussian":
             return timed(lambda: torch.randn(NUMBERS, generator=generator, dtype=dtype)) / NUMBERS
         return timed(lambda: torch.randint(2, (NUMBERS,), generator=generator, dtype=torch.int8)) / NUMBERS

@@ -1,7 +1,7 @@
 """How the server puts a round's updates together: from delta_i = x_{i,K} - x_r to one aggregated update Delta.
 
-Notation: N_i is how often client i was drawn in the round (0 or 1 unless draws are with replacement), M the number of
-clients, and w_i the weight of delta_i.
+N_i is how often client i was drawn in the round (0 or 1 unless with replacement), M the number of clients, and w_i the
+weight of delta_i.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Updates:
 
 
 class Aggregation(ABC):
-    """A rule for Delta. What it remembers of rounds before goes on in every round, also in one without participants;
-    whether the server steps in such a round is told by ``steps_when_empty``."""
+    """A rule for Delta. What it remembers goes on in every round, also in one without participants; whether the server
+    steps in such a round is told by ``steps_when_empty``."""
 
     remembers = False
     steps_when_empty: bool = False
@@ -84,15 +84,18 @@ class WeightedSum(Aggregation):
     """Delta = sum_i w_i delta_i with weights that depend on who takes part, now or before.
 
     Attributes:
-        by_counts: whether a replica's weights depend on its counts of this round alone, so that those of many rounds
-            can be computed at once.
+        by_counts: whether a replica's weights depend on its counts of this round alone: many rounds' are found at once.
     """
 
     by_counts = False
 
     @abstractmethod
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        """w (replicas, clients) float64, from this round's counts and the rounds before."""
+        """w (replicas, clients) float64, from the counts of this round and those before."""
+
+    def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
+        """Of rules that go ``by_counts``: the ``weights`` at these places of (replicas, clients), flat."""
+        return self.weights(counts, {}).flatten().index_select(0, place)
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:
         """The memory after a round with these counts."""
@@ -116,16 +119,17 @@ class AverageParticipating(WeightedSum):
     by_counts = True
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        counts = counts.to(torch.float64)
-        return counts / counts.sum(1, keepdim=True).clamp(min=1)
+        return counts.to(torch.float64) / counts.sum(1, keepdim=True).clamp(min=1)
+
+    def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
+        total = counts.sum(1)[place.div(counts.shape[1], rounding_mode="floor")]
+        return counts.flatten()[place].to(torch.float64) / total
 
 
 @dataclass(frozen=True)
 class AverageAll(WeightedSum):
-    """w_i = N_i / M: the mean over all clients, of whom the absent ones send 0.
-
-    Source: FedAU, the baseline "average all"; its Algorithm 1 with all weights 1.
-    """
+    """w_i = N_i / M: the mean over all clients, of whom the absent ones send 0. Source: FedAU, the baseline "average
+    all"; its Algorithm 1 with all weights 1."""
 
     by_counts = True
 
@@ -234,10 +238,8 @@ class Known(WeightedSum):
         check_one_each("participation_probability", known, clients)
         for i, p in enumerate(known):
             if p <= 0:
-                raise ValueError(
-                    f"participation_probability[{i}] = {p}: allowed is a number > 0; "
-                    "the weight of a client that never takes part would be 1/0"
-                )
+                raise ValueError(f"participation_probability[{i}] = {p}: allowed is a number > 0; who never takes part "
+                                 "would weigh 1/0")  # fmt: skip
         return Known(known)
 
     @cached_property
@@ -257,8 +259,8 @@ class FedAUWeights(WeightedSum):
     lasted ``cutoff`` rounds; a round that is both ends one interval. omega_i of round t sees the rounds before t only,
     and is 1 as long as no interval has ended. Absent clients' intervals grow too, also in rounds without participants.
 
-    Three whole numbers a client are remembered: the intervals that have ended, the rounds that they cover, and the
-    rounds since. omega is the second over the first (`fedtheory.weights.FedAU` says why).
+    Of each client the intervals that have ended are remembered, the rounds that they cover, and those since. omega is
+    the second over the first (`fedtheory.weights.FedAU` says why).
 
     Args:
         cutoff: an integer >= 1, or ``math.inf`` for none.

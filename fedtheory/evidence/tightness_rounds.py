@@ -171,7 +171,7 @@ def _recursion(compared: Comparison, plan: Plan, distance: Fraction) -> Recursio
 
 def by_lines(
     lines: Sequence[Sequence[Line]], rounds: Collection[int], start: float, period: int = 1
-) -> tuple[dict[int, float], list[float]]:
+) -> tuple[dict[int, float | None], list[float]]:
     """The errors after rounds, each at most the least of its kind's lines at the error before; and of each kind the
     error before its last round.
 

@@ -26,6 +26,20 @@ class Signs(NamedTuple):
     scale: float
 
 
+class Prepared(NamedTuple):
+    """What the steps of some pairs take besides where they start and what clients have; see ``steps_of_some``."""
+
+    keys: np.ndarray
+    scale: Any
+    signs: np.ndarray
+    given: bool
+    noise: np.ndarray
+    minus: np.ndarray
+    rows: np.ndarray
+    curvature: np.ndarray
+    gradient: np.ndarray
+
+
 def entrywise_change(
     start: Tensor, client: Tensor, entries: Tensor, centres: Tensor, noise: Tensor | Signs | None,
     sizes: Sequence[float], proximal: float,
@@ -45,8 +59,10 @@ def entrywise_change(
     return result
 
 
-def prepared(pairs: int, like: Tensor, noise: Tensor | Signs | None, sizes: Sequence[float], proximal: float) -> tuple:
-    """What the steps of so many pairs take besides where they start and what clients have; see ``steps_of_some``."""
+def prepared(
+    pairs: int, like: Tensor, noise: Tensor | Signs | None, sizes: Sequence[float], proximal: float
+) -> Prepared:
+    """What the steps of so many pairs take, of the precision and dimension of ``like``."""
     kind, dimension = like.numpy().dtype, like.shape[1]
     together = max(1, min(pairs, AT_ONCE // dimension))
     rows = np.empty((3, together, dimension), kind)
@@ -61,7 +77,8 @@ def prepared(pairs: int, like: Tensor, noise: Tensor | Signs | None, sizes: Sequ
     minus = np.array([(-size, -size * proximal) for size in sizes]).astype(kind)
     bits = BITS[kind]
     signs = rows[2].view(bits)
-    return keys, scale.view(bits), signs, isinstance(noise, Tensor), noises, minus, rows, curvature, gradient
+    given = isinstance(noise, Tensor)
+    return Prepared(keys, scale.view(bits), signs, given, noises, minus, rows, curvature, gradient)
 
 
 def entrywise_product(start: Tensor, client: Tensor, entries: Tensor, centres: Tensor) -> Tensor:

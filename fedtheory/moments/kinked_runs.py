@@ -221,14 +221,15 @@ def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons:
     steps = np.array([steps for *_, steps in parts])
     rounds, starts = _ends(len(one.parts) for one in cycle), _ends(len(line.breakpoints) for _, line, _, _ in parts)
     breakpoints = np.array([t for _, line, _, _ in parts for t in line.breakpoints], dtype=float)
-    weights, of_mean = np.array([part[0] for part in parts]), (mean.breakpoints, mean.slopes, mean.intercepts)
+    weights = np.array([part[0] for part in parts])
+    breaks, slopes, levels = (np.array(v, dtype=float) for v in (mean.breakpoints, mean.slopes, mean.intercepts))
     pattern, monotone = np.full(steps.sum() + len(cycle), -1), all(motion.monotone for motion in cycle)
     asked = np.array([min(R, BEYOND) for R in horizons], dtype=np.int64)
     found, state, counts = np.zeros((len(horizons), 2)), np.array([x, x * 0]), np.zeros(3, dtype=np.int64)
     why = loops.TURNED
     while why == loops.TURNED:
         why = loops.cycles(
-            rounds, steps, weights, starts, breakpoints, kept, drift, *(np.array(v, dtype=float) for v in of_mean),
+            rounds, steps, weights, starts, breakpoints, kept, drift, breaks, slopes, levels,
             pattern, monotone, LONGEST, asked, found, state, counts,
         )  # fmt: skip
         known = [Passed(*each) for each in found[: counts[1]].tolist()]

@@ -12,6 +12,7 @@ import torch
 from ..federations.base import Footprint
 from ..federations.local import LocalTraining
 from .run import STATISTICS
+from .several import HELD, Several
 from .state import State
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class Needs:
         replica = _CLIENTS * clients + (_MODELS + _UPDATES * most) * size + _REMEMBERED * remembered + need.replica
         rows = plan.rounds // plan.record_every + 2
         recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
-        return cls(need.base, need.pair, replica, recorded, 8 * clients + most * size + remembered, most, need.together)
+        base = need.base + (HELD if Several.of(plan) else 0)
+        return cls(base, need.pair, replica, recorded, 8 * clients + most * size + remembered, most, need.together)
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
         """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..algorithms import ClientRound
+from ..algorithms.aggregation import WeightedSum
 from ..federations.base import Pairs
 from ..randomness import Axis
 
@@ -111,10 +112,10 @@ class Participants:
 
     def _weights(self, kind: ClientRound, counts: Tensor, pairs: Pairs, first: int) -> Tensor:
         """Those with which the updates of all pairs are added up, (P,)."""
-        weights = kind.aggregation.weights(counts.flatten(0, 1), {})  # type: ignore[attr-defined]
+        assert isinstance(kind.aggregation, WeightedSum)
         round = pairs.round - first
         place = pairs.place if len(counts) == 1 else pairs.place + round * counts[0].numel()
-        return weights.to(self.plan.dtype).flatten().index_select(0, place)
+        return kind.aggregation.weights_at(counts.flatten(0, 1), place).to(self.plan.dtype)
 
 
 def _true(mask: Tensor) -> list[tuple[Tensor, ...]]:

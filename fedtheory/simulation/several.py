@@ -15,12 +15,18 @@ from ..algorithms.aggregation import WeightedSum
 from ..algorithms.server import Plain
 from ..federations.base import Pairs
 from ..federations.hessians import Diagonal
-from ..federations.linear_training import CACHE, closed_form, coordinates_apart, drawn_noise
+from ..federations.linear_training import closed_form, coordinates_apart, drawn_noise
 from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..randomness import in_memory
 from .participants import WEIGHTS, Drawn, Participants
 from .state import Plan, State
+
+CACHED = 2**16
+"""Bytes of the iterates of the rounds of one call, with Gaussian noise: so these, and what is computed of them, stay in
+a cache."""
+HELD = 5 * CACHED
+"""Bytes, at most, besides what rounds one by one hold: these, and what observers compute of iterates."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,13 @@ class Several:
         return len(drawn)
 
     def _fitting(self, replicas: int, ahead: Sequence[Drawn]) -> int:
-        """How many rounds are made in one call: their iterates, and Gaussian noise, stay in a cache."""
+        """How many rounds are made in one call."""
         size = self.fed.dimension * self.plan.dtype.itemsize
         steps = self.kind.local_steps if self.fed.gradient_noise and self.fed.noise == "gaussian" else 0
         total = 0
         for number, drawn in enumerate(ahead):
             total += size * (replicas + steps * len(_pairs(drawn)))
-            if total > CACHE:
+            if total > CACHED:
                 return number
         return len(ahead)
 
@@ -82,23 +88,26 @@ class Several:
         from . import several_loops as loops
 
         fed, training, x = self.fed, self.kind.training, x.contiguous()
-        whole, begin = _pairs(rounds[0]).drawn_with
+        some = _pairs(rounds[0])
         ends = np.cumsum([0, *(len(_pairs(drawn)) for drawn in rounds)])
-        some = whole.part(begin, begin + int(ends[-1]))
+        if len(rounds) > 1:
+            whole, begin = some.drawn_with
+            some = whole.part(begin, begin + int(ends[-1]))
         weights = some.known(WEIGHTS)
         assert weights is not None
         rate = x.numpy().dtype.type(float(self.kind.server.global_lr))
-        given = x.numpy(), some.replica.numpy(), some.client.numpy(), weights.numpy(), ends, rate
+        start, replica, client, shares = (each.numpy() for each in (x, some.replica, some.client, weights))
         centres, out = fed.centred.numpy(), torch.empty(len(rounds), *x.shape, dtype=x.dtype)
         moved = closed_form(fed, self.products, training)
         if moved is not None:
-            loops.make_at_once(*given, moved.numpy(), centres, out.numpy())
+            loops.make_at_once(start, replica, client, shares, ends, rate, moved.numpy(), centres, out.numpy())
             return out
         from ..federations.entrywise import prepared
 
         noise = drawn_noise(fed, some, training, x.dtype)
         steps = prepared(len(some), x, noise, training.sizes, training.proximal)
-        loops.make(*given, self.products.diagonals.numpy(), centres, *steps, out.numpy())
+        entries = self.products.diagonals.numpy()
+        loops.make(start, replica, client, shares, ends, rate, entries, centres, *steps, out.numpy())
         return out
 
 

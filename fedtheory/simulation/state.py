@@ -210,9 +210,12 @@ class State:
         finite = each.finite.view(points.shape[:2]).clone()
         for observer in plan.observers:
             for name, value in observer.observe(plan, each, round).items():
-                kinds = [kind[name].clone() for kind in (self.current, self.sums, self.least, self.most)]
-                follow_rounds(value.view_as(finite).numpy(), *(kind.numpy() for kind in kinds), finite.numpy())
-                self.current[name], self.sums[name], self.least[name], self.most[name] = kinds
+                for kind in (self.current, self.sums, self.least, self.most):
+                    kind[name] = kind[name].clone()
+                current, sums, least, most = (
+                    kind[name].numpy() for kind in (self.current, self.sums, self.least, self.most)
+                )
+                follow_rounds(value.view_as(finite).numpy(), current, sums, least, most, finite.numpy())
         diverged = self.diverged_at.clone()
         find_diverged(finite.numpy(), round, diverged.numpy())
         self.diverged_at = diverged

@@ -14,6 +14,7 @@ from fedtheory.participation import Fixed, Participation, Uniform
 from fedtheory.setting import Setting
 from fedtheory.simulation import memory
 from fedtheory.simulation.memory import Needs, chunks
+from fedtheory.simulation.several import Several
 from fedtheory.simulation.state import Plan
 
 CLIENTS, DIMENSION, REPLICAS = 60, 12, 60
@@ -39,6 +40,7 @@ def setting(hessians: str, noise: str, algorithm: Algorithm, who: Participation)
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_what_is_predicted_is_held_and_a_limit_is_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Several, "of", lambda plan: None)
     *what, observers = CASES[name]
     this = setting(*what)
     options = {"replicas": REPLICAS, "rounds": 3, "observers": observers, "record_every": 1, "device": "cpu"}
@@ -54,6 +56,20 @@ def test_what_is_predicted_is_held_and_a_limit_is_kept(name: str, monkeypatch: p
     assert peak_bytes(lambda: this.simulate(**options, memory_limit=limit)) <= limit
     with pytest.raises(ValueError, match=f"memory_limit = {least - 1}: one replica .* needs {least} bytes, .* allowed"):
         this.simulate(**options, memory_limit=least - 1)
+
+
+@pytest.mark.parametrize("observers", [["squared_gradient"], ["squared_distance", "squared_gradient", "gap"]])
+@pytest.mark.parametrize("noise", ["two-point", "gaussian"])
+def test_several_rounds_in_one_call_hold_what_is_predicted(noise: str, observers: list[str]) -> None:
+    this = setting("diagonal", noise, algorithms.fedavg(**STEPS), Uniform(6))
+    plan = Plan.of(this, 400, 0, 400, observers)
+    assert Several.of(plan) is not None
+    needs = Needs.of(plan, 2**30)
+    together, pairs = chunks(plan, REPLICAS, 2**30)
+    peak = peak_bytes(lambda: this.simulate(replicas=REPLICAS, rounds=400, record_every=400, observers=observers,
+                                            device="cpu"))  # fmt: skip
+    predicted = needs.bytes(REPLICAS, together, pairs or together * needs.most)
+    assert peak <= predicted <= 6 * peak
 
 
 def test_what_is_recorded_counts() -> None:
