@@ -20,7 +20,10 @@ from numba.extending import intrinsic
 Loop = TypeVar("Loop", bound=Callable[..., object])
 
 
-SHARED = ("compiled.py", "compiled_draws.py", "elementary.py", "lanes.py")
+SHARED = (
+    "compiled.py", "compiled_draws.py", "elementary.py", "lanes.py", "algorithms/adding.py",
+    "federations/entrywise.py",
+)  # fmt: skip
 """What becomes part of loops in other files."""
 
 
@@ -28,7 +31,7 @@ SHARED = ("compiled.py", "compiled_draws.py", "elementary.py", "lanes.py")
 def _stamp() -> str:
     """Of these files: what is kept on disk is found by a loop's name and its own file, and else would not be made anew
     when only these have changed."""
-    sources = (Path(__file__).with_name(name).read_bytes() for name in SHARED)
+    sources = ((Path(__file__).parent / name).read_bytes() for name in SHARED)
     return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
 
 

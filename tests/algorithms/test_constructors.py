@@ -157,7 +157,7 @@ GROUPS = [0, 0, 1]
         (KNOWN, DayNightGroups(GROUPS, [1, 1], [2, 1]), r"^participation = DayNightGroups: its rounds differ in law"),
         (KNOWN, Recorded([[1, 1, 1], [1, 0, 1]]), r"its rounds differ"),
         (KNOWN, RandomPatterns.real_random([[1], [0]], 3), r"^participation = RandomPatterns"),
-        (KNOWN, Fixed([0, 2]), r"^participation_probability\[1\] = 0: allowed is a number > 0; the weight"),
+        (KNOWN, Fixed([0, 2]), r"^participation_probability\[1\] = 0: allowed is a number > 0; who never takes part"),
         (KNOWN, Incomplete(Uniform(1), absent=[2]), r"^participation_probability\[2\] = 0"),
         (algos.known_statistics(**LR, participation_probability=[1, 1]), Fixed([0]),
          r"^participation_probability: there are 2, allowed is one for each of 3 clients"),
