@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
     horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: Fraction(1) for name in FREE if name in statement.quantities}
     found: list[tuple[bool, int, float, Setting, int]] = []
-    for setting in _settings(part, kind):
+    for setting in _settings(cast(Any, part), kind):  # a protocol is not known to be hashable
         worst = _worst(statement, setting, horizons, given)
         if worst is not None and worst[0] > 1:
             clear, clients = worst[0] >= CLEAR, setting.federation.clients
@@ -77,7 +77,7 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
 
 
 @lru_cache(maxsize=8)
-def _settings(part: Part, kind: str) -> tuple[Setting, ...]:
+def _settings(part: Any, kind: str) -> tuple[Setting, ...]:
     """Those of a part and a kind are kept, with their errors: claims about the same runs are many."""
     return tuple(_made(part, kind))
 
