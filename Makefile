@@ -37,8 +37,9 @@ report: $(STAMP) ## write what is known as pages for a browser: report/site/inde
 figures: $(STAMP) ## draw every figure anew, its numbers beside it
 	OMP_NUM_THREADS=1 $(VENV)/bin/fedtheory run --all-figures
 
+# Bytecode is kept even where the environment says otherwise: workers, and processes that tests start, read it.
 test: $(STAMP) ## run the tests and the examples in the docstrings
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .moments.stationary import FixedPoint, Stationary
     from .participation import Participation
     from .simulation.run import Run
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,35 @@ class Setting:
             content.update(repr(part).encode())
         content.update(b"drawn" if self.starts_at_random else self.start_vector.numpy().tobytes())
         return content.hexdigest()
+
+    def once(self, what: Hashable, compute: Callable[[], Found]) -> Found:
+        """``compute()``, kept under the name ``what`` for as long as the setting is."""
+        if what not in self._kept:
+            self._kept[what] = compute()
+        return self._kept[what]
+
+    def started(self, start: Any) -> Setting:
+        """The same from another x_0. What does not depend on it is made once for all that come from one another so."""
+        other = replace(self, start=start)
+        other.__dict__["_of_any_start"] = self.__dict__.setdefault("_of_any_start", {})
+        return other
+
+    def whatever_the_start(self, what: Hashable, compute: Callable[[], Found]) -> Found:
+        """``compute()``, kept under the name ``what`` where other settings share it (see ``started``)."""
+        if "_of_any_start" not in self.__dict__:
+            return compute()
+        shared = self.__dict__["_of_any_start"]
+        if what not in shared:
+            shared[what] = compute()
+        return shared[what]
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and sent to other processes: nothing that is only kept."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "_of_any_start")}
 
     # Doors: what follows is computed by packages above, which know settings.
 

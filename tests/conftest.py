@@ -13,14 +13,16 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+SELDOM = (100_000, 20, 20)
+gc.set_threshold(*SELDOM)  # while tests are collected, too
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _seldom_collected() -> Iterator[None]:
-    before = gc.get_threshold()
+    """What was imported and collected stays, so it is not looked at again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
     yield
-    gc.set_threshold(*before)
     gc.unfreeze()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +13,9 @@ import pytest
 from fedtheory.algorithms import fast
 from fedtheory.federations.logistic import Logistic
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
+from fedtheory.moments import errors
+from fedtheory.moments.evaluators import Question, left
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import peaks
 from fedtheory.papers import all_claims, claim
@@ -313,3 +317,50 @@ def test_federations_that_agree_at_a_point_have_their_own_fingerprints() -> None
     # Gradients at x = -1: (-1 - 1, -1 + 3) = (-2, 2), and 2 (-1 - 0, -1 + 2).
     one, other = Quadratic.common_hessian([1, -3], 1), Quadratic.common_hessian([0, -2], 2)
     assert usual(federation=one, start=1).fingerprint() != usual(federation=other, start=1).fingerprint()
+
+
+# What is kept.
+
+
+def test_what_is_kept_is_of_the_rounds_asked_and_nobody_changes_it() -> None:
+    setting = usual()
+
+    def distance(rounds: object) -> np.ndarray:
+        return left(FINAL_SQUARED_DISTANCE, Question(setting, rounds))
+
+    def afresh(*rounds: int) -> list[float]:
+        return usual().exact(rounds).squared_distance.tolist()
+
+    first = distance(np.array([1, 2]))
+    assert first.tolist() == afresh(1, 2) and distance(np.array([3, 1])).tolist() == afresh(3, 1)
+    first[:] = 0
+    assert distance(np.array([1, 2])).tolist() == afresh(1, 2)
+    assert left(AVERAGE_SQUARED_GRADIENT, Question(setting, np.array([1, 2]))).tolist() != afresh(1, 2)
+    exact = left(FINAL_SQUARED_DISTANCE, Question(setting, np.array([1, 2]), numbers="exact"))
+    assert exact.tolist() == usual().exact([1, 2], exact=True).squared_distance.tolist() != afresh(1, 2)
+
+
+def test_settings_that_differ_in_their_start_share_their_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(errors, "timeline", lambda *given: made.append(1) or TIMELINE(*given))
+    base, starts = usual(), ([3, 6], [0, 0], [-1, 2])
+    shared = [base.started(start) for start in starts]
+    for exact in (False, True):
+        found = [setting.exact([0, 1, 5], exact).squared_distance.tolist() for setting in shared]
+        assert len(made) == 1
+        assert found == [usual(start=start).exact([0, 1, 5], exact).squared_distance.tolist() for start in starts]
+        made.clear()
+    other = replace(shared[0], algorithm=fast(cohort=2, local_lr="1/50", local_steps=3, snapshot_period=4))
+    assert other.exact([5]).squared_distance != shared[0].exact([5]).squared_distance
+
+
+TIMELINE = errors.timeline
+
+
+def test_what_is_kept_is_sent_nowhere() -> None:
+    setting = usual().started([1, 1])
+    setting.once("errors", lambda: lambda: "cannot be sent")
+    left(FINAL_SQUARED_DISTANCE, Question(setting, np.array([1, 2])))
+    again = pickle.loads(pickle.dumps(setting))
+    assert not {"_kept", "_of_any_start"} & vars(again).keys() and again.fingerprint() == setting.fingerprint()
+    assert again.once("errors", lambda: 2) == 2 and again.once("errors", lambda: 3) == 2

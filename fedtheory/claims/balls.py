@@ -39,26 +39,34 @@ class Ball:
     True 1.0
     """
 
+    __slots__ = ("value",)
+
     def __init__(self, value: arb) -> None:
         self.value = value
 
     def __add__(self, other: object) -> Ball:
-        return self._with(other, lambda a, b: a + b)
+        operand = _operand(other)
+        return NotImplemented if operand is None else Ball(self.value + operand)
 
     def __sub__(self, other: object) -> Ball:
-        return self._with(other, lambda a, b: a - b)
+        operand = _operand(other)
+        return NotImplemented if operand is None else Ball(self.value - operand)
 
     def __rsub__(self, other: object) -> Ball:
-        return self._with(other, lambda a, b: b - a)
+        operand = _operand(other)
+        return NotImplemented if operand is None else Ball(operand - self.value)
 
     def __mul__(self, other: object) -> Ball:
-        return self._with(other, lambda a, b: a * b)
+        operand = _operand(other)
+        return NotImplemented if operand is None else Ball(self.value * operand)
 
     def __truediv__(self, other: object) -> Ball:
-        return self._with(other, lambda a, b: a / b)
+        operand = _operand(other)
+        return NotImplemented if operand is None else Ball(self.value / operand)
 
     def __rtruediv__(self, other: object) -> Ball:
-        return self._with(other, lambda a, b: b / a)
+        operand = _operand(other)
+        return NotImplemented if operand is None else Ball(operand / self.value)
 
     def __neg__(self) -> Ball:
         return Ball(-self.value)
@@ -68,10 +76,16 @@ class Ball:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def _with(self, other: object, operation: Callable[[arb, arb], arb]) -> Ball:
-        if not isinstance(other, (Ball, Fraction, int)):
-            return NotImplemented
-        return Ball(operation(self.value, ball(other)))
+
+def _operand(other: object) -> arb | None:
+    """What a ball is added to, ... as one; ``None`` where it does not mix. Matrices have many, so each kind that they
+    hold is told at once."""
+    kind = type(other)
+    if kind is Ball:
+        return other.value  # type: ignore[attr-defined]
+    if kind is Fraction or kind is int:
+        return arb(fmpq(other.numerator, other.denominator))  # type: ignore[attr-defined]
+    return ball(other) if isinstance(other, Ball | Fraction | int) else None
 
 
 Number = Fraction | arb
@@ -84,7 +98,7 @@ def ball(value: Number | Ball | int) -> arb:
         return value
     if isinstance(value, Ball):
         return value.value
-    value = Fraction(value)
+    value = value if type(value) is Fraction else Fraction(value)
     return arb(fmpq(value.numerator, value.denominator))
 
 

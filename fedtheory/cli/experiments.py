@@ -150,7 +150,7 @@ def run(
 
 def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]]:
     """Figure files, and others; a file that is not there is said of by what runs the others."""
-    from ..report.drawing import figure_files, is_figure
+    from ..report.figure_files import figure_files, is_figure
 
     drawn = [path for path in files if path.is_file() and is_figure(path)]
     others = [path for path in files if path not in drawn]
@@ -159,11 +159,12 @@ def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]
 
 def _draw(files: list[Path], into: Path, format: str) -> bool:
     """Draw figure files one after another; whether one failed."""
+    if not files:
+        return False
     from ..files import check_target
     from ..report.drawing import written
 
-    if files:
-        check_target(into / "any")
+    check_target(into / "any")
     failed = False
     for path in files:
         try:

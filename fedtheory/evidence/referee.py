@@ -6,6 +6,7 @@ import ast
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,9 @@ class Report:
         """The name of the instance's file."""
         return f"{self.claim}.instance.json"
 
+
+CLIMBS, DRAWN_FOR_A_CLIMB = 12, 30
+"""A search climbs from so many candidates, at most; a short one from fewer."""
 
 JUDGED = ("schema", "fedtheory", "functional", "chosen", "hypotheses", "left", "right", "ratio", "refutes", "readings")
 """What an instance's file says besides what the instance is."""
@@ -226,6 +230,7 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     search for a counterexample that is then confirmed exactly, and how far each constant is from the smallest that
     survives.
 
+    The search draws so many ``candidates``, and climbs from one in ``DRAWN_FOR_A_CLIMB`` of them, at most ``CLIMBS``.
     Its proof is a chain from what the derivations of all papers show; where none proves it, what is open is told of the
     derivations of its own paper, or else of that paper's steps one by one. Its own paper is the one among
     ``papers()`` that has its name.
@@ -238,7 +243,9 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     rows = [*unit_rows(claim), *consistency_rows(claim)]
     contradictory = any(row.where == "contradictory" for row in rows)
     tell(f"{claim.ref}: proof", 1, 1)
-    report = search(claim, candidates=candidates, seed=seed, progress=lambda *at: tell(f"{claim.ref}: search", *at))
+    climbs = min(CLIMBS, max(1, candidates // DRAWN_FOR_A_CLIMB))
+    searching = partial(tell, f"{claim.ref}: search")
+    report = search(claim, candidates=candidates, climbs=climbs, seed=seed, progress=searching)
     tell(f"{claim.ref}: what was found", 0, 1)
     judgement, why = followed_up(claim, report)
     if judgement is None:

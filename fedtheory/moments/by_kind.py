@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, islice, product
 from math import comb, isqrt
 from typing import TYPE_CHECKING, Any
 
@@ -248,25 +248,59 @@ def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, orde
     >>> enumerated_errors(s, 1).squared_distance
     [Fraction(1, 16)]
     """
-    fed, law = piecewise(setting), {tuple(setting.exact_start): Fraction(1)}
-    squares, passed, initial = Fraction(0), Fraction(0), _expected(law, _squared_gradient(fed))
-    for r in range(rounds):
-        squares += _expected(law, _squared_gradient(fed))
+    if last_law or rounds == 0:
+        return enumerated_at(setting, [rounds], order)
+    fed, kinds = piecewise(setting), _kinds(setting, rounds - 1, order)
+    laws = list(islice(_laws(setting, order), rounds))
+    gradients = [_expected(law, _squared_gradient(fed)) for law in laws]
+    passed = _expected(laws[-1], lambda x: sum(
+        (share * round.second_moment(j, value, fed.exact_optimum[j])
+         for share, round in kinds for j, value in enumerate(x)), Fraction(0)))  # fmt: skip
+    return KinkedErrors([rounds], [passed], [None], [sum(gradients, Fraction(0))], gradients[0])
+
+
+def enumerated_at(setting: Setting, horizons: Sequence[int], order: Sequence[int] = ()) -> KinkedErrors:
+    """The same at each of the ``horizons``, which may be 0, by one enumeration.
+
+    Raises:
+        TooMany, ValueError: as ``enumerated_errors``.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Piecewise([[ft.federations.PiecewiseLinear([1, 2], [0])]], [10**6], gradient_noise=1)
+    >>> s = ft.Setting(fed, ft.algorithms.fast(cohort=4, snapshot_probability=1, local_lr="1/2"),
+    ...                ft.participation.Fixed([0]))
+    >>> enumerated_at(s, [0, 1]).squared_distance
+    [Fraction(0, 1), Fraction(1, 16)]
+    """
+    fed, distances, gradients = piecewise(setting), {}, []
+    for r, law in enumerate(islice(_laws(setting, order), max(horizons) + 1)):
+        gradients.append(_expected(law, _squared_gradient(fed)))
+        if r in horizons:
+            distances[r] = _expected(law, _squared_distance(fed))
+    totals = list(accumulate(gradients, initial=Fraction(0)))
+    return KinkedErrors(
+        list(horizons), [distances[R] for R in horizons], [gradients[R] for R in horizons],
+        [totals[R] for R in horizons], gradients[0],
+    )  # fmt: skip
+
+
+def _laws(setting: Setting, order: Sequence[int]) -> Iterator[dict[tuple[Fraction, ...], Fraction]]:
+    """The laws of x_0, x_1, ...: probability by state."""
+    law, r = {tuple(setting.exact_start): Fraction(1)}, 0
+    while True:
+        yield law
         kinds = _kinds(setting, r, order)
-        if r == rounds - 1:
-            passed = _expected(law, lambda x, kinds=kinds: sum(  # type: ignore[misc]
-                (share * round.second_moment(j, value, fed.exact_optimum[j])
-                 for share, round in kinds for j, value in enumerate(x)), Fraction(0)))  # fmt: skip
-            if not last_law:
-                return KinkedErrors([rounds], [passed], [None], [squares], initial)
         after: dict[tuple[Fraction, ...], Fraction] = {}
         for x, p in law.items():
             for share, round in kinds:
                 for state, chance in round.states(x):
                     after[state] = after.get(state, Fraction(0)) + p * share * chance
                 _check_states(len(after))
-        law = after
-    return KinkedErrors([rounds], [passed], [_expected(law, _squared_gradient(fed))], [squares], initial)
+        law, r = after, r + 1
+
+
+def _squared_distance(fed: Piecewise) -> Any:
+    return lambda x: sum(((v - best) ** 2 for v, best in zip(x, fed.exact_optimum, strict=True)), Fraction(0))
 
 
 def _squared_gradient(fed: Piecewise) -> Any:

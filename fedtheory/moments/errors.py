@@ -99,7 +99,7 @@ def _observed(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nda
     """E|x - x*|^2, E|grad F(x)|^2 and the sum of the latter before each of the rounds, (3, len(rounds)), and
     |grad F(x_0)|^2."""
     quadratic(setting)
-    forms = forms_of(setting, exact)
+    forms = setting.whatever_the_start(("forms", exact), lambda: forms_of(setting, exact))
     squares, start = forms.squares(), packed_start(setting, forms)
     if not exact:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -109,7 +109,9 @@ def _observed(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nda
                 return np.stack([*found[:, rounds], sums[rounds]]), found[1, 0]
     distance = observable(setting, forms, squares["squared_distance"])
     gradient = observable(setting, forms, squares["squared_gradient"])
-    plan = accumulated(timeline(setting, symmetric_moment_map, exact, forms), gradient)
+    plan = setting.whatever_the_start(
+        ("timeline", exact), lambda: accumulated(timeline(setting, symmetric_moment_map, exact, forms), gradient)
+    )
     none = 0 * start[..., -1:]
     rows = [np.concatenate([row, none], axis=-1) for row in (distance, gradient)]
     total = np.zeros_like(rows[0])

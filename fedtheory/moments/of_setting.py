@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -31,6 +31,9 @@ from .errors import ExactErrors, exact_errors
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .one_round import OneRound, one_round
 from .trajectory import peaks
+
+if TYPE_CHECKING:
+    from ..setting import Setting
 
 
 @evaluates("clients")
@@ -156,13 +159,26 @@ def _of_run(functional: Functional, question: Question) -> Any:
     found = question.once(_errors)
     if isinstance(found, ValueError):
         raise Unserved(f"functional {functional.name}: {found}; simulate() measures it")
-    values = question.number(found.functional(functional, question.reading.get("average", AVERAGES[0])))
+    values = question.number(found.functional(functional, question.reading.get("average", AVERAGES[0])).copy())
     return values if np.ndim(question.rounds) else values[0]
 
 
+_FEW = 64
+"""Of so many horizons, errors are kept with a setting, which several claims and readings may be asked about."""
+
+
 def _errors(question: Question) -> ExactErrors | ValueError:
+    setting, rounds, exact = question.setting, np.asarray(question.rounds), question.numbers != FLOAT
+    if rounds.size > _FEW:
+        return _errors_at(setting, rounds, exact)
+    return setting.once(
+        ("errors", rounds.dtype.str, rounds.tobytes(), exact), lambda: _errors_at(setting, rounds, exact)
+    )
+
+
+def _errors_at(setting: Setting, rounds: np.ndarray, exact: bool) -> ExactErrors | ValueError:
     try:
-        return exact_errors(question.setting, question.rounds, question.numbers != FLOAT)
+        return exact_errors(setting, rounds, exact)
     except ValueError as error:
         return error
 
@@ -186,7 +202,8 @@ def _round(what: str, question: Question) -> OneRound:
 
 
 def _one_round(question: Question) -> OneRound:
-    return one_round(question.setting, question.numbers != FLOAT)
+    setting, exact = question.setting, question.numbers != FLOAT
+    return setting.once(("one round", exact), lambda: one_round(setting, exact))
 
 
 def _quantity_of_round(name: str, question: Question) -> Constant:

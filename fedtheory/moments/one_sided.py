@@ -15,7 +15,7 @@ from ..federations.base import ONE_SIDED
 from ..federations.piecewise import Piecewise, PiecewiseLinear
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed
-from .by_kind import enumerated_errors
+from .by_kind import enumerated_at
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -53,11 +53,7 @@ def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nd
                          f"fixed set, with steps of one size, over at most {LONGEST} rounds")  # fmt: skip
     lines = [[PiecewiseLinear([h[0, 0]], (), g[0])] for h, g in zip(fed.exact_hessians, fed.exact_slopes, strict=True)]
     same = Piecewise(lines, None, fed.exact_gradient_noise, fed.noise, fed.exact_server_noise)
-    moved = replace(setting, federation=same)
-    shift, rows = setting.exact_start - fed.exact_optimum, []
-    first = fed.exact_hessian[0, 0] ** 2 * (shift @ shift)
-    for R in np.asarray(rounds).tolist():
-        found = enumerated_errors(moved, R) if R else None
-        ends = (found.squared_distance[0], found.squared_gradient[0], found.gradient_sum[0]) if found else None
-        rows.append(ends or (shift @ shift, first, first * 0))
-    return np.array(rows, dtype=object).astype(object if exact else float), first if exact else float(first)
+    found = enumerated_at(replace(setting, federation=same), np.asarray(rounds).tolist())
+    rows = np.array([found.squared_distance, found.squared_gradient, found.gradient_sum], dtype=object).T
+    first = found.initial_squared_gradient
+    return rows.astype(object if exact else float), first if exact else float(first)

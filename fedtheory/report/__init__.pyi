@@ -1,7 +1,7 @@
 from .adaptive import plot_adaptive as plot_adaptive
 from .bounds import plot as plot
 from .drawing import draw as draw
-from .drawing import figure_files as figure_files
+from .figure_files import figure_files as figure_files
 from .learnability import plot_capacity as plot_capacity
 from .learnability import plot_conditions as plot_conditions
 from .learnability import plot_server_data as plot_server_data

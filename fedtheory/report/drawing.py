@@ -23,14 +23,13 @@ from pydantic import Field, create_model
 
 from ..experiments.reading import Strict, read_toml
 from ..experiments.tables import folder
-from ..files import read_file, write_beside
+from ..files import write_beside
 from ..papers import all_claims
+from .figure_files import figure_files
 from .kinds import KINDS, Kind
 from .shown import csv_text, numbers
 from .style import captioned, save
 
-FOLDER = "figures"
-"""Where a paper's figure files lie, below its experiments; and where figures go."""
 FORMATS = ("png", "svg")
 
 
@@ -113,21 +112,6 @@ def read_figure(path: str | Path) -> FigureFile:
         FileNotFoundError: there is no such file.
     """
     return FigureFile(Path(path), read_toml(path, model()))
-
-
-def figure_files(root: Path | None = None) -> list[Path]:
-    """All figure files, by paper and name."""
-    return sorted((root or folder()).glob(f"*/{FOLDER}/*.toml"))
-
-
-def is_figure(path: Path) -> bool:
-    """Whether a file is a figure's: it has a table ``[figure]``, or lies in a folder of them.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
-    lines = read_file(path).decode("utf-8", errors="replace").splitlines()
-    return path.resolve().parent.name == FOLDER or any(line.strip() == "[figure]" for line in lines)
 
 
 def draw(path: str | Path, into: Path | None = None, format: str = "png") -> Figure:

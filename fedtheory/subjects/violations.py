@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
     horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: Fraction(1) for name in FREE if name in statement.quantities}
     found: list[tuple[bool, int, float, Setting, int]] = []
-    for setting in _settings(part, kind):
+    for setting in _settings(cast(Any, part), kind):  # a protocol is not known to be hashable
         worst = _worst(statement, setting, horizons, given)
         if worst is not None and worst[0] > 1:
             clear, clients = worst[0] >= CLEAR, setting.federation.clients
@@ -75,7 +76,13 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
         yield from_setting(statement, setting, rounds, part, **given)
 
 
-def _settings(part: Part, kind: str) -> Iterator[Setting]:
+@lru_cache(maxsize=8)
+def _settings(part: Any, kind: str) -> tuple[Setting, ...]:
+    """Those of a part and a kind are kept, with their errors: claims about the same runs are many."""
+    return tuple(_made(part, kind))
+
+
+def _made(part: Part, kind: str) -> Iterator[Setting]:
     law = {UNCORRELATED_NOISE: COMMON, CONSTANT_NOISE: ONE_SIDED}.get(kind, "two-point")
     enumerated = kind == CONSTANT_NOISE
     few, sizes, starts = (FEW, STEPS[:2], STARTS[:3]) if enumerated else (CLIENTS, STEPS, STARTS)
@@ -84,9 +91,10 @@ def _settings(part: Part, kind: str) -> Iterator[Setting]:
             continue
         who = LargestNoise(count) if kind == COHORT_BEFORE_NOISE else Fixed(range(count))
         federation = Quadratic.common_hessian([0] * clients, gradient_noise=1, noise=law)
-        for step, start in product(sizes, starts):
-            for algorithm in part.small(clients, count, steps, step / steps):
-                yield Setting(federation, algorithm, who, start=start)
+        for step in sizes:
+            algorithms = part.small(clients, count, steps, step / steps)
+            unmoved = [Setting(federation, algorithm, who) for algorithm in algorithms]
+            yield from (setting.started(start) for start in starts for setting in unmoved)
 
 
 def _worst(

@@ -236,7 +236,7 @@ def test_a_claim_is_judged_on_the_runs_of_the_algorithm_that_it_names(tmp_path, 
     """Khaled's theorem, without the words that everyone takes part: FAST with q = 0 and one client refutes it."""
     path = tmp_path / "mine.py"
     path.write_text("from fedtheory.quantities import symbol\n" + LOCAL.format(more=more))
-    (found,) = referee(path, candidates=60)
+    (found,) = referee(path, candidates=150)
     assert found.state == state
     whose, advice = ("local_sgd", False) if more else ("fast", True)
     assert found.search["searched"].startswith(f"runs of {whose}")
@@ -328,3 +328,17 @@ def test_where_a_report_is_saved_is_checked_before_the_search(tmp_path, monkeypa
     assert refused("r.pdf") and refused("file/r.md") and refused(".")
     monkeypatch.setattr("os.access", lambda path, mode, known=os.access: mode == os.R_OK and known(path, mode))
     assert refused("r.md") and refused("new/folder/r.md")
+
+
+def test_a_short_search_climbs_from_fewer(monkeypatch):
+    asked = []
+
+    def searching(claim, *, candidates, climbs, **options):
+        asked.append((candidates, climbs))
+        raise RefereeError("enough")
+
+    monkeypatch.setattr(module, "search", searching)
+    for options in ({}, {"candidates": 360}, {"candidates": 60}, {"candidates": 1}):
+        with pytest.raises(RefereeError, match="enough"):
+            examine(claim("fast.lemma2"), **options)
+    assert asked == [(1500, 12), (360, 12), (60, 2), (1, 1)]

@@ -1,7 +1,7 @@
 """`fedtheory run` in children that kill themselves, half of them inside a write, until one is done.
 
-Arguments: an experiment file of one setting and seed, a store. Prints how many were killed. The parent runs nothing
-itself, so that children may be forked from it.
+Arguments: an experiment file of one setting and seed, a store. Prints how many were killed. The parent runs one round
+in one thread, so that children may be forked from it.
 """
 
 from __future__ import annotations

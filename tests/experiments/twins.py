@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from fedtheory.cli import app
 from fedtheory.experiments.schema import read_experiment, setting
 
 
 def warm(file: str) -> None:
-    """Import here what a run imports, so that children do not; nothing runs yet."""
-    setting(read_experiment(file).points()[0].content)
+    """Import here what a run imports, and load its compiled loops, so that children do not: one round, kept nowhere."""
+    for name in ("commands", "results", "units"):
+        import_module(f"fedtheory.experiments.{name}")
+    setting(read_experiment(file).points()[0].content).simulate(replicas=1, rounds=1)
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 from matplotlib.figure import Figure
 
-from fedtheory.report.drawing import figure_files, read_figure
+from fedtheory.report.drawing import read_figure
+from fedtheory.report.figure_files import figure_files
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from fedtheory.report.drawing import figure_files, read_figure
+from fedtheory.report.drawing import read_figure
+from fedtheory.report.figure_files import figure_files
 from fedtheory.report.kinds.base import said
 
 FILES = [read_figure(path) for path in figure_files()]

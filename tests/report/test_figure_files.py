@@ -13,7 +13,8 @@ from fedtheory.cli import app
 from fedtheory.experiments.results import experiment_files, published
 from fedtheory.experiments.tables import folder
 from fedtheory.papers import all_claims
-from fedtheory.report.drawing import draw, figure_files, figures, is_figure, read_figure
+from fedtheory.report.drawing import draw, figures, read_figure
+from fedtheory.report.figure_files import figure_files, is_figure
 from fedtheory.report.kinds import KINDS
 
 FILES = figure_files()

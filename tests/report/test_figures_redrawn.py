@@ -17,7 +17,8 @@ from matplotlib.transforms import Bbox
 from PIL import Image
 
 from fedtheory.experiments.tables import folder
-from fedtheory.report.drawing import figure_files, read_figure
+from fedtheory.report.drawing import read_figure
+from fedtheory.report.figure_files import figure_files
 from fedtheory.report.shown import csv_text, nameless, numbers
 from fedtheory.report.style import save
 

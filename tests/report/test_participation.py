@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fedtheory.participation import Cyclic, DayNightGroups, IndexGamma, Uniform, history
-from fedtheory.report.drawing import figure_files, read_figure
+from fedtheory.report.drawing import read_figure
+from fedtheory.report.figure_files import figure_files
 from fedtheory.report.kinds.of_selection import Gap
 from fedtheory.report.participation import plot_gap, plot_long_term, plot_participation, policies
 from fedtheory.selection import genie_gap, offvar, online

@@ -146,7 +146,7 @@ def huge(count: int) -> list:
 
 
 def big(line: int) -> Callable[[dict], None]:
-    return argument(line, "constant", {"top": huge(20_000), "bottom": ONE["bottom"]})
+    return lambda data: argument(line, "constant", {"top": huge(20_000), "bottom": ONE["bottom"]})(data)
 
 
 def wide(data: dict) -> None:

@@ -1,0 +1,26 @@
+"""Which files are figures': asked before every run of experiment files, so nothing that draws is imported here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..experiments.tables import folder
+from ..files import read_file
+
+FOLDER = "figures"
+"""Where a paper's figure files lie, below its experiments; and where figures go."""
+
+
+def figure_files(root: Path | None = None) -> list[Path]:
+    """All figure files, by paper and name."""
+    return sorted((root or folder()).glob(f"*/{FOLDER}/*.toml"))
+
+
+def is_figure(path: Path) -> bool:
+    """Whether a file is a figure's: it has a table ``[figure]``, or lies in a folder of them.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    lines = read_file(path).decode("utf-8", errors="replace").splitlines()
+    return path.resolve().parent.name == FOLDER or any(line.strip() == "[figure]" for line in lines)
