@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from . import logistic as compiled_logistic
+from . import written_out
 from .flat import FlatModel, cross_entropy
 from .grouped import logistic
 from .packed import laid_out, reduced
@@ -50,11 +51,12 @@ def per_sample(
     size = points_at_once(model) if batch is None else batch
     models = [model.unflattened(row) for row in x.detach()]
     place = _place(model, samples, size)
+    compiled = precision == "float32" and written_out.covers(model, x, precision)
     with torch.no_grad(), model.training(False), reduced(x.device, precision):
         for begin in range(0, len(samples), size):
             piece = slice(begin, min(begin + size, len(samples)))
             labels = samples.labels[piece]
-            for row, scores in enumerate(_scores(model, models, samples, piece, place)):
+            for row, scores in enumerate(_scores(model, models, samples, piece, place, compiled)):
                 scores = scores.to(x.dtype)
                 losses[row, piece] = _losses(model, scores, labels)
                 correct[row, piece] = scores.argmax(1) == labels
@@ -62,13 +64,20 @@ def per_sample(
 
 
 def _scores(
-    model: FlatModel, models: list[dict[str, Tensor]], samples: Samples, piece: slice, place: Tensor | None
+    model: FlatModel,
+    models: list[dict[str, Tensor]],
+    samples: Samples,
+    piece: slice,
+    place: Tensor | None,
+    compiled: bool,
 ) -> Iterator[Tensor]:
-    """The scores (B, classes) of each of the models, each by itself: its bits do not depend on the others."""
+    """The scores (B, classes) of each of the models, each by itself: its bits do not depend on the others. Pools are
+    ``compiled``, or PyTorch's."""
     prefix = logistic(model)
     if prefix is None:
         features = laid_out(samples.between(piece.start, piece.stop))
-        return (model.scores(tensors, features) for tensors in models)
+        scores_of = written_out.scores if compiled else FlatModel.scores
+        return (scores_of(model, tensors, features) for tensors in models)
     features = samples.features[piece].flatten(1)
     features = features if place is None else place[: len(features)].copy_(features)
     return (product(features, *_folded(samples, each[prefix + "weight"], each[prefix + "bias"])) for each in models)

@@ -125,13 +125,22 @@ def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: T
         return loss, logs.exp_().mul_(shares).scatter_add_(1, at, -shares)
 
 
-class _Run:
-    """One pass through the layers and back."""
+def scores(model: FlatModel, tensors: dict[str, Tensor], features: Tensor) -> Tensor:
+    """What ``FlatModel.scores`` gives in evaluation, to the bit, for networks that are written out: pools, and the ReLU
+    after them, are compiled, all else is done as PyTorch's layers do it."""
+    with torch.no_grad():
+        return _Run(model, tensors, (), as_layers=True).forwards(features)
 
-    def __init__(self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...]) -> None:
+
+class _Run:
+    """One pass through the layers and back; ``as_layers`` with the convolutions and products of PyTorch's layers."""
+
+    def __init__(
+        self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...], as_layers: bool = False
+    ) -> None:
         steps = _steps(model)
         assert not isinstance(steps, str)
-        self.steps, self.tensors = steps, tensors
+        self.steps, self.tensors, self.as_layers = steps, tensors, as_layers
         self.factors: Iterator[Tensor] = iter(factors)
         self.slopes: dict[str, Tensor] = {}
         self.backs: list[Back] = []
@@ -140,7 +149,7 @@ class _Run:
         for forward, layer, prefix, trained in self.steps:
             self.prefix = prefix
             x, back = forward(self, layer, x)
-            if self.backs or trained:  # before the first parameters no gradient is needed
+            if not self.as_layers and (self.backs or trained):  # before the first parameters no gradient is needed
                 self.backs.append(back)
         return x
 
@@ -179,7 +188,8 @@ def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
         run.keep(prefix, weight=product(slopes.t(), rows.t()), bias=slopes.sum(0))
         return product(slopes, weight.t()).view_as(x).to(x.dtype) if wanted else slope
 
-    return product(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
+    multiplied = functional.linear if run.as_layers else product
+    return multiplied(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
 
 
 def _convolution(run: _Run, layer: nn.Conv2d, x: Tensor) -> tuple[Tensor, Back]:
@@ -207,7 +217,7 @@ def _convolution_and_pool(
 ) -> tuple[Tensor, Back]:
     weight, bias, prefix = run.of("weight"), run.of("bias"), run.prefix
     assert weight is not None
-    if run.backs or not first_block.covers(layer, pool, x, weight):
+    if run.backs or run.as_layers or not first_block.covers(layer, pool, x, weight):
         y, into_convolution = _convolution(run, layer, x)
         pooled, into_pool = _max_pool(run, pool, y, kink=kink)
         return pooled, lambda slope, wanted: into_convolution(into_pool(slope, True), wanted)
