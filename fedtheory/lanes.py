@@ -5,8 +5,8 @@ Compilers do not arrange sums so by themselves, since it changes how they are ro
 ``compiled.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
 (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
 
-Arrays are of float32, contiguous, and indices count their numbers from the beginning, whatever their shape; nothing
-checks that sixteen numbers are there.
+Arrays are of float32 (or bytes, where it is said), contiguous, and indices count their numbers from the beginning,
+whatever their shape; nothing checks that sixteen numbers are there.
 """
 
 from __future__ import annotations
@@ -57,10 +57,13 @@ def zeros(typing: Any) -> Any:
 
 @_operation
 def load(typing: Any, array: Any, index: Any) -> Any:
-    """The sixteen numbers of ``array`` from ``index`` on."""
+    """The sixteen numbers of ``array`` from ``index`` on; of bytes, as floats."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.load(_place(context, builder, signature, given), align=4)
+        if array.dtype != types.uint8:
+            return builder.load(_place(context, builder, signature, given), align=4)
+        place = builder.bitcast(_number(context, builder, signature, given), _BYTES.as_pointer())
+        return builder.uitofp(builder.load(place, align=1), _VECTOR)
 
     return SIXTEEN(array, types.intp), written
 
@@ -130,17 +133,6 @@ def in_half_precision(typing: Any, value: Any) -> Any:
         return builder.select(builder.fcmp_unordered("uno", given[0], given[0]), given[0], nearest)
 
     return SIXTEEN(SIXTEEN), written
-
-
-@_operation
-def load_bytes(typing: Any, array: Any, index: Any) -> Any:
-    """Sixteen numbers of an array of bytes, as floats."""
-
-    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        place = builder.bitcast(_number(context, builder, signature, given), _BYTES.as_pointer())
-        return builder.uitofp(builder.load(place, align=1), _VECTOR)
-
-    return SIXTEEN(array, types.intp), written
 
 
 @_operation

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from fedtheory.compiled import compiled
-from fedtheory.lanes import fma, in_half_precision, load, load_bytes, sixteen, store, store_bytes, total, where_equal
+from fedtheory.lanes import fma, in_half_precision, load, sixteen, store, store_bytes, total, where_equal
 
 
 @compiled
@@ -24,7 +24,7 @@ def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 @compiled
 def changed(values: np.ndarray) -> None:
     """5 in the place of 200, from the second on."""
-    number = load_bytes(values, 1)
+    number = load(values, 1)
     store_bytes(values, 1, where_equal(number, sixteen(np.float32(200)), sixteen(np.float32(5)), number))
 
 

@@ -20,7 +20,6 @@ from ..lanes import (
     fma,
     in_half_precision,
     load,
-    load_bytes,
     sixteen,
     store,
     store_bytes,
@@ -91,7 +90,7 @@ def backwards(images: Array, slope: Array, which: Array, weight: Array, bias: Ar
                 for i in range(height):
                     for j in range(width):
                         place = ((b * height + i) * width + j) * outputs + o
-                        given, at = load(slope, place), load_bytes(which, place)
+                        given, at = load(slope, place), load(which, place)
                         g0 = where_equal(at, none, given, none)
                         g1 = where_equal(at, sixteen(np.float32(1)), given, none)
                         g2 = where_equal(at, sixteen(np.float32(2)), given, none)

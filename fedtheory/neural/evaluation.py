@@ -80,7 +80,10 @@ def _scores(
         return (scores_of(model, tensors, features) for tensors in models)
     features = samples.features[piece].flatten(1)
     features = features if place is None else place[: len(features)].copy_(features)
-    return (product(features, *_folded(samples, each[prefix + "weight"], each[prefix + "bias"])) for each in models)
+    return (
+        product(features, *compiled_logistic.folded(samples, each[prefix + "weight"], each[prefix + "bias"]))
+        for each in models
+    )
 
 
 def _place(model: FlatModel, samples: Samples, size: int) -> Tensor | None:
@@ -89,18 +92,6 @@ def _place(model: FlatModel, samples: Samples, size: int) -> Tensor | None:
         return None
     flat = samples.features[:size].flatten(1)
     return torch.empty_like(flat, dtype=torch.float32)
-
-
-def _folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """W and b of the same scores on features as they are kept: W ((u / 255 - mean) / std) + b for bytes u, without the
-    divisions."""
-    scale = 255.0 if samples.features.dtype == torch.uint8 else 1.0
-    if samples.std:
-        pixels = samples.features[0, 0].numel()
-        mean, std = (weight.new_tensor(each).repeat_interleave(pixels) for each in (samples.mean, samples.std))
-        weight = weight / std
-        bias = bias - weight @ mean
-    return (weight if scale == 1.0 else weight / scale), bias
 
 
 def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
