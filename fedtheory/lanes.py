@@ -5,8 +5,9 @@ Compilers do not arrange sums so by themselves, since it changes how they are ro
 ``compiled.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
 (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
 
-Arrays are of float32 (or bytes, where it is said), contiguous, and indices count their numbers from the beginning,
-whatever their shape; nothing checks that sixteen numbers are there.
+Arrays are of float32 (or, where it is said, of bytes, or of int16, the bits of numbers of half precision, bfloat16),
+contiguous, and indices count their numbers from the beginning, whatever their shape; nothing checks that sixteen numbers
+are there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LANES = 16
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _BITS = ir.VectorType(ir.IntType(32), LANES)
+_HALVES = ir.VectorType(ir.IntType(16), LANES)
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 
 
@@ -57,23 +59,33 @@ def zeros(typing: Any) -> Any:
 
 @_operation
 def load(typing: Any, array: Any, index: Any) -> Any:
-    """The sixteen numbers of ``array`` from ``index`` on; of bytes, as floats."""
+    """The sixteen numbers of ``array`` from ``index`` on; of bytes, and of numbers of half precision, as floats."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        if array.dtype != types.uint8:
+        if array.dtype == types.float32:
             return builder.load(_place(context, builder, signature, given), align=4)
-        place = builder.bitcast(_number(context, builder, signature, given), _BYTES.as_pointer())
-        return builder.uitofp(builder.load(place, align=1), _VECTOR)
+        kind, align = (_BYTES, 1) if array.dtype == types.uint8 else (_HALVES, 2)
+        place = builder.bitcast(_number(context, builder, signature, given), kind.as_pointer())
+        found = builder.load(place, align=align)
+        if kind is _BYTES:
+            return builder.uitofp(found, _VECTOR)
+        return builder.bitcast(builder.shl(builder.zext(found, _BITS), _all(16)), _VECTOR)
 
     return SIXTEEN(array, types.intp), written
 
 
 @_operation
 def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
-    """Put sixteen numbers into ``array`` from ``index`` on."""
+    """Put sixteen numbers into ``array`` from ``index`` on; into one of half precision, those that are
+    ``in_half_precision``."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        builder.store(given[2], _place(context, builder, signature, given), align=4)
+        if array.dtype == types.float32:
+            builder.store(given[2], _place(context, builder, signature, given), align=4)
+        else:
+            bits = builder.trunc(builder.lshr(builder.bitcast(given[2], _BITS), _all(16)), _HALVES)
+            place = builder.bitcast(_number(context, builder, signature, given), _HALVES.as_pointer())
+            builder.store(bits, place, align=2)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, SIXTEEN), written

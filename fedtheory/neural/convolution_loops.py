@@ -5,7 +5,8 @@ of the four, and which it was, are enough for the gradient by the weights. Sixte
 at once (``lanes``).
 
 Images (B, channels, H, W) come with the zeros around them that are their padding; weights are (channels, 9, outputs);
-what comes out has its channels last, (B, (H - 2) // 2, (W - 2) // 2, outputs).
+what comes out has its channels last, (B, (H - 2) // 2, (W - 2) // 2, outputs), in float32 or as the bits of half
+precision (``lanes``).
 """
 
 from __future__ import annotations
