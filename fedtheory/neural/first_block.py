@@ -29,7 +29,8 @@ def forwards(
     layer: nn.Conv2d, x: Tensor, weight: Tensor, bias: Tensor | None, kink: bool
 ) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
     """The pooled convolution of x, with ``kink`` after ReLU, (B, outputs, H', W') with channels last; and what takes
-    the gradient at it to those by the weights and biases, each image's summed by itself, and then over images."""
+    the gradient at it to those by the weights and biases, each image's summed by itself, and then over images. In half
+    precision x and weights are rounded to it before, and what comes out; the largest pixel is that before rounding."""
     from . import convolution_loops as loops
 
     rows, columns = (int(each) for each in layer.padding)
@@ -41,7 +42,7 @@ def forwards(
     own = weight.float().flatten(2).permute(1, 2, 0).contiguous()
     start = torch.zeros(outputs) if bias is None else bias.float()
     given = (images, own, start, y, which)
-    over_images(loops.forwards, 9 * y.numel(), *(as_array(each) for each in given), kink, half)
+    over_images(loops.forwards, 9 * y.numel(), *(as_array(each) for each in given), kink)
 
     def back(slope: Tensor) -> dict[str, Tensor]:
         slopes = slope.to(y.dtype).permute(0, 2, 3, 1).contiguous()

@@ -38,7 +38,7 @@ _STEPS: WeakKeyDictionary[FlatModel, list[Step] | str] = WeakKeyDictionary()
 
 def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
     """Whether gradients at x are computed here."""
-    known = precision == "float32" or (precision == "bfloat16" and x.dtype == torch.float32)
+    known = precision == "float32" or (precision == "bfloat16" and x.dtype in (torch.float32, torch.bfloat16))
     return x.device.type == "cpu" and known and refusal(model) is None
 
 
@@ -97,13 +97,14 @@ def loss_and_slopes(
 ) -> tuple[Tensor, list[Tensor]]:
     """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
     (B,), dropout's factors (B, ...). In bfloat16 dense layers and convolutions are, and what follows them, as under
-    PyTorch's autocast; losses are not."""
+    PyTorch's autocast; losses are not. Gradients have the parameters' type: these may be in bfloat16 already."""
     own = next(iter(tensors.values())).dtype
     with torch.no_grad():
         given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
         run = _Run(model, given, factors)
         found = run.forwards(features)
-    loss, slope = _loss_and_slope(model, found.to(own), labels, weights)
+    scores = found.to(torch.float32 if own == torch.bfloat16 else own)
+    loss, slope = _loss_and_slope(model, scores, labels, weights)
     with torch.no_grad():
         run.backwards(slope.to(found.dtype))
     return loss, [run.slopes[name].to(own) for name in model.trainable]
