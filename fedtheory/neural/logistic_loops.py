@@ -196,19 +196,31 @@ def _step(weight: Array, bias: Array, source: Array, at: Array, errors: Array, s
 @compiled
 def _errors(scores: Array, labels: Array) -> float:
     """Softmax minus one at the label, in the place of the scores; the mean loss."""
+    return shared_errors(scores, labels, np.empty(0, np.float32)) / len(labels)
+
+
+@compiled
+def shared_errors(scores: Array, labels: Array, shares: Array) -> float:
+    """Softmax minus one at the label, in the place of the scores, and the sum of the losses: each times its sample's
+    share, if there are any. -1, and nothing else, where a label is no class."""
     loss = 0.0
+    for label in labels:
+        if label < 0 or label >= scores.shape[1]:
+            return -1.0
     for b in range(len(labels)):
         row = scores[b]
         row -= _highest(row)
-        loss -= row[labels[b]]
+        loss -= row[labels[b]] * (shares[b] if len(shares) > 0 else ONE)
     exponentials(scores)
     for b in range(len(labels)):
         row = scores[b]
         all_of_them = row.sum()
-        loss += math.log(all_of_them)
+        loss += math.log(all_of_them) * (shares[b] if len(shares) > 0 else ONE)
         row /= all_of_them
-        row[labels[b]] -= np.float32(1)
-    return loss / len(labels)
+        row[labels[b]] -= ONE
+        if len(shares) > 0:
+            row *= shares[b]
+    return loss
 
 
 @compiled

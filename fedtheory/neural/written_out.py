@@ -103,11 +103,24 @@ def loss_and_slopes(
         given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
         run = _Run(model, given, factors)
         found = run.forwards(features)
-    scores = found.to(torch.float32 if own == torch.bfloat16 else own)
-    loss, slope = _loss_and_slope(model, scores, labels, weights)
+    if own == torch.bfloat16 and model.losses is cross_entropy:
+        loss, slope = _in_one_pass(found.float(), labels, weights)
+    else:
+        loss, slope = _loss_and_slope(model, found.to(torch.float32 if own == torch.bfloat16 else own), labels, weights)
     with torch.no_grad():
         run.backwards(slope.to(found.dtype))
     return loss, [run.slopes[name].to(own) for name in model.trainable]
+
+
+def _in_one_pass(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Of cross-entropy the mean loss and its gradient by the scores, whose place it takes; by a compiled loop."""
+    from . import logistic_loops as loops
+
+    shares = scores.new_full((len(labels),), 1 / len(labels)) if weights is None else (weights / weights.sum()).float()
+    loss = loops.shared_errors(scores.numpy(), labels.numpy(), shares.numpy())
+    if loss == -1:
+        raise ValueError(f"labels outside the classes: allowed are numbers from 0 to {scores.shape[1] - 1}")
+    return scores.new_tensor(loss), scores
 
 
 def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:

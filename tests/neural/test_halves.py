@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from fedtheory.neural import SGD, FlatModel, Visits, halves, local_update, models
+from fedtheory.neural.flat import mean_loss
+from fedtheory.neural.written_out import _in_one_pass
 from tests.neural.common import IMAGE, samples_for, seeded, visits_for
 
 NETWORKS: dict[str, Callable[[], nn.Module]] = {
@@ -53,6 +55,22 @@ def test_visits_are_those_of_gradients_in_bfloat16(name: str, ragged: bool, monk
     assert float((found.models - start).abs().max()) > 1e-3
     assert torch.allclose(found.models, expected.models, rtol=0, atol=2e-6)
     assert torch.allclose(found.losses, expected.losses, rtol=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_loss_in_one_pass_is_pytorchs(weighted: bool) -> None:
+    draws = torch.Generator().manual_seed(0)
+    scores, labels = 5 * torch.randn(9, 4, generator=draws), torch.randint(4, (9,), generator=draws)
+    weights = torch.rand(9, generator=draws).mul_(torch.arange(9) != 3) if weighted else None
+    leaf = scores.double().requires_grad_()
+    expected = mean_loss(nn.functional.cross_entropy(leaf, labels, reduction="none"), weights)
+    loss, slope = _in_one_pass(scores.clone(), labels, weights)
+    assert abs(float(loss - expected.detach())) < 1e-6
+    assert torch.allclose(slope.double(), torch.autograd.grad(expected, [leaf])[0], rtol=0, atol=1e-7)
+    for wrong in (-1, 4):
+        labels[5] = wrong
+        with pytest.raises(ValueError, match="labels outside the classes: allowed are numbers from 0 to 3"):
+            _in_one_pass(scores.clone(), labels, weights)
 
 
 def test_what_takes_other_steps() -> None:
