@@ -23,8 +23,8 @@ def evaluate(
     """Mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
-    answer depends on ``batch`` only by rounding. None takes 100 where there are convolutions or recurrent layers, whose
-    intermediate results then stay in the cache, and 2,000 elsewhere.
+    answer depends on ``batch`` only by rounding. None takes 64 where there are recurrent layers and 100 where there are
+    convolutions, whose intermediate results then stay in the cache, and 2,000 elsewhere.
 
     Raises:
         ValueError: without samples, or for a batch below 1.
@@ -103,5 +103,7 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
 
 def points_at_once(model: FlatModel) -> int:
     """How many samples are evaluated at once on a CPU."""
-    heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
-    return 100 if any(isinstance(each, heavy) for each in model.module.modules()) else 2000
+    layers = list(model.module.modules())
+    if any(isinstance(each, nn.RNNBase) for each in layers):
+        return 64
+    return 100 if any(isinstance(each, nn.Conv1d | nn.Conv2d | nn.Conv3d) for each in layers) else 2000

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from fedtheory.neural import FlatModel, Samples, written_out
-from fedtheory.neural.evaluation import per_sample
+from fedtheory.neural.evaluation import per_sample, points_at_once
 from tests.neural.common import PAPERS, samples_for, seeded
 from tests.neural.test_written_out import LAYERS
 
@@ -47,3 +47,12 @@ def test_evaluation_in_half_precision_is_autocasts(monkeypatch: pytest.MonkeyPat
     found, expected, uses = both(model, model.initial(0)[None], samples, "bfloat16", monkeypatch)
     assert uses == 0
     assert torch.equal(found[0], expected[0])
+
+
+@pytest.mark.parametrize("name, size", [("multinomial_logistic", 2000), ("small_cnn", 100), ("fast_char_lstm", 64)])
+def test_samples_at_once_change_nothing_but_rounding(name: str, size: int) -> None:
+    model, samples = network(name)
+    assert points_at_once(model) == size
+    many = Samples(samples.features.repeat(4, *(1,) * (samples.features.dim() - 1)), samples.labels.repeat(4))
+    x = model.initial(0)[None]
+    assert torch.allclose(per_sample(model, x, many)[0], per_sample(model, x, many, 7)[0], rtol=1e-5)
