@@ -210,12 +210,12 @@ def shared_errors(scores: Array, labels: Array, shares: Array) -> float:
     for b in range(len(labels)):
         row = scores[b]
         row -= _highest(row)
-        loss -= row[labels[b]] * (shares[b] if len(shares) > 0 else ONE)
+        loss -= row[labels[b]] * (float(shares[b]) if len(shares) > 0 else 1.0)
     exponentials(scores)
     for b in range(len(labels)):
         row = scores[b]
         all_of_them = row.sum()
-        loss += math.log(all_of_them) * (shares[b] if len(shares) > 0 else ONE)
+        loss += math.log(all_of_them) * (float(shares[b]) if len(shares) > 0 else 1.0)
         row /= all_of_them
         row[labels[b]] -= ONE
         if len(shares) > 0:
