@@ -5,8 +5,9 @@ Compilers do not arrange sums so by themselves, since it changes how they are ro
 ``compiled.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
 (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
 
-Arrays are of float32, contiguous, and indices count their numbers from the beginning, whatever their shape; nothing
-checks that sixteen numbers are there.
+Arrays are of float32 (or, where it is said, of bytes, or of int16, the bits of numbers of half precision, bfloat16),
+contiguous, and indices count their numbers from the beginning, whatever their shape; nothing checks that there are
+sixteen.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LANES = 16
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _BITS = ir.VectorType(ir.IntType(32), LANES)
+_HALVES = ir.VectorType(ir.IntType(16), LANES)
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 
 
@@ -57,20 +59,32 @@ def zeros(typing: Any) -> Any:
 
 @_operation
 def load(typing: Any, array: Any, index: Any) -> Any:
-    """The sixteen numbers of ``array`` from ``index`` on."""
+    """The sixteen numbers of ``array`` from ``index`` on; of bytes, and of numbers of half precision, as floats."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.load(_place(context, builder, signature, given), align=4)
+        if array.dtype == types.float32:
+            return builder.load(_place(context, builder, signature, given), align=4)
+        kind, align = (_BYTES, 1) if array.dtype == types.uint8 else (_HALVES, 2)
+        place = builder.bitcast(_number(context, builder, signature, given), kind.as_pointer())
+        found = builder.load(place, align=align)
+        if kind is _BYTES:
+            return builder.uitofp(found, _VECTOR)
+        return builder.bitcast(builder.shl(builder.zext(found, _BITS), _all(16)), _VECTOR)
 
     return SIXTEEN(array, types.intp), written
 
 
 @_operation
 def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
-    """Put sixteen numbers into ``array`` from ``index`` on."""
+    """Put sixteen numbers into ``array`` from ``index`` on; into one of half precision the nearest ones there, of two
+    as near that whose last bit is 0."""
 
     def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        builder.store(given[2], _place(context, builder, signature, given), align=4)
+        if array.dtype == types.float32:
+            builder.store(given[2], _place(context, builder, signature, given), align=4)
+        else:
+            place = builder.bitcast(_number(context, builder, signature, given), _HALVES.as_pointer())
+            builder.store(_halves(builder, given[2]), place, align=2)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, SIXTEEN), written
@@ -119,31 +133,6 @@ def where_equal(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
 
 
 @_operation
-def in_half_precision(typing: Any, value: Any) -> Any:
-    """The nearest numbers of half precision (bfloat16), of two as near those whose last bit is 0; NaN stays."""
-
-    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        bits = builder.bitcast(given[0], _BITS)
-        last = builder.and_(builder.lshr(bits, _all(16)), _all(1))
-        up = builder.add(bits, builder.add(last, _all(0x7FFF)))
-        nearest = builder.bitcast(builder.and_(up, _all(0xFFFF0000)), _VECTOR)
-        return builder.select(builder.fcmp_unordered("uno", given[0], given[0]), given[0], nearest)
-
-    return SIXTEEN(SIXTEEN), written
-
-
-@_operation
-def load_bytes(typing: Any, array: Any, index: Any) -> Any:
-    """Sixteen numbers of an array of bytes, as floats."""
-
-    def written(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        place = builder.bitcast(_number(context, builder, signature, given), _BYTES.as_pointer())
-        return builder.uitofp(builder.load(place, align=1), _VECTOR)
-
-    return SIXTEEN(array, types.intp), written
-
-
-@_operation
 def store_bytes(typing: Any, array: Any, index: Any, value: Any) -> Any:
     """Put sixteen whole numbers from 0 to 255 into an array of bytes."""
 
@@ -183,6 +172,14 @@ def fetch(typing: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), written
+
+
+def _halves(builder: Any, value: Any) -> Any:
+    """The nearest numbers of half precision, as their bits; NaN stays."""
+    bits = builder.bitcast(value, _BITS)
+    last = builder.and_(builder.lshr(bits, _all(16)), _all(1))
+    up = builder.lshr(builder.add(bits, builder.add(last, _all(0x7FFF))), _all(16))
+    return builder.trunc(builder.select(builder.fcmp_unordered("uno", value, value), _all(0x7FC0), up), _HALVES)
 
 
 def _all(bits: int) -> Any:

@@ -6,13 +6,15 @@ import numpy as np
 import torch
 
 from fedtheory.compiled import compiled
-from fedtheory.lanes import fma, in_half_precision, load, load_bytes, sixteen, store, store_bytes, total, where_equal
+from fedtheory.lanes import fma, load, sixteen, store, store_bytes, total, where_equal
 
 
 @compiled
-def halved(values: np.ndarray) -> None:
+def halved(values: np.ndarray, halves: np.ndarray) -> None:
+    """Through half precision and back."""
     for i in range(0, len(values), 16):
-        store(values, i, in_half_precision(load(values, i)))
+        store(halves, i, load(values, i))
+        store(values, i, load(halves, i))
 
 
 @compiled
@@ -24,7 +26,7 @@ def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 @compiled
 def changed(values: np.ndarray) -> None:
     """5 in the place of 200, from the second on."""
-    number = load_bytes(values, 1)
+    number = load(values, 1)
     store_bytes(values, 1, where_equal(number, sixteen(np.float32(200)), sixteen(np.float32(5)), number))
 
 
@@ -34,9 +36,10 @@ def test_half_precision_is_the_nearest_even_one() -> None:
     values = np.concatenate([bits.view(np.float32), np.float32([np.inf, -np.inf, np.nan, -np.nan])])
     values = np.resize(values, len(values) + -len(values) % 16)
     expected = torch.from_numpy(values).bfloat16().float().numpy()
-    found = values.copy()
-    halved(found)
+    found, halves = values.copy(), np.empty(len(values), np.int16)
+    halved(found, halves)
     np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(torch.from_numpy(halves).view(torch.bfloat16).float(), expected)
 
 
 def test_products_and_sums_are_rounded_once() -> None:

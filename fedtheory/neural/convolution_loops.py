@@ -5,7 +5,8 @@ of the four, and which it was, are enough for the gradient by the weights. Sixte
 at once (``lanes``).
 
 Images (B, channels, H, W) come with the zeros around them that are their padding; weights are (channels, 9, outputs);
-what comes out has its channels last, (B, (H - 2) // 2, (W - 2) // 2, outputs).
+what comes out has its channels last, (B, (H - 2) // 2, (W - 2) // 2, outputs), in float32 or as the bits of half
+precision (``lanes``).
 """
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ from ..compiled import compiled
 from ..lanes import (
     LANES,
     fma,
-    in_half_precision,
     load,
-    load_bytes,
     sixteen,
     store,
     store_bytes,
@@ -36,12 +35,10 @@ NOWHERE = np.float32(4)
 
 @compiled
 def forwards(
-    images: Array, weight: Array, bias: Array, y: Array, which: Array, kink: bool, half: bool, first: int,
-    last: int,
-) -> None:  # fmt: skip
+    images: Array, weight: Array, bias: Array, y: Array, which: Array, kink: bool, first: int, last: int
+) -> None:
     """The pooled outputs y, and which of the four pixels was the largest; with ``kink`` ReLU follows, and 4 stands
-    where it gives 0: as ``pool_loops.forwards`` has it. With ``half`` convolutions are rounded to half precision before
-    they are pooled. Of the images from ``first`` to before ``last``."""
+    where it gives 0: as ``pool_loops.forwards`` has it. Of the images from ``first`` to before ``last``."""
     height, width, outputs = y.shape[1:]
     channels = images.shape[1]
     none = zeros()
@@ -58,9 +55,6 @@ def forwards(
                         s1 = _scored(image, 2 * i, 2 * j + 1, w, s1)
                         s2 = _scored(image, 2 * i + 1, 2 * j, w, s2)
                         s3 = _scored(image, 2 * i + 1, 2 * j + 1, w, s3)
-                    if half:
-                        s0, s1 = in_half_precision(s0), in_half_precision(s1)
-                        s2, s3 = in_half_precision(s2), in_half_precision(s3)
                     at = where_larger(s1, s0, sixteen(np.float32(1)), none)
                     s0 = where_larger(s1, s0, s1, s0)
                     at = where_larger(s2, s0, sixteen(np.float32(2)), at)
@@ -91,7 +85,7 @@ def backwards(images: Array, slope: Array, which: Array, weight: Array, bias: Ar
                 for i in range(height):
                     for j in range(width):
                         place = ((b * height + i) * width + j) * outputs + o
-                        given, at = load(slope, place), load_bytes(which, place)
+                        given, at = load(slope, place), load(which, place)
                         g0 = where_equal(at, none, given, none)
                         g1 = where_equal(at, sixteen(np.float32(1)), given, none)
                         g2 = where_equal(at, sixteen(np.float32(2)), given, none)

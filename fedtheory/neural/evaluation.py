@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from . import logistic as compiled_logistic
+from . import written_out
 from .flat import FlatModel, cross_entropy
 from .grouped import logistic
 from .packed import laid_out, reduced
@@ -22,8 +23,8 @@ def evaluate(
     """Mean loss and accuracy of each of x (replicas, D) on all samples, both (replicas,) float64.
 
     ``batch`` samples go through a network at a time, without dropout; batch norm uses its running statistics. The
-    answer depends on ``batch`` only by rounding. None takes 100 where there are convolutions or recurrent layers, whose
-    intermediate results then stay in the cache, and 2,000 elsewhere.
+    answer depends on ``batch`` only by rounding. None takes 64 where there are recurrent layers and 100 where there are
+    convolutions, whose intermediate results then stay in the cache, and 2,000 elsewhere.
 
     Raises:
         ValueError: without samples, or for a batch below 1.
@@ -50,11 +51,12 @@ def per_sample(
     size = points_at_once(model) if batch is None else batch
     models = [model.unflattened(row) for row in x.detach()]
     place = _place(model, samples, size)
+    compiled = precision == "float32" and written_out.covers(model, x, precision)
     with torch.no_grad(), model.training(False), reduced(x.device, precision):
         for begin in range(0, len(samples), size):
             piece = slice(begin, min(begin + size, len(samples)))
             labels = samples.labels[piece]
-            for row, scores in enumerate(_scores(model, models, samples, piece, place)):
+            for row, scores in enumerate(_scores(model, models, samples, piece, place, compiled)):
                 scores = scores.to(x.dtype)
                 losses[row, piece] = _losses(model, scores, labels)
                 correct[row, piece] = scores.argmax(1) == labels
@@ -62,16 +64,26 @@ def per_sample(
 
 
 def _scores(
-    model: FlatModel, models: list[dict[str, Tensor]], samples: Samples, piece: slice, place: Tensor | None
+    model: FlatModel,
+    models: list[dict[str, Tensor]],
+    samples: Samples,
+    piece: slice,
+    place: Tensor | None,
+    compiled: bool,
 ) -> Iterator[Tensor]:
-    """The scores (B, classes) of each of the models, each by itself: its bits do not depend on the others."""
+    """The scores (B, classes) of each of the models, each by itself: its bits do not depend on the others. Pools are
+    ``compiled``, or PyTorch's."""
     prefix = logistic(model)
     if prefix is None:
         features = laid_out(samples.between(piece.start, piece.stop))
-        return (model.scores(tensors, features) for tensors in models)
+        scores_of = written_out.scores if compiled else FlatModel.scores
+        return (scores_of(model, tensors, features) for tensors in models)
     features = samples.features[piece].flatten(1)
     features = features if place is None else place[: len(features)].copy_(features)
-    return (product(features, *_folded(samples, each[prefix + "weight"], each[prefix + "bias"])) for each in models)
+    return (
+        product(features, *compiled_logistic.folded(samples, each[prefix + "weight"], each[prefix + "bias"]))
+        for each in models
+    )
 
 
 def _place(model: FlatModel, samples: Samples, size: int) -> Tensor | None:
@@ -80,18 +92,6 @@ def _place(model: FlatModel, samples: Samples, size: int) -> Tensor | None:
         return None
     flat = samples.features[:size].flatten(1)
     return torch.empty_like(flat, dtype=torch.float32)
-
-
-def _folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """W and b of the same scores on features as they are kept: W ((u / 255 - mean) / std) + b for bytes u, without the
-    divisions."""
-    scale = 255.0 if samples.features.dtype == torch.uint8 else 1.0
-    if samples.std:
-        pixels = samples.features[0, 0].numel()
-        mean, std = (weight.new_tensor(each).repeat_interleave(pixels) for each in (samples.mean, samples.std))
-        weight = weight / std
-        bias = bias - weight @ mean
-    return (weight if scale == 1.0 else weight / scale), bias
 
 
 def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
@@ -103,5 +103,7 @@ def _losses(model: FlatModel, scores: Tensor, labels: Tensor) -> Tensor:
 
 def points_at_once(model: FlatModel) -> int:
     """How many samples are evaluated at once on a CPU."""
-    heavy = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.RNNBase)
-    return 100 if any(isinstance(each, heavy) for each in model.module.modules()) else 2000
+    layers = list(model.module.modules())
+    if any(isinstance(each, nn.RNNBase) for each in layers):
+        return 64
+    return 100 if any(isinstance(each, nn.Conv1d | nn.Conv2d | nn.Conv3d) for each in layers) else 2000

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from .pooling import of_four, over_images
+from .pooling import as_array, of_four, over_images
 
 CHANNELS = 4
 """Of images with more, oneDNN's convolutions are faster."""
@@ -29,7 +29,8 @@ def forwards(
     layer: nn.Conv2d, x: Tensor, weight: Tensor, bias: Tensor | None, kink: bool
 ) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
     """The pooled convolution of x, with ``kink`` after ReLU, (B, outputs, H', W') with channels last; and what takes
-    the gradient at it to those by the weights and biases, each image's summed by itself, and then over images."""
+    the gradient at it to those by the weights and biases, each image's summed by itself, and then over images. In half
+    precision x and weights are rounded to it before, and what comes out; the largest pixel is that before rounding."""
     from . import convolution_loops as loops
 
     rows, columns = (int(each) for each in layer.padding)
@@ -37,18 +38,18 @@ def forwards(
     images = torch.zeros(*x.shape[:2], x.shape[2] + 2 * rows, x.shape[3] + 2 * columns)
     images[:, :, rows : rows + x.shape[2], columns : columns + x.shape[3]] = x.bfloat16() if half else x
     shape = (len(x), (images.shape[2] - 2) // 2, (images.shape[3] - 2) // 2, outputs)
-    y, which = torch.empty(shape), torch.empty(shape, dtype=torch.uint8)
+    y, which = torch.empty(shape, dtype=weight.dtype), torch.empty(shape, dtype=torch.uint8)
     own = weight.float().flatten(2).permute(1, 2, 0).contiguous()
     start = torch.zeros(outputs) if bias is None else bias.float()
     given = (images, own, start, y, which)
-    over_images(loops.forwards, 9 * y.numel(), *(each.numpy() for each in given), kink, half)
+    over_images(loops.forwards, 9 * y.numel(), *(as_array(each) for each in given), kink)
 
     def back(slope: Tensor) -> dict[str, Tensor]:
-        slopes = slope.float().permute(0, 2, 3, 1).contiguous()
+        slopes = slope.to(y.dtype).permute(0, 2, 3, 1).contiguous()
         weights, biases = torch.empty(len(x), *own.shape), torch.empty(len(x), outputs)
         given = (images, slopes, which, weights, biases)
-        over_images(loops.backwards, 9 * y.numel(), *(each.numpy() for each in given))
+        over_images(loops.backwards, 9 * y.numel(), *(as_array(each) for each in given))
         found = weights.sum(0).permute(2, 0, 1).reshape(weight.shape)
         return {"weight": found.to(weight.dtype), "bias": biases.sum(0).to(weight.dtype)}
 
-    return y.to(weight.dtype).permute(0, 3, 1, 2), back
+    return y.permute(0, 3, 1, 2), back

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from . import halves
 from . import logistic as compiled_logistic
 from .augmentation import Augmentation
 from .flat import FlatModel
@@ -161,14 +162,31 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
             mine = visits[p : p + 1]
             place = mine.place(samples) if place is None else place
             own = {name: value[p : p + 1] for name, value in state.items()}
+            copied = halves.Copied(model, x[p]) if task.is_plain and halves.covers(model, x, task.precision) else None
             for step, size in enumerate(task.sizes):
                 if mine.weights is not None and not (mine.weights[0, step] > 0).any():
                     continue
                 batches = mine.batches(samples, step, task.augmentation, place)
+                if copied is not None:
+                    losses[p, step] = _step_in_halves(task, copied, batches, size)
+                    continue
                 losses[p, step], remembered = _own_step(task, x[p], start[p], batches, size, own)
                 for name, value in remembered.items():
                     own[name].copy_(value)
     return Trained(x, state, losses)
+
+
+def _step_in_halves(task: Task, copied: halves.Copied, batches: Batches, size: float) -> Tensor:
+    """One plain step of one pair, in place; the loss."""
+    loss, slopes = one_gradient(task.model, copied.tensors, *_given(task.model, batches), task.precision)
+    copied.move(slopes, size)
+    return loss
+
+
+def _given(model: FlatModel, batches: Batches) -> tuple[Tensor, Tensor, Tensor | None, tuple[Tensor, ...]]:
+    """The only pair's features, labels, weights and dropout factors."""
+    factors = tuple(each[0] for each in model.factors(batches.keys, batches.features))
+    return batches.features[0], batches.labels[0], None if batches.weights is None else batches.weights[0], factors
 
 
 def _own_step(
@@ -179,10 +197,7 @@ def _own_step(
     tensors = model.unflattened(x.detach())
     leaves = [tensors[name] for name in model.trainable]
     moved = {name: tensors[name].clone() for name in model.statistics}
-    factors = tuple(each[0] for each in model.factors(batches.keys, batches.features))
-    weights = None if batches.weights is None else batches.weights[0]
-    given = (batches.features[0], batches.labels[0], weights, factors)
-    loss, slopes = one_gradient(model, tensors | moved, *given, task.precision)
+    loss, slopes = one_gradient(model, tensors | moved, *_given(model, batches), task.precision)
     with torch.no_grad():
         if task.is_plain:
             torch._foreach_add_(leaves, slopes, alpha=-size)

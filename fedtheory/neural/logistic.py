@@ -16,8 +16,8 @@ from .flat import FlatModel
 from .grouped import logistic
 from .samples import Samples
 
-SAMPLES_A_THREAD, PAIRS_A_THREAD = 256, 1
-"""A thread is not woken for less."""
+MULTIPLICATIONS_A_THREAD, PAIRS_A_THREAD = 2**24, 1
+"""A thread is not woken for less: of evaluation, a third of a millisecond, since it may have to wait for its core."""
 
 
 def covers(
@@ -61,20 +61,36 @@ def per_sample(model: FlatModel, x: Tensor, samples: Samples) -> tuple[Tensor, T
     at_weight, at_bias = _place(model)
     if loops.unfit(np.arange(len(samples)).reshape(1, 1, -1), labels, classes) != 0:
         raise ValueError(f"labels outside the classes: allowed are numbers from 0 to {classes - 1}")
-    given = _as_arrays(samples)
-    pixels = given[0].shape[1]
+    features = samples.features.flatten(1).numpy()
+    pixels = features.shape[1]
     weight = x.detach()[:, at_weight : at_weight + classes * pixels].reshape(len(x), classes, pixels)
-    weight = torch.nn.functional.pad(weight, (0, -pixels % loops.LANES)).contiguous()
-    bias = x.detach()[:, at_bias : at_bias + classes].contiguous()
+    weight, bias = folded(samples, weight, x.detach()[:, at_bias : at_bias + classes])
+    weight, bias = torch.nn.functional.pad(weight, (0, -pixels % loops.LANES)).contiguous(), bias.contiguous()
     losses = torch.empty(len(x), len(samples), dtype=torch.float64)
     correct = torch.empty(len(x), len(samples), dtype=torch.bool)
-    places = losses.numpy(), correct.numpy()
+    given = (weight.numpy(), bias.numpy(), features, labels, losses.numpy(), correct.numpy())
 
     def work(first: int, last: int) -> None:
-        loops.evaluate(weight.numpy(), bias.numpy(), *given, labels, *places, first, last)
+        loops.evaluate(*given, first, last)
 
-    shared_out(work, len(samples), torch.get_num_threads(), SAMPLES_A_THREAD)
+    least = -(-MULTIPLICATIONS_A_THREAD // weight.numel())
+    shared_out(work, len(samples), torch.get_num_threads(), least)
     return losses, correct
+
+
+def folded(samples: Samples, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """W (..., classes, p) and b (..., classes) of the same scores on features as they are kept:
+    W ((u / 255 - mean) / std) + b for bytes u."""
+    scale = 255.0 if samples.features.dtype == torch.uint8 else 1.0
+    if scale == 1.0 and not samples.std:
+        return weight, bias
+    own, start = weight.double() / scale, bias.double()
+    if samples.std:
+        pixels = samples.features[0, 0].numel()
+        mean, std = (own.new_tensor(each).repeat_interleave(pixels) for each in (samples.mean, samples.std))
+        own = own / std
+        start = start - own @ (scale * mean)
+    return own.to(weight.dtype), start.to(bias.dtype)
 
 
 def _place(model: FlatModel) -> tuple[int, int]:

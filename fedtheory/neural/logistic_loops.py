@@ -17,10 +17,14 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiled
+from ..elementary import log_single
 from ..lanes import LANES, fetch, fma, load, store, total, zeros
 
 Array = np.ndarray[Any, Any]
 Scaling = tuple[np.float32, Array, Array]
+
+MANY = 64
+"""Samples whose scores are judged at once."""
 
 HALF, ONE, LEAST, LOG2_E = np.float32(0.5), np.float32(1), np.float32(-87), np.float32(1 / math.log(2))
 LN2_FRONT = np.float32(355 / 512)
@@ -77,28 +81,53 @@ def train(
 
 @compiled
 def evaluate(
-    weight: Array, bias: Array, features: Array, numbers: Array, scaling: Scaling, labels: Array,
-    losses: Array, correct: Array, first: int, last: int,
-) -> None:  # fmt: skip
+    weight: Array, bias: Array, features: Array, labels: Array, losses: Array, correct: Array, first: int, last: int
+) -> None:
     """Losses and whether the label has the largest score, (models, N), of the samples from ``first`` to before
-    ``last``: weight (models, classes, width), bias (models, classes), the others as in ``train``."""
-    many = 64
-    rows, scores = np.zeros((many, weight.shape[2]), np.float32), np.empty((many, weight.shape[1]), np.float32)
-    source = numbers if len(numbers) > 0 else rows
-    for begin in range(first, last, many):
-        now = np.arange(begin, min(begin + many, last))
-        coming = np.minimum(now + many, last - 1)
-        at = placed(features, numbers, scaling, now, rows)
-        for r in range(len(weight)):
-            scores_of(source, at, weight[r], bias[r], scores, features, coming if r == 0 else coming[:0])
-            for b in range(len(now)):
-                row, label = scores[b], labels[begin + b]
-                correct[r, begin + b] = _largest(row) == label
-                row -= _highest(row)
-                losses[r, begin + b] = -row[label]
-            exponentials(scores)
-            for b in range(len(now)):
-                losses[r, begin + b] += math.log(scores[b].sum())
+    ``last``: features (N, p) of floats or bytes, weight (models, classes, width) with zeros from p on, and width the
+    next multiple of sixteen; bias (models, classes)."""
+    models, classes, width = weight.shape
+    p, own = features.shape[1], np.empty(MANY, np.int64)
+    scores = np.zeros((classes, MANY), np.float32)
+    rows = np.zeros((0 if p == width else MANY, width), features.dtype)
+    source, places = features if p == width else rows, np.arange(MANY) * width
+    for begin in range(first, last, MANY):
+        count = min(MANY, last - begin)
+        at = places[:count] + (begin * width if p == width else 0)
+        for b in range(count):
+            own[b] = labels[begin + b]
+            if p < width:
+                rows[b, :p] = features[begin + b]
+        for m in range(models):
+            scores_of(source, at, weight[m], bias[m], scores.T, features, at[:0])  # what comes next lies beside it
+            span = slice(begin, begin + count)
+            _judge(scores, own, losses[m, span], correct[m, span])
+
+
+@compiled
+def _judge(scores: Array, labels: Array, losses: Array, correct: Array) -> None:
+    """Losses and hits from the scores, which change."""
+    classes, count = len(scores), len(losses)
+    highest, place = scores[0].copy(), np.zeros(MANY, np.int32)
+    for c in range(1, classes):
+        for b in range(MANY):  # NaN counts as larger than any, and the first of equals as the largest
+            v, h = scores[c, b], highest[b]
+            larger = (v > h) | ((v != v) & (h == h))
+            highest[b] = v if larger else h
+            place[b] = np.int32(c) if larger else place[b]
+    for c in range(classes):
+        for b in range(MANY):
+            scores[c, b] -= highest[b]
+    for b in range(count):
+        losses[b] = -scores[labels[b], b]
+        correct[b] = place[b] == labels[b]
+    exponentials(scores)
+    summed = np.zeros(MANY, np.float32)
+    for c in range(classes):
+        for b in range(MANY):
+            summed[b] += scores[c, b]
+    for b in range(count):
+        losses[b] += log_single(summed[b]) if summed[b] == summed[b] else summed[b]
 
 
 @compiled
@@ -167,19 +196,31 @@ def _step(weight: Array, bias: Array, source: Array, at: Array, errors: Array, s
 @compiled
 def _errors(scores: Array, labels: Array) -> float:
     """Softmax minus one at the label, in the place of the scores; the mean loss."""
+    return shared_errors(scores, labels, np.empty(0, np.float32)) / len(labels)
+
+
+@compiled
+def shared_errors(scores: Array, labels: Array, shares: Array) -> float:
+    """Softmax minus one at the label, in the place of the scores, and the sum of the losses: each times its sample's
+    share, if there are any. -1, and nothing else, where a label is no class."""
     loss = 0.0
+    for label in labels:
+        if label < 0 or label >= scores.shape[1]:
+            return -1.0
     for b in range(len(labels)):
         row = scores[b]
         row -= _highest(row)
-        loss -= row[labels[b]]
+        loss -= row[labels[b]] * (float(shares[b]) if len(shares) > 0 else 1.0)
     exponentials(scores)
     for b in range(len(labels)):
         row = scores[b]
         all_of_them = row.sum()
-        loss += math.log(all_of_them)
+        loss += math.log(all_of_them) * (float(shares[b]) if len(shares) > 0 else 1.0)
         row /= all_of_them
-        row[labels[b]] -= np.float32(1)
-    return loss / len(labels)
+        row[labels[b]] -= ONE
+        if len(shares) > 0:
+            row *= shares[b]
+    return loss
 
 
 @compiled
@@ -210,16 +251,6 @@ def _highest(row: Array) -> float:
     for each in row:
         highest = max(highest, each)
     return highest
-
-
-@compiled
-def _largest(row: Array) -> int:
-    """The first place of the largest number; NaN counts as larger than any, as PyTorch has it."""
-    place = 0
-    for c in range(len(row)):
-        if row[c] > row[place] or (math.isnan(row[c]) and not math.isnan(row[place])):
-            place = c
-    return place
 
 
 @compiled

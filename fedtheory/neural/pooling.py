@@ -50,9 +50,13 @@ def pooled(x: Tensor, kink: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
 
 
 def _as_array(images: Tensor) -> np.ndarray:
-    """(B, H, W, C); numbers of half precision as their bits."""
-    whole = images.view(torch.int16) if images.dtype == torch.bfloat16 else images
-    return whole.permute(0, 2, 3, 1).numpy()
+    """(B, H, W, C)."""
+    return as_array(images.permute(0, 2, 3, 1))
+
+
+def as_array(tensor: Tensor) -> np.ndarray:
+    """The same memory, for compiled loops: numbers of half precision as their bits, int16."""
+    return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
 def over_images(loop: Callable[..., object], numbers: int, *given: Any) -> None:

@@ -38,7 +38,7 @@ _STEPS: WeakKeyDictionary[FlatModel, list[Step] | str] = WeakKeyDictionary()
 
 def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
     """Whether gradients at x are computed here."""
-    known = precision == "float32" or (precision == "bfloat16" and x.dtype == torch.float32)
+    known = precision == "float32" or (precision == "bfloat16" and x.dtype in (torch.float32, torch.bfloat16))
     return x.device.type == "cpu" and known and refusal(model) is None
 
 
@@ -97,16 +97,30 @@ def loss_and_slopes(
 ) -> tuple[Tensor, list[Tensor]]:
     """The loss of one pair's batch and its gradient by each trained parameter: features (B, ...), labels and weights
     (B,), dropout's factors (B, ...). In bfloat16 dense layers and convolutions are, and what follows them, as under
-    PyTorch's autocast; losses are not."""
+    PyTorch's autocast; losses are not. Gradients have the parameters' type: these may be in bfloat16 already."""
     own = next(iter(tensors.values())).dtype
     with torch.no_grad():
         given = {name: each.bfloat16() for name, each in tensors.items()} if precision == "bfloat16" else tensors
         run = _Run(model, given, factors)
         found = run.forwards(features)
-    loss, slope = _loss_and_slope(model, found.to(own), labels, weights)
+    if own == torch.bfloat16 and model.losses is cross_entropy:
+        loss, slope = _in_one_pass(found.float(), labels, weights)
+    else:
+        loss, slope = _loss_and_slope(model, found.to(torch.float32 if own == torch.bfloat16 else own), labels, weights)
     with torch.no_grad():
         run.backwards(slope.to(found.dtype))
     return loss, [run.slopes[name].to(own) for name in model.trainable]
+
+
+def _in_one_pass(scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Of cross-entropy the mean loss and its gradient by the scores, whose place it takes; by a compiled loop."""
+    from . import logistic_loops as loops
+
+    shares = scores.new_full((len(labels),), 1 / len(labels)) if weights is None else (weights / weights.sum()).float()
+    loss = loops.shared_errors(scores.numpy(), labels.numpy(), shares.numpy())
+    if loss == -1:
+        raise ValueError(f"labels outside the classes: allowed are numbers from 0 to {scores.shape[1] - 1}")
+    return scores.new_tensor(loss), scores
 
 
 def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -125,13 +139,22 @@ def _loss_and_slope(model: FlatModel, scores: Tensor, labels: Tensor, weights: T
         return loss, logs.exp_().mul_(shares).scatter_add_(1, at, -shares)
 
 
-class _Run:
-    """One pass through the layers and back."""
+def scores(model: FlatModel, tensors: dict[str, Tensor], features: Tensor) -> Tensor:
+    """What ``FlatModel.scores`` gives in evaluation, to the bit, for networks that are written out: pools, and the ReLU
+    after them, are compiled, all else is done as PyTorch's layers do it."""
+    with torch.no_grad():
+        return _Run(model, tensors, (), as_layers=True).forwards(features)
 
-    def __init__(self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...]) -> None:
+
+class _Run:
+    """One pass through the layers and back; ``as_layers`` with the convolutions and products of PyTorch's layers."""
+
+    def __init__(
+        self, model: FlatModel, tensors: dict[str, Tensor], factors: tuple[Tensor, ...], as_layers: bool = False
+    ) -> None:
         steps = _steps(model)
         assert not isinstance(steps, str)
-        self.steps, self.tensors = steps, tensors
+        self.steps, self.tensors, self.as_layers = steps, tensors, as_layers
         self.factors: Iterator[Tensor] = iter(factors)
         self.slopes: dict[str, Tensor] = {}
         self.backs: list[Back] = []
@@ -140,7 +163,7 @@ class _Run:
         for forward, layer, prefix, trained in self.steps:
             self.prefix = prefix
             x, back = forward(self, layer, x)
-            if self.backs or trained:  # before the first parameters no gradient is needed
+            if not self.as_layers and (self.backs or trained):  # before the first parameters no gradient is needed
                 self.backs.append(back)
         return x
 
@@ -179,7 +202,8 @@ def _linear(run: _Run, layer: nn.Linear, x: Tensor) -> tuple[Tensor, Back]:
         run.keep(prefix, weight=product(slopes.t(), rows.t()), bias=slopes.sum(0))
         return product(slopes, weight.t()).view_as(x).to(x.dtype) if wanted else slope
 
-    return product(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
+    multiplied = functional.linear if run.as_layers else product
+    return multiplied(rows, weight, run.of("bias")).view(*x.shape[:-1], -1), back
 
 
 def _convolution(run: _Run, layer: nn.Conv2d, x: Tensor) -> tuple[Tensor, Back]:
@@ -207,7 +231,7 @@ def _convolution_and_pool(
 ) -> tuple[Tensor, Back]:
     weight, bias, prefix = run.of("weight"), run.of("bias"), run.prefix
     assert weight is not None
-    if run.backs or not first_block.covers(layer, pool, x, weight):
+    if run.backs or run.as_layers or not first_block.covers(layer, pool, x, weight):
         y, into_convolution = _convolution(run, layer, x)
         pooled, into_pool = _max_pool(run, pool, y, kink=kink)
         return pooled, lambda slope, wanted: into_convolution(into_pool(slope, True), wanted)

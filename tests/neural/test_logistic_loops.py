@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedtheory.neural import FlatModel, Samples, Visits, evaluate, local_update, models
+from fedtheory.neural import FlatModel, Samples, Visits, evaluate, local_update, logistic, models
 from fedtheory.neural.evaluation import per_sample
 from fedtheory.neural.logistic import covers
 from tests.neural.common import seeded, visits_for
@@ -69,13 +69,14 @@ def in_double(samples: Samples) -> Samples:
 
 @pytest.mark.parametrize("kind", ["floats", "bytes"])
 @pytest.mark.parametrize("shape", [(784,), (33,)])
-def test_bits_depend_on_nothing_else(shape: tuple[int, ...], kind: str) -> None:
+def test_bits_depend_on_nothing_else(shape: tuple[int, ...], kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, samples = model_of(shape, 10), samples_of(shape, 10, kind, 700)
     start, visits = starts(model, 5), visits_for(samples, 5, 3, 6)
     torch.set_num_threads(1)
     together = local_update(model, start, samples, visits, 0.1, path="grouped")
     losses, correct = per_sample(model, start, samples)
     torch.set_num_threads(3)
+    monkeypatch.setattr(logistic, "MULTIPLICATIONS_A_THREAD", 1)
     threaded = local_update(model, start, samples, visits, 0.1, path="grouped")
     assert torch.equal(threaded.models, together.models) and torch.equal(threaded.losses, together.losses)
     assert torch.equal(per_sample(model, start, samples)[0], losses)
