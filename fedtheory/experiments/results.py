@@ -52,7 +52,7 @@ def gathered(
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "commits": sorted({result["commit"] for result in every}),
         "data": sorted({result["data"] for result in every if result["data"]}),
-        "seconds": round(sum(float(result["seconds"]) for result in every), 1),
+        "seconds": round(sum(float(result["seconds"]) for result in every), 3),
         "units": {each.name: each.unit for each in experiment.checked.statistics},
         "settings": [
             setting_rows(name, group) | ({"labels": called[name]} if name in called else {})
@@ -71,7 +71,7 @@ def setting_rows(name: str, results: list[Mapping[str, Any]]) -> dict[str, Any]:
         "name": name,
         "labels": results[0]["labels"],
         "seeds": [result["seed"] for result in results],
-        "seconds": round(sum(float(result["seconds"]) for result in results), 1),
+        "seconds": round(sum(float(result["seconds"]) for result in results), 3),
         "commits": sorted({result["commit"] for result in results}),
         "statistics": {each: summary(each, results) for each in names},
         "curves": thinned(results),

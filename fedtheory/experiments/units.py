@@ -179,7 +179,7 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
     result = {
         "experiment": unit.experiment, "point": unit.point, "labels": dict(unit.labels), "seed": unit.seed,
         "asked": asked_for(unit.content), "statistics": taken, "diverged": run.divergence,
-        "rounds": run.rounds.tolist(), "rows": curves(checked, run.rows), "seconds": round(clock.note(), 1),
+        "rounds": run.rounds.tolist(), "rows": curves(checked, run.rows), "seconds": round(clock.note(), 3),
         "commit": commit(), "data": data_copy(setting.federation), "fingerprint": setting.fingerprint(),
     }  # fmt: skip
     write_beside(folder / "result.json", json_text(result).encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 import zlib
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import check_target, write_beside
+from ..files import archived, check_target, write_beside
 
 if TYPE_CHECKING:
     from .run import Run
@@ -29,11 +28,10 @@ def save_run(run: Run, path: str | Path) -> None:
     about = {"format": FORMAT, "every": run.every, "where": run.where}
     arrays = {f"rows.{name}": values for name, values in run.rows.items()}
     arrays |= {f"peaks.{name}": values for name, values in run.peaks.items()}
-    buffer = io.BytesIO()
     about_line = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    np.savez(buffer, allow_pickle=False, about=about_line, rounds=run.rounds, diverged_at=run.diverged_at, **arrays)
+    content = archived(about=about_line, rounds=run.rounds, diverged_at=run.diverged_at, **arrays)
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_beside(target, buffer.getvalue())
+    write_beside(target, content)
 
 
 def load_run(path: str | Path) -> dict[str, Any]:

@@ -7,7 +7,6 @@ the place, type and range which it can have in this run is checked besides.
 from __future__ import annotations
 
 import hashlib
-import io
 import zipfile
 import zlib
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..files import write_beside
+from ..files import archived, write_beside
 from .run import row_names
 
 if TYPE_CHECKING:
@@ -44,9 +43,7 @@ def seal(arrays: Segment) -> np.ndarray:
 
 def write_segment(path: Path, arrays: Segment) -> None:
     """Write a segment with its seal."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, seal=seal(arrays), **arrays)
-    write_beside(path, buffer.getvalue())
+    write_beside(path, archived(seal=seal(arrays), **arrays))
 
 
 def read_segment(path: Path) -> Segment:

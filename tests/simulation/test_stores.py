@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 from fedtheory.algorithms import fast
 from fedtheory.federations import Quadratic
-from fedtheory.files import TEMPORARY, locked, remove_leftovers, write_beside
+from fedtheory.files import TEMPORARY, archived, locked, remove_leftovers, write_beside
 from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES
 from fedtheory.setting import Setting
@@ -231,3 +232,16 @@ def test_replicas_that_diverged_may_hold_what_is_not_finite(tmp_path):
     first = setting.simulate(replicas=2, rounds=20, directory=tmp_path, checkpoint_every=3)
     assert (first.diverged_at >= 0).all() and not np.isfinite(first.rows["squared_distance"]).all()
     assert_same_run(setting.simulate(replicas=2, rounds=20, directory=tmp_path), first)
+
+
+def test_an_interrupt_while_an_archive_is_made_is_an_interrupt(monkeypatch):
+    """Its own error, that it is closed half made, says nothing to a user; other errors of arrays stay."""
+
+    def interrupting(*given, **options):
+        raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match="Object arrays"):
+        archived(first=np.array([object()]))
+    monkeypatch.setattr(zipfile._ZipWriteFile, "__init__", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        archived(first=np.zeros(3), second=np.ones(2))
