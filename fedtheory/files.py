@@ -11,7 +11,9 @@ import logging
 import math
 import os
 import secrets
+import signal
 import stat
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,21 +61,30 @@ def check_target(path: str | Path, *suffixes: str) -> Path:
 
 
 def archived(**arrays: np.ndarray) -> bytes:
-    """The content of an ``.npz`` file of these arrays; without pickles.
-
-    Raises:
-        KeyboardInterrupt: as it comes, also where the archive, closed half made, has an error of its own.
-    """
+    """The content of an ``.npz`` file of these arrays; without pickles."""
     import numpy as np
 
     buffer = io.BytesIO()
-    try:
+    with _interrupts_wait():  # an archive that is closed half made has an error of its own
         np.savez(buffer, allow_pickle=False, **arrays)
-    except ValueError as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise error.__context__ from None
-        raise
     return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C, which else comes anywhere, comes at the end."""
+    usual = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if came:
+        raise KeyboardInterrupt
 
 
 def write_beside(path: Path, content: bytes) -> None:
