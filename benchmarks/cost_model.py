@@ -4,13 +4,13 @@
 
 The model of a run of R rounds of n replicas, with M clients of whom m train K steps in D dimensions, is
 
-    a_0 + R (a_1 + a_3 / ahead + a_4 n M + a_5 n m D + a_6 beyond),
+    a_0 + R (a_1 + a_2 / ahead + a_3 n M + a_4 n m D),
 
-besides with diagonal Hessians R a_2 parts, with dense ones a_7 M D^2 + R (a_8 calls + a_9 rows + a_10 rows D +
-a_11 rows D^2): what is done once;
-operations on whatever tensors, of a round and of the parts in which its pairs train; drawing the participants of
-``ahead`` rounds at once; each client's draw (one in ten takes part), each number of a pair and each that fits in no
-cache (``beyond``); each layer of tiles of a block of clients (``calls``), each row of a tile, each number of it, and
+besides with diagonal Hessians R a_5 / several, with dense ones a_6 M D^2 + R (a_7 beyond + a_8 calls + a_9 rows + a_10
+rows D + a_11 rows D^2): what is done once; operations on whatever tensors, of a round, of a draw and of a call; drawing
+the participants of ``ahead`` rounds at once; making ``several`` rounds in a call; each client's draw (one in ten takes
+part), each number of a pair and each that fits in no cache (``beyond``); each layer of tiles of a block of clients
+(``calls``), each row of a tile, each number of it, and
 each of its products. The costs a_j >= 0 are found, by least squares of relative errors, from runs of other sizes
 (``calibration``) than those which they then tell (``SIZES``). All are measured in turns in one process; times are
 process times, medians over the repetitions.
@@ -49,6 +49,7 @@ from fedtheory.federations.quadratic import Quadratic
 from fedtheory.files import json_text, write_beside
 from fedtheory.participation import Uniform
 from fedtheory.simulation.participants import DRAWS
+from fedtheory.simulation.several import CACHED
 
 STEPS, SHARE = 5, 10  # one client of so many takes part
 LEAST = 0.05  # seconds that are measured at a time
@@ -84,16 +85,18 @@ class Case:
         considered = self.replicas * self.clients
         ahead = max(1, min(DRAWS // considered, self.rounds))
         numbers = self.pairs * self.dimension
-        counted = [1, 1 / ahead, considered, numbers, max(0, numbers - CACHE // (4 * STEPS))]
+        counted = [1, 1 / ahead, considered, numbers]
         once = [1.0]
         if self.hessians == "dense":
             entries = self.dimension**2
             blocks = -(-self.clients * 4 * entries // BLOCK)
             calls = float(np.minimum(1, self.clients * self.layers).sum()) * max(self.parts, blocks)
+            counted += [max(0, numbers - CACHE // (4 * STEPS))]
             counted += [calls, self.rows, self.rows * self.dimension, self.rows * entries]
             once += [self.clients * entries]
         else:
-            counted += [self.parts]
+            several = min(ahead, max(1, CACHED // (4 * self.replicas * self.dimension)))
+            counted += [1 / several]
         return once + [self.rounds * each for each in counted]
 
     @property
@@ -138,7 +141,8 @@ def calibration(hessians: str) -> list[Case]:
              (150, 48, 80, 40), (50, 96, 150, 60), (300, 2, 20, 30), (12, 800, 120, 40), (40, 48, 700, 40),
              (60, 64, 80, 180), (20, 40, 120, 220), (15, 90, 1200, 40), (8, 20, 80, 60),
              (10, 1200, 80, 60), (80, 5, 150, 40), (40, 10, 60, 100), (100, 3, 300, 60),
-             (40, 24, 30, 160), (30, 20, 150, 110), (25, 300, 90, 15)]  # fmt: skip
+             (40, 24, 30, 160), (30, 20, 150, 110), (25, 300, 90, 15),
+             (50, 80, 12, 40), (60, 48, 20, 90)]  # fmt: skip
     return [Case(hessians, *each) for each in sizes]
 
 
