@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -113,13 +113,14 @@ def test_no_cutoff_is_scipys_geometric_law():
 
 @settings(max_examples=200, deadline=None)
 @given(st.floats(1e-6, 1.0), st.one_of(st.integers(1, 200), st.just(math.inf)), st.floats(0.0, 1.0))
+@example(1 - 2**-53, 23, 1.0)  # P(S > 21) = 2^-1113 rounds to 0
 def test_ppf_is_the_inverse_of_cdf(p, cutoff, u):
     interval = CutoffGeometric(p, cutoff)
     k = float(interval.ppf(u))
     if u == 0:
         assert k == 0
-    elif k == math.inf:  # without a cutoff P(S <= k) reaches 1 in the limit only
-        assert u == 1.0 and p < 1.0
+    elif u == 1.0:  # without a cutoff P(S <= k) reaches 1 in the limit only
+        assert k == (cutoff if p < 1.0 else 1)
     else:
         assert 1 <= k <= cutoff and k == int(k)
         # above the median P(S <= k) is rounded to 1 early: compare the other tail, where 1 - u is exact
