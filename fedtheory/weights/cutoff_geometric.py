@@ -98,8 +98,8 @@ class CutoffGeometric:
         # The quotient of logarithms is off by a few units in the last place: look one to each side.
         k = np.where((k > 1) & self._reaches_quantile(k - 1, u), k - 1, k)
         k = np.where((k < self.cutoff) & ~self._reaches_quantile(k, u), k + 1, k)
-        k = np.where(u == 1, float(self.cutoff), k)  # 1 is reached there only, however early P(S > k) rounds to 0
-        return np.where(u == 0, 0.0, k)[()]
+        # 1 is reached at the cutoff only, however early P(S > k) rounds to 0.
+        return np.where(u == 0, 0.0, np.where(u == 1, float(self.cutoff), k))[()]
 
     def _reaches_quantile(self, k: np.ndarray, u: np.ndarray) -> np.ndarray:
         """P(S <= k) >= u, compared in the smaller tail: the other one is rounded to 1."""
