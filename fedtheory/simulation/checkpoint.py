@@ -1,8 +1,10 @@
-"""Checkpoints: one immutable file a segment of rounds, written beside and renamed, never overwritten.
+"""Checkpoints: one file a segment of rounds, written beside and renamed.
 
 A segment holds the rows recorded since the previous one and all the state that the next round needs. Loading a run
-is concatenating its segments; resuming it is restoring the last one. Segments are sealed and checked (segment.py), and
-a store is used by one process or thread at a time: who comes second waits, and then finds what the first one has done.
+is concatenating its segments; resuming it is restoring the last one. What the algorithm remembers may be large (models
+of all clients): when two later segments are there, a segment is written once more, without it. The one before the last
+keeps it, since the last one may be damaged. Segments are sealed and checked (segment.py), and a store is used by one
+process or thread at a time: who comes second waits, and then finds what the first one has done.
 """
 
 from __future__ import annotations
@@ -18,7 +20,16 @@ import torch
 
 from ..files import locked, read_json, remove_leftovers, write_beside
 from .run import STATISTICS, Run, row_names
-from .segment import STATE_DICTS, STATE_TENSORS, check_segment, read_segment, write_segment
+from .segment import (
+    STATE_DICTS,
+    STATE_TENSORS,
+    Segment,
+    check_segment,
+    read_segment,
+    segment_name,
+    without_memory,
+    write_segment,
+)
 
 if TYPE_CHECKING:
     from .state import Plan, State
@@ -29,9 +40,8 @@ class Checkpoints:
 
     def __init__(self, directory: Path | None, every: int) -> None:
         self.directory, self.every = directory, every
-        self.segments: list[dict[str, np.ndarray]] = []
+        self.segments: list[Segment] = []  # without what the algorithm remembers, but for one to go on from
         self.pending: list[tuple[int, dict[str, np.ndarray]]] = []
-        self.final: dict[str, np.ndarray] = {}
 
     @classmethod
     @contextlib.contextmanager
@@ -64,9 +74,9 @@ class Checkpoints:
         """
         if not self.segments:
             return 0
-        for segment in self.segments:
-            check_segment(self._path(int(segment["next_round"])), segment, plan, state)
         last = self.segments[-1]
+        for segment in self.segments:
+            check_segment(self._path(int(segment["next_round"])), segment, plan, state, last=segment is last)
         device = state.x.device
         for name in STATE_TENSORS:
             setattr(state, name, torch.as_tensor(last[name], device=device, dtype=getattr(state, name).dtype))
@@ -76,6 +86,7 @@ class Checkpoints:
         for kind in ("memory", "kept"):
             for name in getattr(state, kind):
                 getattr(state, kind)[name] = torch.as_tensor(last[f"{kind}.{name}"], device=device)
+        self.segments[-1] = without_memory(last)
         return int(last["next_round"])
 
     @property
@@ -118,22 +129,23 @@ class Checkpoints:
                 arrays[f"{kind}.{name}"] = getattr(state, kind)[name].cpu().numpy()
         if self.directory is not None:
             write_segment(self._path(next_round), arrays)
-        self.segments.append(arrays)
+            if len(self.segments) > 1 and state.memory:
+                write_segment(self._path(int(self.segments[-2]["next_round"])), self.segments[-2])
+        self.segments.append(without_memory(arrays))
         self.pending = []
 
     def _path(self, next_round: int) -> Path:
         assert self.directory is not None
-        return self.directory / f"segment-{next_round:012d}.npz"
+        return self.directory / segment_name(next_round)
 
     def load(self, plan: Plan, state: State) -> Run:
         """All segments as one run."""
-        last = self.segments[-1]
         rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1)
                 for name in row_names(state.sums)}  # fmt: skip
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
-        peaks = {name: last[f"kept.{name}"] for name in state.kept}
+        peaks = {name: value.cpu().numpy() for name, value in state.kept.items()}
         every = {name: watch.every for watch in plan.observers for name in watch.names if watch.every > 1}
-        return Run(rounds, rows, peaks, last["diverged_at"], every, plan.where)
+        return Run(rounds, rows, peaks, state.diverged_at.cpu().numpy(), every, plan.where)
 
 
 def _shape_of(state: State, name: str) -> tuple[int, ...]:
@@ -155,21 +167,22 @@ def _check_label(found: dict[str, Any], label: dict[str, Any], directory: str | 
         raise ValueError(f"directory = {str(directory)!r} holds another run: {'; '.join(differing)}")
 
 
-def _chain(folder: Path) -> list[dict[str, np.ndarray]]:
+def _chain(folder: Path) -> list[Segment]:
     """The segments of a store from round 0 to the last round that was reached.
 
     Where a file system has no locks, processes with different distances between their checkpoints leave segments of
     several ways to the same rounds; one of these ways is taken.
     """
-    segments: dict[int, dict[str, np.ndarray]] = {}
+    segments: dict[int, Segment] = {}
     for path in sorted(folder.glob("segment-*.npz")):
         segment = read_segment(path)
         first = int(segment["first_round"])
         if first and first not in segments:
             known = " or ".join(map(str, (0, *segments)))
             raise ValueError(f"{path}: starts at round {first}, allowed is {known}: a segment is missing")
+        segments = {after: without_memory(earlier) for after, earlier in segments.items()}
         segments[int(segment["next_round"])] = segment
-    chain: list[dict[str, np.ndarray]] = []
+    chain: list[Segment] = []
     at = max(segments, default=0)
     while at:
         chain.append(segments[at])

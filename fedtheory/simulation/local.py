@@ -26,19 +26,21 @@ def train(
     summed: bool = False,
 ) -> tuple[Tensor, Memory, Tensor | None]:
     """What every pair's local training from its replica's x (replicas, D) adds to it, (P, D); what the local solver
-    keeps of every client then; and, if ``summed``, the sums of the EXACT local gradients at the (noisy) local iterates
-    k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together, by default all."""
+    keeps of every pair then, (P, ...) by name; and, if ``summed``, the sums of the EXACT local gradients at the
+    (noisy) local iterates k = 0..K-1, (P, D), which an ``ExactFederation`` has. ``at_once`` pairs are trained together,
+    by default all."""
     if len(pairs) <= (at_once or len(pairs)) and not summed and not training.solver.keep:
         start = before.index_select(0, pairs.replica)
         return fed.local_change(start, pairs, training, training.solver.start(start))[0], {}, None
     delta = torch.empty(len(pairs), before.shape[1], dtype=before.dtype, device=before.device)
     total = torch.zeros_like(delta) if summed else None
-    kept = {name: value.clone() for name, value in memory.items() if name.startswith(PREFIX)}
+    known = {name: value for name, value in memory.items() if name.startswith(PREFIX)}
+    kept: list[State] = []
     for first, last in _parts(len(pairs), at_once or len(pairs)):
         part = pairs.part(first, last) if last - first < len(pairs) else pairs
         start, where = before.index_select(0, part.replica), (part.replica, part.client)
         if training.solver.keep:
-            state = {name.removeprefix(PREFIX): value[where] for name, value in kept.items()}
+            state = {name.removeprefix(PREFIX): value[where] for name, value in known.items()}
         else:
             state = training.solver.start(start)
         if total is None:
@@ -47,9 +49,9 @@ def train(
             assert isinstance(fed, ExactFederation)
             x, state, total[first:last] = _with_exact_sums(fed, start, part, training, state)
             torch.sub(x, start, out=delta[first:last])
-        for name, value in kept.items():
-            value[where] = state[name.removeprefix(PREFIX)]
-    return delta, kept, total
+        kept.append(state)
+    after = {name: torch.cat([state[name.removeprefix(PREFIX)] for state in kept]) for name in known if kept}
+    return delta, after, total
 
 
 def _parts(count: int, size: int) -> Iterator[tuple[int, int]]:

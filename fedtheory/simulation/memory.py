@@ -11,6 +11,7 @@ import torch
 
 from ..federations.base import Footprint
 from ..federations.local import LocalTraining
+from .local import PREFIX
 from .run import STATISTICS
 from .several import HELD, Several
 from .state import State
@@ -26,6 +27,7 @@ LIMIT = 4 * 2**30
 _MODELS = 8  # of the size of a replica's x: before, after, aggregated, moved, and what their arithmetic needs
 _UPDATES = 4  # of the size of a participant's update: it, what it is compared with, and their weighted copies
 _REMEMBERED = 3  # of the size of what the algorithm remembers: before, after, and the choice between them
+_KEPT = 2  # of the size of what local solvers keep of all clients, which changes in place: it, and its checkpoint
 _CLIENTS = 128  # bytes of a client's draws and weights
 _ROWS = 2  # of the size of what is recorded: in the segments, and put together
 
@@ -77,14 +79,18 @@ class Needs:
         most = max(plan.setting.participation.sizes(clients)[1], *cohorts, 0)
         if any(observer.needs_gradients for observer in plan.observers):
             most = clients  # all train, to be looked at
-        remembered = sum(value.nbytes for value in one.memory.values())
+        kept = sum(value.nbytes for name, value in one.memory.items() if name.startswith(PREFIX))
+        remembered = sum(value.nbytes for value in one.memory.values()) - kept
         parts = [fed.footprint(how, one.x, limit) for how in _trainings(plan)]
         need, size = Footprint(*map(max, zip(*parts, strict=True))), one.x.nbytes
-        replica = _CLIENTS * clients + (_MODELS + _UPDATES * most) * size + _REMEMBERED * remembered + need.replica
+        replica = _CLIENTS * clients + (_MODELS + _UPDATES * most) * size + _REMEMBERED * remembered
+        replica += _KEPT * kept + need.replica
         rows = plan.rounds // plan.record_every + 2
         recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
         base = need.base + (HELD if Several.of(plan) else 0)
-        return cls(base, need.pair, replica, recorded, 8 * clients + most * size + remembered, most, need.together)
+        return cls(
+            base, need.pair, replica, recorded, 8 * clients + most * size + remembered + kept, most, need.together
+        )
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
         """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""

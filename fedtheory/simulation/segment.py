@@ -2,6 +2,9 @@
 
 The seal is a SHA-256 hash of all names, types, shapes and numbers. It finds accidents and edits; that every number has
 the place, type and range which it can have in this run is checked besides.
+
+A segment holds the rows of its rounds and the state after them. What the algorithm remembers may be as large as the
+models of all clients; the last segments of a run alone have it.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import hashlib
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +27,17 @@ Segment = dict[str, np.ndarray]
 
 STATE_DICTS = ("sums", "least", "most", "current")
 STATE_TENSORS = ("x", "diverged_at", "probability", "accuracy")
+_MEMORY = "memory."
 _ADVICE = "remove it to go on from the one before"
+
+
+def segment_name(next_round: int) -> str:
+    """The file of the segment after which ``next_round`` comes.
+
+    >>> segment_name(50)
+    'segment-000000000050.npz'
+    """
+    return f"segment-{next_round:012d}.npz"
 
 
 def seal(arrays: Segment) -> np.ndarray:
@@ -37,7 +50,7 @@ def seal(arrays: Segment) -> np.ndarray:
     for name in sorted(arrays):
         values = np.asarray(arrays[name])
         content.update(f"{name!r} {values.dtype.str} {values.shape}\n".encode())
-        content.update(np.ascontiguousarray(values).tobytes())
+        content.update(np.ascontiguousarray(values).data)
     return np.frombuffer(content.digest(), dtype=np.uint8)
 
 
@@ -65,16 +78,26 @@ def read_segment(path: Path) -> Segment:
     if found is None or not np.array_equal(found, seal(segment)):
         wrong = "has no seal" if found is None else "was changed after it was sealed"
         raise ValueError(f"{path}: damaged segment (it {wrong}); {_ADVICE}")
-    if not 0 <= first < after or path.stem != f"segment-{after:012d}":
+    if not 0 <= first < after or path.name != segment_name(after):
         raise ValueError(f"{path}: damaged segment (it says that it goes from round {first} to {after}); {_ADVICE}")
     return segment
 
 
-def check_segment(path: Path, segment: Segment, plan: Plan, state: State) -> None:
+def without_memory(segment: dict[str, Any]) -> dict[str, Any]:
+    """A segment without what the algorithm remembers.
+
+    >>> without_memory({"x": 1, "memory.controls": 2})
+    {'x': 1}
+    """
+    return {name: value for name, value in segment.items() if not name.startswith(_MEMORY)}
+
+
+def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: bool = True) -> None:
     """Refuse a segment that cannot be one of this run.
 
     Args:
         state: the run's state before round 0, which has the shapes and types of all later ones.
+        last: whether the run goes on from it; what the algorithm remembers is not looked at in others.
 
     Raises:
         ValueError: there is an array too many or too few, of another type or shape; other rounds than those that are
@@ -86,6 +109,11 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State) -> Non
 
     rounds = _recorded(segment, plan)
     expected = _expected(state, len(rounds))
+    if last and without_memory(expected).keys() == segment.keys() != expected.keys():
+        raise ValueError(f"{path}: what the algorithm remembers is kept in the last segments alone, and later ones are "
+                         "missing; allowed is a store that has them")  # fmt: skip
+    if not last:
+        segment, expected = without_memory(segment), without_memory(expected)
     if wrong := sorted(segment.keys() ^ expected.keys()):
         refuse(f"{wrong[0]} is {'missing' if wrong[0] in expected else 'none of this run'}")
     for name, (kind, shape) in expected.items():
