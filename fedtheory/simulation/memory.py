@@ -12,6 +12,7 @@ import torch
 from ..federations.base import Footprint
 from ..federations.local import LocalTraining
 from .local import PREFIX
+from .participants import DRAWS
 from .run import STATISTICS
 from .several import HELD, Several
 from .state import State
@@ -29,6 +30,8 @@ _UPDATES = 4  # of the size of a participant's update: it, what it is compared w
 _REMEMBERED = 3  # of the size of what the algorithm remembers: before, after, and the choice between them
 _KEPT = 2  # of the size of what local solvers keep of all clients, which changes in place: it, and its checkpoint
 _CLIENTS = 128  # bytes of a client's draws and weights
+_DRAWN = 32  # bytes of whether a client takes part in a round that is drawn ahead
+_LISTED = 72  # bytes of a pair that does: who it is, where it stands, its weight
 _ROWS = 2  # of the size of what is recorded: in the segments, and put together
 
 
@@ -61,6 +64,8 @@ class Needs:
         recorded: for each replica of all.
         chunk: of what a round needs of a replica, by which replicas are split.
         most: pairs of a replica. fastest: pairs that are trained together at most.
+        drawn: of who takes part, for each replica and round. ahead: so many replicas' rounds at most are drawn ahead,
+            and so many rounds.
     """
 
     base: int
@@ -70,6 +75,8 @@ class Needs:
     chunk: int
     most: int
     fastest: int
+    drawn: int
+    ahead: tuple[int, int]
 
     @classmethod
     def of(cls, plan: Plan, limit: int) -> Needs:
@@ -88,13 +95,19 @@ class Needs:
         rows = plan.rounds // plan.record_every + 2
         recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
         base = need.base + (HELD if Several.of(plan) else 0)
-        return cls(
-            base, need.pair, replica, recorded, 8 * clients + most * size + remembered + kept, most, need.together
-        )
+        chunk = 8 * clients + most * size + remembered + kept
+        drawn, ahead = _DRAWN * clients + _LISTED * most, (DRAWS // clients, 0 if plan.adaptive else plan.rounds)
+        return cls(base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead)
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
         """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""
-        return self.base + replicas * self.recorded + together * self.replica + pairs * self.pair
+        held = self.base + replicas * self.recorded + together * self.replica + pairs * self.pair
+        return held + self.drawn_ahead(together)
+
+    def drawn_ahead(self, together: int) -> int:
+        """Bytes of who takes part in the rounds to come."""
+        most, rounds = self.ahead
+        return self.drawn * min(most, together * rounds)
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
@@ -122,7 +135,7 @@ def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, in
         rows = f", {replicas * needs.recorded} of them for what is recorded of {replicas} replicas"
         raise ValueError(f"memory_limit = {limit}: one replica with one client training at a time needs "
                          f"{least} bytes{rows}; allowed is at least so many")  # fmt: skip
-    left = limit - needs.bytes(replicas, 0, 1)
+    left = limit - needs.bytes(replicas, 0, 1) - needs.drawn_ahead(replicas)
     together = max(1, min(replicas, CHUNK_BYTES // needs.chunk, left // (2 * needs.replica)))
     room = (limit - needs.bytes(replicas, together, 0)) // max(1, needs.pair)
     pairs = max(1, min(room, needs.fastest))

@@ -25,7 +25,9 @@ from .state import Plan, State
 CACHED = 2**16
 """Bytes of the iterates of the rounds of one call, with Gaussian noise: so these, and what is computed of them, stay in
 a cache."""
-HELD = 5 * CACHED
+KEYS = 4 * CACHED
+"""Bytes of what the noise of the rounds of one call is drawn from."""
+HELD = 5 * CACHED + KEYS
 """Bytes, at most, besides what rounds one by one hold: these, and what observers compute of iterates."""
 
 
@@ -75,11 +77,14 @@ class Several:
     def _fitting(self, replicas: int, ahead: Sequence[Drawn]) -> int:
         """How many rounds are made in one call."""
         size = self.fed.dimension * self.plan.dtype.itemsize
-        steps = self.kind.local_steps if self.fed.gradient_noise and self.fed.noise == "gaussian" else 0
-        total = 0
+        steps = self.kind.local_steps if self.fed.gradient_noise else 0
+        shown = steps if self.fed.noise == "gaussian" else 0
+        total = keys = 0
         for number, drawn in enumerate(ahead):
-            total += size * (replicas + steps * len(_pairs(drawn)))
-            if total > CACHED:
+            pairs = len(_pairs(drawn))
+            total += size * (replicas + shown * pairs)
+            keys += 8 * steps * pairs
+            if total > CACHED or keys > KEYS:
                 return number
         return len(ahead)
 

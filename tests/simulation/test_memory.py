@@ -10,7 +10,7 @@ from fedtheory import algorithms
 from fedtheory.algorithms.base import Algorithm
 from fedtheory.federations import Quadratic, linear_training
 from fedtheory.federations.ledger import peak_bytes
-from fedtheory.participation import Fixed, Participation, Uniform
+from fedtheory.participation import Fixed, IndexBeta, Participation, Uniform
 from fedtheory.setting import Setting
 from fedtheory.simulation import memory
 from fedtheory.simulation.memory import Needs, chunks
@@ -49,7 +49,7 @@ def test_what_is_predicted_is_held_and_a_limit_is_kept(name: str, monkeypatch: p
     needs = Needs.of(plan, 2**30)
     predicted = needs.bytes(REPLICAS, together, pairs or together * needs.most)
     peak = peak_bytes(lambda: this.simulate(**options))
-    assert peak <= predicted <= 6 * peak
+    assert peak <= predicted <= 6 * peak + needs.drawn_ahead(together)
     least = needs.bytes(REPLICAS, 1, 1)
     limit = least + (predicted - least) // 3
     assert chunks(plan, REPLICAS, limit) != (together, pairs)
@@ -69,7 +69,26 @@ def test_several_rounds_in_one_call_hold_what_is_predicted(noise: str, observers
     peak = peak_bytes(lambda: this.simulate(replicas=REPLICAS, rounds=400, record_every=400, observers=observers,
                                             device="cpu"))  # fmt: skip
     predicted = needs.bytes(REPLICAS, together, pairs or together * needs.most)
-    assert peak <= predicted <= 6 * peak
+    assert peak <= predicted <= 6 * peak + needs.drawn_ahead(together)
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("steps", [2, 50])
+@pytest.mark.parametrize("who", [IndexBeta(2), Uniform(5)])
+def test_rounds_that_are_drawn_ahead_are_predicted(
+    who: Participation, steps: int, one_by_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of few clients hundreds of rounds are, which is more than all that a round takes."""
+    if one_by_one:
+        monkeypatch.setattr(Several, "of", lambda plan: None)
+    fed = Quadratic(np.ones((5, 2)), np.arange(10.0).reshape(5, 2), 0.5)
+    this = Setting(fed, algorithms.fedavg(local_lr=0.05, local_steps=steps), who)
+    needs = Needs.of(Plan.of(this, 400, 0, 400, ["squared_distance"]), 2**30)
+    options = {"replicas": 32, "rounds": 400, "record_every": 400, "observers": ["squared_distance"], "device": "cpu"}
+    peak, predicted = peak_bytes(lambda: this.simulate(**options)), needs.bytes(32, 32, 32 * needs.most)
+    assert predicted - needs.drawn_ahead(32) < peak <= predicted <= 4 * peak
+    limit = (needs.bytes(32, 1, 1) + predicted) // 2
+    assert peak_bytes(lambda: this.simulate(**options, memory_limit=limit)) <= limit
 
 
 def test_what_is_recorded_counts() -> None:
