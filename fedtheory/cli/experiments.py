@@ -96,7 +96,9 @@ def _write_pages() -> Iterator[Path]:
     for path in experiment_files():
         if published(path).exists():
             target = published(path).parent / figure_name(path)
-            save(plot_curves(read_json(published(path)), read_experiment(path).grid_labels), target)
+            experiment = read_experiment(path)
+            curves = plot_curves(read_json(published(path)), experiment.grid_labels, by=experiment.first_label)
+            save(curves, target)
             yield target
 
 
