@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import ttest_rel
 
+from fedtheory.cli.experiments import _write_pages
 from fedtheory.experiments.likeness import beside, paired, ranked
 from fedtheory.experiments.pages import pages
 from fedtheory.experiments.results import experiment_files, published, thinned
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.tables import folder, tables
 from fedtheory.files import read_json
+from fedtheory.report.kinds.of_results import Curves
 from fedtheory.report.style import KEY
 from fedtheory.report.training import plot_curves
 
@@ -234,6 +237,20 @@ def test_a_grid_of_panels_is_divided_too(root: Path) -> None:
     titles = [axes.get_title("left") for axes in figure.axes if axes.get_visible()]
     assert titles == ["s = 0, law = beta", "s = 0, law = gamma", "s = 1"]
     assert [len(axes.lines) for axes in figure.axes if axes.get_visible()] == [5, 5, 7]
+
+
+def test_the_published_curves_are_few_in_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command draws them, and as a figure file does."""
+    figures: dict[str, Figure] = {}
+    monkeypatch.setattr("fedtheory.report.style.save", lambda figure, path: figures.update({path.stem: figure}))
+    monkeypatch.setattr("fedtheory.files.write_beside", lambda path, content: None)
+    assert {path.stem for path in _write_pages() if path.suffix == ".png"} == set(figures)
+    for drawn in (figures["small.fashion_mnist"], Curves(experiment="fast/small.fashion_mnist").drawn()):
+        titles = [axes.get_title("left") for axes in drawn.axes]
+        assert titles == [f"participation = {law}" for law in ("beta", "gamma", "weibull")]
+        assert all(len(axes.lines) == 5 and axes.lines[0].get_label() == "uniform, q 1" for axes in drawn.axes)
+    (whole,) = figures["table6_7.fashion_mnist"].axes
+    assert len(whole.lines) == 8 and len(figures["tableI.synthetic"].axes) == 3
 
 
 def test_long_curves_are_thinned_to_their_ends() -> None:
