@@ -96,7 +96,9 @@ def _write_pages() -> Iterator[Path]:
     for path in experiment_files():
         if published(path).exists():
             target = published(path).parent / figure_name(path)
-            save(plot_curves(read_json(published(path)), read_experiment(path).grid_labels), target)
+            experiment = read_experiment(path)
+            curves = plot_curves(read_json(published(path)), experiment.grid_labels, by=experiment.first_label)
+            save(curves, target)
             yield target
 
 
@@ -111,7 +113,10 @@ def run(
     workers: Annotated[int, typer.Option(help="Processes on this machine; 0: none but this one.")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
     track: Annotated[str | None, typer.Option(help="tensorboard:FOLDER, mlflow:ADDRESS or wandb:PROJECT.")] = None,
-    publish: Annotated[bool, typer.Option("--publish", help="Keep the results in tables/ours.")] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Keep the results in tables/ours, with those that are there already.")
+    ] = False,
+    missing: Annotated[bool, typer.Option("--missing", help="Leave out runs that tables/ours has already.")] = False,
     figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
         "figures"
     ),
@@ -126,7 +131,7 @@ def run(
 
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
-    options = RunOptions(store, budget, workers, scheduler, track, publish, only)
+    options = RunOptions(store, budget, workers, scheduler, track, publish, only, missing)
     drawn, others = _split(files or [], all_figures)
     failed = _draw(drawn, figures, "svg" if svg else "png")
     try:

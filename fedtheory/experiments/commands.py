@@ -6,15 +6,16 @@ import fnmatch
 import math
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..files import json_text, read_json, write_beside
+from ..files import json_text, locked, write_beside
 from ..quantities import nearest
 from . import schema
-from .results import gathered, holds_more, published
+from .kept import new_runs, read_kept
+from .results import digest, gathered, published, runs_of
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
 from .units import Unit, finished, units_of
@@ -30,8 +31,10 @@ class RunOptions:
         workers: processes on this machine; 0: this one alone.
         scheduler: of a Dask cluster, instead.
         track: a tracker, as ``tracking.tracker`` reads it.
-        publish: whether results are kept beside the files: those of all units of the file that the store has.
+        publish: whether results are kept beside the files: those of all units of the file that the store has, with
+            those that are kept there already.
         only: a pattern that settings' names have to match, as ``FedAvg*``.
+        missing: whether runs are left out that are kept beside the file already.
     """
 
     store: Path
@@ -41,6 +44,7 @@ class RunOptions:
     track: str | None = None
     publish: bool = False
     only: str = "*"
+    missing: bool = False
 
     def executors(self) -> MakeExecutor | None:
         """What runs the units; ``None`` for this process.
@@ -99,7 +103,7 @@ def _tried(
         return _run_file(path, options, deadline, executors, watch, report, fitting)
     except (ValueError, FileNotFoundError) as error:
         report.failed = True
-        report.lines.append(str(error))
+        report.lines.append(_of(path, str(error)))
         return True
 
 
@@ -107,13 +111,18 @@ def _run_file(
     path: Path, options: RunOptions, deadline: float, executors: MakeExecutor | None, watch: Tracker | None,
     report: Report, fitting: bool,
 ) -> bool:  # fmt: skip
+    begun = digest(path)
     experiment = schema.read_experiment(path)
     searched = None
     done = watch.record if watch else lambda unit, result: None
     if experiment.checked.search:
+        if options.missing:
+            report.lines.append(f"{path}: --missing leaves out nothing of a search, which is run whole")
         _, searched, outcome = search(experiment, options.store, executors, deadline, done)
     else:
         units = units_of(experiment, _chosen(experiment, options.only), options.store)
+        if options.missing:
+            units = _missing(path, experiment, units, report)
         outcome = perform_all(units, executors, deadline, done, fitting)
     if fitting and outcome.waiting:
         return False
@@ -121,8 +130,23 @@ def _run_file(
     if outcome.results:
         report.contents.append(gathered(experiment, outcome.results.values(), searched))
         if options.publish and (searched is None or not outcome.failed):
+            if digest(path) != begun:
+                raise ValueError(f"{path} was changed while it was run: nothing of it is published; the same command "
+                                 "goes on with what it says now")  # fmt: skip
             _publish(path, experiment, outcome, searched, options.store, report)
     return True
+
+
+def _missing(path: Path, experiment: schema.Experiment, units: list[Unit], report: Report) -> list[Unit]:
+    """The units that are not published of what the file says now."""
+    kept = read_kept(path, experiment)
+    if kept is None or kept["sha256"] != digest(path):
+        return units
+    there = runs_of(kept)
+    left = [unit for unit in units if (unit.point, unit.seed) not in there]
+    if not left:
+        report.lines.append(f"{path}: nothing is missing, {published(path)} has all {len(units)} runs")
+    return left
 
 
 def _chosen(experiment: schema.Experiment, only: str) -> list[schema.Point]:
@@ -138,16 +162,32 @@ def _publish(
     path: Path, experiment: schema.Experiment, outcome: Outcome, searched: list[dict[str, Any]] | None, store: Path,
     report: Report,
 ) -> None:  # fmt: skip
-    """Keep the results of all units that the store has, unless what is kept already has more."""
-    kept = outcome if searched is not None else _kept(units_of(experiment, experiment.points(), store))
-    _tell(path, kept, report)
-    content = gathered(experiment, kept.results.values(), searched)
+    """Keep the results of all units that the store has, with those of the same file that are kept already."""
+    found = outcome if searched is not None else _kept(units_of(experiment, experiment.points(), store))
+    _tell(path, found, report)
     target = published(path)
-    if target.exists() and holds_more(read_json(target), content):
-        report.lines.append(f"{target} stays as it is: it has runs that {store} has not")
-        return
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_beside(target, (json_text(content) + "\n").encode())
+    with locked(target.parent):  # nobody else adds runs between reading and writing
+        kept, results = read_kept(path, experiment), list(found.results.values())
+        if kept is not None and kept["sha256"] != digest(path):
+            report.lines.append(_replaced(path, kept))
+            kept = None
+        if kept is not None and searched is None:
+            content = gathered(experiment, new_runs(kept, results, (target, store)), None, kept)
+        else:
+            content = gathered(experiment, results, searched)
+        if kept is not None and not runs_of(kept) <= runs_of(content):
+            report.lines.append(f"{target} stays as it is: it has runs that {store} has not, and searches are not put "
+                                "together, as each stage goes on from the one before")  # fmt: skip
+            return
+        write_beside(target, (json_text(content) + "\n").encode())
+
+
+def _replaced(path: Path, kept: Mapping[str, Any]) -> str:
+    return (
+        f"{published(path)} is replaced: its {len(runs_of(kept))} runs were of another content of {path} and are put "
+        "together with none of this one"
+    )
 
 
 def _kept(units: Iterable[Unit]) -> Outcome:
@@ -163,11 +203,16 @@ def _kept(units: Iterable[Unit]) -> Outcome:
 
 
 def _tell(path: Path, outcome: Outcome, report: Report) -> None:
-    said = [text if str(path) in text else f"{path}: {text}" for text in outcome.failed.values()]
+    said = [_of(path, text) for text in outcome.failed.values()]
     if outcome.waiting:
         said.append(f"{path}: {len(outcome.waiting)} runs wait; the same command goes on with them")
     report.failed |= bool(outcome.failed)
     report.lines = unique([*report.lines, *said])
+
+
+def _of(path: Path, text: str) -> str:
+    """What is said of a file, which it names."""
+    return text if str(path) in text else f"{path}: {text}"
 
 
 def unique(texts: Iterable[str]) -> list[str]:

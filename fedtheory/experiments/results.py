@@ -1,14 +1,19 @@
-"""What an experiment gave, as one JSON file: every number with its seeds, commit, data and time."""
+"""What an experiment gave, as one JSON file: every number with its seeds, commit, data and time.
+
+Settings keep of each seed the values of every statistic, the deviations within its runs, and its curves, so that rows
+of different seeds are put together to what one row of all would be.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from ..files import read_file
 from . import schema
 from .tables import folder
 
@@ -16,6 +21,7 @@ CONFIGURATION = ("checks.toml", "curves.toml")
 """Files beside experiments that are none."""
 SHOWN = 60
 """So many points of a curve are kept."""
+WITHIN = "deviation within a run"
 
 
 def experiment_files(root: Path | None = None) -> list[Path]:
@@ -32,50 +38,124 @@ def published(path: Path) -> Path:
     return path.parent / "tables" / "ours" / f"{path.stem}.json"
 
 
+def digest(path: Path) -> str:
+    """By which the results of a file are known to be of what it says now."""
+    return hashlib.sha256(read_file(path)).hexdigest()
+
+
 def gathered(
-    experiment: schema.Experiment, results: Iterable[Mapping[str, Any]], searched: list[dict[str, Any]] | None = None
-) -> dict[str, Any]:
-    """The results of an experiment's units, setting by setting.
+    experiment: schema.Experiment, results: Iterable[Mapping[str, Any]], searched: list[dict[str, Any]] | None = None,
+    kept: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The results of an experiment's units, setting by setting, in the order of the units.
 
     Args:
         results: of units, in any order.
         searched: what a search saw.
+        kept: what was gathered of other units of the same file before; the result is that of all of them.
     """
+    results, path = list(results), Path(experiment.name)
+    before: Mapping[str, Any] = kept or {"settings": [], "commits": [], "data": [], "seconds": 0.0}
     by_point: dict[str, list[Mapping[str, Any]]] = {}
-    for result in results:
-        by_point.setdefault(result["point"], []).append(result)
-    every = [result for group in by_point.values() for result in group]
-    called = {} if searched is not None else {point.name: dict(point.labels) for point in experiment.points()}
-    path = Path(experiment.name)
+    for row in [*before["settings"], *map(run_row, results)]:
+        by_point.setdefault(row["name"], []).append(row)
+    settings = [joined(rows) for rows in by_point.values()]
     content: dict[str, Any] = {
         "file": f"{path.parent.name}/{path.name}",
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "commits": sorted({result["commit"] for result in every}),
-        "data": sorted({result["data"] for result in every if result["data"]}),
-        "seconds": round(sum(float(result["seconds"]) for result in every), 3),
+        "sha256": digest(path),
+        "commits": sorted({*before["commits"], *(result["commit"] for result in results)}),
+        "data": sorted({*before["data"], *(result["data"] for result in results if result["data"])}),
+        "seconds": round(before["seconds"] + sum(float(result["seconds"]) for result in results), 3),
         "units": {each.name: each.unit for each in experiment.checked.statistics},
-        "settings": [
-            setting_rows(name, group) | ({"labels": called[name]} if name in called else {})
-            for name, group in by_point.items()
-        ],
+        "settings": settings if searched is not None else _in_order(experiment, settings),
     }
     return content | ({"search": searched} if searched is not None else {})
 
 
-def setting_rows(name: str, results: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """One setting's numbers over its seeds."""
-    results = sorted(results, key=lambda result: int(result["seed"]))
-    names = results[0]["statistics"]
-    diverged = [f"seed {result['seed']}: {result['diverged']}" for result in results if result["diverged"]]
+def _in_order(experiment: schema.Experiment, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Settings with the file's labels, as units are ordered: by their first seed, then as in the file."""
+    points = {point.name: (place, dict(point.labels)) for place, point in enumerate(experiment.points())}
+    seeds = {seed: place for place, seed in enumerate(experiment.plan.seeds)}
+    ordered = sorted(settings, key=lambda row: (min(seeds[seed] for seed in row["seeds"]), points[row["name"]][0]))
+    return [row | {"labels": points[row["name"]][1]} for row in ordered]
+
+
+def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a setting of which there is one run."""
+    numbers = {name: summary([listed(each["values"])], [listed(each["deviations"])])
+               for name, each in result["statistics"].items()}  # fmt: skip
     return {
-        "name": name,
-        "labels": results[0]["labels"],
-        "seeds": [result["seed"] for result in results],
-        "seconds": round(sum(float(result["seconds"]) for result in results), 3),
-        "commits": sorted({result["commit"] for result in results}),
-        "statistics": {each: summary(each, results) for each in names},
-        "curves": thinned(results),
-    } | ({"diverged": diverged} if diverged else {})
+        "name": result["point"],
+        "labels": result["labels"],
+        "seeds": [result["seed"]],
+        "seconds": round(float(result["seconds"]), 3),
+        "commits": [result["commit"]],
+        "statistics": numbers,
+        "curves": thinned([result]),
+    } | ({"diverged": [f"seed {result['seed']}: {result['diverged']}"]} if result["diverged"] else {})
+
+
+def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One setting's rows, of different seeds, as the row of all these seeds.
+
+    Raises:
+        ValueError: other statistics or other recorded rounds in one row than in another.
+    """
+    first = rows[0]
+    if len(rows) == 1:
+        return dict(first)
+    if any(_kept_of(row) != _kept_of(first) for row in rows):
+        raise ValueError(f"{first['name']}: other statistics or rounds were kept of one run than of another; allowed "
+                         "are runs of one experiment")  # fmt: skip
+    runs = sorted((seed, k, place) for k, row in enumerate(rows) for place, seed in enumerate(row["seeds"]))
+
+    def by_seed(lists: Sequence[Sequence[Any]]) -> list[Any]:
+        return [lists[k][place] for _, k, place in runs]
+
+    diverged = sorted((text for row in rows for text in row.get("diverged", ())), key=_seed_of)
+    return {
+        "name": first["name"],
+        "labels": first["labels"],
+        "seeds": [seed for seed, *_ in runs],
+        "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
+        "commits": sorted({commit for row in rows for commit in row["commits"]}),
+        "statistics": {name: _together([row["statistics"][name] for row in rows], by_seed)
+                       for name in first["statistics"]},
+        "curves": {name: lists if name == "rounds" else by_seed([row["curves"][name] for row in rows])
+                   for name, lists in first["curves"].items()},
+    } | ({"diverged": diverged} if diverged else {})  # fmt: skip
+
+
+def _seed_of(text: str) -> int:
+    """Of whose seed a text says that it diverged.
+
+    >>> _seed_of("seed 12: 1 of 1 runs diverged")
+    12
+    """
+    return int(text.partition(":")[0].removeprefix("seed "))
+
+
+def _kept_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return set(row["statistics"]), set(row["curves"]), row["curves"]["rounds"]
+
+
+def _together(several: Sequence[Mapping[str, Any]], by_seed: Callable[[Sequence[Any]], list[Any]]) -> dict[str, Any]:
+    """A statistic over the seeds of several rows. Where a row has no deviation of each run, as files kept before they
+    were, its runs count with their mean, and the result has none either."""
+    values = [list(map(listed, each["values"])) for each in several]
+    inside = []
+    for each, groups in zip(several, values, strict=True):
+        mean = float(each.get(WITHIN, math.nan))
+        inside.append(list(map(listed, each.get("deviations", [[mean] * len(group) for group in groups]))))
+    found = summary(by_seed(values), by_seed(inside))
+    if any("deviations" not in each for each in several):
+        found.pop("deviations", None)
+    return found
+
+
+def listed(entry: Any) -> list[float]:
+    """One run's numbers, of which there is one for each replica; of one replica it stands alone."""
+    return list(map(float, entry if isinstance(entry, list) else [entry]))
 
 
 def thinned(results: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -91,27 +171,31 @@ def thinned(results: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {"rounds": [rounds[k] for k in chosen], **rows}
 
 
-def holds_more(kept: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
-    """Whether results that are kept have runs that others lack, of settings that the others know."""
-
-    def runs(of: Mapping[str, Any]) -> set[tuple[str, int]]:
-        return {(row["name"], seed) for row in of["settings"] for seed in row["seeds"]}
-
-    return kept.get("sha256") == content["sha256"] and not runs(kept) <= runs(content)
+def runs_of(content: Mapping[str, Any]) -> set[tuple[str, int]]:
+    """The runs that results are of: settings' names with seeds."""
+    return {(row["name"], seed) for row in content["settings"] for seed in row["seeds"]}
 
 
-def summary(name: str, results: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Mean and deviation over all runs of a statistic, and what they are of."""
-    values = [[float(v) for v in result["statistics"][name]["values"]] for result in results]
-    inside = [float(v) for result in results for v in result["statistics"][name]["deviations"]]
-    every = [value for group in values for value in group]
+def summary(values: Sequence[list[float]], inside: Sequence[list[float]]) -> dict[str, Any]:
+    """Mean and deviation over all runs of a statistic, and what they are of.
+
+    Args:
+        values: of each seed, those of its replicas.
+        inside: the deviations within these runs.
+    """
+    every, spreads = [value for group in values for value in group], [value for group in inside for value in group]
     finite = all(map(math.isfinite, every))
+    within = {WITHIN: fmean(spreads), "deviations": _alone(inside)} if all(map(math.isfinite, spreads)) else {}
     return {
         "mean": fmean(every) if finite else math.nan,
         "deviation": stdev(every) if finite and len(every) > 1 else math.nan,
         "runs": len(every),
-        "values": [group[0] if len(group) == 1 else group for group in values],
-    } | ({"deviation within a run": fmean(inside)} if all(map(math.isfinite, inside)) else {})
+        "values": _alone(values),
+    } | within
+
+
+def _alone(groups: Sequence[list[float]]) -> list[Any]:
+    return [group[0] if len(group) == 1 else group for group in groups]
 
 
 def short(row: Mapping[str, Any]) -> dict[str, str]:

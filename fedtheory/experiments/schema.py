@@ -280,6 +280,11 @@ class Experiment:
         """The labels that its grid gives."""
         return [self._called(key)[0][0] for key in self.checked.grid]
 
+    @property
+    def first_label(self) -> str:
+        """The label that a printed table's cells are found by first; "" if none stands beside."""
+        return next((likeness.by[0] for likeness in self.checked.likeness if likeness.by), "")
+
     def _called(self, key: str) -> list[tuple[str, str, Any]]:
         """Of each value of a key of the grid the label, its text and the value."""
         values, called = self.checked.grid[key], self.checked.called.get(key)

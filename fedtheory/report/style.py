@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.style
 import numpy as np
@@ -45,9 +45,10 @@ KEY, PALE = "0.3", "0.6"
 LINES: tuple[Any, ...] = ("-", DASHED, DOTTED, MIXED)
 
 
-def several(count: int) -> list[str]:
-    """So many colours for things of one kind beside each other, such as methods: of matplotlib's ``cividis``,
-    from dark to light, which is safe for the colour-blind and keeps its order in print. None has a meaning of its own.
+def several(count: int, scale: Literal["cividis", "viridis"] = "cividis") -> list[str]:
+    """So many colours for things of one kind beside each other, such as methods: of matplotlib's ``cividis``, or of
+    ``viridis``, which has no greys, from dark to light. Both are safe for the colour-blind and keep their order in
+    print. None has a meaning of its own.
 
     >>> several(2)
     ['#243c6e', '#d6c35d']
@@ -56,7 +57,7 @@ def several(count: int) -> list[str]:
     from matplotlib.colors import to_hex
 
     places = np.linspace(0.15, 0.85, count) if count > 1 else np.array([0.15])
-    return [to_hex(colour) for colour in colormaps["cividis"](places)]
+    return [to_hex(colour) for colour in colormaps[scale](places)]
 
 
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import ttest_rel
 
+from fedtheory.cli.experiments import _write_pages
 from fedtheory.experiments.likeness import beside, paired, ranked
 from fedtheory.experiments.pages import pages
 from fedtheory.experiments.results import experiment_files, published, thinned
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.tables import folder, tables
 from fedtheory.files import read_json
+from fedtheory.report.kinds.of_results import Curves
+from fedtheory.report.style import KEY
 from fedtheory.report.training import plot_curves
 
 TABLE = """
@@ -168,6 +174,83 @@ def test_curves_have_a_panel_for_each_setting_of_the_grid(root: Path) -> None:
     assert [[line.get_label() for line in axes.lines] for axes in figure.axes] == [["A", "B"], ["A"]]
     with pytest.raises(ValueError, match="no setting has curves of 'test_accuracy'"):
         plot_curves(content, experiment.grid_labels)
+
+
+def many(alone: int = 1) -> dict[str, Any]:
+    """Results of settings with labels: two laws with four values of q each, and others of one setting."""
+    kinds = [(law, q) for law in ("beta", "gamma") for q in range(4)] + [(f"law{n}", 1) for n in range(alone)]
+    curves = {(law, q): [[float(q), 1.0, 2.0], [float(q), 3.0, 5.0 + len(law)]] for law, q in kinds}
+    rows = [{"name": f"{law}, q {q}", "labels": {"data": "d", "law": law, "q": str(q)}, "seeds": [0, 1],
+             "curves": {"rounds": [0, 2, 4], "x": curves[law, q]}} for law, q in kinds]  # fmt: skip
+    return {"file": "p/many.toml", "settings": rows}
+
+
+def test_a_panel_with_many_curves_is_divided() -> None:
+    """Into one for each value of a label; those of one setting are thin grey lines in all of them."""
+    content = many()
+    figure = plot_curves(content, [], "x", "law")
+    assert [axes.get_title("left") for axes in figure.axes] == ["law = beta", "law = gamma"]
+    rows = {row["name"]: row["curves"] for row in content["settings"]}
+    for axes, law in zip(figure.axes, ("beta", "gamma"), strict=True):
+        assert axes.get_ylim() == figure.axes[0].get_ylim() and axes.get_xlim() == figure.axes[0].get_xlim()
+        names = [str(line.get_label()) for line in axes.lines]
+        assert names == ["law0, q 1", "q 0", "q 1", "q 2", "q 3"]
+        legend = axes.get_legend()
+        assert legend is not None and [text.get_text() for text in legend.get_texts()] == names
+        for line, name in zip(axes.lines, ["law0, q 1", *(f"{law}, q {q}" for q in range(4))], strict=True):
+            drawn = np.asarray(line.get_ydata(), dtype=float)
+            assert drawn.tolist() == np.mean(rows[name]["x"], axis=0).tolist()
+        widths = [line.get_linewidth() for line in axes.lines]
+        assert max(widths[:1]) < min(widths[1:]) and axes.lines[0].get_color() == KEY
+        assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 5
+        assert len(axes.collections) == 4  # a pale band for each but the thin one
+    assert not figure.legends
+
+
+def test_a_panel_that_need_not_or_cannot_be_divided_stays_whole() -> None:
+    few = {**many(), "settings": many()["settings"][:8]}
+    singles = {**many(9), "settings": many(9)["settings"][8:]}
+    for content, by in ((few, "law"), (many(), ""), (many(), "color"), (many(), "data"), (singles, "law")):
+        figure = plot_curves(content, [], "x", by)
+        titles = [axes.get_title("left") for axes in figure.axes]
+        lines = len(content["settings"]) if by != "data" else 9
+        assert titles in ([""], ["data = d"]) and len(figure.axes[0].lines) == lines
+
+
+def test_lines_that_labels_do_not_tell_apart_keep_their_names() -> None:
+    content = many()
+    content["settings"][0]["labels"]["q"] = "1"
+    (first, second) = plot_curves(content, [], "x", "law").axes
+    assert [line.get_label() for line in first.lines][1:] == [f"beta, q {q}" for q in range(4)]
+    assert [line.get_label() for line in second.lines][1:] == [f"q {q}" for q in range(4)]
+
+
+def test_a_grid_of_panels_is_divided_too(root: Path) -> None:
+    experiment, _, _ = read(root)
+    assert (
+        experiment.first_label == "method"
+        and replace(experiment, checked=experiment.checked.model_copy(update={"likeness": ()})).first_label == ""
+    )
+    rows = [{**row, "name": f"{row['name']}, s={s}", "labels": row["labels"] | {"s": str(s)}}
+            for s in range(2) for row in many()["settings"][: 9 - 2 * s]]  # fmt: skip
+    figure = plot_curves({"file": "f", "settings": rows}, ["s"], "x", "law")
+    titles = [axes.get_title("left") for axes in figure.axes if axes.get_visible()]
+    assert titles == ["s = 0, law = beta", "s = 0, law = gamma", "s = 1"]
+    assert [len(axes.lines) for axes in figure.axes if axes.get_visible()] == [5, 5, 7]
+
+
+def test_the_published_curves_are_few_in_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command draws them, and as a figure file does."""
+    figures: dict[str, Figure] = {}
+    monkeypatch.setattr("fedtheory.report.style.save", lambda figure, path: figures.update({path.stem: figure}))
+    monkeypatch.setattr("fedtheory.files.write_beside", lambda path, content: None)
+    assert {path.stem for path in _write_pages() if path.suffix == ".png"} == set(figures)
+    for drawn in (figures["small.fashion_mnist"], Curves(experiment="fast/small.fashion_mnist").drawn()):
+        titles = [axes.get_title("left") for axes in drawn.axes]
+        assert titles == [f"participation = {law}" for law in ("beta", "gamma", "weibull")]
+        assert all(len(axes.lines) == 5 and axes.lines[0].get_label() == "uniform, q 1" for axes in drawn.axes)
+    (whole,) = figures["table6_7.fashion_mnist"].axes
+    assert len(whole.lines) == 8 and len(figures["tableI.synthetic"].axes) == 3
 
 
 def test_long_curves_are_thinned_to_their_ends() -> None:

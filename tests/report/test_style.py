@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import Literal
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
 from fedtheory.report.colours import EXACT, MEASURED, PRINTED, REPAIRED, WORST
-from fedtheory.report.style import PRINTED_LINES, REPAIRED_LINES, several
+from fedtheory.report.style import KEY, PRINTED_LINES, REPAIRED_LINES, several
 
 MEANINGS = {"printed": PRINTED, "repaired": REPAIRED, "exact": EXACT, "measured": MEASURED, "worst case": WORST}
 
@@ -48,9 +49,19 @@ def test_meanings_are_told_apart(deficiency: str) -> None:
 
 @pytest.mark.parametrize("deficiency", DEFICIENT)
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
-def test_things_of_one_kind_are_told_apart_by_lightness(deficiency: str, count: int) -> None:
-    lightness = [float(lab(colour, deficiency)[0]) for colour in several(count)]
+@pytest.mark.parametrize("scale", ["cividis", "viridis"])
+def test_things_of_one_kind_are_told_apart_by_lightness(
+    deficiency: str, count: int, scale: Literal["cividis", "viridis"]
+) -> None:
+    lightness = [float(lab(colour, deficiency)[0]) for colour in several(count, scale)]
     assert (np.diff(lightness) > 8).all()
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENT)
+@pytest.mark.parametrize("count", range(1, 6))
+def test_a_grey_line_to_compare_with_is_told_apart(deficiency: str, count: int) -> None:
+    for colour in several(count, "viridis"):
+        assert float(np.linalg.norm(lab(colour, deficiency) - lab(KEY, deficiency))) > DISTINCT
 
 
 def test_red_and_green_of_one_lightness_would_not_do() -> None:
@@ -61,7 +72,7 @@ def test_red_and_green_of_one_lightness_would_not_do() -> None:
 def test_no_colour_has_two_meanings() -> None:
     assert len(set(MEANINGS.values())) == 5
     for count in range(1, 14):
-        assert not {*several(count)} & {*MEANINGS.values()}
+        assert not {*several(count), *several(count, "viridis")} & {*MEANINGS.values()}
 
 
 def test_bounds_of_one_kind_differ_in_their_lines() -> None:

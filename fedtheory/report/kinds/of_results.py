@@ -70,7 +70,7 @@ class Curves(OfResults):
         if not rows:
             raise ValueError(f"only = {self.only!r}: allowed is a pattern of settings that were run, such as "
                              f"{', '.join(repr(row['name']) for row in content['settings'][:3])}")  # fmt: skip
-        return plot_curves({**content, "settings": rows}, experiment.grid_labels, self.of)
+        return plot_curves({**content, "settings": rows}, experiment.grid_labels, self.of, experiment.first_label)
 
 
 class PrintedTable(OfResults):

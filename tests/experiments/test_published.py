@@ -1,0 +1,358 @@
+"""What is published of an experiment: put together from several stores as if it were of one, or refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fedtheory.cli import app
+from fedtheory.experiments import commands
+from fedtheory.experiments.commands import Report, RunOptions, run_files
+from fedtheory.experiments.kept import read_kept
+from fedtheory.experiments.results import WITHIN, experiment_files, gathered, published
+from fedtheory.experiments.schema import read_experiment
+from fedtheory.experiments.sweeps import perform_all
+from fedtheory.experiments.units import Unit, units_of
+from fedtheory.files import json_text
+from tests.experiments.test_runs import EXPERIMENT, script, written
+
+SMALL = (
+    EXPERIMENT.replace("440", "140").replace("record_every = 10", "record_every = 2\nreplicas = 2")
+    .replace("seeds = [3]", "seeds = [12, 3, 5]").replace("checkpoint_every = 20", "checkpoint_every = 140")
+    + """
+[[statistics]]
+name = "end"
+of = "squared_distance"
+
+[grid]
+"algorithm.local_lr" = ["1/50", "1/20", 1000]
+"""
+)  # fmt: skip
+"""Of three settings the last one diverges; more rounds are recorded than kept, and of "end" nothing deviates."""
+SEARCH = """
+[search]
+statistic = "distance"
+
+[[search.stages]]
+over = "algorithm.local_lr"
+values = ["1/50", "1/20"]
+"""
+Copy = Callable[[str, list[Unit]], Path]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path / "paper", SMALL)
+
+
+@pytest.fixture(scope="session")
+def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with all runs, in which times, commits and data copies differ from run to run."""
+    path = written(tmp_path_factory.mktemp("all") / "paper", SMALL)
+    units = units_of(read_experiment(path), read_experiment(path).points(), path.parent / "store")
+    outcome = perform_all(units)
+    assert len(outcome.results) == 9 and sum(bool(each["diverged"]) for each in outcome.results.values()) == 3
+    for place, unit in enumerate(units):
+        other = {"seconds": round(0.1 * place + 0.123, 3), "commit": f"c{place % 4}", "data": f"copy {place % 5}"}
+        unit.result_path.write_text(json_text(outcome.results[unit] | other))
+    return path.parent / "store"
+
+
+@pytest.fixture
+def store_of(tmp_path: Path, finished_runs: Path) -> Copy:
+    """Makes a store that has some of the finished runs."""
+
+    def make(name: str, units: list[Unit]) -> Path:
+        for unit in units:
+            inner = Path(unit.folder).relative_to(tmp_path / "none")
+            (tmp_path / name / inner).mkdir(parents=True)
+            shutil.copy(finished_runs / inner / "result.json", tmp_path / name / inner / "result.json")
+        return tmp_path / name
+
+    return make
+
+
+def units(path: Path) -> list[Unit]:
+    return units_of(read_experiment(path), read_experiment(path).points(), path.parents[1] / "none")
+
+
+def publish(path: Path, store: Path, **options: Any) -> Report:
+    """Publish what a store has, and run nothing."""
+    return run_files([path], RunOptions(store, budget="0s", publish=True, **options))
+
+
+def kept_runs(path: Path) -> list[tuple[str, list[int]]]:
+    return [(row["name"], row["seeds"]) for row in json.loads(published(path).read_text())["settings"]]
+
+
+@pytest.mark.parametrize("draw", range(12))
+def test_several_stores_publish_what_one_store_would(path: Path, store_of: Copy, draw: int) -> None:
+    dice = random.Random(draw)
+    every = [unit for unit in units(path) if draw < 4 or dice.random() < 0.6]
+    assert not publish(path, store_of("one", every)).failed
+    assert [name for name, _ in kept_runs(path)] == list(dict.fromkeys(unit.point for unit in every))
+    one = published(path).read_bytes()
+    published(path).unlink()
+    places = [dice.randrange(3) for _ in every]  # of some runs there are two copies
+    for number in dice.sample(range(3), 3):
+        some = [unit for unit, place in zip(every, places, strict=True) if place == number or dice.random() < 0.2]
+        assert not publish(path, store_of(f"store {number}", some)).failed
+    assert published(path).read_bytes() == one
+
+
+def test_seeds_and_settings_of_two_stores_are_put_together(path: Path, store_of: Copy) -> None:
+    every = units(path)
+    ways: dict[str, Callable[[Unit], bool]] = {
+        "seeds": lambda unit: unit.seed == 3, "settings": lambda unit: "1|20" in unit.point,
+    }  # fmt: skip
+    publish(path, store_of("one", every))
+    one = published(path).read_bytes()
+    assert kept_runs(path) == [(f"local_lr={text}", [3, 5, 12]) for text in ("1|50", "1|20", "1000")]
+    for name, first in ways.items():
+        parts = [[unit for unit in every if first(unit) == side] for side in (True, False)]
+        stores = [store_of(f"{name} {side}", part) for side, part in enumerate(parts)]
+        for one_store, other in (stores, stores[::-1]):
+            published(path).unlink()
+            publish(path, one_store)
+            assert published(path).read_bytes() != one
+            publish(path, other)
+            assert published(path).read_bytes() == one
+
+
+def test_what_one_store_gives_is_right(path: Path, store_of: Copy) -> None:
+    """The numbers of one row from the results themselves, exactly."""
+    every = units(path)
+    store = store_of("one", every)
+    publish(path, store)
+    content = json.loads(published(path).read_text())
+    results = [json.loads((store / Path(unit.folder).relative_to(path.parents[1] / "none") / "result.json").read_text())
+               for unit in every]  # fmt: skip
+    row = content["settings"][1]
+    runs = sorted((each for each in results if each["point"] == row["name"]), key=lambda each: each["seed"])
+    assert row["seeds"] == [each["seed"] for each in runs] == [3, 5, 12]
+    numbers = row["statistics"]["distance"]
+    for kind in ("values", "deviations"):
+        assert numbers[kind] == [each["statistics"]["distance"][kind] for each in runs]
+    for kind, mean in (("values", "mean"), ("deviations", WITHIN)):
+        flat = [Fraction(value) for each in runs for value in each["statistics"]["distance"][kind]]
+        assert numbers[mean] == pytest.approx(float(sum(flat) / 6), rel=1e-15) and numbers["runs"] == 6
+    assert row["commits"] == sorted({each["commit"] for each in runs})
+    assert row["seconds"] == pytest.approx(sum(each["seconds"] for each in runs), abs=1e-9)
+    assert content["seconds"] == pytest.approx(sum(each["seconds"] for each in results), abs=1e-9)
+    assert content["commits"] == ["c0", "c1", "c2", "c3"] and content["data"] == [f"copy {k}" for k in range(5)]
+    assert [text.split(":")[0] for text in content["settings"][2]["diverged"]] == ["seed 3", "seed 5", "seed 12"]
+    assert content["settings"][2]["statistics"]["distance"]["mean"] == "NaN"
+    assert len(row["curves"]["rounds"]) == 60 and len(row["curves"]["squared_distance"]) == 3
+
+
+def changed(store: Path, unit: Unit, root: Path, statistic: str, kind: str) -> tuple[Any, Any]:
+    """Change a number of a run in a store; what it was, and what it is."""
+    target = store / Path(unit.folder).relative_to(root / "none") / "result.json"
+    result = json.loads(target.read_text())
+    entry = result["statistics"][statistic][kind]
+    before = list(entry)
+    entry[1] = 0.5
+    target.write_text(json.dumps(result))
+    return before, entry
+
+
+@pytest.mark.parametrize(("place", "kind"), [(1, "values"), (4, "deviations"), (2, "values")])
+def test_a_run_that_both_have_has_to_agree(path: Path, store_of: Copy, place: int, kind: str) -> None:
+    every = units(path)
+    publish(path, store_of("first", every[:6]))
+    before = published(path).read_bytes()
+    second = store_of("second", [every[place], *every[6:]])
+    there, here = changed(second, every[place], path.parents[1], "distance", kind)
+    report = publish(path, second)
+    called = "distance" if kind == "values" else f"{WITHIN} of distance"
+    assert report.failed and published(path).read_bytes() == before
+    assert (
+        f"{every[place].point}, seed {every[place].seed}: {called} = {there} there, {here} here".replace("'", '"')
+        in (report.lines[-1])
+    )
+    assert str(published(path)) in report.lines[-1] and str(second) in report.lines[-1]
+
+
+def test_a_run_that_both_have_stays_as_it_is_published(path: Path, store_of: Copy) -> None:
+    every = units(path)
+    publish(path, store_of("first", every))
+    before = published(path).read_bytes()
+    second = store_of("second", every[:1])
+    target = next(second.rglob("result.json"))
+    target.write_text(json_text(json.loads(target.read_text()) | {"commit": "later", "seconds": 77.0}))
+    assert not publish(path, second).failed and published(path).read_bytes() == before
+
+
+def test_of_a_changed_file_nothing_is_put_together(path: Path, store_of: Copy) -> None:
+    every = units(path)
+    publish(path, store_of("first", every[:6]))
+    path.write_text(SMALL.replace('"a test"', '"another title"'))
+    report = publish(path, store_of("second", every[6:]))
+    assert not report.failed and kept_runs(path) == [(unit.point, [5]) for unit in every[6:]]
+    assert (
+        f"{published(path)} is replaced: its 6 runs were of another content of {path} and are put together"
+        in (report.lines[-1])
+    )
+
+
+def test_a_file_that_is_changed_while_it_runs_is_not_published(
+    path: Path, store_of: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*arguments: Any) -> Any:
+        path.write_text(SMALL.replace("seeds = [12, 3, 5]", "seeds = [12]"))
+        return perform_all(*arguments)
+
+    monkeypatch.setattr(commands, "perform_all", slow)
+    report = run_files([path], RunOptions(store_of("one", units(path)), publish=True))
+    assert report.failed and f"{path} was changed while it was run" in report.lines[-1]
+    assert not published(path).exists()
+
+
+def test_searches_are_not_put_together(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("440", "40").replace("seeds = [3]", "seeds = [3, 4]") + SEARCH
+    path = written(tmp_path / "paper", text)
+    assert not run_files([path], RunOptions(tmp_path / "a", publish=True)).lines
+    before = published(path).read_bytes()
+    assert json.loads(before)["search"][0]["over"] == "algorithm.local_lr"
+    run_files([path], RunOptions(tmp_path / "b", budget="0s", publish=True))  # of a store with nothing
+    assert published(path).read_bytes() == before
+    shutil.copytree(tmp_path / "a", tmp_path / "c")
+    sorted((tmp_path / "c").rglob("result.json"))[0].unlink()
+    report = run_files([path], RunOptions(tmp_path / "c", budget="0s", publish=True, missing=True))
+    assert report.lines[0] == f"{path}: --missing leaves out nothing of a search, which is run whole"
+    assert report.lines[-1].startswith(
+        f"{published(path)} stays as it is: it has runs that {tmp_path / 'c'} has not, and "
+    )
+    assert "searches are not put together" in report.lines[-1] and published(path).read_bytes() == before
+
+
+def _set(place: list[Any], value: Any) -> Callable[[Any], None]:
+    def change(content: Any) -> None:
+        for step in place[:-1]:
+            content = content[step]
+        content[place[-1]] = value
+
+    return change
+
+
+ROW = ["settings", 0]
+DISTANCE = [*ROW, "statistics", "distance"]
+DAMAGES = [
+    (_set(["settings"], 3), "settings = 3"),
+    (_set(["sha256"], None), "sha256 = None"),
+    (_set([*ROW, "seeds"], [3, 3, 12]), "seeds = [3, 3, 12]: allowed are increasing integers"),
+    (_set([*ROW, "seeds"], [3, 5]), "allowed is an entry for each of 2 seeds"),
+    (_set([*ROW, "seeds"], [3, 5, 13]), "local_lr=1|50, seed 13 is no run of"),
+    (_set([*ROW, "name"], "local_lr=1|30"), "local_lr=1|30, seed 3 is no run of"),
+    (_set([*ROW, "name"], "local_lr=1|20"), "allowed is each name once"),
+    (_set([*DISTANCE, "mean"], 0.25), "mean = 0.25, runs = 6: allowed are those of the values"),
+    (_set([*DISTANCE, "runs"], 5), "runs = 5: allowed are those of the values"),
+    (_set([*DISTANCE, "values"], ["many"] * 6), "values"),
+    (_set([*DISTANCE, "deviations"], [0.1]), "deviations: allowed is one for each of 6 values"),
+    (_set([*DISTANCE, "deviations"], [[0.1] * 6]), "statistics.distance: allowed is an entry for each of 3 seeds"),
+    (_set([*ROW, "statistics", "more"], {"mean": 1.0, "deviation": "NaN", "runs": 3, "values": [1.0] * 3}),
+     "statistics are distance, end, more: allowed is distance, end"),
+    (_set([*ROW, "curves", "squared_distance", 1], [0.5]), "curves.squared_distance: allowed is for each of 3 seeds"),
+    (_set([*ROW, "curves", "rounds"], []), "a number for each of 0 rounds"),
+    (_set([*ROW, "diverged"], ["3"]), "diverged"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "said"), [(None, "not a JSON file"), *DAMAGES])
+def test_a_damaged_file_is_named(path: Path, store_of: Copy, damage: Any, said: str) -> None:
+    every = units(path)
+    publish(path, store_of("first", every))
+    target, text = published(path), published(path).read_text()
+    if damage is None:
+        target.write_text(text[: len(text) // 2])
+    else:
+        content = json.loads(text)
+        damage(content)
+        target.write_text(json.dumps(content))
+    before = target.read_bytes()
+    for report in (publish(path, store_of("second", every[:1])), publish(path, store_of("third", []), missing=True)):
+        assert report.failed and str(target) in report.lines[-1] and said in report.lines[-1], report.lines
+        assert target.read_bytes() == before
+
+
+def test_a_folder_in_place_of_the_file_is_named(path: Path, store_of: Copy) -> None:
+    published(path).mkdir(parents=True)
+    report = publish(path, store_of("first", units(path)))
+    assert report.failed and str(published(path)) in report.lines[-1]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in experiment_files() if published(path).exists()], ids=lambda p: p.stem
+)
+def test_what_is_published_is_read_and_stays(path: Path) -> None:
+    experiment = read_experiment(path)
+    kept = read_kept(path, experiment)
+    assert kept and json_text(gathered(experiment, [], None, kept)) + "\n" == published(path).read_text()
+
+
+def test_deviations_within_runs_that_were_not_kept_one_by_one(path: Path, store_of: Copy) -> None:
+    """As in files published before they were: the mean is that of all runs, up to rounding."""
+    every = units(path)
+    publish(path, store_of("one", every))
+    whole = json.loads(published(path).read_text())
+    published(path).unlink()
+    publish(path, store_of("first", every[:6]))
+    content = json.loads(published(path).read_text())
+    for row in content["settings"]:
+        row["statistics"]["distance"].pop("deviations", None)
+    published(path).write_text(json.dumps(content))
+    assert not publish(path, store_of("second", every[6:])).failed
+    found = json.loads(published(path).read_text())
+    for row, other in zip(found["settings"][:2], whole["settings"][:2], strict=True):
+        numbers, wanted = row["statistics"]["distance"], other["statistics"]["distance"]
+        assert "deviations" not in numbers and len(wanted.pop("deviations")) == 3
+        assert numbers.pop(WITHIN) == pytest.approx(wanted.pop(WITHIN), rel=1e-14)
+    assert found == whole
+
+
+@pytest.mark.parametrize("only", ["*", "*1|50"])
+def test_missing_runs_alone_are_run(path: Path, tmp_path: Path, store_of: Copy, only: str) -> None:
+    every = units(path)
+    publish(path, store_of("one", every))
+    one = published(path).read_bytes()
+    published(path).unlink()
+    publish(path, store_of("first", [unit for unit in every if unit.seed != 5]))
+    command = ["run", str(path), "--store", str(tmp_path / "fresh"), "--missing", "--publish", "--only", only]
+    run = CliRunner().invoke(app, command)
+    assert run.exit_code == 0, run.output
+    made = sorted(result.parent.name for result in (tmp_path / "fresh").rglob("result.json"))
+    assert made == ["seed-5"] * (3 if only == "*" else 1)
+    numbers = [(row["name"], row["seeds"], row["statistics"], row["curves"]) for row in json.loads(one)["settings"]]
+    found = [(row["name"], row["seeds"], row["statistics"], row["curves"])
+             for row in json.loads(published(path).read_text())["settings"]]  # fmt: skip
+    assert found[0] == numbers[0] and (found == numbers) == (only == "*")
+    before = published(path).read_bytes()
+    run = CliRunner().invoke(app, command)
+    many = 9 if only == "*" else 3
+    assert run.exit_code == 0 and f"nothing is missing, {published(path)} has all {many} runs" in run.stderr
+    assert published(path).read_bytes() == before
+
+
+def test_of_a_changed_file_every_run_is_missing(path: Path, tmp_path: Path, store_of: Copy) -> None:
+    publish(path, store_of("one", units(path)))
+    path.write_text(SMALL.replace('"a test"', '"another title"'))
+    report = run_files([path], RunOptions(tmp_path / "fresh", budget="0s", missing=True))
+    assert report.lines == [f"{path}: 9 runs wait; the same command goes on with them"]
+
+
+def test_two_processes_publish_the_runs_of_both(path: Path, store_of: Copy) -> None:
+    """At the same time, from two stores: neither's runs are lost."""
+    every = units(path)
+    publish(path, store_of("one", every))
+    one = published(path).read_bytes()
+    published(path).unlink()
+    script("publishers.py", path, *(store_of(f"part {n}", every[n::2]) for n in range(2)))
+    assert published(path).read_bytes() == one
