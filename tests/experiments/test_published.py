@@ -191,6 +191,29 @@ def test_a_run_that_both_have_stays_as_it_is_published(path: Path, store_of: Cop
     assert not publish(path, second).failed and published(path).read_bytes() == before
 
 
+def test_runs_that_recorded_other_rounds_are_not_put_together(path: Path, store_of: Copy) -> None:
+    every = units(path)
+    publish(path, store_of("first", every[:3]))
+    before = published(path).read_bytes()
+    second = store_of("second", every[3:4])
+    target = next(second.rglob("result.json"))
+    result = json.loads(target.read_text())
+    target.write_text(json_text(result | {"rounds": [each + 1 for each in result["rounds"]]}))
+    report = publish(path, second)
+    assert report.failed and published(path).read_bytes() == before
+    assert report.lines[-1].startswith(f"{path}: {every[3].point}: other statistics or rounds were kept of one run")
+
+
+def test_what_is_no_experiment_file_is_named(tmp_path: Path) -> None:
+    report = run_files([tmp_path, tmp_path / "none.toml"], RunOptions(tmp_path / "store", publish=True))
+    folder, none = report.lines
+    assert (
+        report.failed
+        and folder.startswith(f"{tmp_path} cannot be read")
+        and none == f"{tmp_path}/none.toml: no such file"
+    )
+
+
 def test_of_a_changed_file_nothing_is_put_together(path: Path, store_of: Copy) -> None:
     every = units(path)
     publish(path, store_of("first", every[:6]))
