@@ -137,7 +137,7 @@ def test_numbers_that_do_not_fit_a_cache_are_taken_some_at_a_time(
         assert_same(together, expected)
 
 
-def test_iterates_are_those_of_other_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_iterates_are_those_of_other_chunks() -> None:
     setting = Setting(quadratic("two-point"), ALGORITHMS["two kinds"], IndexBeta(2))
     whole = seen(setting)
     assert_same(seen(setting, chunk=2), whole)

@@ -26,7 +26,10 @@ ALGORITHMS: dict[str, Algorithm] = {
     "safari": safari(**LOCAL, client_round_probability="1/2", server_lr="1/4"),
 }
 FEDERATIONS = {
-    "dense": random_quadratic(CLIENTS, 3, seed=1, gradient_noise=0.5),
+    "dense": Quadratic(
+        [[[2, k / 4], [k / 4, 1]] for k in range(1, 1 + CLIENTS)], [[1, 0], [0, 1], [2, 0], [0, 0]], 0.5
+    ),
+    "common": random_quadratic(CLIENTS, 3, seed=1, gradient_noise=0.5),
     "diagonal, Gaussian": Quadratic([[1, 2], [2, 1], [1, 1], [3, 1]], [[1, 0]] * CLIENTS, 0.5, "gaussian"),
     "common, no noise": Quadratic.common_hessian([1, -1, 2, 0]),
 }
