@@ -69,18 +69,16 @@ def _weights(x: Array, corners: Array, heights: Array) -> Array:
         best = int(np.argmin(slope))
         if slope[best] >= weights @ slope - tolerance:
             break
-        weights = _inside(form, heights, weights, [*np.flatnonzero(weights), best])
+        weights = _inside(way, heights, weights, [*np.flatnonzero(weights), best])
     return weights
 
 
-def _inside(form: Array, heights: Array, weights: Array, kept: list[int]) -> Array:
+def _inside(way: Array, heights: Array, weights: Array, kept: list[int]) -> Array:
     """The best weights on these corners, or on fewer where theirs would not be >= 0."""
     kept = sorted(set(kept))
     while True:
-        ones = np.ones((len(kept), 1))
-        system = np.block([[form[np.ix_(kept, kept)], ones], [ones.T, np.zeros((1, 1))]])
         other = np.zeros_like(weights)
-        other[kept] = np.linalg.lstsq(system, np.concatenate([-heights[kept], [1.0]]), rcond=None)[0][:-1]
+        other[kept] = _best_sum(way[kept], heights[kept])
         below = [k for k in kept if other[k] < 0]
         if not below:
             return other
@@ -90,6 +88,21 @@ def _inside(form: Array, heights: Array, weights: Array, kept: list[int]) -> Arr
         if len(left) == len(kept) or not left:
             return np.clip(weights, 0, None) / np.clip(weights, 0, None).sum()
         kept, weights = left, np.where(np.isin(np.arange(len(weights)), left), weights, 0)
+
+
+def _best_sum(way: Array, heights: Array) -> Array:
+    """The weights with the sum 1, of whatever signs, that minimise a . heights + |a . way|^2 / 2. Corners may be close
+    to each other, so it is solved in their differences, not in products of them.
+
+    >>> _best_sum(np.array([[1.0], [3.0]]), np.zeros(2))
+    array([ 1.5, -0.5])
+    """
+    apart = way[1:] - way[0]
+    left, sizes, _ = np.linalg.svd(apart, full_matrices=False)
+    known = sizes > 1e-12 * sizes.max(initial=0)
+    slope = left.T @ (heights[0] - heights[1:] - apart @ way[0])
+    others = left @ np.where(known, slope / np.where(known, sizes, 1) ** 2, 0)
+    return np.concatenate([[1 - others.sum()], others])
 
 
 def symmetric_operator(x: Array, u: Array, top: float) -> Array:
