@@ -69,7 +69,9 @@ def test_the_beginning_of_a_long_run_is_reproduced(path: Path, tmp_path: Path) -
     row, unit = first_unit(path, tmp_path)
     rounds, plan = row["curves"].pop("rounds"), unit.content["run"]
     most = beginning(row, rounds)
-    result = performed(replace(unit, content={**unit.content, "run": {**plan, "rounds": most}}), path)
+    last = [{**each, "last": 1} if each.get("last") else each for each in unit.content["statistics"]]
+    shorter = {**unit.content, "run": {**plan, "rounds": most}, "statistics": last}
+    result = performed(replace(unit, content=shorter), path)
     both = [round for round in rounds if round <= most]
     assert rounds[-1] == plan["rounds"] >= 10 * most and {*both} <= {*result["rounds"]}
     places = [result["rounds"].index(round) for round in both]
