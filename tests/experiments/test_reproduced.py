@@ -80,27 +80,21 @@ def test_the_beginning_of_a_long_run_is_reproduced(path: Path, tmp_path: Path) -
         assert [found[place] for place in places] == pytest.approx(kept, abs=IN_PER_CENT / 100)
         assert len(set(kept)) > (4 if most == BEGINNING else 1)
     whole = len(rounds) == plan["rounds"] // plan["record_every"] + 1
-    for each, values in of_curves(unit, rounds, row["curves"]).items():
-        numbers = row["statistics"][each]["values"][:1]
-        if whole:
-            assert values == pytest.approx(numbers, abs=0.01)
-        else:
-            (curves,) = row["curves"].values()
-            late = [100 * value for value in curves[0][len(rounds) // 2 :]]
-            assert min(late) <= numbers[0] <= max(late)
+    checked = model().model_validate(dict(unit.content))
+    curves = {each: [lists[0]] for each, lists in row["curves"].items()}
+    if whole:
+        for name, values, _ in statistics(checked, np.array(rounds), curves):
+            assert values == pytest.approx(row["statistics"][name]["values"][:1], abs=0.01)
+    for each in checked.statistics:
+        if each.take == "mean":
+            late = [each.plus + each.scale * value for value in curves[each.of][0][len(rounds) // 2 :]]
+            assert min(late) <= row["statistics"][each.name]["values"][0] <= max(late)
 
 
 def beginning(row: dict[str, Any], rounds: list[int]) -> int:
     """How many rounds of a long run are run again."""
     pace = row["seconds"] / len(row["seeds"]) / rounds[-1]
     return max(rounds[1], min(BEGINNING, int(PATIENCE / pace)))
-
-
-def of_curves(unit: Unit, rounds: list[int], curves: dict[str, list[list[float]]]) -> dict[str, list[float]]:
-    """The file's statistics of the first seed's kept curves."""
-    checked = model().model_validate(dict(unit.content))
-    first = {each: [lists[0]] for each, lists in curves.items()}
-    return {each: values for each, values, _ in statistics(checked, np.array(rounds), first)}
 
 
 @pytest.mark.parametrize("path", RUN, ids=name)

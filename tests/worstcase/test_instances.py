@@ -25,7 +25,7 @@ from fedtheory.worstcase import (
     strongly_convex,
     worst_case,
 )
-from fedtheory.worstcase.interpolation import Interpolant, symmetric_operator
+from fedtheory.worstcase.interpolation import Interpolant, _weights, symmetric_operator
 
 STRONG = strongly_convex(smoothness=2, strong_convexity="1/5")
 QUADRATIC = quadratic(smoothness=2, strong_convexity="1/5")
@@ -178,3 +178,16 @@ def test_ranges_of_steps_are_checked():
         best_steps(STRONG, local_sgd, local_lr=(1, 1))
     with pytest.raises(ValueError, match="horizon = 0"):
         best_steps(STRONG, local_sgd, horizon=0)
+
+
+@pytest.mark.parametrize("apart", [1e-6, 1e-7, 3e-8])
+def test_corners_that_are_close_to_each_other(apart):
+    """No weight of one corner alone would be better than the ones that are found; rounding is 1e-14 of sizes of 10."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        corners = np.concatenate([(known := rng.normal(size=(3, 5))), known + apart * rng.normal(size=(3, 5))])
+        heights, x = apart * rng.normal(size=6), corners.mean(0) + rng.normal(size=5)
+        weights = _weights(x, corners, heights)
+        slope = heights + (corners - x) @ (weights @ corners - x)
+        assert (weights >= 0).all() and weights.sum() == pytest.approx(1, abs=1e-12)
+        assert weights @ slope - slope.min() < 1e-12
