@@ -4,12 +4,12 @@
 
 The loop is what one would write for one run of this kind: all replicas at once, torch's own generator for cohorts and
 noise, of as many numbers; of dense Hessians it gathers one a pair at partial participation, and takes clients one after
-the other by batched products at full. Both sides have the same threads and replicas and run in turns; times are process
-times, medians over the repetitions. 100 clients, 50 dimensions, 5 local steps. ``floor`` is the share of the engine's
-time that the steps' numbers take at the rates of rates.py: each moved once, with a number of torch's generator where
-there is noise, and one product with dense Hessians; and one number of the generator for each client of each replica
-where cohorts are drawn. Above 1 the engine needs less: its signs come 64 from a word, and
-without noise it makes all steps at once.
+the other by batched products at full. Both sides have the same threads and replicas, and run in turns, between which
+rates.py measures anew; times are process times, medians over the repetitions. 100 clients, 50 dimensions, 5 local
+steps. ``floor`` is the share of the engine's time that the steps' numbers take at the rates of rates.py: each moved
+once, with a number of torch's generator where there is noise, and one product with dense Hessians; and one number of
+the generator for each client of each replica where cohorts are drawn. Above 1 the engine needs less: its signs come 64
+from a word, and without noise it makes all steps at once.
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ def loop(fed: Quadratic, replicas: int, cohort: int, noise: str, dtype: torch.dt
     return (x - fed.optimum.to(dtype)).square().sum(1).mean()
 
 
-def measured(
-    rates: Rates, hessians: str, noise: str, replicas: int, share: float, precision: str, options: Any
-) -> dict[str, Any]:
+def measured(hessians: str, noise: str, replicas: int, share: float, precision: str, options: Any) -> dict[str, Any]:
     fed, cohort = federation(hessians, noise), round(share * CLIENTS)
     setting = Setting(fed, fedavg(local_steps=STEPS, local_lr=LR), Uniform(cohort))
     watch = ["squared_distance"]
@@ -100,12 +98,16 @@ def measured(
 
     ours(2), theirs(2)
     rounds = max(LEAST, options.rounds * 640 // max(640, replicas * cohort))
-    times = [(process_seconds(lambda: ours(rounds)), process_seconds(lambda: theirs(rounds)))
+    steps = replicas * cohort * STEPS * rounds
+
+    def least() -> float:
+        rates = Rates()
+        drawn = replicas * CLIENTS * rounds * rates.drawn("uniform", torch.float32) if cohort < CLIENTS else 0.0
+        return rates.step(hessians, DIMENSION, noise, PRECISIONS[precision]) * steps + drawn
+
+    times = [(process_seconds(lambda: ours(rounds)), process_seconds(lambda: theirs(rounds)), least())
              for _ in range(options.repetitions)]  # fmt: skip
-    engine, plain = (statistics.median(each) for each in zip(*times, strict=True))
-    steps, kind = replicas * cohort * STEPS * rounds, PRECISIONS[precision]
-    drawn = replicas * CLIENTS * rounds * rates.drawn("uniform", torch.float32) if cohort < CLIENTS else 0.0
-    floor = rates.step(hessians, DIMENSION, noise, kind) * steps + drawn
+    engine, plain, floor = (statistics.median(each) for each in zip(*times, strict=True))
     return {"hessians": hessians, "noise": noise, "replicas": replicas, "share": share, "precision": precision,
             "engine": steps / engine, "loop": steps / plain, "ratio": plain / engine,
             "floor": floor / engine}  # fmt: skip
@@ -123,8 +125,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     axes = (options.hessians, options.noises, options.replicas, options.shares, options.precisions)
-    rates = Rates()
-    rows = [measured(rates, *case, options) for case in itertools.product(*axes)]
+    rows = [measured(*case, options) for case in itertools.product(*axes)]
     machine = {"threads": torch.get_num_threads(), "torch": torch.__version__, "python": platform.python_version(),
                "machine": platform.machine()}  # fmt: skip
     if options.json:

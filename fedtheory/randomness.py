@@ -68,7 +68,7 @@ def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
     """The state of the hash after one more coordinate."""
     if isinstance(coordinate, Tensor):
         if in_memory(coordinate):
-            return _absorbed_in_memory(state, _mixed_in_memory(coordinate))
+            return _absorbed_in_memory(state, finalized(coordinate))
         return _mix((_mix(coordinate.to(torch.int64) + _GOLDEN) ^ state).add_(_GOLDEN))
     mixed = _mixed(int(coordinate) + _GOLDEN)
     if isinstance(state, int):
@@ -78,8 +78,8 @@ def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
     return _mix((state ^ mixed).add_(_GOLDEN))
 
 
-def _mixed_in_memory(coordinate: Tensor) -> np.ndarray:
-    """The finalizer of a coordinate, uint64."""
+def finalized(coordinate: Tensor) -> np.ndarray:
+    """The finalizer of a coordinate in main memory, uint64: what the hash absorbs of it."""
     from .compiled_draws import mix_all
 
     mixed = coordinate.numpy().astype(np.int64, order="C").view(np.uint64)

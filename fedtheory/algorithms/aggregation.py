@@ -1,7 +1,6 @@
 """How the server puts a round's updates together: from delta_i = x_{i,K} - x_r to one aggregated update Delta.
 
-N_i is how often client i was drawn in the round (0 or 1 unless with replacement), M the number of clients, and w_i the
-weight of delta_i.
+N_i: how often client i was drawn (0 or 1 unless with replacement), M: the clients, w_i: the weight of delta_i.
 """
 
 from __future__ import annotations
@@ -122,14 +121,16 @@ class AverageParticipating(WeightedSum):
         return counts.to(torch.float64) / counts.sum(1, keepdim=True).clamp(min=1)
 
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
-        total = counts.sum(1)[place.div(counts.shape[1], rounding_mode="floor")]
-        return counts.flatten()[place].to(torch.float64) / total
+        if not in_memory(counts):
+            return super().weights_at(counts, place)
+        from .adding import shares
+
+        return torch.from_numpy(shares(counts.contiguous().numpy(), place.numpy()))
 
 
 @dataclass(frozen=True)
 class AverageAll(WeightedSum):
-    """w_i = N_i / M: the mean over all clients, of whom the absent ones send 0. Source: FedAU, the baseline "average
-    all"; its Algorithm 1 with all weights 1."""
+    """w_i = N_i / M: absent clients send 0. Source: FedAU, the baseline "average all"; Algorithm 1, weights 1."""
 
     by_counts = True
 

@@ -33,6 +33,16 @@ def list_pairs(
 
 
 @compiled
+def find_places(counts: np.ndarray, place: np.ndarray) -> int:
+    """Where the flat ``counts`` are above 0, to the beginning of ``place``, of the same length; how many there are."""
+    found = 0
+    for i in range(len(counts)):
+        place[found] = i
+        found += counts[i] > 0
+    return found
+
+
+@compiled
 def place_in_tiles(sizes: np.ndarray, first: np.ndarray, tile: int, slot: np.ndarray, pair: np.ndarray) -> None:
     """The row of each pair, and the pair of each row, where client i has ``sizes[i]`` pairs, one after the other, and
     its rows of layer l are those of the tile number ``first[l, i]``."""

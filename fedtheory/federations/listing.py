@@ -22,3 +22,15 @@ def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
     torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
     return round, client.contiguous(), replica.contiguous(), offsets
+
+
+def places(counts: Tensor) -> Tensor:
+    """Where ``counts`` in main memory, contiguous, are above 0, flat.
+
+    >>> places(torch.tensor([[0, 1], [2, 0]], dtype=torch.int8))
+    tensor([1, 2])
+    """
+    from .compiled_listing import find_places
+
+    found = torch.empty(counts.numel(), dtype=torch.int64)
+    return found[: find_places(counts.numpy().reshape(-1), found.numpy())]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import in_memory, refined, words
+from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
 
 LARGEST_COUNT = 127
@@ -51,9 +51,10 @@ class Uniform(Participation):
             return torch.ones(shape, dtype=torch.int8, device=replicas.device), state
         columns = torch.arange(self.cohort if self.replacement else state.clients, device=replicas.device)
         numbers = torch.arange(first, first + rounds, device=replicas.device)
-        drawn = refined(words(state.seed, state.axis, replicas, columns), numbers[:, None, None])
+        prefixes = words(state.seed, state.axis, replicas, columns)
         if not self.replacement:
-            return _smallest_words(drawn, self.cohort), state
+            return _cohorts(prefixes, numbers, self.cohort), state
+        drawn = refined(prefixes, numbers[:, None, None])
         drawn = drawn.remainder_(state.clients)  # with a bias below clients / 2^63
         counts = torch.zeros(rounds, len(replicas), state.clients, dtype=torch.int8, device=replicas.device)
         return counts.scatter_add_(2, drawn, torch.ones_like(drawn, dtype=torch.int8)), state
@@ -192,12 +193,16 @@ def smallest(scores: Tensor, count: int) -> Tensor:
     return torch.zeros_like(scores, dtype=torch.int8).scatter_(-1, order, 1)
 
 
-def _smallest_words(words: Tensor, count: int) -> Tensor:
-    """The same of words: that two of them are equal does not come up, since they are
-    hashed from different clients by functions that have an inverse."""
-    if in_memory(words):
-        known = words.numpy()
-        largest = np.partition(known, count - 1, axis=-1)[..., count - 1 : count]
-        return torch.from_numpy((known <= largest).view(np.int8))
-    least = words.topk(count, dim=-1, largest=False, sorted=False).indices
-    return torch.zeros_like(words, dtype=torch.int8).scatter_(-1, least, 1)
+def _cohorts(prefixes: Tensor, rounds: Tensor, count: int) -> Tensor:
+    """int8 indicator (rounds, replicas, clients) of the ``count`` < clients of whom ``refined`` words are the smallest.
+    That two of them are equal does not come up, since they are hashed from different clients by functions that have an
+    inverse."""
+    if in_memory(prefixes):
+        from .compiled_cohorts import draw_cohorts
+
+        counts = torch.empty(len(rounds), *prefixes.shape, dtype=torch.int8)
+        draw_cohorts(prefixes.numpy().view(np.uint64), finalized(rounds), count, counts.numpy())
+        return counts
+    drawn = refined(prefixes, rounds[:, None, None])
+    least = drawn.topk(count, dim=-1, largest=False, sorted=False).indices
+    return torch.zeros_like(drawn, dtype=torch.int8).scatter_(-1, least, 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from ..files import locked, read_json, remove_leftovers, write_beside
-from .run import STATISTICS, Run, row_names
+from .run import Row, Run, row_names
 from .segment import (
     STATE_DICTS,
     STATE_TENSORS,
@@ -41,7 +41,7 @@ class Checkpoints:
     def __init__(self, directory: Path | None, every: int) -> None:
         self.directory, self.every = directory, every
         self.segments: list[Segment] = []  # without what the algorithm remembers, but for one to go on from
-        self.pending: list[tuple[int, dict[str, np.ndarray]]] = []
+        self.pending: list[tuple[int, Row]] = []
 
     @classmethod
     @contextlib.contextmanager
@@ -94,13 +94,9 @@ class Checkpoints:
         """Rounds from one checkpoint to the next; ``None``: none are kept."""
         return self.every if self.directory is not None else None
 
-    def record(self, round: int, state: State) -> None:
-        """Keep a row of every statistic."""
-        row = {}
-        for name in state.sums:
-            for statistic, kind in zip(STATISTICS, ("current", "sums", "least", "most"), strict=True):
-                row[name + statistic] = getattr(state, kind)[name].cpu().numpy()
-        self.pending.append((round, row))
+    def record(self, rows: Iterable[tuple[int, Row]]) -> None:
+        """Keep rows of every statistic, each with its round."""
+        self.pending.extend(rows)
 
     def maybe_save(self, next_round: int, state: State) -> None:
         if self.directory is not None and next_round % self.every == 0:

@@ -155,14 +155,16 @@ def _shifted(progress: Callable[[int, int], None] | None, done: int, total: int)
 def _run_chunk(plan: Plan, ids: Tensor, store: Checkpoints, progress: Callable[[int], None]) -> Run:
     state = State.initial(plan, ids)
     round = store.restore(plan, state)
-    participants, several = Participants(plan, ids, round), Several.of(plan)
+    several = Several.of(plan)
+    participants = Participants(plan, ids, round, listed=several is None or several.listed)
     while round <= plan.rounds:
         state.observe(plan, round)
         if round % plan.record_every == 0 or round == plan.rounds:
-            store.record(round, state)
+            store.record([(round, state.row())])
         if round == plan.rounds:
             break
-        made = several.advance(state, round, participants, store.spacing) if several else 0
+        made, rows = several.advance(state, round, participants, store.spacing) if several else (0, [])
+        store.record(rows)
         if not made:
             advance(plan, state, round, participants.step(state))
         round += made or 1

@@ -14,7 +14,7 @@ from ..federations.local import LocalTraining
 from .local import PREFIX
 from .participants import DRAWS
 from .run import STATISTICS
-from .several import HELD, Several
+from .several import Several
 from .state import State
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Needs:
         chunk: of what a round needs of a replica, by which replicas are split.
         most: pairs of a replica. fastest: pairs that are trained together at most.
         drawn: of who takes part, for each replica and round. ahead: so many replicas' rounds at most are drawn ahead,
-            and so many rounds.
+            and so many rounds. several: rounds that are made in one call.
     """
 
     base: int
@@ -77,6 +77,7 @@ class Needs:
     fastest: int
     drawn: int
     ahead: tuple[int, int]
+    several: Several | None
 
     @classmethod
     def of(cls, plan: Plan, limit: int) -> Needs:
@@ -94,10 +95,9 @@ class Needs:
         replica += _KEPT * kept + need.replica
         rows = plan.rounds // plan.record_every + 2
         recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
-        base = need.base + (HELD if Several.of(plan) else 0)
         chunk = 8 * clients + most * size + remembered + kept
         drawn, ahead = _DRAWN * clients + _LISTED * most, (DRAWS // clients, 0 if plan.adaptive else plan.rounds)
-        return cls(base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead)
+        return cls(need.base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead, Several.of(plan))
 
     def bytes(self, replicas: int, together: int, pairs: int) -> int:
         """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""
@@ -105,9 +105,9 @@ class Needs:
         return held + self.drawn_ahead(together)
 
     def drawn_ahead(self, together: int) -> int:
-        """Bytes of who takes part in the rounds to come."""
+        """Bytes of who takes part in the rounds to come, and of rounds that are made in one call."""
         most, rounds = self.ahead
-        return self.drawn * min(most, together * rounds)
+        return self.drawn * min(most, together * rounds) + (self.several.held(together) if self.several else 0)
 
 
 def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:

@@ -20,7 +20,7 @@ from ..randomness import Axis
 if TYPE_CHECKING:
     from .state import Plan, State
 
-DRAWS = 2**16
+DRAWS = 2**18
 """(replica, client) pairs of which it is drawn at once whether they take part: for so many rounds as there is room."""
 
 
@@ -36,7 +36,7 @@ class Drawn:
         of_kind: in which replicas the round is of the first kind, and of the second, (2, replicas); ``None`` where
             there is one kind only.
         counts: how often each client takes part, (replicas, clients) int8.
-        pairs: of each way of training, where nothing that is remembered says who takes part.
+        pairs: of each way of training, where they are listed and nothing that is remembered says who takes part.
     """
 
     of_kind: Tensor | None
@@ -51,10 +51,11 @@ class Drawn:
 
 
 class Participants:
-    """Draws who takes part, in rounds one after the other from the ``first`` on."""
+    """Draws who takes part, in rounds one after the other from the ``first`` on; pairs are left out where they are not
+    to be ``listed``."""
 
-    def __init__(self, plan: Plan, ids: Tensor, first: int) -> None:
-        self.plan, self.ids = plan, ids
+    def __init__(self, plan: Plan, ids: Tensor, first: int, listed: bool = True) -> None:
+        self.plan, self.ids, self.listed = plan, ids, listed
         self.process = plan.setting.participation.init(plan.keys(Axis.ARBITRARY, ids))
         self.next = first
         self.ahead: list[Drawn] = []
@@ -100,7 +101,7 @@ class Participants:
         self, kind: ClientRound, which: tuple[int, ...], of_kind: Tensor | None, counts: Tensor, rounds: range
     ) -> list[Any]:
         """Of each round, who trains in this way."""
-        if kind.selection is not None:
+        if kind.selection is not None or not self.listed:
             return [None] * len(rounds)
         mask = counts > 0
         if of_kind is not None and len(which) < len(self.plan.kinds):

@@ -17,6 +17,8 @@ OBSERVABLES = ("squared_distance", "squared_gradient")
 ADAPTIVE_OBSERVABLES = ("snapshot_probability", "snapshot", "training_accuracy")
 """What is recorded besides, always, where the snapshot probability follows the training accuracy."""
 STATISTICS = ("", "_sum", "_min", "_max")
+Row = dict[str, np.ndarray]
+"""Every statistic of every observable in one round, (replicas, ...)."""
 
 
 def row_names(observables: Iterable[str]) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,19 +18,21 @@ from ..algorithms.server import Plain
 from ..federations.base import Pairs
 from ..federations.hessians import Diagonal
 from ..federations.linear_training import closed_form, coordinates_apart, drawn_noise
+from ..federations.listing import places
 from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
 from ..randomness import in_memory
 from .participants import WEIGHTS, Drawn, Participants
+from .run import Row
 from .state import Plan, State
 
 CACHED = 2**16
 """Bytes of the iterates of the rounds of one call, with Gaussian noise: so these, and what is computed of them, stay in
 a cache."""
+AT_ONCE = 8 * CACHED
+"""The same without noise, where a call takes longer than its rounds."""
 KEYS = 4 * CACHED
 """Bytes of what the noise of the rounds of one call is drawn from."""
-HELD = 5 * CACHED + KEYS
-"""Bytes, at most, besides what rounds one by one hold: these, and what observers compute of iterates."""
 
 
 @dataclass(frozen=True)
@@ -60,23 +64,48 @@ class Several:
         assert isinstance(fed.products, Diagonal)
         return cls(plan, fed, fed.products, kind) if plain and seen and here else None
 
-    def advance(self, state: State, round: int, participants: Participants, spacing: int | None) -> int:
-        """Move ``state`` on from before this round, but not past where it is recorded or kept, which is every
-        ``spacing`` rounds; how many rounds. It is as if they had been made one by one, and not yet observed before the
-        next one."""
+    def held(self, replicas: int) -> int:
+        """Bytes, at most, besides what rounds one by one hold: the iterates of the rounds of a call, what observers
+        compute of them, and what noise is drawn from."""
+        if self.listed:
+            return (5 * CACHED + KEYS) * (replicas > 0)
+        return 5 * min(AT_ONCE, self.plan.rounds * replicas * self._size)
+
+    @property
+    def _size(self) -> int:
+        """Bytes of an iterate."""
+        return self.fed.dimension * self.plan.dtype.itemsize
+
+    @cached_property
+    def moved(self) -> Tensor | None:
+        """By what x - c is multiplied for a client's update, (M, D) or (1, D), where all its steps are made at once."""
+        return closed_form(self.fed, self.products, self.kind.training)
+
+    @property
+    def listed(self) -> bool:
+        """Whether pairs have to be listed, for the draws of their noise."""
+        return self.moved is None
+
+    def advance(
+        self, state: State, round: int, participants: Participants, spacing: int | None
+    ) -> tuple[int, list[tuple[int, Row]]]:
+        """Move ``state`` on from before this round, but not past where it is kept, which is every ``spacing`` rounds:
+        by how many rounds, and the rows that are recorded on the way. It is as if they had been made one by one, and
+        not yet observed before the next one."""
         plan = self.plan
-        stops = (plan.rounds - round, *(every - round % every for every in (plan.record_every, spacing) if every))
-        drawn = participants.steps(state, lambda ahead: self._fitting(len(state.x), ahead[: min(stops)]))
-        if drawn:
-            points = self._made(state.x, drawn)
-            if len(drawn) > 1:
-                state.observe_rounds(plan, round + 1, points[:-1])
-            state.x = points[-1]
-        return len(drawn)
+        most = min(plan.rounds - round, spacing - round % spacing if spacing else plan.rounds)
+        drawn = participants.steps(state, lambda ahead: self._fitting(len(state.x), ahead[:most]))
+        if not drawn:
+            return 0, []
+        points = self._made(state.x, drawn) if self.listed else self._made_at_once(state.x, drawn)
+        state.x, passed = points[-1], points[:-1]
+        return len(drawn), state.observe_rounds(plan, round + 1, passed) if len(passed) else []
 
     def _fitting(self, replicas: int, ahead: Sequence[Drawn]) -> int:
         """How many rounds are made in one call."""
-        size = self.fed.dimension * self.plan.dtype.itemsize
+        size = self._size
+        if not self.listed:
+            return max(1, min(len(ahead), AT_ONCE // (size * replicas)))
         steps = self.kind.local_steps if self.fed.gradient_noise else 0
         shown = steps if self.fed.noise == "gaussian" else 0
         total = keys = 0
@@ -100,20 +129,31 @@ class Several:
             some = whole.part(begin, begin + int(ends[-1]))
         weights = some.known(WEIGHTS)
         assert weights is not None
-        rate = x.numpy().dtype.type(float(self.kind.server.global_lr))
         start, replica, client, shares = (each.numpy() for each in (x, some.replica, some.client, weights))
         centres, out = fed.centred.numpy(), torch.empty(len(rounds), *x.shape, dtype=x.dtype)
-        moved = closed_form(fed, self.products, training)
-        if moved is not None:
-            loops.make_at_once(start, replica, client, shares, ends, rate, moved.numpy(), centres, out.numpy())
-            return out
         from ..federations.entrywise import prepared
 
         noise = drawn_noise(fed, some, training, x.dtype)
         steps = prepared(len(some), x, noise, training.sizes, training.proximal)
         entries = self.products.diagonals.numpy()
-        loops.make(start, replica, client, shares, ends, rate, entries, centres, *steps, out.numpy())
+        loops.make(start, replica, client, shares, ends, self._rate(x), entries, centres, *steps, out.numpy())
         return out
+
+    def _made_at_once(self, x: Tensor, rounds: Sequence[Drawn]) -> Tensor:
+        """The same where no noise has to be drawn."""
+        from .several_loops import make_at_once
+
+        assert self.moved is not None and isinstance(self.kind.aggregation, WeightedSum)
+        counts = torch.stack([drawn.counts for drawn in rounds])
+        weights = self.kind.aggregation.weights_at(counts.flatten(0, 1), places(counts)).to(x.dtype)
+        start, who, shares = (each.numpy() for each in (x.contiguous(), counts, weights))
+        out = torch.empty(len(rounds), *x.shape, dtype=x.dtype)
+        make_at_once(start, who, shares, self._rate(x), self.moved.numpy(), self.fed.centred.numpy(), out.numpy())
+        return out
+
+    def _rate(self, x: Tensor) -> Any:
+        """The server's, in the precision of x."""
+        return x.numpy().dtype.type(float(self.kind.server.global_lr))
 
 
 def _pairs(drawn: Drawn) -> Pairs:

@@ -40,18 +40,22 @@ def make(
 
 @compiled
 def make_at_once(
-    x: np.ndarray, replica: np.ndarray, client: np.ndarray, weights: np.ndarray, ends: np.ndarray, rate: Any,
-    entries: np.ndarray, centres: np.ndarray, out: np.ndarray,
+    x: np.ndarray, counts: np.ndarray, weights: np.ndarray, rate: Any, entries: np.ndarray, centres: np.ndarray,
+    out: np.ndarray,
 ) -> None:  # fmt: skip
-    """The same where what a client adds is its ``entries`` times x - c."""
+    """The same where what a client adds is its ``entries`` times x - c: of those with ``counts`` (rounds, replicas,
+    clients) above 0, whose ``weights`` follow each other."""
+    n = 0
     for t in range(len(out)):
         total = out[t]
-        total[:] = 0
-        for p in range(ends[t], ends[t + 1]):
-            r, i, weight = replica[p], client[p], weights[p]
-            own = i if len(entries) > 1 else 0
-            for d in range(x.shape[1]):
-                total[r, d] += weight * ((x[r, d] - centres[i, d]) * entries[own, d])
+        for r in range(len(x)):
+            total[r] = 0
+            for i in range(counts.shape[2]):
+                if counts[t, r, i] > 0:
+                    weight, own = weights[n], i if len(entries) > 1 else 0
+                    n += 1
+                    for d in range(x.shape[1]):
+                        total[r, d] += weight * ((x[r, d] - centres[i, d]) * entries[own, d])
         _move(x, total, rate)
         x = total
 

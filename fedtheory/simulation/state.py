@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +20,7 @@ from ..participation import Keys
 from ..randomness import Axis, in_memory
 from .observers import resolve
 from .observing import Observer
+from .run import STATISTICS, Row, row_names
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -200,14 +202,16 @@ class State:
                 finite = self._follow(name, value, finite)
         self.diverged_at = self._diverged(finite, round)
 
-    def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> None:
+    def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> list[tuple[int, Row]]:
         """The same for the ``points`` (rounds, replicas, D) before this round and some that follow it: by observers
-        ``of_points``, in main memory."""
+        ``of_points``, in main memory. The rows of those rounds that are recorded."""
         from .statistics import find_diverged, follow_rounds
 
         x = points.flatten(0, 1)
         each = replace(self, x=x, finite=_where_finite(x), _gradient=None)
         finite = each.finite.view(points.shape[:2]).clone()
+        recorded = np.arange(-round % plan.record_every, len(points), plan.record_every)
+        rows: list[tuple[int, Row]] = [(round + t, {}) for t in recorded.tolist()]
         for observer in plan.observers:
             for name, value in observer.observe(plan, each, round).items():
                 for kind in (self.current, self.sums, self.least, self.most):
@@ -215,10 +219,21 @@ class State:
                 current, sums, least, most = (
                     kind[name].numpy() for kind in (self.current, self.sums, self.least, self.most)
                 )
-                follow_rounds(value.view_as(finite).numpy(), current, sums, least, most, finite.numpy())
+                found = np.empty((len(recorded), len(STATISTICS), len(self.ids)))
+                numbers, good = value.view_as(finite).numpy(), finite.numpy()
+                follow_rounds(numbers, current, sums, least, most, good, recorded, found)
+                for (_, row), values in zip(rows, found, strict=True):
+                    row |= zip(row_names([name]), values, strict=True)
         diverged = self.diverged_at.clone()
         find_diverged(finite.numpy(), round, diverged.numpy())
         self.diverged_at = diverged
+        return rows
+
+    def row(self) -> Row:
+        """What is known of each statistic now."""
+        kinds = (self.current, self.sums, self.least, self.most)
+        return {name + statistic: kind[name].cpu().numpy()
+                for name in self.sums for statistic, kind in zip(STATISTICS, kinds, strict=True)}  # fmt: skip
 
     def _finite(self) -> Tensor:
         """Where x is finite, (replicas,)."""

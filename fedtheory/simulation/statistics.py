@@ -34,14 +34,20 @@ def follow(
 
 @compiled
 def follow_rounds(
-    values: np.ndarray, current: np.ndarray, sums: np.ndarray, least: np.ndarray, most: np.ndarray, finite: np.ndarray
-) -> None:
-    """The same of several rounds, ``values`` and ``finite`` (rounds, replicas), in place."""
+    values: np.ndarray, current: np.ndarray, sums: np.ndarray, least: np.ndarray, most: np.ndarray, finite: np.ndarray,
+    recorded: np.ndarray, rows: np.ndarray,
+) -> None:  # fmt: skip
+    """The same of several rounds, ``values`` and ``finite`` (rounds, replicas), in place; and what is known after those
+    that are ``recorded``, sorted, to ``rows`` (recorded, 4, replicas)."""
     found = np.empty((3, len(current)))
+    row = 0
     for t in range(len(values)):
         follow(values[t], current, sums, least, most, found, finite[t])
         sums[:], least[:], most[:] = found[0], found[1], found[2]
         current[:] = values[t]
+        if row < len(recorded) and recorded[row] == t:
+            rows[row, 0], rows[row, 1:] = values[t], found
+            row += 1
 
 
 @compiled

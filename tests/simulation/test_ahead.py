@@ -10,6 +10,9 @@ from fedtheory.algorithms import constant_weights, fast, fedavg, known_statistic
 from fedtheory.algorithms.base import Algorithm, ClientRound
 from fedtheory.federations import Pairs, random_quadratic
 from fedtheory.participation import Bernoulli, Uniform, processes
+from fedtheory.participation.base import Keys
+from fedtheory.participation.compiled_cohorts import rank
+from fedtheory.randomness import Axis, refined, words
 from fedtheory.setting import Setting
 from fedtheory.simulation import participants, several
 
@@ -41,13 +44,41 @@ def test_weights_of_many_rounds_are_those_of_each(monkeypatch: pytest.MonkeyPatc
         np.testing.assert_array_equal(values, alone.rows[name], name)
 
 
-@pytest.mark.parametrize("cohort", range(1, CLIENTS + 1))
-def test_cohorts_do_not_depend_on_how_they_are_found(monkeypatch: pytest.MonkeyPatch, cohort: int) -> None:
-    """In main memory words are partitioned, on a device the least of them are picked; all clients need no draw."""
-    words = torch.from_numpy(np.random.default_rng(0).integers(-(2**63), 2**63, (3, 50, CLIENTS)))
-    found = processes._smallest_words(words, cohort)
-    assert (found.sum(2) == cohort).all() and found.dtype == torch.int8
-    largest = torch.where(found > 0, words, -(2**63)).amax(2)
-    assert (largest <= torch.where(found > 0, 2**63 - 1, words).amin(2)).all()
+@pytest.mark.parametrize(("clients", "cohort"), [*((5, n) for n in range(1, 6)), (100, 10), (100, 99), (1000, 2)])
+def test_cohorts_do_not_depend_on_how_they_are_found(
+    monkeypatch: pytest.MonkeyPatch, clients: int, cohort: int
+) -> None:
+    """Who has the least words takes part: in main memory as many are counted, on a device the least are picked; all
+    clients need no draw."""
+    keys = Keys(3, Axis.ARBITRARY, torch.tensor([0, 4, 2**40]), clients)
+    found, _ = Uniform(cohort).steps(keys, first=7, rounds=40)
+    assert found.dtype == torch.int8 and (found.sum(2) == cohort).all()
+    prefixes = words(3, Axis.ARBITRARY, keys.replica_ids[:, None], torch.arange(clients))
+    drawn = refined(prefixes, torch.arange(7, 47)[:, None, None]).numpy()
+    order = np.argsort(np.argsort(drawn, axis=-1), axis=-1)
+    np.testing.assert_array_equal(found.numpy(), order < cohort)
     monkeypatch.setattr(processes, "in_memory", lambda x: False)
-    assert torch.equal(processes._smallest_words(words, cohort), found)
+    assert torch.equal(Uniform(cohort).steps(keys, first=7, rounds=40)[0], found)
+
+
+LEAST, MOST = -(2**63), 2**63 - 1
+WORDS = {
+    "the ends": [LEAST, MOST, 0],
+    "next to each other": [*range(5, 25)],
+    "at the lower end": [LEAST, LEAST + 1, LEAST + 2, MOST],
+    "at the upper end": [LEAST, MOST - 2, MOST - 1, MOST],
+    "two heaps": [*range(LEAST, LEAST + 9), *range(MOST - 9, MOST)],
+    "ever closer": [MOST - 2**k for k in range(62)],
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_ranks_are_found_wherever_words_are(name: str) -> None:
+    """Also where they are not spread evenly, as ranks of hashed words are guessed."""
+    given = np.random.default_rng(0).permutation(np.array(WORDS[name], dtype=np.int64))
+    for count in range(1, len(given)):
+        assert (given < rank(given, count)).sum() == count
+
+
+def test_equal_words_end_the_search() -> None:
+    assert rank(np.array([4, 4, 9]), 1) == 5

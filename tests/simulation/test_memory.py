@@ -29,13 +29,14 @@ CASES = {
 }  # fmt: skip
 
 
-def setting(hessians: str, noise: str, algorithm: Algorithm, who: Participation) -> Setting:
+def setting(hessians: str, noise: str | None, algorithm: Algorithm, who: Participation) -> Setting:
     rng = np.random.default_rng(0)
     roots = rng.standard_normal((CLIENTS, DIMENSION, DIMENSION)) / 4
     matrices = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(DIMENSION)
     matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
     given = matrices if hessians == "dense" else rng.uniform(0.1, 1, (CLIENTS, DIMENSION))
-    return Setting(Quadratic(given, rng.standard_normal((CLIENTS, DIMENSION)), 0.5, noise), algorithm, who)
+    noisy = {"gradient_noise": 0.5, "noise": noise} if noise else {}
+    return Setting(Quadratic(given, rng.standard_normal((CLIENTS, DIMENSION)), **noisy), algorithm, who)
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -59,8 +60,8 @@ def test_what_is_predicted_is_held_and_a_limit_is_kept(name: str, monkeypatch: p
 
 
 @pytest.mark.parametrize("observers", [["squared_gradient"], ["squared_distance", "squared_gradient", "gap"]])
-@pytest.mark.parametrize("noise", ["two-point", "gaussian"])
-def test_several_rounds_in_one_call_hold_what_is_predicted(noise: str, observers: list[str]) -> None:
+@pytest.mark.parametrize("noise", [None, "two-point", "gaussian"])
+def test_several_rounds_in_one_call_hold_what_is_predicted(noise: str | None, observers: list[str]) -> None:
     this = setting("diagonal", noise, algorithms.fedavg(**STEPS), Uniform(6))
     plan = Plan.of(this, 400, 0, 400, observers)
     assert Several.of(plan) is not None
@@ -89,6 +90,17 @@ def test_rounds_that_are_drawn_ahead_are_predicted(
     assert predicted - needs.drawn_ahead(32) < peak <= predicted <= 4 * peak
     limit = (needs.bytes(32, 1, 1) + predicted) // 2
     assert peak_bytes(lambda: this.simulate(**options, memory_limit=limit)) <= limit
+
+
+def test_points_of_rounds_that_are_made_at_once_are_predicted() -> None:
+    """Of few clients, whose draws take less."""
+    fed = Quadratic(np.ones((2, 200)), np.arange(400.0).reshape(2, 200))
+    this = Setting(fed, algorithms.fedavg(local_lr=0.05, local_steps=2), Uniform(1))
+    plan = Plan.of(this, 400, 0, 400, ["squared_distance"])
+    needs, several = Needs.of(plan, 2**30), Several.of(plan)
+    options = {"replicas": 8, "rounds": 400, "record_every": 400, "observers": ["squared_distance"], "device": "cpu"}
+    peak, predicted = peak_bytes(lambda: this.simulate(**options)), needs.bytes(8, 8, 8)
+    assert several is not None and predicted - several.held(8) < peak <= predicted <= 4 * peak
 
 
 def test_what_is_recorded_counts() -> None:

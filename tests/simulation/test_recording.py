@@ -15,6 +15,7 @@ from fedtheory.participation import Fixed, IndexBeta
 from fedtheory.setting import Setting
 from fedtheory.simulation import Run
 from fedtheory.simulation.run import OBSERVABLES
+from fedtheory.simulation.several import Several
 
 
 def some_setting(noise: str = "two-point", gradient_noise: float = 0.7, **algorithm: object) -> Setting:
@@ -91,12 +92,20 @@ def test_functionals():
     assert_close(run.samples(AVERAGE_SQUARED_GRADIENT, "r = 0..R-1"), earlier)
 
 
-def test_progress_counts_replica_rounds():
-    calls = []
-    SETTINGS["two-point, period"].simulate(
-        replicas=5, rounds=4, chunk=2, progress=lambda done, total: calls.append((done, total))
-    )
-    assert calls == [(done, 20) for done in (2, 4, 6, 8, 10, 12, 14, 16, 17, 18, 19, 20)]
+def test_progress_counts_replica_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After every call: of as many rounds as are made at once, or one by one."""
+
+    def seen() -> list[int]:
+        calls = []
+        SETTINGS["two-point, period"].simulate(
+            replicas=5, rounds=4, chunk=2, progress=lambda done, total: calls.append((done, total))
+        )
+        assert all(total == 20 for _, total in calls)
+        return [done for done, _ in calls]
+
+    assert seen() == [8, 16, 20]
+    monkeypatch.setattr(Several, "of", lambda plan: None)
+    assert seen() == [2, 4, 6, 8, 10, 12, 14, 16, 17, 18, 19, 20]
 
 
 # Confidence intervals.
