@@ -49,7 +49,7 @@ from fedtheory.federations.quadratic import Quadratic
 from fedtheory.files import json_text, write_beside
 from fedtheory.participation import Uniform
 from fedtheory.simulation.participants import DRAWS
-from fedtheory.simulation.several import CACHED
+from fedtheory.simulation.several import CACHED, KEYS
 
 STEPS, SHARE = 5, 10  # one client of so many takes part
 LEAST = 0.05  # seconds that are measured at a time
@@ -95,7 +95,8 @@ class Case:
             counted += [calls, self.rows, self.rows * self.dimension, self.rows * entries]
             once += [self.clients * entries]
         else:
-            several = min(ahead, max(1, CACHED // (4 * self.replicas * self.dimension)))
+            keys = KEYS // (8 * STEPS * self.pairs)
+            several = max(1, min(ahead, CACHED // (4 * self.replicas * self.dimension), keys))
             counted += [1 / several]
         return once + [self.rounds * each for each in counted]
 

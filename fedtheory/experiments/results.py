@@ -63,7 +63,7 @@ def gathered(
     content: dict[str, Any] = {
         "file": f"{path.parent.name}/{path.name}",
         "sha256": digest(path),
-        "commits": sorted({*before["commits"], *(result["commit"] for result in results)}),
+        "commits": sorted({*before["commits"], *(each for result in results for each in commits_of(result))}),
         "data": sorted({*before["data"], *(result["data"] for result in results if result["data"])}),
         "seconds": round(before["seconds"] + sum(float(result["seconds"]) for result in results), 3),
         "units": {each.name: each.unit for each in experiment.checked.statistics},
@@ -80,6 +80,11 @@ def _in_order(experiment: schema.Experiment, settings: list[dict[str, Any]]) -> 
     return [row | {"labels": points[row["name"]][1]} for row in ordered]
 
 
+def commits_of(result: Mapping[str, Any]) -> list[str]:
+    """Those on which a run was made; of earlier results only that is known on which it ended."""
+    return sorted(result["commits"] if "commits" in result else [result["commit"]])
+
+
 def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a setting of which there is one run."""
     numbers = {name: summary([listed(each["values"])], [listed(each["deviations"])])
@@ -89,7 +94,7 @@ def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
         "labels": result["labels"],
         "seeds": [result["seed"]],
         "seconds": round(float(result["seconds"]), 3),
-        "commits": [result["commit"]],
+        "commits": commits_of(result),
         "statistics": numbers,
         "curves": thinned([result]),
     } | ({"diverged": [f"seed {result['seed']}: {result['diverged']}"]} if result["diverged"] else {})

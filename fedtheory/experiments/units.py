@@ -180,7 +180,7 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
         "experiment": unit.experiment, "point": unit.point, "labels": dict(unit.labels), "seed": unit.seed,
         "asked": asked_for(unit.content), "statistics": taken, "diverged": run.divergence,
         "rounds": run.rounds.tolist(), "rows": curves(checked, run.rows), "seconds": round(clock.note(), 3),
-        "commit": commit(), "data": data_copy(setting.federation), "fingerprint": setting.fingerprint(),
+        "commits": clock.commits, "data": data_copy(setting.federation), "fingerprint": setting.fingerprint(),
     }  # fmt: skip
     write_beside(folder / "result.json", json_text(result).encode())
     return json.loads(json_text(result))  # type: ignore[no-any-return]
@@ -192,7 +192,7 @@ def curves(checked: Any, rows: Mapping[str, np.ndarray]) -> dict[str, list[list[
 
 
 class Clock:
-    """Notes how long a unit has run, in all its attempts, and stops it at the deadline.
+    """Notes how long a unit has run, in all its attempts, and on which commits, and stops it at the deadline.
 
     Args:
         path: where the time is kept.
@@ -201,7 +201,9 @@ class Clock:
 
     def __init__(self, path: Path, deadline: float = math.inf) -> None:
         self.path, self.deadline = path, deadline
-        self.before = read_json(path).get("seconds", 0.0) if path.exists() else 0.0
+        known = read_json(path) if path.exists() else {}
+        self.before = known.get("seconds", 0.0)
+        self.commits: list[str] = list(dict.fromkeys([*known.get("commits", []), commit()]))
         self.begun = self.noted = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
@@ -216,7 +218,7 @@ class Clock:
         """Write the seconds so far, and return them."""
         self.noted = time.monotonic()
         seconds = self.before + self.noted - self.begun
-        write_beside(self.path, json_text({"seconds": seconds}).encode())
+        write_beside(self.path, json_text({"seconds": seconds, "commits": self.commits}).encode())
         return float(seconds)
 
 

@@ -20,7 +20,7 @@ def die() -> None:
 
 
 def child(file: str, store: str, inside: bool) -> None:
-    left = 2 if inside else 3  # writes, or calls in which ten rounds are made
+    left = 2  # writes, or calls in which twenty rounds are made
 
     if inside:
         sync = os.fsync

@@ -61,7 +61,7 @@ def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outcome = perform_all(units)
     assert len(outcome.results) == 9 and sum(bool(each["diverged"]) for each in outcome.results.values()) == 3
     for place, unit in enumerate(units):
-        other = {"seconds": round(0.1 * place + 0.123, 3), "commit": f"c{place % 4}", "data": f"copy {place % 5}"}
+        other = {"seconds": round(0.1 * place + 0.123, 3), "commits": [f"c{place % 4}"], "data": f"copy {place % 5}"}
         unit.result_path.write_text(json_text(outcome.results[unit] | other))
     return path.parent / "store"
 
@@ -144,7 +144,7 @@ def test_what_one_store_gives_is_right(path: Path, store_of: Copy) -> None:
     for kind, mean in (("values", "mean"), ("deviations", WITHIN)):
         flat = [Fraction(value) for each in runs for value in each["statistics"]["distance"][kind]]
         assert numbers[mean] == pytest.approx(float(sum(flat) / 6), rel=1e-15) and numbers["runs"] == 6
-    assert row["commits"] == sorted({each["commit"] for each in runs})
+    assert row["commits"] == sorted({commit for each in runs for commit in each["commits"]})
     assert row["seconds"] == pytest.approx(sum(each["seconds"] for each in runs), abs=1e-9)
     assert content["seconds"] == pytest.approx(sum(each["seconds"] for each in results), abs=1e-9)
     assert content["commits"] == ["c0", "c1", "c2", "c3"] and content["data"] == [f"copy {k}" for k in range(5)]
@@ -187,7 +187,7 @@ def test_a_run_that_both_have_stays_as_it_is_published(path: Path, store_of: Cop
     before = published(path).read_bytes()
     second = store_of("second", every[:1])
     target = next(second.rglob("result.json"))
-    target.write_text(json_text(json.loads(target.read_text()) | {"commit": "later", "seconds": 77.0}))
+    target.write_text(json_text(json.loads(target.read_text()) | {"commits": ["later"], "seconds": 77.0}))
     assert not publish(path, second).failed and published(path).read_bytes() == before
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
+from fedtheory.experiments import units
 from fedtheory.experiments.commands import RunOptions, _chosen, run_files
+from fedtheory.experiments.results import commits_of
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import dask, perform_all, search
 from fedtheory.experiments.units import OutOfTime, perform, units_of
@@ -176,6 +179,20 @@ def test_a_budget_leaves_checkpoints_and_says_what_waits(tmp_path: Path) -> None
     with pytest.raises(OutOfTime):
         perform(unit, deadline=time.time() + 0.001)
     assert perform(unit)["statistics"] == results(path, tmp_path / "plain")[0]["statistics"]
+
+
+def test_a_run_is_of_all_commits_that_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path)
+    experiment = read_experiment(path)
+    (unit,) = units_of(experiment, experiment.points(), tmp_path / "store")
+    Path(unit.folder).mkdir(parents=True)
+    for each in ("later", "first", "later"):
+        monkeypatch.setattr(units, "commit", partial(str, each))
+        units.Clock(Path(unit.folder) / "time.json").note()
+    monkeypatch.setattr(units, "commit", lambda: "last")
+    result = perform(unit)
+    assert result["commits"] == ["later", "first", "last"] and commits_of(result) == ["first", "last", "later"]
+    assert commits_of({"commit": "alone"}) == ["alone"]  # as results were kept before
 
 
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
