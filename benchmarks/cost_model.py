@@ -7,13 +7,13 @@ The model of a run of R rounds of n replicas, with M clients of whom m train K s
     a_0 + R (a_1 + a_2 / ahead + a_3 n + a_4 n M + a_5 n m D),
 
 besides with diagonal Hessians R (a_6 / several + a_7 alone), with dense ones a_8 M D^2 + R (a_9 beyond + a_10 calls +
-a_11 rows + a_12 rows D + a_13 rows D^2): what is done once; operations on whatever tensors, of a round, of a draw and of
-a call; drawing the participants of ``ahead`` rounds at once; making ``several`` rounds in a call; each cohort, each
-client's draw (one in ten takes part), each number of a pair, each of one in rounds that are made one by one (``alone``),
-and each that fits in no cache (``beyond``); each layer of tiles of a block of clients (``calls``), each row of a tile,
-each number of it, and each of its products. The costs a_j >= 0 are found, by least squares of relative errors, from runs
-of other sizes (``calibration``) than those which they then tell (``SIZES``). All are measured in turns in one process; times are
-process times, medians over the repetitions.
+a_11 rows + a_12 rows D + a_13 rows D^2): what is done once; operations on whatever tensors, of a round, of a draw and
+of a call; drawing the participants of ``ahead`` rounds at once; making ``several`` rounds in a call; each cohort, each
+client's draw (one in ten takes part), each number of a pair, each of one in rounds that are made one by one
+(``alone``), and each that fits in no cache (``beyond``); each layer of tiles of a block of clients (``calls``), each
+row of a tile, each number of it, and each of its products. The costs a_j >= 0 are found, by least squares of relative
+errors, from runs of other sizes (``calibration``) than those which they then tell (``SIZES``). All are measured in
+turns in one process; times are process times, medians over the repetitions.
 
 Beside it stands the floor, what a run's numbers cost at the measured rates of this machine (rates.py): a product of
 matrices of the tiles' shape, a copy of each point in each step, and a number of torch's generator for each sign. The
