@@ -1,8 +1,10 @@
 """What all tests share: properties are about values, not about times, so that a loaded machine fails none of them; the
 collector of cycles looks seldom at the many expressions and tests that stay, which takes a fourteenth of the time
-otherwise; and a worker gets whole files, or folders, so that what their tests share is made once."""
+otherwise; a worker gets whole files, or folders, so that what their tests share is made once; and processes that tests
+start can be interrupted, also where the tests themselves run in the background of a shell, which has them ignore it."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +14,8 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what is ignored stays so in processes that are started
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SELDOM = (100_000, 20, 20)
 gc.set_threshold(*SELDOM)  # while tests are collected, too
