@@ -30,6 +30,19 @@ def test_editions_with_one_run_share_it(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(runs) == 4
 
 
+@pytest.mark.parametrize("ref", ["fast.thm1@main", "safari.thm4@sharp"])
+def test_runs_of_half_as_many_bits_say_the_same(monkeypatch: pytest.MonkeyPatch, ref: str) -> None:
+    """To 1e-6, while the replicas leave open more than a thousandth."""
+    monkeypatch.setattr(measured, "_KNOWN", {})
+    exact, short = (measure(ref, replace(SHORT, precision=each)) for each in ("float64", "float32"))
+    assert exact["left"] != short["left"] and exact["outcome"] == short["outcome"] == "holds"
+    for name in ("left", "right", "ratio", "left_interval"):
+        assert short[name] == pytest.approx(exact[name], rel=1e-6), name
+    assert short["slack"] == pytest.approx(exact["slack"], rel=1e-5)
+    low, high = exact["left_interval"]
+    assert high - low > 1e-3 * exact["left"]
+
+
 def test_runs_from_elsewhere_or_of_other_functions_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a paper of one's own may have them."""
     monkeypatch.setattr(measured, "_KNOWN", {})
