@@ -36,8 +36,9 @@ class RealData:
         gradient_noise: two-point, in units of F/x.
         cohort, arbitrary_cohort, local_steps: m, n, K; arbitrary rounds follow the index-weighted Beta(1, 10) law.
         rounds, replicas: what is simulated, from x_0 = 0.
-        precision: of the runs. Numbers of 24 bits change a left side by less than 1e-6 of itself, while what so few replicas
-            leave open is a hundredth or more; constants, bounds and the slack of what is known beforehand are of 53.
+        precision: of the runs. Numbers of 24 bits change a left side by less than 1e-6 of itself, while what so few
+            replicas leave open is a hundredth or more; constants, bounds and the slack of what is known beforehand are
+            of 53.
     """
 
     dataset: str

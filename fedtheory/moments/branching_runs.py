@@ -140,7 +140,7 @@ class Branching(Followed):
         self.sums = np.array(list(itertools.product(*(range(m * rounds + 1) for m in most))), dtype=float)
         sizes = [m * rounds + 1 for m in most]
         strides = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
-        self.further = (self.counts @ np.array(strides, dtype=float)).astype(int).tolist()
+        self.further = (self.counts @ np.array(strides, dtype=float)).astype(int)
         self._who_is_there()
         self._rates_and_estimates()
         self._shares(most)
@@ -185,35 +185,21 @@ class Branching(Followed):
 
     def _advance(self, rounds: int) -> None:
         """Follow every history; ``nodes`` and ``reached`` are filled, and what is asked of the iterates."""
-        starts = np.array(list(map(self.convert, self.groups.start)))[:, None]
-        chance = np.eye(1, len(self.sums))[0]
-        reached = chance > 0
-        first, second = starts * chance, starts * starts * chance
-        low, high = (np.where(reached, starts, end) for end in (np.inf, -np.inf))
-        slope, shift, noise, stray = self._affine_maps()
-        factors = slope * slope, 2 * slope * shift, shift * shift + noise
-        passed = [(chance, reached, first, second, low, high)]
-        ways = np.where(self.chance > 0, (self.there + 1).prod(-1), 0).sum(-1).astype(int).tolist()
-        for t in range(rounds):
-            self._worked(ways[t] * np.count_nonzero(reached))
-            share = self.share[t]
-            goes_on = (share > 0).any(0) & reached
-            ends = slope[t] * low[:, None] + shift[t], slope[t] * high[:, None] + shift[t]
-            down = np.where(goes_on, np.minimum(*ends) - stray[t], np.inf)
-            up = np.where(goes_on, np.maximum(*ends) + stray[t], -np.inf)
-            moved = slope[t] * first[:, None] + shift[t] * chance
-            spread = factors[0][t] * second[:, None] + factors[1][t] * first[:, None] + factors[2][t] * chance
-            stays = np.broadcast_to(chance, (1, *moved.shape[1:]))
-            sums = self._gathered(share * np.concatenate([moved, spread, stays])[:, None])
-            first, second, chance = sums[: len(first)], sums[len(first) : -1], sums[-1]
-            low, high = np.split(self._joined(np.concatenate([down, -up]), np.minimum, np.inf), 2)
-            high = -high
-            reached = self._joined(goes_on[None], np.logical_or, False)[0]
-            passed.append((chance, reached, first, second, low, high))
-        after = [np.array(each) for each in zip(*passed, strict=True)]
-        self.nodes, self.reached = after[0][:-1], after[1][:-1]
-        self.squares.extend(self._squared(after[2], after[3], after[0]))
-        self.bound.extend(self._largest_met(after[4][:-1], after[5][:-1]))
+        from .branching_loops import advance
+
+        starts = np.array(list(map(self.convert, self.groups.start)))
+        sums, coordinates = (rounds + 1, len(self.sums)), (rounds + 1, len(starts), len(self.sums))
+        chance, reached = np.zeros(sums), np.zeros(sums, dtype=bool)
+        first, second = np.zeros(coordinates), np.zeros(coordinates)
+        low, high = np.full(coordinates, np.inf), np.full(coordinates, -np.inf)
+        chance[0, 0], reached[0, 0] = 1, True
+        first[0, :, 0], second[0, :, 0], low[0, :, 0], high[0, :, 0] = starts, starts * starts, starts, starts
+        advance(self.share, *self._affine_maps(), self.further, chance, reached, first, second, low, high)
+        self.nodes, self.reached = chance[:-1], reached[:-1]
+        ways = np.where(self.chance > 0, (self.there + 1).prod(-1), 0).sum(-1)
+        self._worked(int(ways @ np.count_nonzero(self.reached, axis=1)))
+        self.squares.extend(self._squared(first, second, chance))
+        self.bound.extend(self._largest_met(low[:-1], high[:-1]))
 
     def _affine_maps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """As ``_affine``, with how far noise can take a run: (rounds, coordinates, answers, sums) each."""
@@ -231,22 +217,6 @@ class Branching(Followed):
             found[3].append(self.global_lr * _sum(y * n * one.reach for y, n, one in parts))
         slope, shift, noise, stray = (np.stack(each, axis=1) for each in found)
         return slope, shift, noise, stray
-
-    def _gathered(self, parts: np.ndarray) -> np.ndarray:
-        """What is at each of the sums after a round, of what comes from (..., states, answers, sums)."""
-        total = np.zeros_like(parts[..., 0, 0, :])
-        for c, further in reversed(list(enumerate(self.further))):
-            for state in range(parts.shape[-3]):
-                total[..., further:] += parts[..., state, c, : len(self.sums) - further]
-        return total
-
-    def _joined(self, parts: np.ndarray, by: Any, none: Any) -> np.ndarray:
-        """What comes to each of the sums, of (..., answers, sums), joined: the smallest, the largest, any."""
-        total = np.full_like(parts[..., 0, :], none)
-        for c, further in enumerate(self.further):
-            so_far = total[..., further:]
-            by(so_far, parts[..., c, : len(self.sums) - further], out=so_far)
-        return total
 
     def _squared(self, first: np.ndarray, second: np.ndarray, chance: np.ndarray) -> list[float]:
         """As ``_square``, after each round."""
