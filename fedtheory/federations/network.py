@@ -6,6 +6,7 @@ import copy
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +31,7 @@ from .base import Footprint, Pairs
 from .local import LocalTraining
 from .network_data import check_partition, samples_of, server_rows
 from .network_evaluation import Evaluated, kept
-from .network_footprint import measured_footprint
+from .network_footprint import check_one, measured_footprint
 from .places import find_device, find_dtype
 from .visits import Minibatches
 
@@ -137,6 +138,7 @@ class Network(Evaluated):
         self._points: dict[str, Any] = {}
         self._original: Network | None = None  # that ``to`` has copied
         self._latest = (self._device, self._precision), self._points
+        self._footprints: dict[Any, tuple[int, Footprint]] = {}  # by way of training, of all copies
 
     def _check_model(self) -> int:
         """How many classes the model tells apart; ``ValueError`` if it does not take the data."""
@@ -252,8 +254,14 @@ class Network(Evaluated):
                 self._working = None
 
     def footprint(self, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-        """Measured on two steps of one client and of two; draws and evaluation are counted."""
-        return measured_footprint(self, training, x, limit)
+        """Measured on two steps of one client and of two, once for each way of training; draws and evaluation are
+        counted."""
+        way = replace(training, lr=0.0), self.path, self.workers, x.dtype, x.device
+        if way not in self._footprints:
+            self._footprints[way] = measured_footprint(self, training, x, limit)
+        one, found = self._footprints[way]
+        check_one(one, limit)
+        return found
 
     def server_gradient(self, x: Tensor, replica_ids: Tensor, seed: int, round: int) -> Tensor:
         """The gradient of the mean loss over a minibatch of the server's own points, (replicas, D): unbiased for the

@@ -23,11 +23,11 @@ _KERNELS = 1.25  # what libraries take besides tensors, relative to these
 _TRIAL_STEPS = 2
 
 
-def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: int) -> Footprint:
-    """The bytes that one and two clients' local training take, and an evaluation.
+def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: int) -> tuple[int, Footprint]:
+    """The bytes that one client's local training takes, and the footprint, by those of two clients and an evaluation.
 
     Raises:
-        ValueError: one client's training needs more than ``limit``.
+        ValueError: as ``check_one``.
     """
     trial = replace(training, steps=min(training.steps, _TRIAL_STEPS), lr=0.0)
     largest = int(net.sizes.argmax())
@@ -40,8 +40,7 @@ def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: 
 
     train(1)  # what is set up once counts in no measurement
     one = train(1)
-    if one > limit:
-        raise ValueError(f"memory_limit = {limit}: the training of one client needs {one} bytes; allowed is more")
+    check_one(one, limit)
     pair = max(train(2) - one, x.nbytes)
     few = some(net.samples, slice(0, min(net.at_once, len(net.samples))))
     weights = torch.ones(len(few), dtype=torch.float64, device=x.device)
@@ -51,7 +50,13 @@ def measured_footprint(net: Network, training: LocalTraining, x: Tensor, limit: 
     )
     drawn = _DRAW * (training.steps * (net.batch_size or 1) + int(net.sizes.max()))
     base = max(one - pair, 0) * max(1, net.workers) + evaluated
-    return Footprint(int(_KERNELS * base), int(_KERNELS * (pair + x.nbytes)) + drawn, _POINT * len(net.samples))
+    return one, Footprint(int(_KERNELS * base), int(_KERNELS * (pair + x.nbytes)) + drawn, _POINT * len(net.samples))
+
+
+def check_one(one: int, limit: int) -> None:
+    """``ValueError`` if one client's training needs more than ``limit``."""
+    if one > limit:
+        raise ValueError(f"memory_limit = {limit}: the training of one client needs {one} bytes; allowed is more")
 
 
 def _as_clients(net: Network, pairs: Pairs) -> Pairs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import torch
 
 from fedtheory import Setting, algorithms
 from fedtheory.data import Dataset, Partition
-from fedtheory.federations import Network
+from fedtheory.federations import Network, network_footprint
 from fedtheory.federations.ledger import peak_bytes
 from fedtheory.federations.local import LocalTraining
+from fedtheory.neural import Adam
 from fedtheory.participation import Fixed, Uniform
 from fedtheory.simulation import simulate
 from fedtheory.simulation.memory import chunks
@@ -51,7 +53,8 @@ def test_a_run_stays_below_its_limit(width: int, cohort: int, algorithm: str) ->
     )
     replicas, pairs = chunks(plan, 8, limit)
     assert replicas < 8 or pairs is not None
-    peak = peak_bytes(lambda: simulate(this, replicas=8, rounds=2, memory_limit=limit, observers=["loss", "traffic"]))
+    fresh = setting(width, cohort, algorithm)  # of which nothing has been measured yet
+    peak = peak_bytes(lambda: simulate(fresh, replicas=8, rounds=2, memory_limit=limit, observers=["loss", "traffic"]))
     assert peak <= limit
     unlimited = peak_bytes(lambda: simulate(this, replicas=8, rounds=2, observers=["loss", "traffic"]))
     if cohort == CLIENTS:
@@ -108,6 +111,34 @@ def test_a_trial_counts_the_pairs_that_train_together() -> None:
     packed, single = (p.federation.footprint(_training(), torch.zeros(1, p.federation.dimension), 2**30)
                       for p in (plan, loop))  # fmt: skip
     assert packed.pair > single.pair > plan.federation.dimension * 4
+
+
+def test_a_way_of_training_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def counted(compute: Callable[[], object]) -> int:
+        asked.append(compute)
+        return peak_bytes(compute)
+
+    monkeypatch.setattr(network_footprint, "peak_bytes", counted)
+    net, x = wide(64), torch.zeros(1, wide(64).dimension)
+    one = net.footprint(_training(), x, 2**30)
+    trials = len(asked)
+    assert net.to("cpu", "float32").footprint(LocalTraining(1, (0.5,)), x, 2**30) == one and len(asked) == trials > 0
+    with pytest.raises(ValueError, match=r"memory_limit = 100: the training of one client needs \d+ bytes"):
+        net.footprint(_training(), x, 100)
+    assert len(asked) == trials
+    others = (
+        (net, LocalTraining(2, 0.0)),
+        (net, LocalTraining(1, 0.0, solver=Adam())),
+        (net, LocalTraining(1, 0.0, proximal=0.5)),
+        (net.with_choices({"path": "loop"}), _training()),
+    )
+    for number, (federation, training) in enumerate(others, start=2):
+        federation.footprint(training, x, 2**30)
+        assert len(asked) == number * trials
+    longer = net.to("cpu", "float64").footprint(_training(), x.double(), 2**30)
+    assert len(asked) == (len(others) + 2) * trials and longer.pair > 1.5 * one.pair
 
 
 def _training() -> LocalTraining:
