@@ -7,11 +7,9 @@ from fractions import Fraction
 
 import pytest
 import sympy
-from matplotlib.mathtext import MathTextParser
 from sympy import Rational, log, simplify, sqrt
 
 from fedtheory.claims.statement import Claim, slack_of
-from fedtheory.claims.typeset import expression_latex, mathtext
 from fedtheory.evidence.units import check_units, scaling_defect
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
@@ -44,14 +42,11 @@ def test_the_claims_are_these() -> None:
 
 
 @every_claim
-def test_latex_renders_in_the_papers_letters(each: Claim) -> None:
+def test_latex_is_in_the_papers_letters(each: Claim) -> None:
     each = claim(each.ref)
     for vocabulary in (False, True):
         text = each.latex(vocabulary)
         assert text.startswith(each.functional.latex + r" \le ") and "+ -" not in text
-        expressions = [*each.choices.values(), *(rate.expression for rate in each.rates)]
-        for part in [text, *(expression_latex(e, {} if vocabulary else each.letters) for e in expressions)]:
-            MathTextParser("path").parse("$" + mathtext(part) + "$")
     names = {s.name for term in each.terms for s in term.expression.free_symbols}
     assert all(each.letters[name] in each.latex() for name in names)
 

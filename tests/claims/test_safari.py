@@ -10,13 +10,11 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 import sympy
-from matplotlib.mathtext import MathTextParser
 
 from fedtheory import Setting, algorithms, federations, participation
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.comparison import compare
 from fedtheory.claims.statement import Claim
-from fedtheory.claims.typeset import mathtext
 from fedtheory.evidence.units import check_units, scaling_defect
 from fedtheory.papers import claim
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
@@ -53,12 +51,11 @@ def test_the_claims_are_these() -> None:
 
 
 @every_claim
-def test_latex_renders(each: Claim) -> None:
+def test_latex_is_in_the_papers_letters(each: Claim) -> None:
     each = claim(each.ref)
     for vocabulary in (False, True):
         text = each.latex(vocabulary)
         assert text.startswith(each.functional.latex + r" \le ") and "+ -" not in text
-        MathTextParser("path").parse("$" + mathtext(text) + "$")
     names = {s.name for term in each.terms for s in term.expression.free_symbols}
     assert all(each.letters[name] in each.latex() for name in names)
 
