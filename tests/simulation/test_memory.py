@@ -84,8 +84,8 @@ def test_rounds_that_are_drawn_ahead_are_predicted(
         monkeypatch.setattr(Several, "of", lambda plan: None)
     fed = Quadratic(np.ones((5, 2)), np.arange(10.0).reshape(5, 2), 0.5)
     this = Setting(fed, algorithms.fedavg(local_lr=0.05, local_steps=steps), who)
-    needs = Needs.of(Plan.of(this, 400, 0, 400, ["squared_distance"]), 2**30)
-    options = {"replicas": 32, "rounds": 400, "record_every": 400, "observers": ["squared_distance"], "device": "cpu"}
+    needs = Needs.of(Plan.of(this, 200, 0, 200, ["squared_distance"]), 2**30)
+    options = {"replicas": 32, "rounds": 200, "record_every": 200, "observers": ["squared_distance"], "device": "cpu"}
     peak, predicted = peak_bytes(lambda: this.simulate(**options)), needs.bytes(32, 32, 32 * needs.most)
     assert predicted - needs.drawn_ahead(32) < peak <= predicted <= 4 * peak
     limit = (needs.bytes(32, 1, 1) + predicted) // 2
