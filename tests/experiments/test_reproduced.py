@@ -23,7 +23,7 @@ def name(path: Path) -> str:
 
 LONG = 60
 """Runs of so many seconds are run again from their beginning only, unless all of them is asked for."""
-BEGINNING, PATIENCE = 40, 20
+BEGINNING, PATIENCE = 40, 8
 """So many rounds of them, or what takes so many seconds, but one evaluation at least: which, where it takes longer, is
 made if it is asked for."""
 IN_PER_CENT = 0.2
