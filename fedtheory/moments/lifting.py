@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -207,8 +208,13 @@ class _Builder:
         increments = _zeros(self.dtype, 1 + len(families) * len(here), *shape)
         increments[0] = self._if_anybody()
         noises: list[Noise] = []
+        known: dict[tuple[int, int], np.ndarray] = {}  # clients' weights are often equal
         for a, i in enumerate(here, start=1):
-            loads = {a: self._to_server(coefficients[i])}
+            weight = coefficients[i]
+            place = weight.numerator, weight.denominator
+            if place not in known:
+                known[place] = self._to_server(weight)
+            loads = {a: known[place]}
             change = _update(self.layout, self.local, i)
             if self.remembers:
                 own = self._part(self.layout.of_update(i))
@@ -217,7 +223,7 @@ class _Builder:
                 loads[present] = loads.get(present, 0 * own) + own
             for factor, load in loads.items():
                 increments[factor] = load @ change
-            noises.append(Noise(self.local.noise[i], list(loads), np.stack(list(loads.values()))))
+            noises.append(Noise(self.local.noise[i], list(loads), np.array(list(loads.values()))))
         return LinearRound(increments, *self._moments(families, here), self._sources(noises))
 
     def _sources(self, noises: list[Noise]) -> tuple[Noise, ...]:
@@ -284,7 +290,14 @@ def _update(layout: Layout, local: LocalMaps, client: int) -> np.ndarray:
 
 
 def _unit(kind: np.dtype, layout: Layout, part: slice) -> np.ndarray:
-    return np.eye(layout.size, dtype=int).astype(kind)[:, part]
+    return _identity(kind, layout.size)[:, part]
+
+
+@cache
+def _identity(kind: np.dtype, size: int) -> np.ndarray:
+    identity = np.eye(size, dtype=int).astype(kind)
+    identity.flags.writeable = False
+    return identity
 
 
 def _zeros(kind: np.dtype, *shape: int) -> np.ndarray:

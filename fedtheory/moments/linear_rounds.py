@@ -63,13 +63,13 @@ class LinearRound:
 
     def mean_increment(self) -> np.ndarray:
         """P = sum_a E[u_a] P_a, (*blocks, size, size)."""
-        return np.tensordot(self.first, self.increments, axes=1)
+        return combined(self.first, self.increments)
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
         mean, identity = self.mean_increment(), np.eye(self.size, dtype=int).astype(self.increments.dtype)
         identity = np.broadcast_to(identity, mean.shape)
-        partners = np.tensordot(self.second, self.increments, axes=1)
+        partners = combined(self.second, self.increments)
         left = np.concatenate([mean[None], identity[None], self.increments])
         return left, np.concatenate([identity[None], mean[None], partners])
 
@@ -77,7 +77,9 @@ class LinearRound:
         """vec(Z) -> vec(E z' z'^T - Z), (size^2, size^2), row-major; the last entry of vec(Z) is 1. Without blocks."""
         left, right = self.factors()
         # The sum of the Kronecker products of left and right.
-        operator = np.tensordot(left, right, axes=(0, 0)).transpose(0, 2, 1, 3).reshape([self.size**2] * 2)
+        size, count = self.size, len(left)
+        products = np.dot(left.transpose(1, 2, 0).reshape(-1, count), right.reshape(count, -1))
+        operator = products.reshape([size] * 4).transpose(0, 2, 1, 3).reshape([size**2] * 2)
         operator[:, -1] = operator[:, -1] + self.added_noise().ravel()
         return operator
 
@@ -86,7 +88,7 @@ class LinearRound:
         added = np.zeros(self.increments.shape[1:], dtype=int).astype(self.increments.dtype)
         for noise in self.noises:
             second = self.second[np.ix_(noise.factors, noise.factors)]
-            for load, partner in zip(noise.loads, np.tensordot(second, noise.loads, axes=1), strict=True):
+            for load, partner in zip(noise.loads, combined(second, noise.loads), strict=True):
                 added = added + load @ noise.covariance @ partner.T
         return added
 
@@ -95,6 +97,16 @@ class LinearRound:
         moved = self.increments.copy()
         moved[:, :, -1] = moved[:, :, -1] + self.increments[:, :, :-1] @ point
         return replace(self, increments=moved)
+
+
+def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
+    """sum_b w_..b A_b of the arrays (b, ...): ``np.tensordot(weights, arrays, axes=1)``, with fewer calls.
+
+    >>> combined(np.array([[1, 1], [0, 2]]), np.array([[3, 4], [5, 6]])).tolist()
+    [[8, 10], [10, 12]]
+    """
+    flat = np.dot(weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1))
+    return flat.reshape(*weights.shape[:-1], *arrays.shape[1:])
 
 
 def mean_map(round: LinearRound) -> np.ndarray:
