@@ -10,11 +10,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from fedtheory.algorithms import fast
 from fedtheory.claims.balls import working_precision
+from fedtheory.evidence import judge as judging
 from fedtheory.evidence.constructions import construct, constructions
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from fedtheory.papers import claim
+from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES
+from fedtheory.subjects.base import Instance
+from fedtheory.subjects.entries import stated_constants
+from fedtheory.subjects.run import run_point
 
 from .numbers import Numbers, biased_quartet, flat_and_noisy, judge, left_side, quantities
 
@@ -138,6 +144,20 @@ def test_no_refutation_depends_on_the_noise_of_a_client_drawn_twice():
     for ref in RUNS:
         instance = Numbers.of(construct(ref).instance)
         assert instance.constants["gradient_noise"] == 0 or instance.cohort == 1
+
+
+def test_a_client_that_is_drawn_twice_and_trains_once_moves_further_than_29_says():
+    """All that moves the model is noise: eta^2 sigma^2 / m (1 + (m - 1)/M), for m = M = 2 and eta = 1/100, where the
+    bound is eta^2 sigma^2 (1/m + 10 eta^2). Nothing is refuted by it: see above."""
+    statement = claim("fast.eq29@main")
+    constants = {name: F({"dissimilarity": 0}.get(name, 1)) for name in stated_constants(statement)}
+    algorithm = fast(cohort=2, local_lr=F(1, 100), snapshot_period=1)
+    point = run_point([[1]] * 2, [[0]] * 2, [0], algorithm, Fixed([0]), 1, constants)
+    ratios = {each.reading["uniform cohort"]: (float(each.ratio), each.refutes)
+              for each in judging.judge(Instance(statement.ref, point)).readings}  # fmt: skip
+    assert ratios["without replacement"] == (pytest.approx(1 / 1.002), False)
+    assert ratios["with replacement"] == (pytest.approx(1.5 / 1.002), True)
+    assert construct(statement.ref) is None
 
 
 def test_remark_2_falls_with_periodic_snapshots_too():
