@@ -242,15 +242,19 @@ def test_a_grid_of_panels_is_divided_too(root: Path) -> None:
 def test_the_published_curves_are_few_in_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the command draws them, and as a figure file does."""
     figures: dict[str, Figure] = {}
-    monkeypatch.setattr("fedtheory.report.style.save", lambda figure, path: figures.update({path.stem: figure}))
+
+    def name(path: Path) -> str:
+        return f"{path.parents[2].name}/{path.stem}"
+
+    monkeypatch.setattr("fedtheory.report.style.save", lambda figure, path: figures.update({name(path): figure}))
     monkeypatch.setattr("fedtheory.files.write_beside", lambda path, content: None)
-    assert {path.stem for path in _write_pages() if path.suffix == ".png"} == set(figures)
-    for drawn in (figures["small.fashion_mnist"], Curves(experiment="fast/small.fashion_mnist").drawn()):
+    assert {name(path) for path in _write_pages() if path.suffix == ".png"} == set(figures)
+    for drawn in (figures["fast/small.fashion_mnist"], Curves(experiment="fast/small.fashion_mnist").drawn()):
         titles = [axes.get_title("left") for axes in drawn.axes]
         assert titles == [f"participation = {law}" for law in ("beta", "gamma", "weibull")]
         assert all(len(axes.lines) == 5 and axes.lines[0].get_label() == "uniform, q 1" for axes in drawn.axes)
-    (whole,) = figures["table6_7.fashion_mnist"].axes
-    assert len(whole.lines) == 8 and len(figures["tableI.synthetic"].axes) == 3
+    (whole,) = figures["safari/table6_7.fashion_mnist"].axes
+    assert len(whole.lines) == 8 and len(figures["flics/tableI.synthetic"].axes) == 3
 
 
 def test_long_curves_are_thinned_to_their_ends() -> None:
