@@ -34,7 +34,7 @@ def _paper(paper: str, root: Path) -> Iterator[str]:
     yield from _tables(paper, root)
     files = [path for path in experiment_files(root) if path.parent.name == paper]
     if files:
-        yield "| experiment | what | settings x seeds | rounds | likeness of | run | CPU time | commit | data |"
+        yield "| experiment | what | settings x seeds | rounds | likeness of | run | time taken | commit | data |"
         yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         read = [(path, read_experiment(path)) for path in files]
         for path, experiment in read:
@@ -77,7 +77,7 @@ def _row(path: Path, experiment: Experiment) -> str:
 
 
 def _run(path: Path) -> tuple[str, str, str, str]:
-    """What was run, its CPU time, commits and data."""
+    """What was run, the time taken, commits and data."""
     kept = published(path)
     if not kept.exists():
         return "no", "-", "-", "-"

@@ -184,7 +184,7 @@ def _run(content: Mapping[str, Any] | None) -> str:
     if content is None:
         return NOT_RUN
     units = sum(len(row["seeds"]) for row in content["settings"])
-    return f"{units} runs, {duration(content['seconds'])} of CPU time, at {', '.join(content['commits'])}"
+    return f"{units} runs, which took {duration(content['seconds'])}, at {', '.join(content['commits'])}"
 
 
 def _settings(content: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str]]:
