@@ -50,8 +50,10 @@ def compiled_slack(expression: sympy.Expr) -> Compiled:
 
 
 def _where_defined(otherwise: float, value: np.ndarray, *denominators: np.ndarray) -> np.ndarray:
-    undefined = functools.reduce(np.logical_or, (d == 0 for d in denominators), np.isnan(value))
-    return np.where(undefined, otherwise, value)[()] if np.any(undefined) else value
+    undefined = np.isnan(value)
+    for each in denominators:
+        undefined = undefined | (each == 0)
+    return np.where(undefined, otherwise, value)[()] if undefined.any() else value
 
 
 def _by_chunks(expressions: tuple[sympy.Expr, ...], finish: Callable[..., np.ndarray]) -> Compiled:

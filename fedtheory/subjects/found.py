@@ -66,18 +66,22 @@ def finds_at(
         point: what it stands for at a horizon. bound: the right side at the horizons; of a grid, (points, horizons),
             the largest. left: the left side there, of which ``seen`` is certain.
     """
-    terms = [np.broadcast_to(value.max(axis=0) if np.ndim(value) == 2 else value, horizons.shape)
-             for value in bound.terms.values()]  # fmt: skip
+    terms = [at_each(value.max(axis=0) if np.ndim(value) == 2 else value, horizons) for value in bound.terms.values()]
     right, ratios = np.sum(terms, axis=0), ratio(seen, terms)
     fading = np.divide(terms[0], right, out=np.zeros(len(right)), where=(right > 0) & np.isfinite(right))
     usable = admissible & np.isfinite(right)  # an infinite left side is a lead, not to be skipped
     for rows in (usable, usable & (fading < LATE)):
         if rows.any():
             i = int(np.where(rows, ratios, -1.0).argmax())
-            quantities = {name: float(np.broadcast_to(v, horizons.shape)[i] if np.ndim(v) else v)
+            quantities = {name: float(at_each(v, horizons)[i] if np.ndim(v) else v)
                           for name, v in bound.quantities.items() if np.ndim(v) < 2}  # fmt: skip
             yield Found(candidate, point(int(horizons[i])), quantities, int(horizons[i]), float(left[i]),
                         float(right[i]), float(ratios[i]), float(fading[i]))  # fmt: skip
+
+
+def at_each(value: Any, horizons: np.ndarray) -> np.ndarray:
+    """A number, or numbers that broadcast over the horizons, at each of them."""
+    return value if np.shape(value) == horizons.shape else np.broadcast_to(value, horizons.shape)
 
 
 def worst(finds: Iterable[Found]) -> Found | None:

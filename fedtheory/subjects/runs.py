@@ -152,6 +152,7 @@ class Runs(Space):
         """The candidate with the step size that the claim chooses for each horizon."""
         base, free = candidate.setting(), free_of_steps(candidate.step_constant)
         known = base.quantities(needed=[n for n in self.statement.quantities if n not in self.statement.choices])
+        begun = {name: known[name] for name in ("initial_gap", "initial_distance") if name in known}
         values = {name: constant.value for name, constant in known.items()} | free
         values = {name: np.float64(value) for name, value in values.items() if name in self.statement.quantities}
         for rounds in self.horizons:
@@ -159,7 +160,8 @@ class Runs(Space):
             step = chosen.pop("local_lr")
             if possible(step) and _holds(self.statement.evaluate(**chosen), (), undecided=True):
                 algorithm = candidate.algorithm(base.federation.clients, step, chosen.get("snapshot_probability"))
-                yield from self._looked_at(candidate, replace(base, algorithm=algorithm), np.array([rounds]), free)
+                setting = replace(base, algorithm=algorithm)
+                yield from self._looked_at(candidate, setting, np.array([rounds]), {**free, **begun})
 
     def _choice(self, candidate: Candidate, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values with the step size that the claim chooses and, where snapshots are random, a probability that
@@ -171,10 +173,10 @@ class Runs(Space):
         return {**values, "local_lr": step_of(self.statement, values)}
 
     def _looked_at(
-        self, candidate: Any, setting: Setting, horizons: np.ndarray, free: Mapping[str, float] | None = None
+        self, candidate: Any, setting: Setting, horizons: np.ndarray, stated: Mapping[str, Any] | None = None
     ) -> Iterator[Found]:
         """The setting at the worst of the horizons where every hypothesis holds, and at the worst late one."""
-        overrides: dict[str, Any] = dict(free or {}) | self._young(candidate, setting)
+        overrides: dict[str, Any] = dict(stated or {}) | self._young(candidate, setting)
         if self.demands.run_quantities:
             if not setting.deterministic:  # one round leaves no arbitrary one to take a maximum over
                 horizons = horizons[horizons >= 2]
@@ -221,10 +223,11 @@ class Runs(Space):
     def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
         """A left side, less what it may be off; 0 where it is nothing but that."""
         if isinstance(setting.federation, Piecewise):
-            points, cancelling = kinked_runs.extent(setting), 0.0
+            points, cancelling = kinked_runs.extent(setting).astype(float), 0.0
         else:
             fed = quadratic(setting)
-            points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
+            apart = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
+            points = apart.astype(float)  # subtracted first: much may cancel
             cancelling = CANCELLATION * self._unit(setting, points[:-1])
         unit, begun = self._unit(setting, points), self._unit(setting, points[-1:])
         seen = np.where((left > 0) & (left < RESOLUTION * unit), 0.0, left)
@@ -396,5 +399,5 @@ def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:
     admissible = np.ones(shape, dtype=bool)
     for slack in bound.slack.values():
         holds = np.asarray(undecided if slack is None else slack >= 0)
-        admissible &= np.broadcast_to(holds.all(axis=0) if holds.ndim == 2 else holds, shape)
+        admissible &= holds.all(axis=0) if holds.ndim == 2 else holds
     return admissible

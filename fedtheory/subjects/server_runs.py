@@ -300,20 +300,20 @@ class ServerRuns(Runs):
         candidate: ServerCandidate,
         setting: Setting,
         horizons: np.ndarray,
-        free: Mapping[str, float] | None = None,
+        stated: Mapping[str, Any] | None = None,
     ) -> Iterator[Found]:
         """As for other runs; where extremes over the run leave the floating-point range, nothing is said."""
         if self.asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
-            extremes = extremes_at(setting, horizons, self.shifted)
+            extremes = self._extremes(setting, horizons)
             horizons = horizons[np.isfinite(list(extremes.values())).all(axis=0)]
         if horizons.size:
-            yield from super()._looked_at(candidate, setting, horizons, free)
+            yield from super()._looked_at(candidate, setting, horizons, stated)
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> Peaks | None:
         """The run quantities at each horizon; ``None`` where they are not known."""
         found: Peaks = {}
         if self.asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
-            found |= extremes_at(setting, horizons, self.shifted)
+            found |= self._extremes(setting, horizons)
         if self.asked & {*EVERY_ROUND}:
             ends = every_round_at(setting, horizons)
             if ends is None:
@@ -321,12 +321,17 @@ class ServerRuns(Runs):
             found |= ends
         return {name: values for name, values in found.items() if name in self.asked}
 
+    def _extremes(self, setting: Setting, horizons: np.ndarray) -> Peaks:
+        what = "extremes", self.shifted, tuple(horizons.tolist())
+        return setting.once(what, lambda: extremes_at(setting, horizons, self.shifted))
+
 
 def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
     """Extremes over the first R rounds, for each R of ``horizons``, of E|grad F(x_r)|^2 and of the mean squared sum of
     local gradients: over a sample of the rounds (every one up to 64, then ever fewer). For searching; a proof follows
     every round."""
     sample = np.unique(np.concatenate([np.arange(64), np.geomspace(1, HORIZONS.max(), 160).astype(np.int64)]))
+    sample = sample[sample < horizons.max()]
     with np.errstate(over="ignore", invalid="ignore"):  # the runs of steps that are too large
         states = advance(timeline(setting, second_moment_map), initial_moments(setting).astype(float), sample)
     sums = local_maps(setting).gradient_sums()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .run_loops import follow, gradients, train
 from .statements.theorems import BY_WEIGHT, UNIFORM
 
 TOGETHER = 512
@@ -112,33 +113,23 @@ class Training:
         pull, variance = h * c, self.noises[:, None] ** 2 / h.shape[1] + h * 0
         mean = self.start - self.optimum
         square, alone = mean**2, (p**2 + f * (p - p**2)) + h * 0
-        rounds = steps.reshape(-1, self.local_steps, 1, 1)
+        rounds = steps.reshape(-1, self.local_steps)
         for block in (rounds[first : first + TOGETHER] for first in range(0, len(rounds), TOGETHER)):
-            a, b, v = (
-                np.ones((len(block), *h.shape)),
-                np.zeros((len(block), *h.shape)),
-                np.zeros((len(block), *h.shape)),
-            )
-            before = []  # each step: what of its client's model is the round's start, what is not, and noise
-            for eta in np.moveaxis(block, 1, 0):
-                before.append((a, b - c, v))
-                keep = 1 - eta * h
-                a, b, v = keep * a, keep * b + eta * pull, keep**2 * v + eta**2 * variance
+            paths = np.empty((3, self.local_steps + 1, len(block), *h.shape))
+            train(block, h, pull, variance, *paths)
+            a, b, v = paths[:, -1]
             A, B, noise = (p * a).sum(1), (p * b).sum(1), (alone * v).sum(1)
-            both = (p * a**2).sum(1), 2 * (p * a * b).sum(1), (p * b**2).sum(1)
-            alike = A**2, 2 * A * B, B**2
-            starts = []
-            for A_r, B_r, noise_r, *parts in zip(A, B, noise, *both, *alike, strict=True):
-                starts.append((mean, square))
-                of_mean = parts[3] * square + parts[4] * mean + parts[5]
-                both_r = parts[0] * square + parts[1] * mean + parts[2]
-                mean, square = A_r * mean + B_r, of_mean + f * (both_r - of_mean) + noise_r
-            means, squares = (np.array(each)[:, None] for each in zip(*starts, (mean, square), strict=True))
-            away = (a**2 * squares[:-1] + 2 * a * off * means[:-1] + off**2 + v for a, off, v in before)
-            seen = np.stack([(h**2 * each).sum(2) + self.noises**2 for each in away], axis=1)
-            after = squares[1:, 0]
+            both = np.array([(p * a**2).sum(1), 2 * (p * a * b).sum(1), (p * b**2).sum(1)])
+            alike = np.array([A**2, 2 * A * B, B**2])
+            means, squares = np.empty((2, len(block) + 1, h.shape[1]))
+            means[0], squares[0] = mean, square
+            follow(both, alike, np.array([A, B]), noise, float(f), means, squares)
+            mean, square = means[-1], squares[-1]
+            seen = np.empty((len(block), self.local_steps, *h.shape))
+            gradients(*paths, c, h, means[:-1], squares[:-1], seen)
+            after = squares[1:]
             gaps, totals = (self.mean_curvature * after).sum(1) / 2, after.sum(1)
-            yield from zip(gaps, totals, seen.reshape(len(block), -1), strict=True)
+            yield from zip(gaps, totals, (seen.sum(3) + self.noises**2).reshape(len(block), -1), strict=True)
 
 
 def _drawn(z: np.ndarray, p: np.ndarray, f: Any) -> np.ndarray:

@@ -303,7 +303,7 @@ class FedauRuns(Space):
         bound = self.statement.evaluate(**values)
         admissible = np.ones(horizons.shape, dtype=bool)
         for slack in bound.slack.values():
-            admissible &= np.broadcast_to(np.asarray(slack >= 0), horizons.shape)
+            admissible &= slack >= 0
         if not admissible.any():
             return
         value = np.broadcast_to(left(self.statement.functional, question), horizons.shape)
