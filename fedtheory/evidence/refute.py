@@ -172,10 +172,11 @@ def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps
         if point is None:
             return None
         best = judge(Instance(statement.ref, point), follow=False, statement=statement)
+        seen = [best]
         for _ in range(steps):
             if best.refutes:
                 return shrunk(best)
-            best = max(best, _neighbour(best, space, rng), key=_score)
+            best = max(best, _neighbour(best, space, rng, seen), key=_score)
     return None
 
 
@@ -199,9 +200,14 @@ def falls_without(statement: Claim, kinds: Iterable[str] = tuple(VIOLATIONS)) ->
     return found
 
 
-def _neighbour(judgement: Judgement, space: Space, rng: np.random.Generator) -> Judgement:
+def _neighbour(judgement: Judgement, space: Space, rng: np.random.Generator, seen: list[Judgement]) -> Judgement:
+    """A neighbour, judged; a point has few of them, so most have been ``seen``."""
     instance = Instance(judgement.instance.claim, space.neighbour(judgement.instance.point, rng))
-    return judge(instance, follow=False, statement=judgement.statement)
+    known = next((each for each in seen if each.instance.point == instance.point), None)
+    if known is None:
+        known = judge(instance, follow=False, statement=judgement.statement)
+        seen.append(known)
+    return known
 
 
 def _score(judgement: Judgement) -> tuple[int, float]:

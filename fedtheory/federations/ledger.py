@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 
 class Ledger(TorchDispatchMode):
@@ -21,7 +20,7 @@ class Ledger(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.now = self.peak = 0
-        self._known: dict[int, int] = {}
+        self._known: dict[int, tuple[int, weakref.ref]] = {}
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -29,28 +28,35 @@ class Ledger(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for value in tree_leaves((args, kwargs)):
-            self._enter(value, counted=False)
+        for tensor in _tensors((*args, *kwargs.values()) if kwargs else args):
+            self._enter(tensor, counted=False)
         made = func(*args, **(kwargs or {}))
-        for value in tree_leaves(made):
-            self._enter(value, counted=True)
+        for tensor in _tensors((made,)):
+            self._enter(tensor, counted=True)
         return made
 
-    def _enter(self, value: Any, counted: bool) -> None:
+    def _enter(self, tensor: Tensor, counted: bool) -> None:
         """Take note of a tensor's storage; what was there before the ledger was opened does not count."""
-        if not isinstance(value, Tensor):
-            return
-        storage = value.untyped_storage()
-        if storage._cdata in self._known:
+        storage = tensor.untyped_storage()
+        number = storage._cdata
+        if number in self._known:
             return
         size = storage.nbytes() if counted else 0
-        self._known[storage._cdata] = size
+        self._known[number] = size, weakref.ref(storage, lambda _: self._leave(number))
         self.now += size
         self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self._leave, storage._cdata)
 
     def _leave(self, number: int) -> None:
-        self.now -= self._known.pop(number, 0)
+        self.now -= self._known.pop(number)[0]
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    """Those among what an operation of torch takes or returns: numbers, tensors, lists of them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
 
 
 def peak_bytes(compute: Callable[[], Any]) -> int:

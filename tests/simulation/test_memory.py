@@ -92,6 +92,16 @@ def test_rounds_that_are_drawn_ahead_are_predicted(
     assert peak_bytes(lambda: this.simulate(**options, memory_limit=limit)) <= limit
 
 
+def test_tensors_are_counted_in_lists_and_tuples_too() -> None:
+    """Those that were there before are not, nor what only views them."""
+    square = torch.eye(10, dtype=torch.float64)
+    assert peak_bytes(lambda: torch.linalg.eigh(square)) == 80 + 800
+    assert peak_bytes(lambda: torch._foreach_add([square, square], 1.0)) == 2 * 800
+    assert peak_bytes(lambda: square.split(5)) == 0
+    assert peak_bytes(lambda: [torch.cat([square, square]) for _ in range(3)]) == 3 * 1600
+    assert peak_bytes(lambda: torch.cat([square, square]).add(1).add(1)) == 2 * 1600
+
+
 def test_points_of_rounds_that_are_made_at_once_are_predicted() -> None:
     """Of few clients, whose draws take less."""
     fed = Quadratic(np.ones((2, 200)), np.arange(400.0).reshape(2, 200))
