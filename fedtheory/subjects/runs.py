@@ -152,7 +152,7 @@ class Runs(Space):
         """The candidate with the step size that the claim chooses for each horizon."""
         base, free = candidate.setting(), free_of_steps(candidate.step_constant)
         known = base.quantities(needed=[n for n in self.statement.quantities if n not in self.statement.choices])
-        begun = {name: known[name] for name in ("initial_gap", "initial_distance") if name in known}
+        stated = free | {name: known[name] for name in ("initial_gap", "initial_distance") if name in known}
         values = {name: constant.value for name, constant in known.items()} | free
         values = {name: np.float64(value) for name, value in values.items() if name in self.statement.quantities}
         for rounds in self.horizons:
@@ -160,8 +160,7 @@ class Runs(Space):
             step = chosen.pop("local_lr")
             if possible(step) and _holds(self.statement.evaluate(**chosen), (), undecided=True):
                 algorithm = candidate.algorithm(base.federation.clients, step, chosen.get("snapshot_probability"))
-                setting = replace(base, algorithm=algorithm)
-                yield from self._looked_at(candidate, setting, np.array([rounds]), {**free, **begun})
+                yield from self._looked_at(candidate, replace(base, algorithm=algorithm), np.array([rounds]), stated)
 
     def _choice(self, candidate: Candidate, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values with the step size that the claim chooses and, where snapshots are random, a probability that
@@ -226,8 +225,7 @@ class Runs(Space):
             points, cancelling = kinked_runs.extent(setting).astype(float), 0.0
         else:
             fed = quadratic(setting)
-            apart = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
-            points = apart.astype(float)  # subtracted first: much may cancel
+            points = (np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum).astype(float)
             cancelling = CANCELLATION * self._unit(setting, points[:-1])
         unit, begun = self._unit(setting, points), self._unit(setting, points[-1:])
         seen = np.where((left > 0) & (left < RESOLUTION * unit), 0.0, left)
@@ -394,8 +392,7 @@ class Runs(Space):
 
 
 def _holds(bound: Bound, shape: tuple[int, ...], undecided: bool) -> np.ndarray:
-    """Where every hypothesis holds (on the whole of a grid); ``undecided`` says what counts where a quantity of the
-    run is not known."""
+    """Where every hypothesis holds (on the whole of a grid); ``undecided``: what counts where a quantity is unknown."""
     admissible = np.ones(shape, dtype=bool)
     for slack in bound.slack.values():
         holds = np.asarray(undecided if slack is None else slack >= 0)

@@ -115,9 +115,9 @@ class Training:
         square, alone = mean**2, (p**2 + f * (p - p**2)) + h * 0
         rounds = steps.reshape(-1, self.local_steps)
         for block in (rounds[first : first + TOGETHER] for first in range(0, len(rounds), TOGETHER)):
-            paths = np.empty((3, self.local_steps + 1, len(block), *h.shape))
-            train(block, h, pull, variance, *paths)
-            a, b, v = paths[:, -1]
+            slopes, offsets, variances = np.empty((3, self.local_steps + 1, len(block), *h.shape))
+            train(block, h, pull, variance, slopes, offsets, variances)
+            a, b, v = slopes[-1], offsets[-1], variances[-1]
             A, B, noise = (p * a).sum(1), (p * b).sum(1), (alone * v).sum(1)
             both = np.array([(p * a**2).sum(1), 2 * (p * a * b).sum(1), (p * b**2).sum(1)])
             alike = np.array([A**2, 2 * A * B, B**2])
@@ -126,7 +126,7 @@ class Training:
             follow(both, alike, np.array([A, B]), noise, float(f), means, squares)
             mean, square = means[-1], squares[-1]
             seen = np.empty((len(block), self.local_steps, *h.shape))
-            gradients(*paths, c, h, means[:-1], squares[:-1], seen)
+            gradients(slopes, offsets, variances, c, h, means[:-1], squares[:-1], seen)
             after = squares[1:]
             gaps, totals = (self.mean_curvature * after).sum(1) / 2, after.sum(1)
             yield from zip(gaps, totals, (seen.sum(3) + self.noises**2).reshape(len(block), -1), strict=True)
