@@ -10,11 +10,14 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedtheory.federations import Quadratic
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import peaks
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.whose import subject_of
+from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES, symbol
+from fedtheory.setting import Setting
 from fedtheory.subjects.candidates import (
     FAMILIES,
     PROCESSES,
@@ -299,6 +302,30 @@ def test_the_chosen_step() -> None:
     assert slack["local_lr_choice"] == 0 and values["step_constant"] == 1.0
     assert best.quantities["local_lr"] == float(best.point.algorithm.local_lr)
     assert Runs(statement).assess(replace(MILD, period=0, step_constant=1e9)) is None
+
+
+@pytest.mark.parametrize("ref", ["fast.cor1@corrected", "fast.cor2@corrected", "fast.cor3@corrected"])
+def test_sides_of_a_chosen_step_are_those_of_its_setting(ref: str) -> None:
+    """What is known before the step is chosen is not asked again, and is the same."""
+    statement, rng, seen = claim(ref), np.random.default_rng(0), 0
+    space = Runs(statement)
+    while seen < 10:
+        candidate = space.draw(rng)
+        found = (space.assess(candidate) or (None,))[0] if isinstance(candidate, Candidate) else None
+        if found is None:
+            continue
+        free = {"step_constant": candidate.step_constant} if "step_constant" in statement.quantities else {}
+        assert found.right == float(np.max(statement.at(found.point, rounds=found.rounds, **free).value))
+        seen += 1
+
+
+def test_what_counts_as_rounding_does_not_depend_on_where_the_optimum_is() -> None:
+    space, left, seen = Runs(claim("fast.thm1@corrected")), np.geomspace(1, 1e-40, 41), []
+    for far in (0, 10**6):
+        federation = Quadratic.common_hessian([[far - 1], [far + 1]])
+        setting = Setting(federation, MILD.algorithm(2, 0.5), Fixed([0]), start=[far + 3])
+        seen.append(space._surely(left, setting))
+    assert np.array_equal(*seen) and seen[0][0] == pytest.approx(1) and seen[0][-1] == 0
 
 
 def test_readings_of_a_run() -> None:

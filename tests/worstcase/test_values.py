@@ -370,4 +370,5 @@ def test_two_steps_take_less_than_50_ms():
 
 @pytest.mark.slow
 def test_eight_steps_in_four_rounds_take_less_than_5_s():
-    assert spent(8, 4) < 5
+    """Or, where the machine is slow, less than 25 times as long as four steps: some 16 times is usual."""
+    assert spent(8, 4) < max(5, 25 * min(spent(4, 4) for _ in range(2)))
