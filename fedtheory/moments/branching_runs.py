@@ -232,7 +232,6 @@ class Branching(Followed):
         """As ``_met``, the largest up to each round."""
         largest = np.zeros(len(low))
         for j in range(len(self.weight)):
-            asked = ((self.rates[..., j] > 0) & (self.chance > 0)[..., None]).any(1) & self.reached
             met = []
             for d, column in enumerate(self.training):
                 one = column[j]
@@ -240,7 +239,7 @@ class Branching(Followed):
                 far = np.maximum(far, one.last * far) + one.local_reach
                 met.append(one.curvature * far + self.sigma)
             every = met[0] if len(met) == 1 else np.sqrt(_sum(m * m for m in met))
-            largest = np.maximum(largest, np.where(asked, every, 0.0).max(1))
+            largest = np.maximum(largest, np.where(self.reached, every, 0.0).max(1))
         return np.maximum.accumulate(largest).tolist()  # type: ignore[no-any-return]
 
     # What is averaged over the runs of a round ------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class Followed:
 
     Attributes:
         squares: E|grad F(w_t)|^2 for t = 0..T.
-        bound: (T,), by rounds passed: the largest stochastic gradient that a client can have met.
+        bound: (T,), by rounds passed: the largest stochastic gradient on any client's path, taken or not.
         error: the same, largest |s* - s^(t)|; or why it is not known.
         proxy, rate_spread, squared_mismatch, mean_mismatch: (T,), of each round, in expectation; the last, squared, of
             the mismatch given the past alone.
@@ -159,11 +159,11 @@ class Followed:
     def _round(self, t: int, nodes: Mapping[tuple, _Node]) -> dict[tuple, _Node]:
         states = states_of(self.setting, t - 1, exact=self.numbers != FLOAT)
         budget, following = self.number(self.policy.exact_budget(t - 1)), {}
-        bound, error, tally = self.bound[-1], self.error[-1], _Tally(self)
+        bound = functools.reduce(larger, map(self._met, nodes.values()), self.bound[-1])
+        error, tally = self.error[-1], _Tally(self)
         for (sums, node), (chance, there) in itertools.product(nodes.items(), states):
             history = [(t - 1) * s for s in self._estimate(sums, t - 1)]
             rates = tuple(map(self.number, var_rates(history, there, budget, self.weight)))
-            bound = larger(bound, self._met(node, rates))
             moves = self._moves(t, sums, node, self.number(chance), there, rates)
             for after, estimate, answers, moved in moves:
                 following[after] = moved.joined(following.get(after))
@@ -209,18 +209,17 @@ class Followed:
 
     # The iterates -----------------------------------------------------------------------------------------------------
 
-    def _met(self, node: _Node, rates: tuple) -> Any:
-        """The largest gradient that a client who may be asked can meet."""
+    def _met(self, node: _Node) -> Any:
+        """The largest stochastic gradient of any group's clients along their local steps, whether or not one is there
+        or asked: what is assumed of G is said of every client's path."""
         bound = self.convert(0)
-        for j, rate in enumerate(rates):
-            if rate > 0:
-                met = []
-                for line, column in zip(node.lines, self.training, strict=True):
-                    one = column[j]
-                    far = larger(abs(line.low - one.centre), abs(line.high - one.centre))
-                    far = larger(far, one.last * far) + one.local_reach
-                    met.append(one.curvature * far + self.sigma)
-                bound = larger(bound, met[0] if len(met) == 1 else root(sum(m * m for m in met)))
+        for group in zip(*self.training, strict=True):
+            met = []
+            for line, one in zip(node.lines, group, strict=True):
+                far = larger(abs(line.low - one.centre), abs(line.high - one.centre))
+                far = larger(far, one.last * far) + one.local_reach
+                met.append(one.curvature * far + self.sigma)
+            bound = larger(bound, met[0] if len(met) == 1 else root(sum(m * m for m in met)))
         return bound
 
     def _scales(self, estimate: tuple, answers: tuple, total: Any = 1) -> list[Any]:
