@@ -248,7 +248,7 @@ class Piecewise(ConvexFederation):
 
     def exact_constants(self) -> dict[str, Fraction]:
         return {
-            "smoothness": max(map(abs, self._slopes)), "strong_convexity": max(min(self._slopes), Fraction(0)),
+            "smoothness": max(map(abs, self._slopes)), "strong_convexity": min(self._slopes),
             "gradient_noise": self.exact_gradient_noise, "server_noise": self.exact_server_noise,
         }  # fmt: skip
 

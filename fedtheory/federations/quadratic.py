@@ -330,7 +330,7 @@ class Quadratic(Placed, ConvexFederation):
         if off_diagonal.any():
             return noise
         curvatures = self.exact_hessians.diagonal(axis1=1, axis2=2)
-        return {"smoothness": abs(curvatures).max(), "strong_convexity": max(curvatures.min(), Fraction(0)), **noise}
+        return {"smoothness": abs(curvatures).max(), "strong_convexity": curvatures.min(), **noise}
 
     def exact_squared_constants(self) -> dict[str, Fraction]:
         squares = {"dissimilarity": self.exact_squared_dissimilarity} if self.has_common_hessian else {}
@@ -347,9 +347,10 @@ class Quadratic(Placed, ConvexFederation):
 
     def _constants_on(self, region: Region | None) -> Constants:
         spectra = np.linalg.eigvalsh(self.hessians)
+        least = float(spectra.min()) if self.tilted else max(0.0, float(spectra.min()))  # else rounding alone is below
         return Constants({
             "smoothness": Constant(float(np.abs(spectra).max()), EXACT, "largest Hessian eigenvalue of a client"),
-            "strong_convexity": Constant(max(0.0, float(spectra.min())), EXACT, "smallest Hessian eigenvalue"),
+            "strong_convexity": Constant(least, EXACT, "smallest Hessian eigenvalue"),
             **self._dissimilarities(region),
             "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
             **self._known_server_noise(),

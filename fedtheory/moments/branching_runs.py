@@ -236,8 +236,7 @@ class Branching(Followed):
             for d, column in enumerate(self.training):
                 one = column[j]
                 far = np.maximum(abs(low[:, d] - one.centre), abs(high[:, d] - one.centre))
-                far = np.maximum(far, one.last * far) + one.local_reach
-                met.append(one.curvature * far + self.sigma)
+                met.append(one.largest_gradient(far, self.sigma, np.maximum))
             every = met[0] if len(met) == 1 else np.sqrt(_sum(m * m for m in met))
             largest = np.maximum(largest, np.where(self.reached, every, 0.0).max(1))
         return np.maximum.accumulate(largest).tolist()  # type: ignore[no-any-return]

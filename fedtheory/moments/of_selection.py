@@ -39,7 +39,7 @@ from .selected_runs import Followed
 MINIMUM, FROM_FIRST, FROM_START = "minimum", "t = 1..T", "t = 0..T-1"
 
 OF_RUNS: dict[str, Callable[[Followed], list[Any]]] = {
-    "local_gradient_bound": lambda run: run.bound,
+    "local_gradient_bound": lambda run: _bounded(run),
     "largest_estimate_error": lambda run: _known(run.long_term, run.error),
     "selection_variance": lambda run: _known(run.covariance, _means(run.variance)),
     "selection_proxy": lambda run: _means(run.proxy),
@@ -56,6 +56,14 @@ OF_ROUNDS = (
     "squared_mean_vector", "mean_squared_vector", "vector_covariance",
 )  # fmt: skip
 """Quantities that one round has only."""
+
+
+def _bounded(run: Followed) -> list[Any]:
+    """The bounds on gradients, where noise is bounded."""
+    noise = run.setting.federation.noise
+    if run.groups.gradient_noise and noise != "two-point":
+        raise Unserved(f"local_gradient_bound: noise = {noise!r} takes runs anywhere; state it")
+    return run.bound
 
 
 def _known(reason: Any, values: list[Any]) -> list[Any]:

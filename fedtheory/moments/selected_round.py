@@ -183,10 +183,8 @@ class SelectedRound:
         """The largest |stochastic gradient| that a client can meet."""
         sigma, met = noise_of_a_coordinate(self.groups, self.numbers), []
         for group in zip(*self._training, strict=True):
-            far = [abs(x - one.centre) for x, one in zip(self._start, group, strict=True)]
-            # Along the local steps it is monotone.
-            most = (larger(f, one.last * f + one.local_reach) for f, one in zip(far, group, strict=True))
-            met.append(_length([abs(one.curvature) * f + sigma for f, one in zip(most, group, strict=True)]))
+            places = zip(self._start, group, strict=True)
+            met.append(_length([one.largest_gradient(abs(x - one.centre), sigma) for x, one in places]))
         return functools.reduce(larger, met)
 
     def weighted_pseudogradient(self, first: int) -> Any:

@@ -217,8 +217,7 @@ class Followed:
             met = []
             for line, one in zip(node.lines, group, strict=True):
                 far = larger(abs(line.low - one.centre), abs(line.high - one.centre))
-                far = larger(far, one.last * far) + one.local_reach
-                met.append(one.curvature * far + self.sigma)
+                met.append(one.largest_gradient(far, self.sigma))
             bound = larger(bound, met[0] if len(met) == 1 else root(sum(m * m for m in met)))
         return bound
 

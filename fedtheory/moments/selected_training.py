@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from flint import arb
 
 from .evaluators import EXACT, FLOAT, Unserved
-from .numbers import CONVERT, geometric, power, root
+from .numbers import CONVERT, geometric, larger, power, root
 from .selected import Groups
 
 
@@ -39,6 +40,11 @@ class Training:
             power(size, steps - 1),
             eta * sigma * geometric(size, steps - 1),
         )  # fmt: skip
+
+    def largest_gradient(self, far: Any, sigma: Any, larger: Callable[[Any, Any], Any] = larger) -> Any:
+        """The largest |stochastic gradient| along the local steps from where |w - centre| = ``far``: how far from the
+        centre an iterate can be is monotone in the step, so it is largest at the first or at the last one."""
+        return abs(self.curvature) * larger(far, self.last * far + self.local_reach) + sigma
 
 
 def training(groups: Groups, numbers: str) -> list[list[Training]]:

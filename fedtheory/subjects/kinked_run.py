@@ -71,7 +71,6 @@ class KinkedPoint(RunPoint):
         """The federation's constants; see ``RunPoint.true_constants``."""
         fed = piecewise(self.setting)
         constants: dict[str, Number] = dict(fed.exact_constants())
-        constants["strong_convexity"] = min(slope for row in fed.gradients for g in row for slope in g.slopes)
         square = fed.exact_squared_dissimilarity
         if square is not None:
             constants["dissimilarity"] = square if squared else ball(square).sqrt()

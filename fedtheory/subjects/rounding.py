@@ -50,10 +50,7 @@ def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fra
     from ..federations.relative import least_whole_factor
 
     known = {
-        "smoothness": lambda: fed.exact_hessians.max(),
-        "strong_convexity": lambda: min(value for hessian in fed.exact_hessians for value in hessian.diagonal()),
-        "gradient_noise": lambda: fed.exact_gradient_noise,
-        "server_noise": lambda: fed.exact_server_noise,
+        **{name: lambda value=value: value for name, value in fed.exact_constants().items()},
         "dissimilarity": lambda: root_above(fed.exact_squared_dissimilarity),
         "dissimilarity_factor": lambda: Fraction(least_whole_factor(fed) or 1),
         "dissimilarity_offset": lambda: offset_above(fed, given.get("dissimilarity_factor")),

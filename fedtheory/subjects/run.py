@@ -189,11 +189,7 @@ class RunPoint(Point):
         """The federation's constants; ``squared``: its lengths squared, which makes them rational. Without a common
         Hessian there is no dissimilarity."""
         fed = quadratic(self.setting)
-        eigenvalues = [v for row in diagonals(fed) for v in row]
-        constants: dict[str, Number] = {
-            "smoothness": max(eigenvalues), "strong_convexity": min(eigenvalues),
-            "gradient_noise": fed.exact_gradient_noise, "server_noise": fed.exact_server_noise,
-        }  # fmt: skip
+        constants: dict[str, Number] = dict(fed.exact_constants())
         if fed.has_common_hessian:
             square = fed.exact_squared_dissimilarity
             constants["dissimilarity"] = square if squared else ball(square).sqrt()

@@ -432,7 +432,7 @@ def test_slopes_of_what_has_no_minimum() -> None:
     assert fed.loss(x.expand(2, -1), pairs).tolist() == [2, 2]
     assert (fed.global_gradient(x).item(), fed.global_loss(x).item()) == (0.5, 2.0)
     assert fed.constants().values_only() == {
-        "smoothness": 2.0, "strong_convexity": 0.0, "dissimilarity": math.inf, "gradient_noise": 0.0,
+        "smoothness": 2.0, "strong_convexity": -2.0, "dissimilarity": math.inf, "gradient_noise": 0.0,
     }  # fmt: skip
     alike = Quadratic.with_slopes([[-1], [-1]], [[3], [1]]).constants()
     assert (alike["dissimilarity"].value, "dissimilarity_at_optimum" in alike) == (1.0, False)

@@ -133,9 +133,9 @@ def enumerated(setting: Setting, rounds: int) -> dict[str, list[float]]:
                         moved = w + float(kind.server.global_lr) * scale * sum(each, np.zeros(fed.dimension))
                         after.append((share / math.prod(map(len, drawn)), moved, now))
                 stray += chance * present * abs(within - 1).max() ** 2
-                if kind.local_steps == 1:
-                    met = max([met] + [np.linalg.norm(h[i] * (w - fed.centres[i]) + z) for i in members for z in noises
-                                       if rates[GROUPS[i]] > 0])  # fmt: skip
+            if kind.local_steps == 1:  # of every client's path, whether it is there or not
+                met = max([met] + [np.linalg.norm(h[i] * (w - fed.centres[i]) + z) for i in range(fed.clients)
+                                   for z in noises])  # fmt: skip
             mean += chance * abs(ratio - 1).max() ** 2
         paths = after
         told["squares"].append(square(paths))
@@ -156,6 +156,10 @@ SETTINGS = {
     "as printed": (LINE, {"budget": "5/4", "update": "printed", "start": "1/3"}, TRACE),
     "as printed and received": (
         LINE, {"budget": ["5/4", 3], "update": "printed", "start": "1/3", "counts": "received"}, TRACE,
+    ),
+    "a group that is never there": (
+        LINE, {"budget": [1, "1/2"], "counts": "received", "update": "start_counts", "start": "1/3", "local_steps": 1},
+        participation.Fixed([0, 2]),
     ),
     "random availability": (LINE, {"budget": "5/4"}, participation.Bernoulli([1, "1/2", 1])),
     "random availability, the start counts": (
