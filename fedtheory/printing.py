@@ -63,7 +63,8 @@ def print_judgement(content: dict[str, Any]) -> None:
         print(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}")
     if content["hypotheses"]:
         print_table(
-            [{"hypothesis": h["name"], "slack": shown["slack"][h["name"]], "statement": h["statement"]}
+            [{"hypothesis": h["name"], "slack": shown["slack"][h["name"]],
+              "checked": shown.get("checked", {}).get(h["name"], h["checked"]), "statement": h["statement"]}
              for h in content["hypotheses"]]
         )  # fmt: skip
     if violated := content.get("violates"):

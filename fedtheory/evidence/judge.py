@@ -27,10 +27,15 @@ from ..papers import claim
 from ..papers.whose import subject_of
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
-from ..subjects.base import Box, Examined, Instance, Reading, Sides, Slack, finite, known
+from ..subjects.base import Box, Examined, Instance, Reading, Sides, finite, known
+from ..subjects.checked import NOT_CHECKED, VIOLATED, Checked, Slack, why_met
 from ..subjects.entries import entry, shown
 
-SCHEMA = 1
+SCHEMA = 2
+"""Of instances' files. Those of schema 1 do not say how anything was checked."""
+
+EXACTLY, IN_BALLS = "computed exactly", "computed, in balls"
+ENCLOSED = "computed, for every value in an enclosure of the run's own"
 
 
 def parse(data: Mapping[str, Any], statement: Claim | None = None) -> Instance:
@@ -60,7 +65,8 @@ class ReadingJudgement:
 
     Attributes:
         reading: option by ambiguity.
-        slack: by hypothesis or assumption, a proven lower bound, >= 0; ``None`` where it is not shown to hold.
+        checks: by hypothesis or assumption, how it was checked, and a proven lower bound of its slack, >= 0; ``None``
+            where it is not shown to hold.
         left, right: enclosures of the two sides; not finite where the instance has no such run.
         ratio: left / right. Terms that can be negative count on the other side: with left and terms split into
             positive and negative parts, (left^+ + sum of term^-) / (sum of term^+ + left^-).
@@ -69,12 +75,17 @@ class ReadingJudgement:
     """
 
     reading: Reading
-    slack: dict[str, Slack]
+    checks: dict[str, Checked]
     left: arb
     right: arb
     ratio: arb
     undecided: str = ""
     note: str = ""
+
+    @property
+    def slack(self) -> dict[str, Slack]:
+        """By hypothesis or assumption; see ``checks``."""
+        return {name: check.slack for name, check in self.checks.items()}
 
     @property
     def failing(self) -> list[str]:
@@ -86,7 +97,10 @@ class ReadingJudgement:
         """Every hypothesis holds and left > right, both proven."""
         return not self.failing and bool(self.left > self.right)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, literal: ReadingJudgement | None = None) -> dict[str, Any]:
+        """Plain data; how things were checked only where it differs from the literal reading."""
+        differs = {name: check.how for name, check in self.checks.items()
+                   if literal is not None and check.how != literal.checks[name].how}  # fmt: skip
         remarks = {"undecided": self.undecided, "note": self.note}
         return {
             "reading": self.reading,
@@ -95,7 +109,7 @@ class ReadingJudgement:
             "right": decimal(self.right),
             "ratio": decimal(self.ratio),
             "refutes": self.refutes,
-        } | {key: text for key, text in remarks.items() if text}
+        } | ({"checked": differs} if differs else {}) | {key: text for key, text in remarks.items() if text}
 
 
 @dataclass(frozen=True)
@@ -118,8 +132,10 @@ class Judgement:
         return all(reading.refutes for reading in self.readings)
 
     def to_json(self) -> dict[str, Any]:
-        """The instance's file: what it is, every printed hypothesis with its slack, the readings tried."""
-        statement, literal_json = self.statement, self.readings[0].to_json()
+        """The instance's file: what it is, every printed hypothesis with its slack and how it was checked, the readings
+        tried."""
+        statement, literal = self.statement, self.readings[0]
+        literal_json = literal.to_json()
         bearer = self.instance.point.bearer
         conditions = [(a.name, f"{a.quantity} as the {bearer} has it" if a.quantity else a.meaning, a.source)
                       for a in statement.assumptions]  # fmt: skip
@@ -134,12 +150,13 @@ class Judgement:
             "functional": statement.functional.meaning,
             **({"chosen": chosen} if statement.choices else {}),
             "hypotheses": [
-                {"name": name, "statement": text, "source": source, "slack": literal_json["slack"][name]}
+                {"name": name, "statement": text, "source": source, "slack": literal_json["slack"][name],
+                 "checked": literal.checks[name].how}
                 for name, text, source in conditions
             ],
             **{key: literal_json[key] for key in ("left", "right", "ratio")},
             "refutes": self.refutes,
-            "readings": [reading.to_json() for reading in self.readings],
+            "readings": [reading.to_json(literal) for reading in self.readings],
         }
 
 
@@ -171,34 +188,41 @@ def judge(instance: Instance, follow: bool = True, statement: Claim | None = Non
                 sides = reason
             if option := statement.beyond_instances(reading):
                 sides = Undecided(f"read with {option!r}, no single instance decides it")
-            readings.append(_judged(statement, reading, _margins(statement, instance, examined), sides, slacks))
+            readings.append(_judged(statement, reading, _assumed(statement, instance, examined), sides, slacks))
         return Judgement(instance, tuple(readings), statement, chosen)
 
 
-def _margins(statement: Claim, instance: Instance, examined: Examined) -> dict[str, Slack]:
-    """By assumption: its slack; 0 or ``None`` for one that bounds no constant."""
-    violated = instance.point.violated
-    kinds = {a.name: None if a.kind in violated else Fraction(0) for a in statement.assumptions if not a.quantity}
-    return {a.name: (kinds | dict(examined.margins))[a.name] for a in statement.assumptions}
+def _assumed(statement: Claim, instance: Instance, examined: Examined) -> dict[str, Checked]:
+    """By assumption: how it was checked. What the point does not check is not met."""
+    point = instance.point
+
+    def check(kind: str) -> Checked:
+        if kind in point.violated:
+            return Checked(None, VIOLATED)
+        how = why_met(kind, point.met)
+        return Checked(Fraction(0), how) if how else Checked(None, NOT_CHECKED)
+
+    return {a.name: examined.checks[a.name] if a.name in examined.checks else check(a.kind)
+            for a in statement.assumptions}  # fmt: skip
 
 
 def _judged(
-    statement: Claim, reading: Reading, slack: dict[str, Slack], sides: Sides | Undecided, slacks: _Slacks
+    statement: Claim, reading: Reading, checks: dict[str, Checked], sides: Sides | Undecided, slacks: _Slacks
 ) -> ReadingJudgement:
     if isinstance(sides, Undecided):
-        none = dict.fromkeys([h.name for h in statement.hypotheses])
-        return ReadingJudgement(reading, slack | none, arb("nan"), arb("nan"), arb("nan"), str(sides))
+        none = dict.fromkeys([h.name for h in statement.hypotheses], Checked(None, NOT_CHECKED))
+        return ReadingJudgement(reading, checks | none, arb("nan"), arb("nan"), arb("nan"), str(sides))
     undecided = ""
     for hypothesis in statement.hypotheses:
         try:
-            slack[hypothesis.name] = slacks.of(hypothesis.under(reading).relation, sides)
+            checks[hypothesis.name] = slacks.of(hypothesis.under(reading).relation, sides)
         except Undecided as reason:
-            slack[hypothesis.name], undecided = None, str(reason)
+            checks[hypothesis.name], undecided = Checked(None, NOT_CHECKED), str(reason)
     left = sides.left if isinstance(sides.left, arb) else ball(sides.left) if finite(sides.left) else arb("inf")
     used = {s.name for term in statement.terms for s in term.expression.free_symbols}
     if not all(finite(sides.values[name]) for name in used & sides.values.keys()):
-        return ReadingJudgement(reading, slack, left, arb("inf"), arb("nan"), "the right side is infinite")
-    return ReadingJudgement(reading, slack, left, *_right_and_ratio(statement, sides, left), undecided, sides.note)
+        return ReadingJudgement(reading, checks, left, arb("inf"), arb("nan"), "the right side is infinite")
+    return ReadingJudgement(reading, checks, left, *_right_and_ratio(statement, sides, left), undecided, sides.note)
 
 
 def _right_and_ratio(statement: Claim, sides: Sides, left: arb) -> tuple[arb, arb]:
@@ -217,23 +241,23 @@ class _Slacks:
 
     def __init__(self, statement: Claim) -> None:
         self.of_runs = [name for name in (*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES) if name in statement.quantities]
-        self.known: list[tuple[Any, Mapping[str, Any], Callable[[], list[Box]], Slack]] = []
+        self.known: list[tuple[Any, Mapping[str, Any], Callable[[], list[Box]], Checked]] = []
 
-    def of(self, relation: sympy.core.relational.Relational, sides: Sides) -> Slack:
+    def of(self, relation: sympy.core.relational.Relational, sides: Sides) -> Checked:
         """The slack of a relation, ``None`` if no lower bound is shown; may raise ``Undecided``."""
-        for other, values, boxes, slack in self.known:
+        for other, values, boxes, check in self.known:
             if relation == other and values is sides.values and boxes is sides.boxes:
-                return slack
-        slack = self._bounded(slack_of(relation), sides)
-        self.known.append((relation, sides.values, sides.boxes, slack))
-        return slack
+                return check
+        check = self._bounded(slack_of(relation), sides)
+        self.known.append((relation, sides.values, sides.boxes, check))
+        return check
 
-    def _bounded(self, expression: sympy.Expr, sides: Sides) -> Slack:
+    def _bounded(self, expression: sympy.Expr, sides: Sides) -> Checked:
         values, used = sides.values, {s.name for s in expression.free_symbols}
         names = [name for name in self.of_runs if name in used]
         if not names:
             slack = evaluate_or_limit(known(expression, values), values)
-            return slack if slack >= 0 else None
+            return Checked(slack if slack >= 0 else None, EXACTLY if isinstance(slack, Fraction) else IN_BALLS)
         # Numbers that are known combine before balls blur them.
         exact = {s: values[s.name] for s in expression.free_symbols if isinstance(values.get(s.name), Fraction)}
         rest = expression.xreplace({s: sympy.Rational(v.numerator, v.denominator) for s, v in exact.items()})
@@ -243,4 +267,5 @@ class _Slacks:
 
         bounds = [lower_bound_over_box(slack_at, [box[name] for name in names]) for box in sides.boxes()]
         known_bounds = [bound for bound in bounds if bound is not None]
-        return functools.reduce(arb.min, known_bounds) if len(known_bounds) == len(bounds) else None
+        shown = len(known_bounds) == len(bounds)
+        return Checked(functools.reduce(arb.min, known_bounds) if shown else None, ENCLOSED)

@@ -92,7 +92,7 @@ def _way_of_following(question: Question, rounds: int) -> Followed:
     setting = read(question.setting, question.reading)
     policy = selection_of(setting)
     counted = policy.counts == RECEIVED and policy.answers == "independent" and policy.update != "printed"
-    if question.numbers == FLOAT and counted and rounds >= LEAST_ROUNDS:
+    if question.numbers == FLOAT and counted and rounds >= LEAST_ROUNDS and setting.participation.independent_rounds:
         states = [states_of(setting, t, exact=False) for t in range(rounds)]
         if _entries(states) <= LARGEST_GRID:
             return Branching(question, rounds, states)
@@ -196,8 +196,7 @@ class Branching(Followed):
         first[0, :, 0], second[0, :, 0], low[0, :, 0], high[0, :, 0] = starts, starts * starts, starts, starts
         advance(self.share, *self._affine_maps(), self.further, chance, reached, first, second, low, high)
         self.nodes, self.reached = chance[:-1], reached[:-1]
-        ways = np.where(self.chance > 0, (self.there + 1).prod(-1), 0).sum(-1)
-        self._worked(int(ways @ np.count_nonzero(self.reached, axis=1)))
+        self._worked(np.count_nonzero((self.share > 0) & self.reached[:, None, None]))
         self.squares.extend(self._squared(first, second, chance))
         self.bound.extend(self._largest_met(low[:-1], high[:-1]))
 
@@ -270,11 +269,9 @@ class Branching(Followed):
         self.proxy, self.rate_spread, self.squared_mismatch = expected(proxy), expected(spread**2), expected(far**2)
         self.answer_mismatch = _far(ways, [ratio[:, None] for ratio in answered], by_state=True).tolist()
         self.mean_mismatch = np.where(unknown, np.inf, _far(ways, ratios, by_state=False)).tolist()
-        varying: list[tuple[Any, Any]] = []
-        if not isinstance(self.covariance, Unserved):
-            varying = [(y * y, v) for y, v in zip(weights, self.covariance, strict=True) if v > 0]
-        self.variance = expected(np.asarray(_sum(square * v for square, v in varying)))
-        self.correlation = expected(np.asarray(_sum(square for square, _ in varying)))
+        sigma = [(weights[i] * weights[j], covariance, correlation) for i, j, covariance, correlation in self.varying]
+        self.variance = expected(np.asarray(_sum(both * covariance for both, covariance, _ in sigma)))
+        self.correlation = expected(np.asarray(_sum(both * correlation for both, _, correlation in sigma)))
         self._errors(real)
 
     def _errors(self, real: np.ndarray) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..selection.exact import best_participation
 from ..selection.offline import offvar
+from ..participation import GroupChain
 from ..setting import Setting
 from .evaluators import Unserved
-from .selected import selection_of, settled
+from .selected import Counts, selection_of, settled, stationary_counts
 
 LARGEST_GROUPS = 12
 """Groups whose subsets are tried."""
@@ -34,6 +35,8 @@ def answer_law(answers: str, rate: Any, available: int) -> list[Any]:
     ['0', '3/4', '1/4']
     """
     if answers == "independent":
+        if rate == available:
+            return [rate * 0] * available + [rate * 0 + 1]
         q = rate / available if available else rate
         return [math.comb(available, n) * q**n * (1 - q) ** (available - n) for n in range(available + 1)]
     whole = math.floor(rate)
@@ -69,8 +72,47 @@ def best(
 def long_term(setting: Setting, exact: bool) -> tuple[Any, ...]:
     """(groups,), s*: the participation to which the policy converges, the best of the rounds that repeat for ever.
 
+    Where availability is random, it is the mean number of clients that are there: the server asks all of them.
+
     Raises:
         Unserved: they do not exist; or as ``best``.
     """
+    if isinstance(setting.participation, GroupChain) and not setting.participation.deterministic:
+        law = _all_asked(setting)
+        return tuple(sum(p * there[j] for p, there in law) for j in range(len(selection_of(setting).group_weight)))
     end = settled(setting)
     return best(end.availability, end.budget, selection_of(setting).group_weight, 0, exact)
+
+
+def answer_covariance(setting: Setting, exact: bool) -> tuple[tuple[Any, ...], ...]:
+    """(groups, groups), Sigma: of the numbers of answers in a round of the long run.
+
+    Raises:
+        Unserved: availability or budget change for ever, and which answers vary together depends on the plan.
+    """
+    mean = long_term(setting, exact)
+    if isinstance(setting.participation, GroupChain) and not setting.participation.deterministic:
+        law, groups = _all_asked(setting), range(len(mean))
+        return tuple(tuple(sum(p * (a[i] - mean[i]) * (a[j] - mean[j]) for p, a in law) for j in groups)
+                     for i in groups)  # fmt: skip
+    end = settled(setting)
+    if len(end.budget) > 1:
+        raise Unserved(
+            "selection_variance: in the long run availability or budget change for ever, and which answers then vary "
+            "together depends on the plan; state it"
+        )
+    variances = [answer_variance(selection_of(setting).answers, s, a)
+                 for s, a in zip(mean, end.availability[0], strict=True)]  # fmt: skip
+    return tuple(tuple(v if i == j else v * 0 for j in range(len(mean))) for i, v in enumerate(variances))
+
+
+def _all_asked(setting: Setting) -> list[tuple[Fraction, Counts]]:
+    """How many clients of each group are there in a round, and so answer, with which probability.
+
+    Raises:
+        Unserved: the process is not stationary and ergodic, or a budget does not always allow all who are there.
+    """
+    law = stationary_counts(setting)
+    if any(sum(there) > budget for _, there in law for budget in selection_of(setting).budget):
+        raise Unserved("budget: where availability is random, allowed is one for everybody who may be there")
+    return law

@@ -22,7 +22,7 @@ from ..algorithms.selection import VarSelection
 from ..algorithms.server import Plain
 from ..federations.local import PLAIN_SGD
 from ..federations.quadratic import Quadratic
-from ..participation import Bernoulli, Fixed, GroupAvailability, Participation, Phases, Recorded
+from ..participation import Bernoulli, Fixed, GroupAvailability, GroupChain, Participation, Phases, Recorded
 from ..setting import Setting
 from .evaluators import Question, Unserved
 from .rounds import has_common_noise
@@ -176,6 +176,12 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
     """
     process, groups = setting.participation, client_round(setting).aggregation.groups
     number = max(groups) + 1
+    if isinstance(process, GroupChain):
+        _check_chain(process, groups)
+        law = process.law_of(round)
+        if not process.independent_rounds and sum(p > 0 for p in law) > 1:
+            raise Unserved("participation = GroupChain: its rounds depend on each other; allowed are independent ones")
+        return [(chance, tuple(counts)) for chance, counts in zip(law, process.counts, strict=True) if chance > 0]
     if process.deterministic:
         here = process.expected(len(groups), round)
         return [(Fraction(1), tuple(sum(int(n) for n, g in zip(here, groups, strict=True) if g == j)
@@ -189,6 +195,40 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
     found = ((math.prod(law[n] for law, n in zip(laws, counts, strict=True)), counts)
              for counts in itertools.product(*map(range, map(len, laws))))  # fmt: skip
     return [(chance, counts) for chance, counts in found if chance > 0]
+
+
+def going_on(setting: Setting, round: int, state: int | None, exact: bool) -> list[tuple[Any, Counts, int | None]]:
+    """As ``states_of``, given the state of the round before, with the state that comes; ``None``: there is none, before
+    the first round or where rounds are independent.
+
+    Raises:
+        Unserved: as ``states_of``.
+    """
+    process = setting.participation
+    if not isinstance(process, GroupChain) or process.independent_rounds:
+        return [(chance, there, None) for chance, there in states_of(setting, round, exact)]
+    _check_chain(process, client_round(setting).aggregation.groups)
+    law = process.law if state is None else process.rows[state]
+    return [(chance, tuple(process.counts[z]), z) for z, chance in enumerate(law) if chance > 0]
+
+
+def _check_chain(process: GroupChain, groups: Sequence[int]) -> None:
+    if tuple(process.groups) != tuple(groups):
+        raise Unserved("participation = GroupChain: allowed are the algorithm's own groups")
+
+
+def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
+    """How many clients of each group may be there in any round, and with which probability.
+
+    Raises:
+        Unserved: the process is no stationary ergodic chain.
+    """
+    process = setting.participation
+    if not isinstance(process, GroupChain) or not (process.is_stationary and process.is_irreducible):
+        raise Unserved(f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and begins "
+                       "in its stationary law")  # fmt: skip
+    _check_chain(process, client_round(setting).aggregation.groups)
+    return [(p, tuple(counts)) for p, counts in zip(process.law, process.counts, strict=True)]
 
 
 def _laws(process: Participation, groups: Sequence[int], round: int) -> list[list[Any]]:

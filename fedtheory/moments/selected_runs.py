@@ -10,15 +10,16 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ..selection.exact import var_rates
+from ..setting import Setting
 from .evaluators import FLOAT, Question, Unserved
 from .numbers import CONVERT, INFINITE, larger, root, smaller
-from .policy import answer_law, answer_range, answer_variance, long_term
+from .policy import answer_covariance, answer_law, answer_range, answer_variance, long_term
 from .selected import (
     RECEIVED,
     Counts,
@@ -26,8 +27,7 @@ from .selected import (
     groups_of,
     read,
     selection_of,
-    settled,
-    states_of,
+    going_on,
 )  # fmt: skip
 from .selected_training import Training, noise_of_a_coordinate, training
 
@@ -60,6 +60,10 @@ class _Node:
         lines = (_Line(a.first + b.first, a.second + b.second, smaller(a.low, b.low), larger(a.high, b.high))
                  for a, b in both)  # fmt: skip
         return _Node(self.chance + other.chance, tuple(lines))
+
+
+_Past = tuple[int | None, tuple]
+"""What the future depends on: the state of availability, where it has a memory, and the sums of what was counted."""
 
 
 class Followed:
@@ -97,7 +101,8 @@ class Followed:
     def _follow(self, rounds: int) -> None:
         """Fill all lists, one history after the other."""
         starts, certain = map(self.convert, self.groups.start), self.convert(1)
-        nodes = {(self.number(0),) * len(self.weight): _Node(certain, tuple(_Line(x, x * x, x, x) for x in starts))}
+        sums = (self.number(0),) * len(self.weight)
+        nodes: dict[_Past, _Node] = {(None, sums): _Node(certain, tuple(_Line(x, x * x, x, x) for x in starts))}
         self.squares.append(self._square(nodes))
         for t in range(1, rounds + 1):
             nodes = self._round(t, nodes)
@@ -113,24 +118,20 @@ class Followed:
             self.objective.append((sum(pulls), centre))
 
     def _long_run(self) -> None:
-        """s*, and the variances of the answers in the long run where availability and budget stay as they are and
-        clients answer on their own; or why they are not known."""
-        try:
-            self.long_term: Any = long_term(self.setting, self.numbers != FLOAT)
-        except Unserved as reason:
-            self.long_term = self.covariance = reason
-            return
-        end = settled(self.setting)
-        if len(end.budget) > 1:
-            self.covariance: Any = Unserved(
-                "selection_variance: in the long run availability or budget change for ever, and which answers then "
-                "vary together depends on the plan; state it"
-            )
-            return
-        pairs = zip(self.long_term, end.availability[0], strict=True)
-        self.covariance = [answer_variance(self.policy.answers, s, a) for s, a in pairs]
+        """s*; and Sigma, of the answers in a round of the long run, as covariances and as correlations, entry by entry
+        that is not 0; or why they are not known."""
+        exact = self.numbers != FLOAT
+        self.long_term, self.covariance = (_or_why(of, self.setting, exact) for of in (long_term, answer_covariance))
+        self.varying: list[tuple[int, int, Any, Any]] = []
+        if not isinstance(self.covariance, Unserved):
+            of_pairs, one = self.covariance, self.convert(1)
+            deviations = [root(self.convert(row[i])) for i, row in enumerate(of_pairs)]
+            self.varying = [
+                (i, j, self.convert(v), one if i == j else self.convert(v) / (deviations[i] * deviations[j]))
+                for i, row in enumerate(of_pairs) for j, v in enumerate(row) if v != 0
+            ]  # fmt: skip
 
-    def _square(self, nodes: Mapping[tuple, _Node]) -> Any:
+    def _square(self, nodes: Mapping[_Past, _Node]) -> Any:
         """E|grad F(w)|^2; in floats 0 where nothing but rounding is left of terms that cancel."""
         total = extent = zero = self.convert(0)
         for d, (h, centre) in enumerate(self.objective):
@@ -156,19 +157,21 @@ class Followed:
             return sums
         return tuple(s + n for s, n in zip(sums, counts, strict=True))
 
-    def _round(self, t: int, nodes: Mapping[tuple, _Node]) -> dict[tuple, _Node]:
-        states = states_of(self.setting, t - 1, exact=self.numbers != FLOAT)
-        budget, following = self.number(self.policy.exact_budget(t - 1)), {}
+    def _round(self, t: int, nodes: Mapping[_Past, _Node]) -> dict[_Past, _Node]:
+        states = {z: going_on(self.setting, t - 1, z, exact=self.numbers != FLOAT) for z, _ in nodes}
+        budget, following = self.number(self.policy.exact_budget(t - 1)), dict[_Past, _Node]()
         bound = functools.reduce(larger, map(self._met, nodes.values()), self.bound[-1])
         error, tally = self.error[-1], _Tally(self)
-        for (sums, node), (chance, there) in itertools.product(nodes.items(), states):
+        ways = ((past, node, *way) for past, node in nodes.items() for way in states[past[0]])
+        for past, node, chance, there, state in ways:
+            sums = past[1]
             history = [(t - 1) * s for s in self._estimate(sums, t - 1)]
             rates = tuple(map(self.number, var_rates(history, there, budget, self.weight)))
             moves = self._moves(t, sums, node, self.number(chance), there, rates)
             for after, estimate, answers, moved in moves:
-                following[after] = moved.joined(following.get(after))
-                tally.answered(moved.chance, answers, estimate, (sums, there))
-                tally.add(moved.chance, rates, estimate, sums)
+                following[state, after] = moved.joined(following.get((state, after)))
+                tally.answered(moved.chance, answers, estimate, (past, there))
+                tally.add(moved.chance, rates, estimate, past)
                 if not isinstance(self.long_term, Unserved):
                     error = max(error, *(abs(s - e) for s, e in zip(self.long_term, estimate, strict=True)))
         self.bound.append(bound)
@@ -190,14 +193,14 @@ class Followed:
             yield after, estimate, rates, self._moved_on_average(node, chance, there, rates, estimate)
             return
         laws = [answer_law(self.policy.answers, r, a) for r, a in zip(rates, there, strict=True)]
-        self._worked(math.prod(map(len, laws)))
-        for counts in itertools.product(*map(range, map(len, laws))):
+        possible = [[n for n, chance in enumerate(law) if chance] for law in laws]
+        self._worked(math.prod(map(len, possible)))
+        for counts in itertools.product(*possible):
             share = math.prod((law[n] for law, n in zip(laws, counts, strict=True)), start=chance)
-            if share:
-                if not planned:
-                    after = self._counted(t, sums, counts)
-                    estimate = self._estimate(after, t)
-                yield after, estimate, rates if planned else counts, self._moved(node, share, counts, estimate)
+            if not planned:
+                after = self._counted(t, sums, counts)
+                estimate = self._estimate(after, t)
+            yield after, estimate, rates if planned else counts, self._moved(node, share, counts, estimate)
 
     def _worked(self, ways: int) -> None:
         self.work += ways
@@ -286,6 +289,13 @@ def _through(line: _Line, chance: Any, slope: Any, shift: Any, noise: Any) -> tu
     return first, slope * slope * line.second + 2 * slope * shift * line.first + (shift * shift + noise) * chance
 
 
+def _or_why(of: Callable[[Setting, bool], tuple], setting: Setting, exact: bool) -> Any:
+    try:
+        return of(setting, exact)
+    except Unserved as reason:
+        return reason
+
+
 class _Tally:
     """What is averaged over the runs of a round; infinite where an estimate is 0."""
 
@@ -317,10 +327,10 @@ class _Tally:
         self.proxy += chance * convert(sum(a**2 * r for a, r in parts))
         self.rate_spread += chance * convert(sum(a * r for a, r in parts) ** 2)
         self.mismatch += chance * convert(max(abs(r / e - 1) for r, e in zip(rates, estimate, strict=True)) ** 2)
-        if not isinstance(run.covariance, Unserved):
-            varying = [(a**2, v) for a, v in zip(y, run.covariance, strict=True) if v > 0]
-            self.variance += chance * convert(sum((square * v for square, v in varying), run.number(0)))
-            self.correlation += chance * convert(sum((square for square, _ in varying), run.number(0)))
+        for i, j, covariance, correlation in run.varying:
+            both = chance * convert(y[i] * y[j])
+            self.variance += both * covariance
+            self.correlation += both * correlation
 
     def close(self) -> None:
         run = self.run

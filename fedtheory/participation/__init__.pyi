@@ -9,6 +9,7 @@ from .estimate import EstimatedInclusion as EstimatedInclusion
 from .estimate import estimated_marginal as estimated_marginal
 from .fedau import class_weights as class_weights
 from .fedau import participation_probabilities as participation_probabilities
+from .group_chain import GroupChain as GroupChain
 from .groups import DayNightGroups as DayNightGroups
 from .groups import GroupAvailability as GroupAvailability
 from .groups import PoissonGroups as PoissonGroups

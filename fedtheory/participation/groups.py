@@ -91,7 +91,7 @@ class GroupAvailability(AnySize):
         available = self.available(state, round)
         clients = torch.arange(keys.clients, device=state.groups.device)
         scores = words(keys.seed, keys.axis, keys.replica_ids[:, None], clients, round)
-        return _smallest_of_groups(scores, state.groups, available), state
+        return smallest_of_groups(scores, state.groups, available), state
 
     def inclusion(self, clients: int) -> Inclusion:
         """Floats, of errors of the order of 1e-15.
@@ -142,7 +142,7 @@ class UniformGroups(GroupAvailability):
     highest: Sequence[int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", _check_groups(self.groups))
+        object.__setattr__(self, "groups", check_groups(self.groups))
         for name in ("lowest", "highest"):
             values = _one_each(name, getattr(self, name), self.group_sizes)
             counts = tuple(check_count(f"{name}[{k}]", v, least=0) for k, v in enumerate(values))
@@ -177,7 +177,7 @@ class PoissonGroups(GroupAvailability):
     rates: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", _check_groups(self.groups))
+        object.__setattr__(self, "groups", check_groups(self.groups))
         object.__setattr__(self, "rates", _rates("rates", self.rates, self.group_sizes))
 
     def chances(self, phase: int) -> np.ndarray:
@@ -208,7 +208,7 @@ class DayNightGroups(GroupAvailability):
     first: str = "night"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", _check_groups(self.groups))
+        object.__setattr__(self, "groups", check_groups(self.groups))
         for name in ("day", "night"):
             object.__setattr__(self, name, _rates(name, getattr(self, name), self.group_sizes))
         check_option("first", self.first, PHASES)
@@ -224,7 +224,7 @@ class DayNightGroups(GroupAvailability):
         return PoissonAvailability(getattr(self, PHASES[phase])).chances(self.group_sizes)
 
 
-def _smallest_of_groups(scores: Tensor, groups: Tensor, available: Tensor) -> Tensor:
+def smallest_of_groups(scores: Tensor, groups: Tensor, available: Tensor) -> Tensor:
     """int8 indicator (rows, clients) of the ``available[row, k]`` smallest scores of each group k."""
     # One sort: the group in the leading bits, then as many of the score's as are left (and the sign bit 0).
     bits = available.shape[1].bit_length()
@@ -242,7 +242,7 @@ def _cumulated(chances: np.ndarray) -> np.ndarray:
     return np.where(possible_later, np.cumsum(chances, axis=1)[:, :-1], 1.0)
 
 
-def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:
+def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
     numbers = tuple(check_count(f"groups[{i}]", g, least=0) for i, g in enumerate(groups))
     missing = set(range(max(numbers, default=0) + 1)) - set(numbers)
     if missing:

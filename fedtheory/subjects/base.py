@@ -23,14 +23,12 @@ from ..claims.schedules import INDICES, by_rule, rule_of
 from ..claims.statement import Claim
 from ..moments.evaluators import BALL, Question, quantity
 from ..quantities import QUANTITIES, symbol
+from .checked import COMPUTED, Checked
 from .found import Found
 
 if TYPE_CHECKING:
     from ..federations import Federation
     from ..setting import Setting
-
-Slack = Number | None
-"""A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
 
 Reading = Mapping[str, str]
 """Option by ambiguity."""
@@ -63,8 +61,9 @@ class Sides:
 class Examined(Protocol):
     """A point, as a claim speaks of it. What several readings share is computed once."""
 
-    margins: Mapping[str, Slack] = {}
-    """By assumption: how far the stated constant is on the safe side of the true one; ``None`` if it is not."""
+    checks: Mapping[str, Checked] = {}
+    """By assumption that bounds a constant, or is computed: how far the stated constant is on the safe side of the true
+    one, and how that was found."""
 
     def sides(self, reading: Reading) -> Sides:
         """Both sides' parts under a reading.
@@ -88,6 +87,12 @@ class Point(Protocol):
     def violated(self) -> frozenset[str]:
         """The kinds of assumption (``fedtheory.assumptions``) that it does not meet."""
         return frozenset()
+
+    @property
+    def met(self) -> Mapping[str, str]:
+        """The kinds that it meets, and why. One that is neither here nor among ``Examined.checks`` is not checked, so
+        not met."""
+        return {}
 
     def check(self, claim: Claim) -> None:
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
@@ -264,14 +269,14 @@ ROOTS = ("dissimilarity", "dissimilarity_offset")
 """Constants whose squares are rational."""
 
 
-def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Slack]:
+def assumption_checks(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Checked]:
     """By assumption that bounds a constant: how far the stated constant is on the safe side of the true one (both
-    squared for ``ROOTS``, which are lengths); ``None`` if it is not.
+    squared for ``ROOTS``, which are lengths); a slack ``None`` if it is not.
 
     Raises:
         ValueError: there is no true one.
     """
-    margins: dict[str, Slack] = {}
+    checks: dict[str, Checked] = {}
     for assumption in claim.assumptions:
         name = assumption.quantity
         if not name:
@@ -281,8 +286,8 @@ def assumption_margins(claim: Claim, stated: Mapping[str, Fraction], true: Mappi
             raise ValueError(f"{name} of {assumption.name}: {reason}")
         value = stated[name] ** 2 if name in ROOTS else stated[name]
         margin = true[name] - value if assumption.from_below else value - true[name]
-        margins[assumption.name] = margin if margin >= 0 and value >= 0 else None
-    return margins
+        checks[assumption.name] = Checked(margin if margin >= 0 and value >= 0 else None, COMPUTED)
+    return checks
 
 
 def finite(value: Number | float) -> bool:

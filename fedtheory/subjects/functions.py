@@ -12,7 +12,7 @@ import numpy as np
 from ..claims.balls import ball
 from ..claims.statement import Claim
 from ..moments.points import Points
-from .base import Examined, Point, Sides, Space, assumption_margins
+from .base import Examined, Point, Sides, Space, assumption_checks
 from .entries import (
     by_vocabulary,
     check_constants,
@@ -52,7 +52,7 @@ class FunctionPoint(Point):
         true = {"smoothness": points.smoothness, "strong_convexity": points.strong_convexity}
         distances = {name: ball(square).sqrt() for name, square in points.squares(functional).items()}
         sides = Sides(points.left(functional), true | dict(self.constants) | distances)
-        return SameSides(sides, assumption_margins(claim, self.constants, true))
+        return SameSides(sides, assumption_checks(claim, self.constants, true))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""

@@ -25,7 +25,7 @@ from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..setting import Setting
 from .advancing import FIRST, SECOND, advanced
-from .base import Box, Examined, Reading, Sides, assumption_margins
+from .base import Box, Examined, Reading, Sides, assumption_checks
 from .enclosure import Way, with_new_steps
 from .entries import check_size, entry, indices, is_about_one_round, rational_entry, rationals, stated_constants, vector
 from .rounding import offset_above
@@ -179,7 +179,7 @@ class _ExaminedKinks(Examined):
             point.setting.algorithm, {n: v if isinstance(v, Fraction) else Ball(v) for n, v in steps.items()}
         )
         self.asked = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} & set(claim.quantities)
-        self.margins = assumption_margins(claim, point.constants, point.true_constants(squared=True))
+        self.checks = assumption_checks(claim, point.constants, point.true_constants(squared=True))
         self._known: dict[Any, tuple[Number, str]] = {}
 
     def chosen(self) -> Mapping[str, Number]:

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.own import Own
-from ..assumptions import INDEPENDENT_NOISE, UNCORRELATED_NOISE
+from ..assumptions import (
+    INDEPENDENT_DRAWS,
+    INDEPENDENT_NOISE,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
+    UNCORRELATED_NOISE,
+    UNIFORM_COHORTS,
+)
 from ..claims.balls import Number, ball
 from ..claims.statement import Claim
 from ..claims.undecided import Undecided
@@ -22,8 +29,9 @@ from ..moments.rounds import layout_of, quadratic
 from ..participation import Bernoulli, Fixed, Participation, Uniform
 from ..schedule import INDICES, StepRule
 from ..setting import Setting
-from .base import Examined, Point, Reading, Sides, assumption_margins, own_values
+from .base import Examined, Point, Reading, Sides, assumption_checks, own_values
 from .by_rule import computed_left
+from .checked import CHOSEN_BEFORE, NOISE, without
 from .enclosure import Way, left_side
 from .entries import (
     by_vocabulary,
@@ -47,6 +55,16 @@ from .run import diagonals
 
 LARGEST_STATE = 32
 """Numbers that the state may have, the model's error and what is remembered: exact moments have their square."""
+
+
+BY_THE_PROCESS = "by the process: every round is drawn anew, by draws of its own"
+
+DRAWN: tuple[tuple[type[Participation], tuple[str, ...]], ...] = (
+    (Uniform, (UNIFORM_COHORTS, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+    (Bernoulli, (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+    (Fixed, (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+)
+"""The kinds of assumption about participants that a process meets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +114,13 @@ class OwnPoint(Point):
         fed = quadratic(self.setting)
         shared = fed.noise == COMMON and fed.clients > 1
         return frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE}) if shared else frozenset()
+
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its noise and its participants meet."""
+        drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
+        known = NOISE.get(quadratic(self.setting).noise, {}) | CHOSEN_BEFORE | dict.fromkeys(drawn, BY_THE_PROCESS)
+        return without(known, self.violated)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""
@@ -217,7 +242,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, template: Own, **g
 class _ExaminedOwn(Examined):
     def __init__(self, point: OwnPoint, claim: Claim) -> None:
         self.point, self.claim, self.values = point, claim, point.quantities(claim)
-        self.margins = assumption_margins(claim, point.constants, point.true_constants(squared=True))
+        self.checks = assumption_checks(claim, point.constants, point.true_constants(squared=True))
         self._side: Any = None
 
     def sides(self, reading: Reading) -> Sides:

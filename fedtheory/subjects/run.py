@@ -16,10 +16,12 @@ from ..algorithms import Algorithm, Fast
 from ..assumptions import (
     COHORT_BEFORE_NOISE,
     CONSTANT_NOISE,
+    INDEPENDENT_DRAWS,
     INDEPENDENT_NOISE,
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
     UNCORRELATED_NOISE,
+    UNIFORM_COHORTS,
 )  # fmt: skip
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
@@ -31,11 +33,12 @@ from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
 from ..moments.one_round import one_round
 from ..moments.rounds import quadratic
-from ..participation import LargestNoise, Phases
+from ..participation import Fixed, LargestNoise, Phases
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
-from .base import Examined, Point, Reading, Sides, Space, assumption_margins, chosen_step, own_values
+from .base import Examined, Point, Reading, Sides, Space, assumption_checks, chosen_step, own_values
+from .checked import CHOSEN_BEFORE, NOISE, without
 from .by_rule import computed_left
 from .enclosure import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
 from .entries import (
@@ -61,6 +64,12 @@ from .participants import Participants, read, written
 from .rounding import constants_of
 from .run_parts import PARTS, OfPart, Part, steps_of
 
+BY_THE_ALGORITHM = CHOSEN_BEFORE | {
+    UNIFORM_COHORTS: "by construction: the cohorts that the algorithm draws are uniform, by draws of their own",
+}
+FIXED = dict.fromkeys(
+    (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY), "by the process: the same clients in every round"
+)
 LAWS = {COMMON: (UNCORRELATED_NOISE, INDEPENDENT_NOISE), ONE_SIDED: (CONSTANT_NOISE,)}
 """Laws of noise that a file names, and what they violate."""
 
@@ -148,6 +157,13 @@ class RunPoint(Point):
         law = getattr(self.setting.federation, "noise", "")
         chosen = {COHORT_BEFORE_NOISE} if isinstance(self.setting.participation, LargestNoise) else set()
         return frozenset({*LAWS.get(law, ()), *chosen})
+
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its noise and its participants meet: these are fixed beforehand, or drawn uniformly by the algorithm."""
+        law = getattr(self.setting.federation, "noise", "")
+        fixed = FIXED if isinstance(self.setting.participation, Fixed) else {}
+        return without(NOISE.get(law, {}) | BY_THE_ALGORITHM | fixed, self.violated)
 
     def _written_clients(self) -> dict[str, Any]:
         fed = quadratic(self.setting)
@@ -345,7 +361,7 @@ class _ExaminedRun(Examined):
         )
         self.asked = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} & set(claim.quantities)
         true = point.true_constants(squared=True)
-        self.margins = assumption_margins(claim, point.constants, true)
+        self.checks = assumption_checks(claim, point.constants, true)
         self._known: dict[tuple, Any] = {}
 
     def chosen(self) -> Mapping[str, Number]:

@@ -15,6 +15,7 @@ from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, RUN_QUANTITIES, Quantity
 from .base import Examined, Point, Reading, Sides, Space
+from .checked import Checked
 from .entries import by_vocabulary, check_names, check_scope, rationals
 from .found import Found, ratio
 from .limits import limit_of
@@ -62,7 +63,7 @@ class SameSides(Examined):
     """What is the same under every reading."""
 
     both: Sides
-    margins: Mapping[str, Any] = field(default_factory=dict)
+    checks: Mapping[str, Checked] = field(default_factory=dict)
 
     def sides(self, reading: Reading) -> Sides:
         return self.both

@@ -8,7 +8,15 @@ from typing import Any
 
 from ...claims.statement import Claim
 from ...subjects.base import Point
-from ...subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
+from ...subjects.selection.examples import (
+    Answers,
+    PolicyTrace,
+    Process,
+    SelectionRound,
+    SelectionRun,
+    State,
+    Trace,
+)
 from ...subjects.selection.point import SelectionPoint
 
 ONE, HALF = F(1), F(1, 2)
@@ -53,29 +61,39 @@ def ten_local_steps(claim: Claim) -> SelectionPoint:
     )
 
 
-def rarely_asked(claim: Claim) -> SelectionPoint:
-    """A client is asked in the first round and then with probability 1/100, in 20 rounds of 10^4 local steps.
+def one_or_three(claim: Claim) -> SelectionPoint:
+    """Two groups with F_j = (x -+ 1)^2/2, of which 1 and 3, or 3 and 1 clients are there, by a fair coin in every round:
+    each group's count is drawn anew, uniformly from {1, 3}. Everybody who is there is asked.
 
-    F(x) = x^2 / 2 and x_0 = 1. What the steps move is eta eta_L K = 1/5, so that x_1 is about 4/5, and there it stays
-    with probability 0.99^19. The bound is x_0^2 / (2 c / 5 * 20), about a quarter, and a selection term that is too
-    small by K^2. Every estimate is positive in every reading: the client answers in round 1 for certain.
+    With eta eta_L K = 1/3, what a round moves is -x/3 on average, and by chance +-1/6 where s^ = s = 2: E x^2 does not
+    fall below about (1/6)^2/(1 - (2/3)^2) = 1/20, and under the division of line 14, which makes steps a quarter, about a
+    sixth of that. The bound is x_0^2 3/(2 c T) and next to nothing: K = 1000 local steps of size 1/(3 * 10^7) make the
+    selection term, which is too small by K^2, and the drift vanish.
     """
-    trace = Trace((ONE,), ((1,), (1,)), (ONE, F(1, 100)))
-    steps = 10**4
+    process = Process((HALF, HALF), ((1, 3), (3, 1)), (HALF, HALF), None, (F(4),))
+    steps = 1000
     point = SelectionRun(
-        trace, F(1, 10), ONE, (F(0),), ONE, F(0), steps, 20, local_lr=F(1, 100 * steps), global_lr=F(20)
-    )
-    constants = {"estimate_error": ONE, "least_participation": F(9, 1000), "descent_constant": F(49, 100)}
+        process, F(1, 10), ONE, (ONE, -ONE), F(1, 10), F(0), steps, 100, local_lr=F(1, 10**4 * steps),
+        global_lr=F(10**4, 3),
+    )  # fmt: skip
+    constants = {"estimate_error": F(3, 2), "least_participation": F(199, 100), "descent_constant": F(499, 1000)}
     return SelectionPoint(point, constants)
 
 
-def hardly_asked(claim: Claim) -> SelectionPoint:
-    """As ``rarely_asked``, with one local step, the corollary's step sizes, and a probability of 10^-56 after the first
-    of 64 rounds: the bound is 1/(2 c sqrt(T)), about 0.24, and x_1 = 1 - 1/8 stays. For a larger constant take more
-    rounds; constants that may depend on r_min, which is below the probability, it does not refute."""
-    trace = Trace((ONE,), ((1,), (1,)), (ONE, F(1, 10**56)))
-    point = SelectionRun(trace, F(1, 10), ONE, (F(0),), ONE, F(0), 1, 64, local_lr=None, global_lr=None)
-    constants = {"estimate_error": ONE, "least_participation": F(1, 2 * 10**56), "descent_constant": F(26, 100)}
+def in_turn(claim: Claim) -> SelectionPoint:
+    """As ``one_or_three``, with the corollary's step sizes and 500 clients of one group and one of the other, which
+    change places in every round. Which group begins is a fair coin, so the process is stationary, and it is ergodic.
+
+    h = eta eta_L K = sqrt(M K/T) = 4/5. Once s^ is near s, x goes to (1 - h) x + h and (1 - h) x - h in turn, so |x| to
+    h/(2 - h) = 2/3; divided by the number of answers x hardly moves. The bound falls like 1/T at a given h: its terms are
+    x_0^2/(2 c h T), with sigma_G = 1 the drift 15/(c T), and the selection. For a larger constant take more rounds.
+    """
+    turns = ((F(0), ONE), (ONE, F(0)))
+    process = Process((HALF, HALF), ((1, 500), (500, 1)), (HALF, HALF), turns, (F(501),))
+    point = SelectionRun(
+        process, F(1, 10), ONE, (ONE, -ONE), F(2), F(0), 288, 900, local_lr=None, global_lr=None
+    )  # fmt: skip
+    constants = {"estimate_error": F(250), "least_participation": F(250), "descent_constant": F(48, 100)}
     return SelectionPoint(point, constants)
 
 
@@ -100,9 +118,9 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "flics.lemma5@main": one_client,
     "flics.lemma6@main": opposite_vectors,
     "flics.lemma7@main": ten_local_steps,
-    "flics.thm1@main": rarely_asked,
-    "flics.thm1@appendix": rarely_asked,
-    "flics.cor1_1@main": hardly_asked,
+    "flics.thm1@main": one_or_three,
+    "flics.thm1@appendix": one_or_three,
+    "flics.cor1_1@main": in_turn,
     "flics.eq7.e@main": seldom_answers,
     "flics.thm2@main": two_alike,
 }

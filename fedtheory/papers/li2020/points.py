@@ -13,16 +13,18 @@ import numpy as np
 from flint import arb
 
 from fedtheory.algorithms import fedavg
-from fedtheory.assumptions import INDEPENDENT_NOISE, UNCORRELATED_NOISE
+from fedtheory.assumptions import INDEPENDENT_DRAWS, INDEPENDENT_NOISE, UNCORRELATED_NOISE
 from fedtheory.claims.balls import Ball, ball
 from fedtheory.claims.schedules import difference
 from fedtheory.claims.statement import Claim
 from fedtheory.claims.undecided import Undecided
 from fedtheory.federations import Quadratic
+from fedtheory.federations.base import COMMON
 from fedtheory.participation import Fixed, Multinomial, Uniform
 from fedtheory.schedule import at_round
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Examined, Point, Reading, Sides, assumption_margins, chosen_step
+from fedtheory.subjects.base import Examined, Point, Reading, Sides, assumption_checks, chosen_step
+from fedtheory.subjects.checked import NOISE, TWO_POINT, without
 from fedtheory.subjects.entries import (
     by_vocabulary, check_constants, check_kind, check_scope, check_size, entry, matrix, rationals,
     shown, stated_constants, texts, vector,
@@ -39,6 +41,7 @@ LARGEST_WORK = 30_000
 """What an instance may have of clients * dimension * local_steps * rounds."""
 
 CORRELATED = frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE})
+DRAWS = {INDEPENDENT_DRAWS: "by construction: everyone, or clients drawn anew in every round by draws of their own"}
 """What does not hold where the clients' noise is one."""
 
 
@@ -105,6 +108,11 @@ class FedAvgPoint(Point):
         """The kinds of assumption that it does not meet."""
         return CORRELATED if self.training.common_noise and len(self.training.weights) > 1 else frozenset()
 
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its noise and its draws meet."""
+        return without(NOISE[COMMON if self.training.common_noise else TWO_POINT] | DRAWS, self.violated)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""
         training = self.training
@@ -160,7 +168,7 @@ class _ExaminedFedAvg(Examined):
         self.claim, self.values = claim, values
         self.left = {"final_gap": gap.value, "final_squared_distance": square.value}
         true = training.constants | {"gradient_bound": above(peak.sqrt())}
-        self.margins = assumption_margins(claim, point.constants, true)
+        self.checks = assumption_checks(claim, point.constants, true)
 
     def chosen(self) -> Mapping[str, Any]:
         """The rule of the step sizes."""

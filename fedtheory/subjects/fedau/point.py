@@ -17,7 +17,8 @@ from ...claims.undecided import Undecided
 from ...claims.whose import leaves_objective_open, may_speak_of
 from ...functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT
 from ...moments.evaluators import BALL, EXACT, left, quantity
-from ..base import Examined, Point, Reading, Sides, Slack, chosen_step
+from ..base import Examined, Point, Reading, Sides, chosen_step
+from ..checked import NOISE, OWN_CONSTANT, TWO_POINT, Checked
 from ..entries import (
     CHOSEN,
     Rationals,
@@ -34,7 +35,7 @@ from ..entries import (
     texts,
     vector,
 )
-from ..weights.point import NO_CUTOFF, required_cutoff
+from ..weights.point import INDEPENDENT_CLIENTS, NO_CUTOFF, required_cutoff
 from .run import (
     STEPS,
     FedauRun,
@@ -142,6 +143,11 @@ class FedauPoint(Point):
         numbers += [step for step in (run.local_lr, run.global_lr) if step is not None]
         check_one_round(numbers, run.clients * run.dimension * run.local_steps)
 
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its noise and its participants meet."""
+        return NOISE[TWO_POINT] | INDEPENDENT_CLIENTS
+
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
         """The run as the claim speaks of it."""
         return _ExaminedFedau(self.run, statement)
@@ -228,9 +234,8 @@ class _ExaminedFedau(Examined):
 
     def __init__(self, run: FedauRun, statement: Claim) -> None:
         self.run, self.statement = run, statement
-        self.margins: dict[str, Slack] = {
-            a.name: Fraction(0) for a in statement.assumptions if a.quantity
-        }  # the run's own constants
+        own = Checked(Fraction(0), OWN_CONSTANT)
+        self.checks = {a.name: own for a in statement.assumptions if a.quantity}
 
     def chosen(self) -> Mapping[str, Number]:
         return self._settled[1]

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from ...claims.statement import Claim
-from ..base import Examined, Point, Sides, Slack
+from ..base import Examined, Point, Sides
+from ..checked import Checked
 from ..entries import by_vocabulary, check_names, check_scope, entry, matrix, rational_entry, rationals, shown, vector
 from ..values import SameSides
 from .problems import Hiding, Pooled, Problem, Thresholds
@@ -24,6 +25,11 @@ BY_ASSUMPTION = {
     "source_noise": ("noise_constant", "noise_exponent"), "target_noise": ("noise_constant", "noise_exponent"),
 }  # fmt: skip
 """The constants of which an assumption speaks."""
+
+COMPUTED = (*BY_ASSUMPTION, "one_target", "server_of_target")
+"""The kinds of assumption that a problem's laws and labels decide."""
+
+OF_THE_PROBLEM = "computed: the problem's own laws and labels"
 
 QUANTILES = (
     "pooled_excess", "checked_excess", "checked_empirical_gap", "disagreement_excess", "disagreement_deficit",
@@ -63,10 +69,11 @@ class LearningPoint(Point):
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
         """The problem as the claim speaks of it."""
         values = {**self.problem.quantities(self.constants), **self.constants}
-        margins: dict[str, Slack] = {
-            a.name: Fraction(0) if self.problem.holds(a.kind, self.constants) else None for a in claim.assumptions
-        }
-        return SameSides(Sides(self.problem.left(claim.functional, self.constants), values), margins)
+        checks = {
+            a.name: Checked(Fraction(0) if self.problem.holds(a.kind, self.constants) else None, OF_THE_PROBLEM)
+            for a in claim.assumptions if a.kind in COMPUTED
+        }  # fmt: skip
+        return SameSides(Sides(self.problem.left(claim.functional, self.constants), values), checks)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""

@@ -136,7 +136,7 @@ class LearningProblems(Space):
         point = LearningPoint(candidate.problem, constants)
         with working_precision():
             examined = point.examined(self.statement)
-            if None in examined.margins.values():
+            if any(check.slack is None for check in examined.checks.values()):
                 return None
             left = float(examined.sides({}).left)
         known = {name: float(values[name]) for name in self.statement.quantities}

@@ -18,11 +18,14 @@ from ...moments.of_selection import OF_RUNS
 from ...moments.policy import answer_law
 from ...moments.selected import Groups
 from ...moments.selected_round import LARGEST_OUTCOMES, Answering, SelectedRound
-from ...participation import Recorded
+from ...participation import GroupChain, Recorded
 from ...setting import Setting
 from ..entries import Rationals
 
 Values = Mapping[str, Any]
+
+MOST_STATES, MOST_PRESENT = 8, 1000
+"""States of a process, and clients of a group that are there in one."""
 
 
 # Settings of FLICS ---------------------------------------------------------------------------------------------------
@@ -64,6 +67,18 @@ def along_a_trace(
     algorithm = flics_avg(groups=groups, budget=budget, budget_after="last", local_lr=local_lr, group_weight=weight,
                           start=initial_estimate, **options)  # fmt: skip
     return Setting(fed, algorithm, Recorded.of_counts(availability, groups, after="last"), start=start)
+
+
+def with_availability(
+    process: Process, curvature: Fraction, centres: Rationals, start: Fraction, gradient_noise: Fraction,
+    initial_estimate: Fraction, **options: Any,
+) -> Setting:  # fmt: skip
+    """FLICS-AVG where a process says how many clients of each group are there; from x_0 = ``start`` and s^(0) =
+    ``initial_estimate``."""
+    fed = federation(process.weight, process.groups, curvature, centres, gradient_noise)
+    algorithm = flics_avg(groups=process.groups, budget=process.budget, group_weight=process.weight,
+                          start=initial_estimate, **options)  # fmt: skip
+    return Setting(fed, algorithm, process.chain, start=start)
 
 
 def answers(probability: Fraction, clients: int) -> Setting:
@@ -116,19 +131,79 @@ class Trace:
         if any(len(a) != len(self.weight) or min(a) < 0 for a in self.availability) or min(self.budget) <= 0:
             raise ValueError("availability, budget: allowed are numbers >= 0, one a group, and > 0, one a round")
 
+    @property
+    def stationary(self) -> str:
+        """Why it is a realization of a stationary ergodic process, or ""; one that changes and then stays is none."""
+        constant = len({*self.availability}) == 1 and len({*self.budget}) == 1
+        return "by the process: the same availability and budget in every round" if constant else ""
+
+
+@dataclass(frozen=True)
+class Process:
+    """Who is there, as a finite Markov chain, and a budget that allows everybody: who is there is asked, and answers,
+    so that planned and received counts are the same.
+
+    Attributes:
+        weight: (groups,), p > 0. counts: (states, groups), clients of each group that are there.
+        initial: (states,), the law of the first round's state. transitions: (states, states); ``None``: every round's
+            state is drawn anew from ``initial``.
+        budget: (1,), k, at least everybody who may be there.
+
+    Raises:
+        ValueError: a number is out of bounds.
+    """
+
+    weight: Rationals
+    counts: tuple[tuple[int, ...], ...]
+    initial: Rationals
+    transitions: tuple[Rationals, ...] | None
+    budget: Rationals
+
+    def __post_init__(self) -> None:
+        _check_weight(self.weight)
+        if min(self.weight) == 0:
+            raise ValueError("weight: allowed along a process are numbers > 0")
+        if not 1 <= len(self.counts) <= MOST_STATES:
+            raise ValueError(f"counts has {len(self.counts)} rows: allowed are 1 to {MOST_STATES} states")
+        if any(len(row) != len(self.weight) or not 0 <= min(row) <= max(row) <= MOST_PRESENT for row in self.counts):
+            raise ValueError(f"counts: allowed are whole numbers from 0 to {MOST_PRESENT}, one a group")
+        if len(self.budget) != 1 or self.budget[0] < max(map(sum, self.counts)):
+            raise ValueError(f"budget: allowed is one number >= {max(map(sum, self.counts))}, everybody who may be there")
+        _ = self.chain
+
+    @cached_property
+    def groups(self) -> list[int]:
+        """Each client's group."""
+        return groups_of([max(column) for column in zip(*self.counts, strict=True)])
+
+    @cached_property
+    def chain(self) -> GroupChain:
+        """As a participation process."""
+        return GroupChain(self.groups, self.counts, self.initial, self.transitions)
+
+    @property
+    def stationary(self) -> str:
+        """Why it is stationary and ergodic, or ""; computed from the chain."""
+        chain = self.chain
+        if not (chain.is_stationary and chain.is_irreducible):
+            return ""
+        if chain.independent_rounds:
+            return "by the law of the process: every round's state is drawn anew from one law"
+        return "by the law of the process: an irreducible chain that begins in its stationary law"
+
 
 @dataclass(frozen=True)
 class SelectionRun(_OfSetting):
     """FLICS-AVG for T rounds on F_j(x) = curvature (x - centre_j)^2 / 2.
 
     Attributes:
-        trace: who is there. initial_estimate: beta, s^(0).
+        availability: who is there. initial_estimate: beta, s^(0).
         curvature, centres, start, gradient_noise: as in ``SelectionRound``; curvature > 0.
         local_steps, rounds: K and T.
         local_lr, global_lr: eta_L and eta; ``None`` where the claim chooses them.
     """
 
-    trace: Trace
+    availability: Trace | Process
     initial_estimate: Fraction
     curvature: Fraction
     centres: Rationals
@@ -140,7 +215,7 @@ class SelectionRun(_OfSetting):
     global_lr: Fraction | None
 
     def __post_init__(self) -> None:
-        if len(self.centres) != len(self.trace.weight):
+        if len(self.centres) != len(self.availability.weight):
             raise ValueError(f"centres has {len(self.centres)} entries: allowed is one a group")
         if self.curvature <= 0 or self.gradient_noise < 0 or self.initial_estimate < 0:
             raise ValueError("curvature, gradient_noise, initial_estimate: allowed are > 0, >= 0 and >= 0")
@@ -150,12 +225,16 @@ class SelectionRun(_OfSetting):
     @cached_property
     def setting(self) -> Setting:
         """The run's; a step size that the claim chooses is 1 there, and has to be stated."""
-        trace = self.trace
-        return along_a_trace(
-            trace.weight, trace.availability, trace.budget, self.curvature, self.centres, self.start,
-            self.gradient_noise, self.local_lr or Fraction(1), self.initial_estimate, local_steps=self.local_steps,
-            global_lr=self.global_lr or Fraction(1),
-        )  # fmt: skip
+        who = self.availability
+        training: dict[str, Any] = {
+            "curvature": self.curvature, "centres": self.centres, "start": self.start,
+            "gradient_noise": self.gradient_noise, "local_lr": self.local_lr or Fraction(1),
+            "initial_estimate": self.initial_estimate, "local_steps": self.local_steps,
+            "global_lr": self.global_lr or Fraction(1),
+        }  # fmt: skip
+        if isinstance(who, Process):
+            return with_availability(who, **training)
+        return along_a_trace(who.weight, who.availability, who.budget, **training)
 
 
 @dataclass(frozen=True)

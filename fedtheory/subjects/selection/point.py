@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...assumptions import INDEPENDENT_ANSWERS, STATIONARY_AVAILABILITY
 from ...claims.balls import Number, evaluate_in_balls
 from ...claims.statement import Claim
 from ...functionals import (
@@ -20,7 +21,8 @@ from ...functionals import (
 from ...moments.evaluators import BALL, EXACT
 from ...moments.numbers import CONVERT
 from ...quantities import check_values
-from ..base import Examined, Point, Reading, Sides, Slack
+from ..base import Examined, Point, Reading, Sides
+from ..checked import NOISE, OWN_CONSTANT, TWO_POINT, Checked
 from ..entries import (
     CHOSEN,
     Rationals,
@@ -29,6 +31,7 @@ from ..entries import (
     check_scope,
     entry,
     indices,
+    matrix,
     rational,
     rational_entry,
     rationals,
@@ -36,7 +39,7 @@ from ..entries import (
     texts,
     vector,
 )
-from .examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
+from .examples import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
 
 Example = SelectionRound | SelectionRun | PolicyTrace | Answers
 
@@ -48,7 +51,7 @@ STATED = (
 
 LARGEST = {
     SelectionRound: {"groups": 4, "local_steps": 30},
-    SelectionRun: {"groups": 2, "local_steps": 10**9, "rounds": 200},
+    SelectionRun: {"groups": 2, "local_steps": 10**9, "rounds": 1000},
     PolicyTrace: {"groups": 4, "rounds": 40},
     Answers: {"clients": 10**4, "rounds": 10**4},
 }
@@ -56,6 +59,10 @@ LARGEST = {
 
 LARGEST_ANSWERS = 10**4
 """clients * rounds of ``Answers``."""
+
+ANSWERS = {INDEPENDENT_ANSWERS: "by construction: who is there answers by a coin of its own"}
+ANEW = "by construction: the state of the round is drawn anew from its law"
+"""Why a round, or answers at one rate, are those of a stationary ergodic process."""
 
 LARGEST_AVAILABILITY = {SelectionRun: 5, PolicyTrace: 100}
 """Clients of a group that are there, along a trace."""
@@ -123,15 +130,28 @@ class SelectionPoint(Point):
                 raise ValueError(f"clients * rounds: allowed is at most {LARGEST_ANSWERS}")
             if not 0 < self.point.probability <= 1:
                 raise ValueError(f"probability = {self.point.probability}: allowed is a number in (0, 1]")
-        elif kind in (SelectionRun, PolicyTrace):
-            trace, most = self.point.trace, LARGEST_AVAILABILITY[kind]
+        elif isinstance(self._who, Trace):
+            trace, most = self._who, LARGEST_AVAILABILITY[kind]
             if len(trace.budget) > LARGEST[kind]["rounds"] or max(map(max, trace.availability)) > most:
                 raise ValueError(f"availability: allowed are at most {LARGEST[kind]['rounds']} rounds of at most "
                                  f"{most} clients")  # fmt: skip
 
     @property
+    def _who(self) -> Trace | Process | None:
+        """Who is there, of runs and of the policy."""
+        point = self.point
+        return point.availability if isinstance(point, SelectionRun) else getattr(point, "trace", None)
+
+    @property
     def _weight(self) -> Rationals:
-        return self.point.weight if isinstance(self.point, SelectionRound) else self.point.trace.weight
+        return self.point.weight if isinstance(self.point, SelectionRound) else self._who.weight
+
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its noise, its answers and its availability meet."""
+        who, found = self._who, NOISE[TWO_POINT] | ANSWERS
+        why = ANEW if who is None else who.stationary
+        return found | ({STATIONARY_AVAILABILITY: why} if why else {})
 
     def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
         """The point as the claim speaks of it; of runs in numbers of this kind."""
@@ -148,9 +168,8 @@ class _ExaminedSelection(Examined):
     def __init__(self, point: SelectionPoint, statement: Claim, numbers: str) -> None:
         self.example, self.statement = point.point, statement
         self.numbers = numbers if isinstance(point.point, SelectionRun) else EXACT
-        self.margins: dict[str, Slack] = {
-            a.name: Fraction(0) for a in statement.assumptions if a.quantity
-        }  # its own constants
+        own = Checked(Fraction(0), OWN_CONSTANT)
+        self.checks = {a.name: own for a in statement.assumptions if a.quantity}
         self.stated = dict(point.constants) | self._own_steps()
         chosen_of = {s.name for choice in statement.choices.values() for s in choice.free_symbols}
         names = {*statement.quantities, *chosen_of} - {*self.stated, *statement.choices}
@@ -191,6 +210,25 @@ def _parse_trace(data: Mapping[str, Any]) -> Trace:
     rows = entry(data, "availability", list)
     counts = tuple(indices({"availability": row}, "availability") for row in rows)
     return Trace(vector(data, "group_weight"), counts, vector(data, "budget"))
+
+
+def _who_json(who: Trace | Process) -> dict[str, Any]:
+    if isinstance(who, Trace):
+        return _trace_json(who)
+    process = {"counts": [list(row) for row in who.counts], "initial": texts(who.initial)}
+    rows = {} if who.transitions is None else {"transitions": [texts(row) for row in who.transitions]}
+    return {"group_weight": texts(who.weight), "process": process | rows, "budget": texts(who.budget)}
+
+
+def _parse_who(data: Mapping[str, Any]) -> Trace | Process:
+    if "process" not in data:
+        return _parse_trace(data)
+    if "availability" in data:
+        raise ValueError("availability, process: give one of them")
+    inner = entry(data, "process", dict)
+    counts = tuple(indices({"counts": row}, "counts") for row in entry(inner, "counts", list))
+    rows = matrix(inner, "transitions") if "transitions" in inner else None
+    return Process(vector(data, "group_weight"), counts, vector(inner, "initial"), rows, vector(data, "budget"))
 
 
 def _training_json(point: SelectionRound | SelectionRun) -> dict[str, Any]:
@@ -238,7 +276,7 @@ def _run_json(point: SelectionRun) -> dict[str, Any]:
     steps = {name: CHOSEN if getattr(point, name) is None else str(getattr(point, name))
              for name in ("local_lr", "global_lr")}  # fmt: skip
     return {
-        **_trace_json(point.trace), "initial_estimate": str(point.initial_estimate), **_training_json(point),
+        **_who_json(point.availability), "initial_estimate": str(point.initial_estimate), **_training_json(point),
         "rounds": point.rounds, **steps,
     }  # fmt: skip
 
@@ -246,7 +284,7 @@ def _run_json(point: SelectionRun) -> dict[str, Any]:
 def _parse_run(data: Mapping[str, Any]) -> SelectionRun:
     steps = {name: entry(data, name, str) for name in ("local_lr", "global_lr")}
     return SelectionRun(
-        trace=_parse_trace(data), initial_estimate=rational_entry(data, "initial_estimate"),
+        availability=_parse_who(data), initial_estimate=rational_entry(data, "initial_estimate"),
         rounds=entry(data, "rounds", int), **_parse_training(data),
         **{name: None if text == CHOSEN else rational(name, text) for name, text in steps.items()},
     )  # fmt: skip

@@ -9,12 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...assumptions import STATIONARY_AVAILABILITY
 from ...claims.balls import working_precision
 from ...claims.statement import Claim
 from ...moments.evaluators import FLOAT
 from ..base import Examined, Reading, Space, finite
+from ..checked import why_met
 from ..found import Found, ratio
-from .examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
+from .examples import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
 from .point import Example, SelectionPoint, kind_of, stated
 
 GROUPS, AVAILABLE, STEPS, ROUNDS = "groups", "available clients of a group", "local steps", "rounds"
@@ -76,8 +78,10 @@ class Selections(Space):
                 "local_lr": min(move(point.local_lr), _short(1 / point.curvature, math.floor)),
                 "global_lr": move(point.global_lr),
             }  # fmt: skip
-            trace = replace(point.trace, budget=tuple(map(move, point.trace.budget)))
-            moved = replace(point, trace=trace, centres=tuple(map(move, point.centres)), start=move(point.start),
+            who = point.availability
+            if isinstance(who, Trace):
+                who = replace(who, budget=tuple(map(move, who.budget)))
+            moved = replace(point, availability=who, centres=tuple(map(move, point.centres)), start=move(point.start),
                             gradient_noise=move(point.gradient_noise), **steps)  # fmt: skip
         elif isinstance(point, PolicyTrace):
             moved = replace(point, trace=replace(point.trace, budget=tuple(map(move, point.trace.budget))))
@@ -95,6 +99,8 @@ class Selections(Space):
         if candidate is None:
             return None
         found = []
+        if any(not a.quantity and not why_met(a.kind, candidate.met) for a in self.statement.assumptions):
+            return None
         with working_precision():
             examined = candidate.examined(self.statement, numbers=FLOAT)
             for reading in self.statement.readings():
@@ -155,12 +161,14 @@ class Selections(Space):
         """The largest estimate error, under any reading."""
         if isinstance(point, SelectionRound):
             return _of_round(point, "largest_estimate_error")
-        most = max(map(max, point.trace.availability))
+        who = point.availability
+        most = max(map(max, who.availability if isinstance(who, Trace) else who.counts))
         return Fraction(max(most, point.initial_estimate))
 
     def _room(self, point: Example) -> Fraction:
         """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
-        concentration = sum(p**2 for p in point.trace.weight) * len(point.trace.weight)
+        weight = point.availability.weight
+        concentration = sum(p**2 for p in weight) * len(weight)
         moved = 1 / Fraction(point.rounds) if self.statement.choices else (
             (point.curvature * point.local_steps * point.local_lr) ** 2
         )  # fmt: skip
@@ -169,19 +177,33 @@ class Selections(Space):
     def _run(self, rng: np.random.Generator) -> SelectionRun:
         most = MOST[SelectionRun]
         groups, rounds = _count(rng, most[GROUPS]), _count(rng, most[ROUNDS])
-        trace = _trace(rng, groups, most[AVAILABLE], int(rng.integers(1, 3)), full_start=True)
+        who = self._who(rng, groups, most[AVAILABLE])
         curvature, steps = _number(rng), _count(rng, most[STEPS])
         local, server = None, None
         if self.statement.choices:
             rounds, steps = int(rng.integers(CHOSEN_ROUNDS[0], CHOSEN_ROUNDS[1] + 1)), 1  # as the local step size needs
-            trace = _trace(rng, 1, 1, int(rng.integers(1, 3)), full_start=True)
+            who = self._who(rng, 1, 1)
         else:
             local = _short(Fraction(10 ** -float(rng.uniform(0.9, 3))) / (curvature * steps), math.floor)
             server = _short(Fraction(10 ** -float(rng.uniform(0, 2))) / (curvature * steps * local), math.floor)
         return SelectionRun(
-            trace, Fraction(1, 10), curvature, tuple(_signed(rng) for _ in trace.weight), _signed(rng),
+            who, Fraction(1, 10), curvature, tuple(_signed(rng) for _ in who.weight), _signed(rng),
             _number(rng) if rng.random() < 0.4 else Fraction(0), steps, rounds, local, server,
         )  # fmt: skip
+
+    def _who(self, rng: np.random.Generator, groups: int, most: int) -> Trace | Process:
+        """Who is there; a stationary ergodic process where the claim assumes that: one state for ever, or two, drawn
+        anew in every round or one after the other."""
+        if STATIONARY_AVAILABILITY not in self.statement.assumed:
+            return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True)
+        if rng.random() < 0.5:
+            return _trace(rng, groups, most, 1, full_start=True)
+        counts = tuple(tuple(int(a) for a in rng.integers(1, most + 2, groups)) for _ in range(2))
+        chance = Fraction(int(rng.integers(1, 10)), 10)
+        turns = rng.random() < 0.5
+        initial = (Fraction(1, 2),) * 2 if turns else (chance, 1 - chance)
+        rows = ((Fraction(0), Fraction(1)), (Fraction(1), Fraction(0))) if turns else None
+        return Process(_weights(rng, groups), counts, initial, rows, (Fraction(max(map(sum, counts))),))
 
     def _policy(self, rng: np.random.Generator) -> PolicyTrace:
         most = MOST[PolicyTrace]

@@ -11,6 +11,7 @@ from typing import Any
 from sympy import ceiling
 
 from ...algorithms import fedau
+from ...assumptions import INDEPENDENT_PARTICIPATION
 from ...claims.balls import Number, evaluate_in_balls, working_precision
 from ...claims.statement import Claim
 from ...federations import Quadratic
@@ -25,6 +26,10 @@ INTERVAL_FUNCTIONALS = (INTERVAL_MEAN, NEGATED_INTERVAL_MEAN, INTERVAL_VARIANCE,
 
 NO_CUTOFF = "none"
 """What a file has for an infinite cutoff."""
+
+INDEPENDENT_CLIENTS = {
+    INDEPENDENT_PARTICIPATION: "by construction: in every round every client takes part by a coin of its own",
+}
 
 LARGEST_CLIENTS = 100
 
@@ -141,6 +146,11 @@ class WeightsPoint(Point):
         work = len(self.weights.probabilities) * longest * bits
         if work > LARGEST_WORK:
             raise ValueError(f"clients * (rounds + cutoff) * bits = {shown(work)}: allowed is at most {LARGEST_WORK}")
+
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its clients meet."""
+        return INDEPENDENT_CLIENTS
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
         """The weights as the claim speaks of them."""

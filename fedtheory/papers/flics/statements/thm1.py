@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sympy import Le, Rational, sqrt
 
+from ....assumptions import INDEPENDENT_ANSWERS
 from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
@@ -62,8 +63,8 @@ APPENDIX = MAIN.edited(
     terms={"selection": L * eta * eta_L / (2 * K * c * inflation) * T * spread},
 )
 
-# No sigma_G, no c, no epsilon: weights known before the answers, and the objective of the selection problem as the
-# variance.
+# No sigma_G, no c, no epsilon, and nothing of Assumption 1: weights known before the answers, and the objective of the
+# selection problem as the variance, along any availability.
 CORRECTED = MAIN.edited(
     "corrected",
     "FLICS, Theorem 1, repaired",
@@ -76,7 +77,7 @@ CORRECTED = MAIN.edited(
         Term("selection", L * eta * eta_L * K * G**2 * proxy),
     ),
     hypotheses=(STEP_CAP,),
-    assumptions=assumptions("smoothness", *ROUNDS, *NOISE, "local_gradient_bound"),
+    assumptions=assumptions("smoothness", INDEPENDENT_ANSWERS, *NOISE, "local_gradient_bound"),
     ambiguities=(
         UNDIVIDED,
         Ambiguity(readings.COUNTS, (readings.PLANNED,), "the weights are known before the answers"),
