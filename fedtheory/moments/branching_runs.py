@@ -23,6 +23,7 @@ from flint import arb
 from ..algorithms.aggregation import GroupWeights
 from ..setting import Setting
 from .evaluators import FLOAT, Question, Unserved
+from .policy import asks_everybody
 from .selected import (
     BEGINNING,
     COUNTS,
@@ -58,7 +59,8 @@ def _follow(question: Question) -> Followed:
     _, most = question.setting.participation.sizes(question.setting.federation.clients)
     assert isinstance(kind.aggregation, GroupWeights)
     divided = DIVIDED if kind.aggregation.divided and most > 1 else UNDIVIDED
-    reading = [(DIVISION, divided), *((n, question.reading[n]) for n in (COUNTS, BEGINNING) if n in question.reading)]
+    told = (BEGINNING,) if asks_everybody(question.setting) else (COUNTS, BEGINNING)
+    reading = [(DIVISION, divided), *((n, question.reading[n]) for n in told if n in question.reading)]
     steps = tuple((n, _key(question.stated[n])) for n in ("local_lr", "global_lr") if n in question.stated)
     return _followed(_Same(question.setting), tuple(reading), steps, question.numbers, max(horizons(question)))
 

@@ -113,6 +113,12 @@ def _all_asked(setting: Setting) -> list[tuple[Fraction, Counts]]:
         Unserved: the process is not stationary and ergodic, or a budget does not always allow all who are there.
     """
     law = stationary_counts(setting)
-    if any(sum(there) > budget for _, there in law for budget in selection_of(setting).budget):
+    if not asks_everybody(setting):
         raise Unserved("budget: where availability is random, allowed is one for everybody who may be there")
     return law
+
+
+def asks_everybody(setting: Setting) -> bool:
+    """Whether the budget always allows everybody who may be there; then all answer, and planned counts are received."""
+    process = setting.participation
+    return isinstance(process, GroupChain) and max(map(sum, process.counts)) <= min(selection_of(setting).budget)

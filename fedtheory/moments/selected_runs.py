@@ -269,12 +269,15 @@ class Followed:
         return _Node(chance * node.chance, tuple(lines))
 
     def _extremes(self, line: _Line, column: list, scales: list, ranges: list) -> tuple[Any, Any]:
-        """Where runs can get to from the interval's two ends: what each group adds is linear in its answers."""
+        """Where runs can get to from the interval's two ends: what each group adds is linear in its answers. What is
+        certain is one affine map, so that balls do not grow by adding a point to what was computed from it."""
+        certain = tuple(most if fewest == most else 0 for fewest, most in ranges)
+        slope, shift, _ = self._affine(column, scales, certain)
         lows, highs = [], []
         for x in (line.low, line.high):
-            low = high = x
+            low = high = slope * x + shift
             for y, (fewest, most), one in zip(scales, ranges, column, strict=True):
-                way = one.gain * (x - one.centre)
+                way = one.gain * (x - one.centre) if fewest != most else self.convert(0)
                 down, up = (self.global_lr * y * (way + sign * one.reach) for sign in (-1, 1))
                 low = low + smaller(fewest * down, most * down)
                 high = high + larger(fewest * up, most * up)

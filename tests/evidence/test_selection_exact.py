@@ -217,7 +217,7 @@ def test_the_law_of_the_answers() -> None:
 
 def paths(run: SelectionRun, received: bool, counted: bool, divided: bool) -> tuple[list[float], dict[str, float]]:
     """E|grad F|^2 round by round and what else a run tells, over every set of answers and every noise of one step."""
-    p = [float(w) for w in run.trace.weight]
+    p = [float(w) for w in run.availability.weight]
     states = [(1.0, float(run.start), [0.0] * len(p))]
     centre = sum(w * float(c) for w, c in zip(p, run.centres, strict=True))
     h, beta = float(run.curvature), float(run.initial_estimate)
@@ -225,11 +225,11 @@ def paths(run: SelectionRun, received: bool, counted: bool, divided: bool) -> tu
     def square() -> float:
         return sum(chance * (h * (w - centre)) ** 2 for chance, w, _ in states)
 
-    long_term = best_participation(run.trace.availability[-1:], run.trace.budget[-1:], run.trace.weight, F(0))
+    long_term = best_participation(run.availability.availability[-1:], run.availability.budget[-1:], run.availability.weight, F(0))
     found, squares, told = states, [square()], {"bound": 0.0, "error": 0.0, "proxy": 0.0, "mismatch": 0.0}
     for t in range(1, run.rounds + 1):
-        place = min(t, len(run.trace.budget)) - 1
-        a, k = run.trace.availability[place], float(run.trace.budget[place])
+        place = min(t, len(run.availability.budget)) - 1
+        a, k = run.availability.availability[place], float(run.availability.budget[place])
         found = []
         for chance, w, sums in states:
             before = [(beta + s) / t for s in sums] if counted else [s / max(t - 1, 1) for s in sums]

@@ -73,7 +73,7 @@ def one_or_three(claim: Claim) -> SelectionPoint:
     process = Process((HALF, HALF), ((1, 3), (3, 1)), (HALF, HALF), None, (F(4),))
     steps = 1000
     point = SelectionRun(
-        process, F(1, 10), ONE, (ONE, -ONE), F(1, 10), F(0), steps, 100, local_lr=F(1, 10**4 * steps),
+        process, F(1, 10), ONE, (ONE, -ONE), F(1, 20), F(0), steps, 60, local_lr=F(1, 10**4 * steps),
         global_lr=F(10**4, 3),
     )  # fmt: skip
     constants = {"estimate_error": F(3, 2), "least_participation": F(199, 100), "descent_constant": F(499, 1000)}

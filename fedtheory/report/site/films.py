@@ -13,11 +13,12 @@ import numpy as np
 
 from ...claims.statement import Claim
 from ...moments.evaluators import FLOAT, Question, left
+from ...participation import history
 from ...selection import online
 from ...setting import Setting
 from ...subjects.learning.point import QUANTILES, LearningPoint
 from ...subjects.learning.problems import Pooled
-from ...subjects.selection.examples import Answers, PolicyTrace, SelectionRun, Trace
+from ...subjects.selection.examples import Answers, PolicyTrace, Process, SelectionRun, Trace
 from ...subjects.selection.point import SelectionPoint
 from ...subjects.weights.point import WeightsPoint
 from ...weights.moments import mean_weight
@@ -93,7 +94,9 @@ def of_selection(claim: Claim, point: SelectionPoint, values: Mapping[str, float
         rounds = shown_rounds(example.rounds)[1:]
         by_rounds = any("rounds" in {s.name for s in choice.free_symbols} for choice in claim.choices.values())
         lefts, start = _lefts(claim, setting, rounds, stated), float(example.initial_estimate)
-        return _film(claim, values, rounds, lefts, by_rounds, _selected(example.trace, rounds, start), example.rounds)
+        shown = _selected(example.availability, rounds, start)
+        told = "" if isinstance(example.availability, Trace) else ONE_DRAW
+        return replace(_film(claim, values, rounds, lefts, by_rounds, shown, example.rounds), told=told)
     if not isinstance(example, PolicyTrace):
         raise ValueError("it is about one round: there is nothing to follow")
     rounds = np.arange(1, max(PLAYED, example.rounds) + 1)
@@ -119,18 +122,28 @@ SELECTED = (("there", "clients that are there"), ("drawn", "clients that the pol
             ("expected", "its estimate after the round"))  # fmt: skip
 
 
+ONE_DRAW = "Both sides are of all runs; who is there is one draw of the process, with seed 0."
+
+
 def _selected(
-    trace: Trace, rounds: np.ndarray, start: float
+    who: Trace | Process, rounds: np.ndarray, start: float
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:  # fmt: skip
     """Group by group who is there, the policy's rates, and its estimate."""
-    at = np.minimum(np.arange(int(rounds[-1])), len(trace.budget) - 1)
-    there = np.array(trace.availability)[at]
-    budget, weight = (np.array(list(map(float, row))) for row in (trace.budget, trace.weight))
+    at = np.minimum(np.arange(int(rounds[-1])), len(who.budget) - 1)
+    there = np.array(who.availability)[at] if isinstance(who, Trace) else _drawn_counts(who, len(at))
+    budget, weight = (np.array(list(map(float, row))) for row in (who.budget, who.weight))
     run = online(there, budget[at], weight, start=start)
     shown = rounds - 1
     labels = [f"group {j}" for j in range(there.shape[1])]
     series = zip(SELECTED, (there, run.rates, run.estimate()), strict=True)
     return {"labels": labels, "series": [{"look": k[0], "values": plain(v[shown])} for k, v in series]}, SELECTED
+
+
+def _drawn_counts(process: Process, rounds: int) -> np.ndarray:
+    """(rounds, groups), how many clients of each are there in one draw of the process."""
+    clients = history(process.chain, len(process.groups), rounds)[:, 0].numpy()
+    members = np.array(process.groups)
+    return np.stack([clients[:, members == j].sum(1) for j in range(len(process.weight))], axis=1)
 
 
 def of_weights(claim: Claim, point: WeightsPoint, values: Mapping[str, float]) -> Film:
