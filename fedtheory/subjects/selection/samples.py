@@ -208,6 +208,7 @@ class Selections(Space):
     def _policy(self, rng: np.random.Generator) -> PolicyTrace:
         most = MOST[PolicyTrace]
         groups, given = _count(rng, most[GROUPS]), _count(rng, most[ROUNDS])
+        given = 1 if STATIONARY_AVAILABILITY in self.statement.assumed else given
         trace = _trace(rng, groups, most[AVAILABLE], given, full_start=False)
         return PolicyTrace(trace, given + int(rng.integers(0, 4)))
 
