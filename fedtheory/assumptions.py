@@ -109,6 +109,15 @@ def with_implied(names: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def reason(kind: str, met: Mapping[str, str]) -> str:
+    """Why an assumption of this kind holds where those of other kinds do, each for a reason; "" where nothing says so.
+
+    >>> reason("uncorrelated_noise", {"independent_noise": "by construction"}), reason("one_target", {})
+    ('by construction', '')
+    """
+    return next((why for other, why in met.items() if kind in with_implied([other])), "")
+
+
 def strongest(names: Iterable[str]) -> tuple[str, ...]:
     """These kinds without those that another one of them implies.
 

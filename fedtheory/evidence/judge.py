@@ -12,6 +12,7 @@ import sympy
 from flint import arb
 
 from .. import __version__
+from ..assumptions import reason
 from ..claims.balls import (
     Number,
     ball,
@@ -28,7 +29,7 @@ from ..papers.whose import subject_of
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..subjects.base import Box, Examined, Instance, Reading, Sides, finite, known
-from ..subjects.checked import NOT_CHECKED, VIOLATED, Checked, Slack, why_met
+from ..subjects.checked import NOT_CHECKED, VIOLATED, Checked, Slack
 from ..subjects.entries import entry, shown
 
 SCHEMA = 2
@@ -199,7 +200,7 @@ def _assumed(statement: Claim, instance: Instance, examined: Examined) -> dict[s
     def check(kind: str) -> Checked:
         if kind in point.violated:
             return Checked(None, VIOLATED)
-        how = why_met(kind, point.met)
+        how = reason(kind, point.met)
         return Checked(Fraction(0), how) if how else Checked(None, NOT_CHECKED)
 
     return {a.name: examined.checks[a.name] if a.name in examined.checks else check(a.kind)

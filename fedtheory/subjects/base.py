@@ -90,8 +90,8 @@ class Point(Protocol):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """The kinds that it meets, and why. One that is neither here nor among ``Examined.checks`` is not checked, so
-        not met."""
+        """The kinds that it meets, and why, where they are not among ``violated``. One that is neither here nor among
+        ``Examined.checks`` is not checked, so not met."""
         return {}
 
     def check(self, claim: Claim) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from ..assumptions import (
     COHORT_BEFORE_NOISE,
@@ -12,7 +12,6 @@ from ..assumptions import (
     UNBIASED_NOISE,
     UNBIASED_SERVER_NOISE,
     UNCORRELATED_NOISE,
-    with_implied,
 )
 from ..claims.balls import Number
 from ..federations.base import COMMON, ONE_SIDED
@@ -26,8 +25,7 @@ COMPUTED = "computed: the federation's own constant against the stated one"
 OWN_CONSTANT = "computed: it is the example's own constant"
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """An assumption or a hypothesis, as an example meets it: the slack, and how it was found."""
 
     slack: Slack
@@ -53,17 +51,3 @@ NOISE: Mapping[str, Mapping[str, str]] = {
 """By law of the gradient noise, the kinds of assumption that it meets, and why; a law that is not here meets none."""
 
 CHOSEN_BEFORE = {COHORT_BEFORE_NOISE: _BEFORE}
-
-
-def without(kinds: Mapping[str, str], violated: Iterable[str]) -> dict[str, str]:
-    """Those kinds that are not violated."""
-    return {kind: how for kind, how in kinds.items() if kind not in set(violated)}
-
-
-def why_met(kind: str, met: Mapping[str, str]) -> str:
-    """Why an assumption of this kind holds, where these kinds do, or "".
-
-    >>> why_met("uncorrelated_noise", {"independent_noise": "by construction"}), why_met("one_target", {})
-    ('by construction', '')
-    """
-    return next((how for other, how in met.items() if kind in with_implied([other])), "")

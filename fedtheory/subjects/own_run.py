@@ -31,7 +31,7 @@ from ..schedule import INDICES, StepRule
 from ..setting import Setting
 from .base import Examined, Point, Reading, Sides, assumption_checks, own_values
 from .by_rule import computed_left
-from .checked import CHOSEN_BEFORE, NOISE, without
+from .checked import CHOSEN_BEFORE, NOISE
 from .enclosure import Way, left_side
 from .entries import (
     by_vocabulary,
@@ -119,8 +119,8 @@ class OwnPoint(Point):
     def met(self) -> Mapping[str, str]:
         """What its noise and its participants meet."""
         drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
-        known = NOISE.get(quadratic(self.setting).noise, {}) | CHOSEN_BEFORE | dict.fromkeys(drawn, BY_THE_PROCESS)
-        return without(known, self.violated)
+        law = quadratic(self.setting).noise
+        return {**NOISE.get(law, {}), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""

@@ -38,7 +38,7 @@ from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
 from .base import Examined, Point, Reading, Sides, Space, assumption_checks, chosen_step, own_values
-from .checked import CHOSEN_BEFORE, NOISE, without
+from .checked import CHOSEN_BEFORE, NOISE
 from .by_rule import computed_left
 from .enclosure import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
 from .entries import (
@@ -163,7 +163,7 @@ class RunPoint(Point):
         """What its noise and its participants meet: these are fixed beforehand, or drawn uniformly by the algorithm."""
         law = getattr(self.setting.federation, "noise", "")
         fixed = FIXED if isinstance(self.setting.participation, Fixed) else {}
-        return without(NOISE.get(law, {}) | BY_THE_ALGORITHM | fixed, self.violated)
+        return {**NOISE.get(law, {}), **BY_THE_ALGORITHM, **fixed}
 
     def _written_clients(self) -> dict[str, Any]:
         fed = quadratic(self.setting)

@@ -28,6 +28,7 @@ from fedtheory.participation import (
     Cyclic,
     DayNightGroups,
     Fixed,
+    GroupChain,
     Incomplete,
     IndexBeta,
     IndexGamma,
@@ -113,6 +114,15 @@ def group_law(groups: list[int], numbers: list[dict[int, Fraction]]) -> Law:
     return law
 
 
+def joint_law(groups: list[int], states: list[list[int]], chances: list[Fraction]) -> Law:
+    """So many of each group are there, in a state that is drawn."""
+    law: Law = {}
+    for row, chance in zip(states, chances, strict=True):
+        for counts, p in group_law(groups, [{n: Fraction(1)} for n in row]).items():
+            law[counts] = law.get(counts, Fraction(0)) + chance * p
+    return {counts: p for counts, p in law.items() if p}
+
+
 def capped_poisson(rate: Fraction, cap: int) -> dict[int, Fraction]:
     """To 40 digits."""
     exponential = 1 / sum(rate**k * Fraction(1, prod(range(1, k + 1))) for k in range(60))
@@ -146,6 +156,7 @@ WEIGHTS = [5.0, 0.5, 1.0, 2.0, 1.0]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 MIXED = [THIRD, Fraction(0), Fraction(9, 10), Fraction(1), Fraction(1, 20)]
 GROUPS = [0, 1, 0, 1, 0]
+STATES = [[3, 0], [1, 2]]
 DAY, NIGHT = [Fraction(1), Fraction(3)], [Fraction(2), HALF]
 RECORD = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 0, 1]])
 STEEP = [1.0, 1e-18, 0.3, 1e-9, 0.2]
@@ -207,6 +218,14 @@ CASES = {
         lambda r: group_law(
             GROUPS, [capped_poisson(rate, cap) for rate, cap in zip(DAY if r % 2 else NIGHT, (3, 2), strict=True)]
         ),
+    ),
+    "group chain": Case(
+        GroupChain(GROUPS, STATES, [THIRD, 2 * THIRD]), 5, lambda r: joint_law(GROUPS, STATES, [THIRD, 2 * THIRD])
+    ),
+    "group chain with a memory": Case(
+        GroupChain(GROUPS, STATES, [2 * THIRD, THIRD], [[HALF, HALF], ["1/4", "3/4"]]),
+        5,
+        lambda r: joint_law(GROUPS, STATES, [THIRD + THIRD / 4**r, 2 * THIRD - THIRD / 4**r]),
     ),
     "recorded": Case(Recorded(RECORD, "repeat"), 4, lambda r: {tuple(RECORD[r % 3].tolist()): Fraction(1)}),
     "recorded, then nobody": Case(
@@ -369,7 +388,7 @@ def test_law_of_a_whole_round(case, round):
     assert chi2.sf(statistic, max(common.sum() - 1, 1)) > LEVEL
 
 
-EXACT = (Bernoulli, Cyclic, Fixed, Incomplete, Markov, Mixture, Multinomial, Phases, RandomPatterns, Recorded, Uniform)
+EXACT = (Bernoulli, Cyclic, Fixed, GroupChain, Incomplete, Markov, Mixture, Multinomial, Phases, RandomPatterns, Recorded, Uniform)
 
 
 @every_enumerated
@@ -500,6 +519,18 @@ ERRORS = {
     "gamma, beyond": (lambda: IndexGamma(1, beyond="first"), r"beyond = 'first': allowed is one of redrawn, last"),
     "weibull, scale": (lambda: IndexWeibull(1, scale=float("inf")), r"scale = inf"),
     "weibull, no mass": (lambda: IndexWeibull(1, scale=1e40).check(3), r"IndexWeibull.*chance above 0"),
+    "chain, counts": (lambda: GroupChain([0, 1], [[1, 2]], [1]), r"counts\[0\] = \[1, 2\]: allowed are at most \[1, 1\]"),
+    "chain, initial": (lambda: GroupChain([0], [[1]], ["1/2"]), r"initial has 1 entries of sum 1/2: allowed are 1, of"),
+    "chain, row": (
+        lambda: GroupChain([0], [[1], [0]], [1, 0], [[1, 0], [1]]), r"transitions\[1\] has 1 entries of sum 1: allowed are 2"
+    ),
+    "chain, rows": (lambda: GroupChain([0], [[1], [0]], [1, 0], [[1, 0]]), r"transitions has 1 rows: .* each of 2 sta"),
+    "chain, inclusion": (
+        lambda: GroupChain([0], [[1], [0]], [1, 0], [[0, 1], [1, 0]]).inclusion(1), "its rounds depend on each other"
+    ),
+    "chain, stationary": (
+        lambda: GroupChain([0], [[1], [0]], [1, 0], [[0, 1], [1, 0]]).stationary(1), "its rounds differ in law"
+    ),
     "groups, gap": (lambda: PoissonGroups([0, 2], [1, 1]), r"groups: no client is in group 1"),
     "groups, none": (lambda: PoissonGroups([], []), r"groups: no client is in group 0"),
     "groups, rates": (lambda: PoissonGroups([0, 1], [1]), r"rates: there are 1, allowed is one for each of 2 groups"),

@@ -24,7 +24,7 @@ from fedtheory.participation import Fixed, Multinomial, Uniform
 from fedtheory.schedule import at_round
 from fedtheory.setting import Setting
 from fedtheory.subjects.base import Examined, Point, Reading, Sides, assumption_checks, chosen_step
-from fedtheory.subjects.checked import NOISE, TWO_POINT, without
+from fedtheory.subjects.checked import NOISE, TWO_POINT
 from fedtheory.subjects.entries import (
     by_vocabulary, check_constants, check_kind, check_scope, check_size, entry, matrix, rationals,
     shown, stated_constants, texts, vector,
@@ -111,7 +111,7 @@ class FedAvgPoint(Point):
     @property
     def met(self) -> Mapping[str, str]:
         """What its noise and its draws meet."""
-        return without(NOISE[COMMON if self.training.common_noise else TWO_POINT] | DRAWS, self.violated)
+        return {**NOISE[COMMON if self.training.common_noise else TWO_POINT], **DRAWS}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""

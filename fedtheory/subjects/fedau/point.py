@@ -146,7 +146,7 @@ class FedauPoint(Point):
     @property
     def met(self) -> Mapping[str, str]:
         """What its noise and its participants meet."""
-        return NOISE[TWO_POINT] | INDEPENDENT_CLIENTS
+        return {**NOISE[TWO_POINT], **INDEPENDENT_CLIENTS}
 
     def examined(self, statement: Claim, follow: bool = True) -> Examined:
         """The run as the claim speaks of it."""

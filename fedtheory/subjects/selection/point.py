@@ -149,9 +149,9 @@ class SelectionPoint(Point):
     @property
     def met(self) -> Mapping[str, str]:
         """What its noise, its answers and its availability meet."""
-        who, found = self._who, NOISE[TWO_POINT] | ANSWERS
+        who = self._who
         why = ANEW if who is None else who.stationary
-        return found | ({STATIONARY_AVAILABILITY: why} if why else {})
+        return {**NOISE[TWO_POINT], **ANSWERS, **({STATIONARY_AVAILABILITY: why} if why else {})}
 
     def examined(self, statement: Claim, follow: bool = True, numbers: str = BALL) -> Examined:
         """The point as the claim speaks of it; of runs in numbers of this kind."""

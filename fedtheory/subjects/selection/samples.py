@@ -9,12 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...assumptions import STATIONARY_AVAILABILITY
+from ...assumptions import STATIONARY_AVAILABILITY, reason
 from ...claims.balls import working_precision
 from ...claims.statement import Claim
 from ...moments.evaluators import FLOAT
 from ..base import Examined, Reading, Space, finite
-from ..checked import why_met
 from ..found import Found, ratio
 from .examples import Answers, PolicyTrace, Process, SelectionRound, SelectionRun, State, Trace
 from .point import Example, SelectionPoint, kind_of, stated
@@ -99,7 +98,7 @@ class Selections(Space):
         if candidate is None:
             return None
         found = []
-        if any(not a.quantity and not why_met(a.kind, candidate.met) for a in self.statement.assumptions):
+        if any(not a.quantity and not reason(a.kind, candidate.met) for a in self.statement.assumptions):
             return None
         with working_precision():
             examined = candidate.examined(self.statement, numbers=FLOAT)
