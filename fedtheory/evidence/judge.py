@@ -103,14 +103,18 @@ class ReadingJudgement:
         differs = {name: check.how for name, check in self.checks.items()
                    if literal is not None and check.how != literal.checks[name].how}  # fmt: skip
         remarks = {"undecided": self.undecided, "note": self.note}
-        return {
-            "reading": self.reading,
-            "slack": {name: None if slack is None else decimal(slack) for name, slack in self.slack.items()},
-            "left": decimal(self.left),
-            "right": decimal(self.right),
-            "ratio": decimal(self.ratio),
-            "refutes": self.refutes,
-        } | ({"checked": differs} if differs else {}) | {key: text for key, text in remarks.items() if text}
+        return (
+            {
+                "reading": self.reading,
+                "slack": {name: None if slack is None else decimal(slack) for name, slack in self.slack.items()},
+                "left": decimal(self.left),
+                "right": decimal(self.right),
+                "ratio": decimal(self.ratio),
+                "refutes": self.refutes,
+            }
+            | ({"checked": differs} if differs else {})
+            | {key: text for key, text in remarks.items() if text}
+        )
 
 
 @dataclass(frozen=True)
@@ -151,8 +155,13 @@ class Judgement:
             "functional": statement.functional.meaning,
             **({"chosen": chosen} if statement.choices else {}),
             "hypotheses": [
-                {"name": name, "statement": text, "source": source, "slack": literal_json["slack"][name],
-                 "checked": literal.checks[name].how}
+                {
+                    "name": name,
+                    "statement": text,
+                    "source": source,
+                    "slack": literal_json["slack"][name],
+                    "checked": literal.checks[name].how,
+                }
                 for name, text, source in conditions
             ],
             **{key: literal_json[key] for key in ("left", "right", "ratio")},

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..participation import GroupChain
 from ..selection.exact import best_participation
 from ..selection.offline import offvar
-from ..participation import GroupChain
 from ..setting import Setting
 from .evaluators import Unserved
 from .selected import Counts, selection_of, settled, stationary_counts

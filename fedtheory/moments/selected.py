@@ -225,8 +225,8 @@ def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
     """
     process = setting.participation
     if not isinstance(process, GroupChain) or not (process.is_stationary and process.is_irreducible):
-        raise Unserved(f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and begins "
-                       "in its stationary law")  # fmt: skip
+        raise Unserved(f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and "
+                       "begins in its stationary law")  # fmt: skip
     _check_chain(process, client_round(setting).aggregation.groups)
     return [(p, tuple(counts)) for p, counts in zip(process.law, process.counts, strict=True)]
 

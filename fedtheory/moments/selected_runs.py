@@ -24,10 +24,10 @@ from .selected import (
     RECEIVED,
     Counts,
     client_round,
+    going_on,
     groups_of,
     read,
     selection_of,
-    going_on,
 )  # fmt: skip
 from .selected_training import Training, noise_of_a_coordinate, training
 

@@ -22,8 +22,8 @@ Law = tuple[Fraction, ...]
 
 
 class GroupChainState(NamedTuple):
-    """What a step needs: the clients' groups (clients,), the counts (states, groups), the cumulated initial law and rows,
-    and the round last drawn with the replicas' states in it, if any."""
+    """What a step needs: the clients' groups (clients,), the counts (states, groups), the cumulated initial law and
+    rows, and the round last drawn with the replicas' states in it, if any."""
 
     keys: Keys
     groups: Tensor
@@ -39,8 +39,9 @@ class GroupChain(AnySize):
     """In a round that is in state z, ``counts[z][k]`` clients of group k are there, chosen uniformly among the group's.
     The state of round 0 has the law ``initial``, and P(next is z' | now z) = ``transitions[z][z']``.
 
-    The chain is *stationary* where ``initial`` P = ``initial``, and *irreducible* where every state is reached from every
-    other. Then it is ergodic: means over rounds converge to those of ``initial``.
+    The chain is *stationary* where ``initial`` P = ``initial``, and *irreducible* where every state is reached from
+    every other. Where it is both it is ergodic, also if it is periodic: means over rounds converge to those of
+    ``initial``.
 
     Args:
         groups: each client's group, 0, 1, ...
@@ -49,7 +50,8 @@ class GroupChain(AnySize):
         transitions: (states, states), rows with sum 1; ``None`` for rows that are ``initial``: independent rounds.
 
     Raises:
-        ValueError: groups that are not numbered 0, 1, ...; counts beyond a group's clients; probabilities out of bounds.
+        ValueError: groups that are not numbered 0, 1, ...; counts beyond a group's clients; probabilities out of
+            bounds.
 
     >>> coin = GroupChain([0, 0, 0, 1, 1, 1], [[1, 3], [3, 1]], ["1/2", "1/2"])
     >>> coin.is_stationary, coin.is_irreducible, coin.independent_rounds, coin.expected(6, round=5)[0]

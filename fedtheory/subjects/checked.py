@@ -8,10 +8,14 @@ from typing import NamedTuple
 from ..assumptions import (
     COHORT_BEFORE_NOISE,
     CONSTANT_NOISE,
+    INDEPENDENT_DRAWS,
     INDEPENDENT_NOISE,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
     UNBIASED_NOISE,
     UNBIASED_SERVER_NOISE,
     UNCORRELATED_NOISE,
+    UNIFORM_COHORTS,
 )
 from ..claims.balls import Number
 from ..federations.base import COMMON, ONE_SIDED
@@ -32,7 +36,6 @@ class Checked(NamedTuple):
     how: str
 
 
-_BEFORE = "by construction: who takes part does not depend on noise"
 _SERVER = "by construction: the server's noise is +-sigma_s by a fair coin"
 _COIN = "by construction: noise is +-sigma, in every step by a fair coin"
 _OWN_COIN = f"{_COIN} of the client's own"
@@ -50,4 +53,14 @@ NOISE: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 """By law of the gradient noise, the kinds of assumption that it meets, and why; a law that is not here meets none."""
 
-CHOSEN_BEFORE = {COHORT_BEFORE_NOISE: _BEFORE}
+LAWS = {law: frozenset(NOISE[TWO_POINT]) - met.keys() for law, met in NOISE.items() if law != TWO_POINT}
+"""Laws of noise that a file names, and what they violate."""
+
+CHOSEN_BEFORE = {COHORT_BEFORE_NOISE: "by construction: who takes part does not depend on noise"}
+UNIFORM_DRAWS = {
+    UNIFORM_COHORTS: "by construction: the cohorts that the algorithm draws are uniform, by draws of their own",
+}
+SAME_CLIENTS = dict.fromkeys(
+    (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY),
+    "by the process: the same clients in every round",
+)

@@ -15,19 +15,13 @@ from flint import arb
 from ..algorithms import Algorithm, Fast
 from ..assumptions import (
     COHORT_BEFORE_NOISE,
-    CONSTANT_NOISE,
-    INDEPENDENT_DRAWS,
-    INDEPENDENT_NOISE,
     INDEPENDENT_PARTICIPATION,
     STATIONARY_AVAILABILITY,
-    UNCORRELATED_NOISE,
-    UNIFORM_COHORTS,
 )  # fmt: skip
 from ..claims.balls import Ball, Number, ball
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
 from ..federations import Piecewise, Quadratic
-from ..federations.base import COMMON, ONE_SIDED
 from ..federations.quadratic import Array
 from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
@@ -38,8 +32,8 @@ from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
 from .base import Examined, Point, Reading, Sides, Space, assumption_checks, chosen_step, own_values
-from .checked import CHOSEN_BEFORE, NOISE
 from .by_rule import computed_left
+from .checked import CHOSEN_BEFORE, LAWS, NOISE, SAME_CLIENTS, UNIFORM_DRAWS
 from .enclosure import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
 from .entries import (
     Rationals,
@@ -63,15 +57,6 @@ from .entries import (
 from .participants import Participants, read, written
 from .rounding import constants_of
 from .run_parts import PARTS, OfPart, Part, steps_of
-
-BY_THE_ALGORITHM = CHOSEN_BEFORE | {
-    UNIFORM_COHORTS: "by construction: the cohorts that the algorithm draws are uniform, by draws of their own",
-}
-FIXED = dict.fromkeys(
-    (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY), "by the process: the same clients in every round"
-)
-LAWS = {COMMON: (UNCORRELATED_NOISE, INDEPENDENT_NOISE), ONE_SIDED: (CONSTANT_NOISE,)}
-"""Laws of noise that a file names, and what they violate."""
 
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
 """What participants that change from phase to phase do not meet."""
@@ -162,8 +147,8 @@ class RunPoint(Point):
     def met(self) -> Mapping[str, str]:
         """What its noise and its participants meet: these are fixed beforehand, or drawn uniformly by the algorithm."""
         law = getattr(self.setting.federation, "noise", "")
-        fixed = FIXED if isinstance(self.setting.participation, Fixed) else {}
-        return {**NOISE.get(law, {}), **BY_THE_ALGORITHM, **fixed}
+        fixed = SAME_CLIENTS if isinstance(self.setting.participation, Fixed) else {}
+        return {**NOISE.get(law, {}), **CHOSEN_BEFORE, **UNIFORM_DRAWS, **fixed}
 
     def _written_clients(self) -> dict[str, Any]:
         fed = quadratic(self.setting)

@@ -103,8 +103,10 @@ def expected_square(point: SelectionRun, divided: bool, counted: bool) -> list[f
                     total = tuple(s + a for s, a in zip(sums, there, strict=True))
                     estimate = [(float(BETA) + s) / (t + 1) if counted else s / t for s in total]
                     asked = sum(there) if divided else 1
-                    move = sum(float(w) * a / e / asked * gain * (float(c) - x)
-                               for w, a, e, c in zip(process.weight, there, estimate, point.centres, strict=True))
+                    move = sum(
+                        float(w) * a / e / asked * gain * (float(c) - x)
+                        for w, a, e, c in zip(process.weight, there, estimate, point.centres, strict=True)
+                    )
                     new.append((chance * float(p), x + server * move, total, z))
         paths = new
         found.append(sum(chance * x * x for chance, x, _, _ in paths))

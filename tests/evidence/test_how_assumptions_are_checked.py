@@ -24,10 +24,10 @@ from fedtheory.assumptions import (
 from fedtheory.evidence import judge as judging
 from fedtheory.evidence.judge import Judgement, judge
 from fedtheory.evidence.replay import ReplayError, replay
+from fedtheory.federations import Quadratic
 from fedtheory.files import read_json
 from fedtheory.papers import all_claims, claim, instance_path
 from fedtheory.papers.whose import subject_of
-from fedtheory.federations import Quadratic
 from fedtheory.participation import Bernoulli, Fixed, GroupChain, Participation, Uniform
 from fedtheory.setting import Setting
 from fedtheory.subjects.base import Examined, Instance, Point
@@ -63,7 +63,9 @@ def test_every_assumption_of_every_claim_is_checked(ref: str) -> None:
     assert list(checks) == [a.name for a in ASSUMING[ref].assumptions]
     for name, check in checks.items():
         assert check.slack is not None and check.how not in (NOT_CHECKED, VIOLATED), name
-        assert check.how.startswith(("by construction: ", "by the law of the process: ", "by the process: ", "computed"))
+        assert check.how.startswith(
+            ("by construction: ", "by the law of the process: ", "by the process: ", "computed")
+        )
 
 
 @pytest.mark.parametrize("ref", ["fast.thm1@main", "safari.thm2@main", "fedau.thm1@main", "flics.lemma6@main"])

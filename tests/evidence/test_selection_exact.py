@@ -225,7 +225,9 @@ def paths(run: SelectionRun, received: bool, counted: bool, divided: bool) -> tu
     def square() -> float:
         return sum(chance * (h * (w - centre)) ** 2 for chance, w, _ in states)
 
-    long_term = best_participation(run.availability.availability[-1:], run.availability.budget[-1:], run.availability.weight, F(0))
+    long_term = best_participation(
+        run.availability.availability[-1:], run.availability.budget[-1:], run.availability.weight, F(0)
+    )
     found, squares, told = states, [square()], {"bound": 0.0, "error": 0.0, "proxy": 0.0, "mismatch": 0.0}
     for t in range(1, run.rounds + 1):
         place = min(t, len(run.availability.budget)) - 1

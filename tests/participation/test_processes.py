@@ -388,7 +388,20 @@ def test_law_of_a_whole_round(case, round):
     assert chi2.sf(statistic, max(common.sum() - 1, 1)) > LEVEL
 
 
-EXACT = (Bernoulli, Cyclic, Fixed, GroupChain, Incomplete, Markov, Mixture, Multinomial, Phases, RandomPatterns, Recorded, Uniform)
+EXACT = (
+    Bernoulli,
+    Cyclic,
+    Fixed,
+    GroupChain,
+    Incomplete,
+    Markov,
+    Mixture,
+    Multinomial,
+    Phases,
+    RandomPatterns,
+    Recorded,
+    Uniform,
+)
 
 
 @every_enumerated
@@ -519,17 +532,23 @@ ERRORS = {
     "gamma, beyond": (lambda: IndexGamma(1, beyond="first"), r"beyond = 'first': allowed is one of redrawn, last"),
     "weibull, scale": (lambda: IndexWeibull(1, scale=float("inf")), r"scale = inf"),
     "weibull, no mass": (lambda: IndexWeibull(1, scale=1e40).check(3), r"IndexWeibull.*chance above 0"),
-    "chain, counts": (lambda: GroupChain([0, 1], [[1, 2]], [1]), r"counts\[0\] = \[1, 2\]: allowed are at most \[1, 1\]"),
+    "chain, counts": (
+        lambda: GroupChain([0, 1], [[1, 2]], [1]),
+        r"counts\[0\] = \[1, 2\]: allowed are at most \[1, 1\]",
+    ),
     "chain, initial": (lambda: GroupChain([0], [[1]], ["1/2"]), r"initial has 1 entries of sum 1/2: allowed are 1, of"),
     "chain, row": (
-        lambda: GroupChain([0], [[1], [0]], [1, 0], [[1, 0], [1]]), r"transitions\[1\] has 1 entries of sum 1: allowed are 2"
+        lambda: GroupChain([0], [[1], [0]], [1, 0], [[1, 0], [1]]),
+        r"transitions\[1\] has 1 entries of sum 1: allowed are 2",
     ),
     "chain, rows": (lambda: GroupChain([0], [[1], [0]], [1, 0], [[1, 0]]), r"transitions has 1 rows: .* each of 2 sta"),
     "chain, inclusion": (
-        lambda: GroupChain([0], [[1], [0]], [1, 0], [[0, 1], [1, 0]]).inclusion(1), "its rounds depend on each other"
+        lambda: GroupChain([0], [[1], [0]], [1, 0], [[0, 1], [1, 0]]).inclusion(1),
+        "its rounds depend on each other",
     ),
     "chain, stationary": (
-        lambda: GroupChain([0], [[1], [0]], [1, 0], [[0, 1], [1, 0]]).stationary(1), "its rounds differ in law"
+        lambda: GroupChain([0], [[1], [0]], [1, 0], [[0, 1], [1, 0]]).stationary(1),
+        "its rounds differ in law",
     ),
     "groups, gap": (lambda: PoissonGroups([0, 2], [1, 1]), r"groups: no client is in group 1"),
     "groups, none": (lambda: PoissonGroups([], []), r"groups: no client is in group 0"),

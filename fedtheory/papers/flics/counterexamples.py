@@ -62,13 +62,14 @@ def ten_local_steps(claim: Claim) -> SelectionPoint:
 
 
 def one_or_three(claim: Claim) -> SelectionPoint:
-    """Two groups with F_j = (x -+ 1)^2/2, of which 1 and 3, or 3 and 1 clients are there, by a fair coin in every round:
-    each group's count is drawn anew, uniformly from {1, 3}. Everybody who is there is asked.
+    """Two groups with F_j = (x -+ 1)^2/2, of which 1 and 3, or 3 and 1 clients are there, by a fair coin in every
+    round: each group's count is drawn anew, uniformly from {1, 3}. Everybody who is there is asked.
 
-    With eta eta_L K = 1/3, what a round moves is -x/3 on average, and by chance +-1/6 where s^ = s = 2: E x^2 does not
-    fall below about (1/6)^2/(1 - (2/3)^2) = 1/20, and under the division of line 14, which makes steps a quarter, about a
-    sixth of that. The bound is x_0^2 3/(2 c T) and next to nothing: K = 1000 local steps of size 1/(3 * 10^7) make the
-    selection term, which is too small by K^2, and the drift vanish.
+    With eta eta_L K = 1/3 a round moves x by -x/3, and by +-1/6 besides once s^ = s = 2, so E x^2 grows from x_0^2 =
+    1/400 to about (1/6)^2/(1 - (2/3)^2) = 1/20; where line 14 divides, which makes steps a quarter, to about 1/90. It
+    is least after the first round, in which s^ is the count itself: (2/3)^2 x_0^2, or (11/12)^2 x_0^2. The bound is
+    3 x_0^2/(2 c T) and next to nothing: K = 1000 local steps of size 10^-7 make the drift and the selection term, which
+    is too small by K^2, vanish.
     """
     process = Process((HALF, HALF), ((1, 3), (3, 1)), (HALF, HALF), None, (F(4),))
     steps = 1000
@@ -85,8 +86,8 @@ def in_turn(claim: Claim) -> SelectionPoint:
     change places in every round. Which group begins is a fair coin, so the process is stationary, and it is ergodic.
 
     h = eta eta_L K = sqrt(M K/T) = 4/5. Once s^ is near s, x goes to (1 - h) x + h and (1 - h) x - h in turn, so |x| to
-    h/(2 - h) = 2/3; divided by the number of answers x hardly moves. The bound falls like 1/T at a given h: its terms are
-    x_0^2/(2 c h T), with sigma_G = 1 the drift 15/(c T), and the selection. For a larger constant take more rounds.
+    h/(2 - h) = 2/3; divided by the number of answers x hardly moves. The bound falls like 1/T at a given h: its terms
+    are x_0^2/(2 c h T), with sigma_G = 1 the drift 15/(c T), and the selection. For a larger constant take more rounds.
     """
     turns = ((F(0), ONE), (ONE, F(0)))
     process = Process((HALF, HALF), ((1, 500), (500, 1)), (HALF, HALF), turns, (F(501),))

@@ -107,7 +107,10 @@ PROCESSES: Mapping[str, Callable[[], tuple[Participation, int]]] = {
     "RandomPatterns": lambda: (RandomPatterns.real_random(_TRACE, _CLIENTS, after="repeat"), _CLIENTS),
     "UniformGroups": lambda: (UniformGroups(_HALVES, lowest=[0, 1], highest=[2, 5]), _CLIENTS),
     "PoissonGroups": lambda: (PoissonGroups(_HALVES, rates=[1.0, 3.0]), _CLIENTS),
-    "GroupChain": lambda: (GroupChain(_HALVES, [[1, 4], [4, 1]], ["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]), _CLIENTS),
+    "GroupChain": lambda: (
+        GroupChain(_HALVES, [[1, 4], [4, 1]], ["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]),
+        _CLIENTS,
+    ),
     "DayNightGroups": lambda: (DayNightGroups(_HALVES, day=[3.0, 1.0], night=[0.5, 1.0]), _CLIENTS),
 }
 """By name, each with how many clients it has here."""

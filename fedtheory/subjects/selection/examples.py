@@ -168,7 +168,9 @@ class Process:
         if any(len(row) != len(self.weight) or not 0 <= min(row) <= max(row) <= MOST_PRESENT for row in self.counts):
             raise ValueError(f"counts: allowed are whole numbers from 0 to {MOST_PRESENT}, one a group")
         if len(self.budget) != 1 or self.budget[0] < max(map(sum, self.counts)):
-            raise ValueError(f"budget: allowed is one number >= {max(map(sum, self.counts))}, everybody who may be there")
+            raise ValueError(
+                f"budget: allowed is one number >= {max(map(sum, self.counts))}, everybody who may be there"
+            )
         _ = self.chain
 
     @cached_property
