@@ -10,6 +10,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.statement import Claim
@@ -125,6 +127,32 @@ def test_what_a_process_moves_path_by_path(divided: bool, counted: bool) -> None
         for counts in ("received", "planned"):
             question = Question(point.setting, point.rounds, reading | {"counts": counts}, FLOAT)
             assert follow(question).squares == pytest.approx(squares, rel=1e-10, abs=1e-14)
+
+
+@st.composite
+def processes(draw: st.DrawFn) -> Process:
+    """One to three states of one to three clients of two groups, with a memory or without."""
+    states = draw(st.integers(1, 3))
+
+    def law() -> tuple[F, ...]:
+        parts = draw(st.lists(st.integers(0, 3), min_size=states, max_size=states).filter(any))
+        return tuple(F(part, sum(parts)) for part in parts)
+
+    counts = tuple(draw(st.tuples(st.integers(1, 3), st.integers(1, 3))) for _ in range(states))
+    rows = tuple(law() for _ in range(states)) if draw(st.booleans()) else None
+    return Process((F(1, 3), F(2, 3)), counts, law(), rows, (F(6),))
+
+
+@given(processes(), st.booleans(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_any_process_path_by_path(process: Process, divided: bool, counted: bool) -> None:
+    """Also where it is not stationary, or never leaves a state: what is followed is the law of its paths."""
+    run = SelectionRun(process, BETA, ONE, (ONE, F(-1, 2)), F(2), F(0), 2, 5, F(1, 10), F(3, 2))
+    reading = {"line 14": "divided" if divided else "not divided", "start": "counted" if counted else "forgotten"}
+    reading["counts"] = "received"
+    squares = follow(Question(run.setting, 5, reading, FLOAT)).squares
+    centre = float(F(1, 3) - F(2, 3) / 2)  # the minimiser of F: 0
+    assert centre == 0 and squares == pytest.approx(expected_square(run, divided, counted), rel=1e-9, abs=1e-13)
 
 
 def test_sigma_of_a_process_by_hand() -> None:
