@@ -18,7 +18,7 @@ from ..assumptions import (
     UNIFORM_COHORTS,
 )
 from ..claims.balls import Number
-from ..federations.base import COMMON, ONE_SIDED
+from ..federations.given import COMMON, ONE_SIDED
 
 Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
