@@ -117,8 +117,7 @@ def test_bars_are_counts_and_rates():
         return film(claim(ref), point_of(claim(ref), evidence.instances(ref)[0]["data"])).data
 
     there, rates, _ = (series["values"] for series in published("flics.thm1@main")["bars"]["series"])
-    budget = [1.0] + [0.01] * 19
-    assert all(r <= k * (1 + 1e-12) and r <= a for [r], [a], k in zip(rates, there, budget, strict=True))
+    assert rates == there and {tuple(row) for row in there} == {(1, 3), (3, 1)}  # everybody who is there is asked
     drawn = published("safari.thm3@main")
     counts, expected = (np.array(series["values"]) for series in drawn["bars"]["series"])
     assert (counts.sum(1) == drawn["rounds"]).all() and (np.diff(counts, axis=0) >= 0).all()
