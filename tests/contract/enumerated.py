@@ -26,23 +26,24 @@ from tests.proof.kernel.answer_models import AnswerModel, State
 from tests.proof.kernel.mean_models import MeanModel
 from tests.proof.kernel.models import Client, Exact, Model, exact, valued
 from tests.proof.kernel.server_models import ServerModel
+from tests.proof.kernel.test_intervals import Comings
 from tests.proof.kernel.weighted_models import WeightedModel
 
 Constants = Mapping[str, Exact]
 
 
-def constants(setting: Setting, names: tuple[str, ...], **stated: Any) -> dict[str, Exact]:
-    """What the evaluators say of the setting's first round; of irrational numbers the upper end of an enclosure.
-    What a setting does not have, or is infinite, is left out."""
+def constants(setting: Setting, names: tuple[str, ...], rounds: int = 1, **stated: Any) -> dict[str, Exact]:
+    """What the evaluators say of the setting's first round, or rounds; of irrational numbers the upper end of an
+    enclosure. What a setting does not have, or is infinite, is left out."""
     found = {}
     for name in names:
         try:
-            value = quantity(name, Question(setting, 1, {}, EXACT, stated)).value
+            value = quantity(name, Question(setting, rounds, {}, EXACT, stated)).value
         except Unserved as reason:
             if "irrational" not in str(reason):
                 continue
             with working_precision():
-                value = quantity(name, Question(setting, 1, {}, BALL, stated)).value
+                value = quantity(name, Question(setting, rounds, {}, BALL, stated)).value
         if value != math.inf:
             found[name] = exact(Fraction(value) if isinstance(value, int | Fraction) else above(value))
     return found
@@ -58,7 +59,7 @@ class Enumerated:
     that are about other rounds or objectives than this one's."""
 
     setting: Setting | None
-    model: Model | MeanModel
+    model: Model | MeanModel | Comings
     at: Constants
     others: frozenset[str] = frozenset()
 
@@ -84,6 +85,8 @@ class Enumerated:
         atoms = {term.atom.name for term in theorem.form.terms} | points
         if self.others & ({name for name, _ in theorem.assumptions} | atoms):
             return False
+        if isinstance(self.model, Comings):
+            return "cutoff" in dict(theorem.parameters)
         if not isinstance(self.model, Model):
             return theorem.context in ("start", "run")
         served = isinstance(self.model, ServerModel)
@@ -95,6 +98,9 @@ class Enumerated:
 
     def _values(self, theorem: Theorem, at: Constants) -> Iterator[Exact]:
         model = self.model
+        if isinstance(model, Comings):
+            yield sum((valued(c, at) * model.mean(entry) for entry, c in theorem.form.entries.items()), exact(0))
+            return
         if isinstance(model, Model):
             for worlds in model.given(theorem.context, theorem.kind, int(at["size"])):
                 yield from model._values(theorem, at, worlds)
@@ -197,7 +203,10 @@ def of_all_clients(tiny: Tiny, draw: str) -> Enumerated:
 
 
 SOME_OF_THEM = frozenset({"full_participation"})
-OF_THE_PLAIN_MEAN = frozenset({"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient"})
+OF_THE_PLAIN_MEAN = frozenset({
+    "bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient", "bounded_weighted_noise",
+    "bounded_heterogeneity_gap", "equal_weights",
+})  # fmt: skip
 
 
 def of_weights(tiny: Tiny, algorithm: Any, chances: tuple, objective: tuple[Fraction, ...] | None = None) -> Enumerated:
@@ -238,14 +247,14 @@ def of_answers(tiny: Tiny, groups: tuple[int, ...], who: Participation, law: str
     setting = Setting(fed, algorithm, who, start=[tiny.start])
     policy, found = selection_of(setting), groups_of(Question(setting, 1, {}, EXACT))
     begun, counted = Fraction(policy.start), policy.update == "start_counts"
-    states = []
+    states, most = [], tuple(groups.count(j) for j in range(number))
     for chance, there in states_of(setting, 0, exact=True):
+        assert all(here in (0, size) for here, size in zip(there, most, strict=True))  # the model has no other states
         rates = [Fraction(r) for r in var_rates((Fraction(0),) * number, there, policy.exact_budget(0), found.weight)]
         asked = tuple(exact(r / a if a else 0) for r, a in zip(rates, there, strict=True))
         planned = [(begun + r) / 2 if counted else r for r in rates]
         known = tuple(map(exact, planned if counts == "planned" else [begun if counted else Fraction(0)] * number))
         states.append(State(exact(Fraction(chance)), asked, known))
-    most = tuple(groups.count(j) for j in range(number))
     kind = client_round(read(setting, {}))
     step = exact(Fraction(kind.local_lr) * Fraction(kind.server.global_lr))
     model = AnswerModel(
@@ -281,3 +290,14 @@ def of_a_round(point: SelectionRound) -> Enumerated:
     at |= {name: told[name] for name in ("smoothness", "local_gradient_bound")}
     no_optimum = frozenset() if point.curvature > 0 else frozenset({"x*", "g_opt", "x_own"})
     return Enumerated(None, model, at, SOME_OF_THEM | no_optimum)
+
+
+def of_intervals(chance: Fraction | int, cutoff: int, rounds: int) -> Enumerated:
+    """The weight that FedAU has for a client after ``rounds`` rounds."""
+    tiny = Tiny((1,), (0,))
+    setting = tiny.setting(algorithms.fedau(**tiny.local, cutoff=cutoff), Bernoulli([chance]))
+    told = constants(setting, ("absence", "cutoff", "history", "guaranteed_intervals"), rounds + 1)
+    q, t = told["absence"], told["history"]
+    at = {"absence": q, "cutoff": told["cutoff"], "tail": q**cutoff, "history": t, "head": q**rounds,
+          "ended": told["guaranteed_intervals"]}  # fmt: skip
+    return Enumerated(setting, Comings(exact(chance), cutoff, rounds), at)
