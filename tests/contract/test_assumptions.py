@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,15 @@ from fedtheory import Setting, algorithms
 from fedtheory.algorithms import ClientRound, ServerRound
 from fedtheory.assumptions import ASSUMPTIONS, AT_ONE_PLACE, constant_of
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
+from fedtheory.moments.selected import states_of
+from fedtheory.moments.selected_runs import Followed
 from fedtheory.participation import Bernoulli, Fixed, Recorded
 from fedtheory.proof import kernel
 from fedtheory.proof.kernel.assumptions import CONSTANTS, axioms
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.proof.of_answers import PAST, PLANNED, RECEIVED
 from fedtheory.subjects.selection.examples import SelectionRound, State
-from tests.proof.kernel.models import Exact
+from tests.proof.kernel.models import Exact, exact
 
 from . import enumerated
 from .atoms import ROUNDING, Round, rounds
@@ -79,6 +82,7 @@ SETTINGS: dict[str, Callable[[], Enumerated]] = {
     "weighted, nobody comes": lambda: of_weights(TINY, (1, 1), (F(0), F(0))),
     "weighted, one client": lambda: of_weights(ALONE, (4,), (F(1, 4),)),
     "weighted, one step": lambda: of_weights(replace(THREE, steps=1), (2, 1, 3), (HALF, F(1), F(1, 3))),
+    "weighted, all alike": lambda: of_weights(Tiny((1, 1), (0, 0), noise=0, steps=1), (1, 1), (HALF, HALF)),
     "weighted, an objective": lambda: of_weights(TINY, (2, 1), (HALF, F(1)), (F(1, 4), F(3, 4))),
     "weighted, an objective with a 0": lambda: of_weights(TINY, (2, 1), (HALF, F(1)), (F(0), F(1))),
     "estimated": lambda: enumerated.of_weights(
@@ -97,6 +101,10 @@ SETTINGS: dict[str, Callable[[], Enumerated]] = {
     "asked, a group away in the first round": lambda: of_answers(
         TINY, Recorded([[1, 0], [1, 1]], after="last"), RECEIVED, groups=(0, 1)),
     "asked, one client": lambda: of_answers(ALONE, Fixed([0]), PLANNED, groups=(0,), budget=HALF),
+    "asked, hardly ever": lambda: of_answers(
+        replace(ALONE, noise=0, steps=1), Fixed([0]), PLANNED, groups=(0,), budget=F(1, 200)),
+    "asked, hardly ever, given the past": lambda: of_answers(
+        replace(ALONE, noise=0, steps=1), Fixed([0]), PAST, groups=(0,), budget=F(1, 200)),
     "asked, one step": lambda: of_answers(replace(TINY, steps=1), Fixed([0, 1, 2]), PLANNED),
     "asked, everybody": lambda: of_answers(TINY, Fixed([0, 1, 2]), PLANNED, budget=5),
     **{f"a weight, p = {p}, cutoff {C}, round {t}": partial(enumerated.of_intervals, p, C, t)
@@ -250,3 +258,50 @@ def test_every_axiom_of_the_kernel_is_among_them_and_is_evaluated() -> None:
     assert rules_of_axioms() == known - {"expect uniform"}
     evaluated = {theorem.rule for name in SETTINGS for theorem, _ in least(name)}
     assert evaluated == known
+
+
+PINNED = {
+    "smoothness": "cohorts", "strong_convexity": "cohorts", "gradient_noise": "cohorts", "dissimilarity": "cohorts",
+    "server_noise": "servers", "weighted_noise": "everyone", "heterogeneity_gap": "everyone",
+    "gradient_bound": "everyone", "share": "drawn by weight", "scale": "weighted", "error": "weighted, all alike",
+    "global_gradient_bound": "weighted", "local_gradient_bound": "asked, a group that is never there",
+    "mismatch": "asked, received", "proxy": "asked, hardly ever", "second_moment": "asked, hardly ever, given the past",
+    "absence": "a weight, p = 1/3, cutoff 3, round 2", "cutoff": "a weight, p = 1/3, cutoff 3, round 7",
+    "history": "a weight, p = 1/3, cutoff 3, round 2",
+}  # fmt: skip
+"""Where a constant can be no smaller (of strong convexity, no larger) than what its evaluator says."""
+
+
+@pytest.mark.parametrize("letter", PINNED)
+def test_a_constant_that_is_a_hundredth_less_is_noticed(letter: str) -> None:
+    setting = SETTINGS[PINNED[letter]]()
+    assert least(PINNED[letter]) and all(slack >= 0 for _, slack in least(PINNED[letter]))
+    factor = exact(100, 99) if letter == "strong_convexity" else exact(99, 100)
+    changed = replace(setting, at={**setting.at, letter: setting.at[letter] * factor})
+    of_letter = [t for t in axioms() if any(letter in c.names for c in t.form.entries.values())]
+    assert any(slack < 0 for theorem in of_letter for slack in changed.slacks(theorem))
+
+
+def of_those_that_are_there(met: Callable[[Followed, Any], Any]) -> Callable[[Followed, Any], Any]:
+    """What bounded the local gradients of those groups alone that may be asked."""
+
+    def relapsed(run: Followed, node: Any) -> Any:
+        there = [counts for _, counts in states_of(run.setting, len(run.bound) - 1, exact=False)]
+        of_all, run.training = run.training, [
+            [one for j, one in enumerate(column) if any(counts[j] for counts in there)] for column in run.training
+        ]  # fmt: skip
+        try:
+            return met(run, node) if run.training[0] else run.convert(0)
+        finally:
+            run.training = of_all
+
+    return relapsed
+
+
+def test_a_bound_of_those_that_are_there_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "asked, a group that is never there"
+    alone = Setting(shared("flics", 0), ALGORITHMS["flics"], Fixed([0, 3]), STARTS["quadratic"])
+    assert not any(slack < 0 for _, slack in least(name)) and along(alone)[1] == []
+    monkeypatch.setattr(Followed, "_met", of_those_that_are_there(Followed._met))
+    assert falls(name) >= {"bounded local gradient", "path of bounded steps"}
+    assert "bounded local gradient" in {theorem.rule for theorem, _ in along(alone)[1]}
