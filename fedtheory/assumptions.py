@@ -54,8 +54,8 @@ _KINDS = (
     Kind("bounded_stochastic_gradients", "every client's stochastic gradient, whether it takes part or not, is bounded "
          "in the mean square",
          "gradient_bound", power=2),
-    Kind("bounded_local_gradients", "given a round's start, every client's stochastic gradients, whether it is asked or "
-         "not, are bounded in the mean square",
+    Kind("bounded_local_gradients", "given a round's start, every client's stochastic gradients, whether it is "
+         "asked or not, are bounded in the mean square",
          "local_gradient_bound", power=2),
     Kind("bounded_weighted_noise", "clients' gradient noises have bounded variances, given the past, whose sum by "
          "squared weights is bounded", "weighted_noise"),

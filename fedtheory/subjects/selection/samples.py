@@ -32,8 +32,9 @@ CHOSEN_ROUNDS = (64, 67)
 
 class Selections(Space):
     """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
-    or two groups of up to two), with estimates near and far off, one or two states of availability, one to six local
-    steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it stands."""
+    or two groups of up to two, of which one may never be there), with estimates near and far off, one or two states of
+    availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an
+    instance as it stands."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -169,7 +170,7 @@ class Selections(Space):
     def _run(self, rng: np.random.Generator) -> SelectionRun:
         most = MOST[SelectionRun]
         groups, rounds = _count(rng, most[GROUPS]), _count(rng, most[ROUNDS])
-        trace = _trace(rng, groups, most[AVAILABLE], int(rng.integers(1, 3)), full_start=True)
+        trace = _trace(rng, groups, most[AVAILABLE], int(rng.integers(1, 3)), full_start=True, absent=0.2)
         curvature, steps = _number(rng), _count(rng, most[STEPS])
         local, server = None, None
         if self.statement.choices:
@@ -217,9 +218,9 @@ def _round(rng: np.random.Generator) -> SelectionRound:
 
 def _states(rng: np.random.Generator, groups: int) -> Iterator[State]:
     chance = Fraction(1) if rng.random() < 0.6 else Fraction(int(rng.integers(1, 10)), 10)
+    least = int(chance == 1 and rng.random() < 0.8)  # else a group may never be there
     for probability in {chance, 1 - chance} - {0} if chance != Fraction(1, 2) else (chance, chance):
-        least, most = int(chance == 1), MOST[SelectionRound][AVAILABLE]
-        available = tuple(int(a) for a in rng.integers(least, most + 1, groups))
+        available = tuple(int(a) for a in rng.integers(least, MOST[SelectionRound][AVAILABLE] + 1, groups))
         rates = tuple(a * Fraction(int(rng.integers(1, 11)), 10) for a in available)
         yield State(probability, available, rates)
 
@@ -231,14 +232,20 @@ def _answers(rng: np.random.Generator) -> Answers:
     return Answers(min(probability, Fraction(1)), clients, rounds)
 
 
-def _trace(rng: np.random.Generator, groups: int, most: int, rounds: int, full_start: bool) -> Trace:
-    """Availability and budgets; ``full_start`` often asks everyone in the first round, so that no estimate is 0."""
+def _trace(
+    rng: np.random.Generator, groups: int, most: int, rounds: int, full_start: bool, absent: float = 0.0
+) -> Trace:
+    """Availability and budgets; ``full_start`` often asks everyone in the first round, so that no estimate is 0. With
+    the chance ``absent``, one of several groups is never there."""
     counts = [tuple(int(a) for a in rng.integers(0, most + 1, groups)) for _ in range(rounds)]
     counts[-1] = tuple(max(a, 1) for a in counts[-1])
     budgets = [_short(Fraction(float(rng.uniform(0.05, 1)) * groups * most)) for _ in counts]
     if full_start and rng.random() < 0.7:
         counts[0] = tuple(max(a, 1) for a in counts[0])
         budgets[0] = Fraction(groups * most)
+    if groups > 1 and rng.random() < absent:
+        away = int(rng.integers(groups))
+        counts = [tuple(a if j != away else 0 for j, a in enumerate(row)) for row in counts]
     return Trace(_weights(rng, groups), tuple(counts), tuple(budgets))
 
 
