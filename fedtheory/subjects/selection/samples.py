@@ -32,9 +32,9 @@ CHOSEN_ROUNDS = (64, 67)
 
 class Selections(Space):
     """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
-    or two groups of up to two, of which one may never be there), with estimates near and far off, one or two states of
-    availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an
-    instance as it stands."""
+    or two groups of up to two, of which one may never be there, or never again), with estimates near and far off, one
+    or two states of availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two
+    digits, so a find is an instance as it stands."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -175,7 +175,8 @@ class Selections(Space):
         local, server = None, None
         if self.statement.choices:
             rounds, steps = int(rng.integers(CHOSEN_ROUNDS[0], CHOSEN_ROUNDS[1] + 1)), 1  # as the local step size needs
-            trace = _trace(rng, 1, 1, int(rng.integers(1, 3)), full_start=True)
+            groups = 2 if rng.random() < 0.2 else 1  # of two, one is away
+            trace = _trace(rng, groups, 1, int(rng.integers(1, 3)), full_start=True, absent=1.0)
         else:
             local = _short(Fraction(10 ** -float(rng.uniform(0.9, 3))) / (curvature * steps), math.floor)
             server = _short(Fraction(10 ** -float(rng.uniform(0, 2))) / (curvature * steps * local), math.floor)
@@ -236,7 +237,7 @@ def _trace(
     rng: np.random.Generator, groups: int, most: int, rounds: int, full_start: bool, absent: float = 0.0
 ) -> Trace:
     """Availability and budgets; ``full_start`` often asks everyone in the first round, so that no estimate is 0. With
-    the chance ``absent``, one of several groups is never there."""
+    the chance ``absent``, one of several groups is never there, or not after the first round."""
     counts = [tuple(int(a) for a in rng.integers(0, most + 1, groups)) for _ in range(rounds)]
     counts[-1] = tuple(max(a, 1) for a in counts[-1])
     budgets = [_short(Fraction(float(rng.uniform(0.05, 1)) * groups * most)) for _ in counts]
@@ -244,8 +245,8 @@ def _trace(
         counts[0] = tuple(max(a, 1) for a in counts[0])
         budgets[0] = Fraction(groups * most)
     if groups > 1 and rng.random() < absent:
-        away = int(rng.integers(groups))
-        counts = [tuple(a if j != away else 0 for j, a in enumerate(row)) for row in counts]
+        away, since = int(rng.integers(groups)), int(rng.integers(min(rounds, 2)))
+        counts[since:] = [tuple(a if j != away else 0 for j, a in enumerate(row)) for row in counts[since:]]
     return Trace(_weights(rng, groups), tuple(counts), tuple(budgets))
 
 
