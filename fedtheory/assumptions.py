@@ -20,6 +20,7 @@ class Kind:
         quantity: the quantity that bounds the federation's own constant, or "".
         from_below: whether it bounds it from below.
         implies: weaker kinds that hold with it.
+        power: of the quantity in what the kernel's axioms say: 2, where these bound a square.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Kind:
     quantity: str = ""
     from_below: bool = False
     implies: tuple[str, ...] = ()
+    power: int = 1
 
 
 UNBIASED_NOISE, UNBIASED_SERVER_NOISE = "unbiased_noise", "unbiased_server_noise"
@@ -41,16 +43,20 @@ STATIONARY_AVAILABILITY, INDEPENDENT_DRAWS = "stationary_availability", "indepen
 _KINDS = (
     Kind("smooth", "every F_i has a Lipschitz gradient", "smoothness"),
     Kind("strongly_convex", "every F_i is strongly convex", "strong_convexity", from_below=True),
-    Kind("bounded_noise", "a client's gradient noise has a bounded variance, given the past", "gradient_noise"),
-    Kind("bounded_server_noise", "the server's gradient noise has a bounded variance, given the past", "server_noise"),
-    Kind("bounded_dissimilarity", "clients' gradients are near the global one, everywhere", "dissimilarity"),
+    Kind("bounded_noise", "a client's gradient noise has a bounded variance, given the past", "gradient_noise",
+         power=2),
+    Kind("bounded_server_noise", "the server's gradient noise has a bounded variance, given the past", "server_noise",
+         power=2),
+    Kind("bounded_dissimilarity", "clients' gradients are near the global one, everywhere", "dissimilarity", power=2),
     Kind("bounded_relative_dissimilarity", "the mean of the clients' squared gradients is at most a multiple "
-         "of that of F and an offset, everywhere", "dissimilarity_offset"),
-    Kind("bounded_gradient", "the global gradient is bounded along the run", "global_gradient_bound"),
-    Kind("bounded_stochastic_gradients", "every client's stochastic gradient is bounded in the mean square",
-         "gradient_bound"),
-    Kind("bounded_local_gradients", "clients' stochastic gradients are bounded in the mean square",
-         "local_gradient_bound"),
+         "of that of F and an offset, everywhere", "dissimilarity_offset", power=2),
+    Kind("bounded_gradient", "the global gradient is bounded along the run", "global_gradient_bound", power=2),
+    Kind("bounded_stochastic_gradients", "every client's stochastic gradient, whether it takes part or not, is bounded "
+         "in the mean square",
+         "gradient_bound", power=2),
+    Kind("bounded_local_gradients", "given a round's start, every client's stochastic gradients, whether it is "
+         "asked or not, are bounded in the mean square",
+         "local_gradient_bound", power=2),
     Kind("bounded_weighted_noise", "clients' gradient noises have bounded variances, given the past, whose sum by "
          "squared weights is bounded", "weighted_noise"),
     Kind("bounded_heterogeneity_gap", "F* exceeds the weighted mean of the clients' least values by no more",
@@ -86,6 +92,11 @@ ASSUMPTIONS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 _BY_QUANTITY = {kind.quantity: kind for kind in _KINDS if kind.quantity}
 
+AT_ONE_PLACE = {"bounded_dissimilarity_at_optimum": "bounded_dissimilarity",
+                "bounded_dissimilarity_of_plain_mean": "bounded_dissimilarity"}  # fmt: skip
+"""What axioms need of a kind: what bounds the dissimilarity everywhere bounds it at the optimum, and where F is the
+plain mean it bounds the distance from that."""
+
 
 def kind_of(quantity: str) -> Kind:
     """The kind of assumption by which a quantity bounds a constant; one of its own where the table has none.
@@ -95,6 +106,21 @@ def kind_of(quantity: str) -> Kind:
     """
     made = Kind(f"bounded_{quantity}", f"{quantity} bounds the federation's own", quantity)
     return _BY_QUANTITY.get(quantity, made)
+
+
+def constant_of(name: str) -> tuple[str, int]:
+    """The quantity that an axiom's assumption bounds a constant by, and its power there.
+
+    Raises:
+        KeyError: the assumption has no constant.
+
+    >>> constant_of("bounded_dissimilarity_at_optimum"), constant_of("smooth")
+    (('dissimilarity', 2), ('smoothness', 1))
+    """
+    kind = ASSUMPTIONS[AT_ONE_PLACE.get(name, name)]
+    if not kind.quantity:
+        raise KeyError(name)
+    return kind.quantity, kind.power
 
 
 def with_implied(names: Iterable[str]) -> frozenset[str]:

@@ -227,7 +227,8 @@ _ALL = (
              DIMENSIONLESS, algorithms=_FLICS),
     Quantity("answer_mismatch", "root mean square over rounds of max over groups of |E[S_j/s^_j] - 1|, given the past "
              "and the round's availability, S the numbers of answers (0/0 is 0)", DIMENSIONLESS, algorithms=_FLICS),
-    Quantity("local_gradient_bound", "max over clients, rounds and local steps of |stochastic gradient|", SLOPE,
+    Quantity("local_gradient_bound",
+             "max over all clients, asked or not, rounds and local steps of |stochastic gradient|", SLOPE,
              algorithms=_FLICS),
     Quantity("descent_constant", "the constant c of FLICS's Theorem 1", DIMENSIONLESS, positive=True,
              algorithms=_FLICS),

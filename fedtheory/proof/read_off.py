@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
+from ..assumptions import constant_of
 from ..claims import readings
 from ..quantities import QUANTITIES
 from .kernel.forms import STEP, STEPS
@@ -15,18 +16,6 @@ from .kernel.saved import ancestry
 from .kernel.scalars import Scalar
 from .kernel.theorems import Theorem
 from .needs import is_positive_product
-
-_QUANTITY = {"smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1),
-             "bounded_noise": ("gradient_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
-             "bounded_dissimilarity_at_optimum": ("dissimilarity", 2), "bounded_server_noise": ("server_noise", 2),
-             "bounded_weighted_noise": ("weighted_noise", 1), "bounded_heterogeneity_gap": ("heterogeneity_gap", 1),
-             "bounded_stochastic_gradients": ("gradient_bound", 2),
-             "bounded_gradient": ("global_gradient_bound", 2),
-             "bounded_dissimilarity_of_plain_mean": ("dissimilarity", 2),
-             "bounded_local_gradients": ("local_gradient_bound", 2),
-}  # fmt: skip
-"""The assumptions with a constant: the quantity, and its power. What bounds the dissimilarity everywhere bounds it at
-the optimum."""
 
 _NO_AXIOMS = {"combine", "project"}
 """The rules that need no premise: sums of squares, and what a projection is."""
@@ -186,7 +175,7 @@ class ReadOff:
                 ambiguity, option = READINGS[name]
                 read[ambiguity] = option
             elif constant is not None:
-                quantity, power = _QUANTITY[name]
+                quantity, power = constant_of(name)
                 own = sympy.Symbol(quantity) ** power
                 weaker = (sympy.S.Zero,) if name == "strongly_convex" else ()  # a strongly convex function is convex
                 if self.read(constant) not in (own, *weaker):

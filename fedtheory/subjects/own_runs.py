@@ -111,7 +111,8 @@ class Candidate:
         if self.who == UNIFORM:
             return Uniform(cohort)
         if self.who == INDEPENDENT:
-            return Bernoulli([Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)])
+            chances = [Fraction((cohort + i) % 5, 4) for i in range(self.clients)]  # a client may never come, not all
+            return Bernoulli(chances if any(chances) else [Fraction(1)])
         return Fixed(range(self.clients if self.who == EVERYONE else cohort))
 
     def start_at(self, optimum: np.ndarray) -> list[Fraction]:

@@ -54,6 +54,7 @@ def settings() -> Iterator:
     absent = participation.Recorded.of_counts([[2, 1], [0, 1], [1, 0], [2, 1]], [0, 0, 1], after="last")
     yield pytest.param(of_two_groups(absent, update="start_counts", start="1/5"), 7, id="a trace")
     yield pytest.param(of_two_groups(participation.Bernoulli(["1/2", "1/3", 1])), 5, id="random availability")
+    yield pytest.param(of_two_groups(participation.Fixed([0, 1])), 7, id="a group that is never there")
 
 
 def both(setting: Setting, rounds: int) -> tuple[Followed, Followed]:
@@ -83,6 +84,15 @@ def test_one_client_has_the_same_bits() -> None:
             assert getattr(together, name) == pytest.approx(getattr(single, name), rel=2**-51, abs=0), name
         for name in ("squares", "bound", "error"):
             assert getattr(together, name) == getattr(single, name), name
+
+
+@pytest.mark.parametrize("update", ["mean", "start_counts"])
+def test_a_group_that_is_never_there_has_gradients_too(update: str) -> None:
+    """F_1 = x^2/2, F_2 = (x - 100)^2/2 of clients that never come, from 0, where all stays: G = 100."""
+    setting = along_a_trace((F(1, 2), F(1, 2)), [[1, 0]], [F(1)], F(1), (F(0), F(100)), counts="received",
+                            update=update, local_lr=F(1, 2))  # fmt: skip
+    together, single = both(setting, 20)
+    assert together.bound == single.bound == [100.0] * 20
 
 
 def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,7 +143,7 @@ class FedauRuns(Space):
         slopes = unit * (
             10.0 ** rng.uniform(-3, 3) * _signs(rng, dimension) + _offsets(family, rng, clients, dimension)
         )
-        probabilities = _probabilities(rng, clients, self.nearly)
+        probabilities = _probabilities(rng, clients, self.nearly, not (self.nearly or self.chooses))
         objective = _objective(rng, probabilities) if self._open else ()
         run = FedauRun(
             curvatures=(tuple(map(float, curvature * self._spectrum(rng, dimension))),) * clients,
@@ -175,7 +175,7 @@ class FedauRuns(Space):
         length = 1 if self.constant or rng.random() < 0.6 else int(rng.integers(2, 5))
         families = ("best", "near", "near", "ones") if self.nearly else WEIGHT_FAMILIES
         p, rows = np.array(probabilities), []
-        best = np.maximum(np.array(objective) * len(p) if objective else p**0, 1e-3) / p
+        best = np.maximum(np.array(objective) * len(p) if objective else p**0, 1e-3) / np.where(p > 0, p, 1)
         for _ in range(length):
             off = NEARLY if self.nearly else 10.0 ** rng.uniform(-2, 0)
             row = {"ones": p**0, "best": best, "near": best * (1 + off * rng.uniform(-1, 1, len(p))),
@@ -361,8 +361,9 @@ def _offsets(family: str, rng: np.random.Generator, clients: int, dimension: int
     return offsets - offsets.mean(0)
 
 
-def _probabilities(rng: np.random.Generator, clients: int, high: bool) -> tuple[float, ...]:
-    """1, anywhere, nearly 1 or small, the same for all or not."""
+def _probabilities(rng: np.random.Generator, clients: int, high: bool, absent: bool) -> tuple[float, ...]:
+    """1, anywhere, nearly 1 or small, the same for all or not; if ``absent``, one of several clients may never come: a
+    claim that chooses a cutoff by the least probability has none for that."""
 
     def one() -> float:
         kind = rng.random()
@@ -372,7 +373,8 @@ def _probabilities(rng: np.random.Generator, clients: int, high: bool) -> tuple[
             return 1 - 10.0 ** -rng.uniform(0.3, 4)
         return rng.uniform(0.01, 1.0) if kind < 0.7 else 10.0 ** -rng.uniform(0, 4)
 
-    return (one(),) * clients if rng.random() < 0.4 else tuple(one() for _ in range(clients))
+    drawn = (one(),) * clients if rng.random() < 0.4 else tuple(one() for _ in range(clients))
+    return (0.0, *drawn[1:]) if clients > 1 and absent and rng.random() < 0.1 else drawn
 
 
 def _objective(rng: np.random.Generator, probabilities: tuple[float, ...]) -> tuple[float, ...]:
@@ -384,8 +386,8 @@ def _objective(rng: np.random.Generator, probabilities: tuple[float, ...]) -> tu
 
 
 def _moved(p: float, rng: np.random.Generator, size: float) -> float:
-    """Another probability, or 1 if it was."""
-    if p == 1.0 or rng.random() < 0.3:
+    """Another probability, or 0 or 1 if it was."""
+    if p in (0.0, 1.0) or rng.random() < 0.3:
         return p
     odds = p / (1 - p) * math.exp(size * rng.standard_normal())
     return min(max(odds / (1 + odds), 1e-9), 1 - 1e-9)

@@ -33,8 +33,9 @@ CHOSEN_ROUNDS = (64, 67)
 
 class Selections(Space):
     """The points on which a claim about selection is searched: one to three groups of up to three clients (runs: one
-    or two groups of up to two), with estimates near and far off, one or two states of availability, one to six local
-    steps, two to six rounds; up to 300 answers. Numbers have two digits, so a find is an instance as it stands."""
+    or two groups of up to two, of which one may never be there, or never again), with estimates near and far off, one
+    or two states of availability, one to six local steps, two to six rounds; up to 300 answers. Numbers have two
+    digits, so a find is an instance as it stands."""
 
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
@@ -176,12 +177,13 @@ class Selections(Space):
     def _run(self, rng: np.random.Generator) -> SelectionRun:
         most = MOST[SelectionRun]
         groups, rounds = _count(rng, most[GROUPS]), _count(rng, most[ROUNDS])
-        who = self._who(rng, groups, most[AVAILABLE])
+        who = self._who(rng, groups, most[AVAILABLE], absent=0.2)
         curvature, steps = _number(rng), _count(rng, most[STEPS])
         local, server = None, None
         if self.statement.choices:
             rounds, steps = int(rng.integers(CHOSEN_ROUNDS[0], CHOSEN_ROUNDS[1] + 1)), 1  # as the local step size needs
-            who = self._who(rng, 1, 1)
+            groups = 2 if rng.random() < 0.2 else 1  # of two, one is away
+            who = self._who(rng, groups, 1, absent=1.0)
         else:
             local = _short(Fraction(10 ** -float(rng.uniform(0.9, 3))) / (curvature * steps), math.floor)
             server = _short(Fraction(10 ** -float(rng.uniform(0, 2))) / (curvature * steps * local), math.floor)
@@ -190,14 +192,14 @@ class Selections(Space):
             _number(rng) if rng.random() < 0.4 else Fraction(0), steps, rounds, local, server,
         )  # fmt: skip
 
-    def _who(self, rng: np.random.Generator, groups: int, most: int) -> Trace | Process:
-        """Who is there; a stationary ergodic process where the claim assumes that: one state for ever, or two, drawn
-        anew in every round or one after the other."""
+    def _who(self, rng: np.random.Generator, groups: int, most: int, absent: float) -> Trace | Process:
+        """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim assumes
+        a stationary ergodic process: one state for ever, or two, drawn anew in every round or one after the other."""
         if STATIONARY_AVAILABILITY not in self.statement.assumed:
-            return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True)
+            return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True, absent=absent)
         if rng.random() < 0.5:
-            return _trace(rng, groups, most, 1, full_start=True)
-        counts = tuple(tuple(int(a) for a in rng.integers(1, most + 2, groups)) for _ in range(2))
+            return _trace(rng, groups, most, 1, full_start=True, absent=absent)
+        counts = tuple(tuple(int(a) for a in rng.integers(1, most + 1, groups)) for _ in range(2))
         chance = Fraction(int(rng.integers(1, 10)), 10)
         turns = rng.random() < 0.5
         initial = (Fraction(1, 2),) * 2 if turns else (chance, 1 - chance)
@@ -239,9 +241,9 @@ def _round(rng: np.random.Generator) -> SelectionRound:
 
 def _states(rng: np.random.Generator, groups: int) -> Iterator[State]:
     chance = Fraction(1) if rng.random() < 0.6 else Fraction(int(rng.integers(1, 10)), 10)
+    least = int(chance == 1 and rng.random() < 0.8)  # else a group may never be there
     for probability in {chance, 1 - chance} - {0} if chance != Fraction(1, 2) else (chance, chance):
-        least, most = int(chance == 1), MOST[SelectionRound][AVAILABLE]
-        available = tuple(int(a) for a in rng.integers(least, most + 1, groups))
+        available = tuple(int(a) for a in rng.integers(least, MOST[SelectionRound][AVAILABLE] + 1, groups))
         rates = tuple(a * Fraction(int(rng.integers(1, 11)), 10) for a in available)
         yield State(probability, available, rates)
 
@@ -253,14 +255,20 @@ def _answers(rng: np.random.Generator) -> Answers:
     return Answers(min(probability, Fraction(1)), clients, rounds)
 
 
-def _trace(rng: np.random.Generator, groups: int, most: int, rounds: int, full_start: bool) -> Trace:
-    """Availability and budgets; ``full_start`` often asks everyone in the first round, so that no estimate is 0."""
+def _trace(
+    rng: np.random.Generator, groups: int, most: int, rounds: int, full_start: bool, absent: float = 0.0
+) -> Trace:
+    """Availability and budgets; ``full_start`` often asks everyone in the first round, so that no estimate is 0. With
+    the chance ``absent``, one of several groups is never there, or not after the first round."""
     counts = [tuple(int(a) for a in rng.integers(0, most + 1, groups)) for _ in range(rounds)]
     counts[-1] = tuple(max(a, 1) for a in counts[-1])
     budgets = [_short(Fraction(float(rng.uniform(0.05, 1)) * groups * most)) for _ in counts]
     if full_start and rng.random() < 0.7:
         counts[0] = tuple(max(a, 1) for a in counts[0])
         budgets[0] = Fraction(groups * most)
+    if groups > 1 and rng.random() < absent:
+        away, since = int(rng.integers(groups)), int(rng.integers(min(rounds, 2)))
+        counts[since:] = [tuple(a if j != away else 0 for j, a in enumerate(row)) for row in counts[since:]]
     return Trace(_weights(rng, groups), tuple(counts), tuple(budgets))
 
 

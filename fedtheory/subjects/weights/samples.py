@@ -28,12 +28,12 @@ LONGEST = 2 * 10**4
 """Rounds of a candidate whose cutoff comes into play, which takes a Fourier transform; fifty times as many else."""
 
 SMALLEST, LARGEST = 1e-12, 1 - 1e-5
-"""Probabilities of candidates, but for 1. Nearer to 1 the weight error is below ``RESOLUTION``."""
+"""Probabilities of candidates, but for 0 and 1. Nearer to 1 the weight error is below ``RESOLUTION``."""
 
 MOST_CLIENTS, MOST_COUNTED = 3, 10**6
 """Clients of a candidate; its rounds and its cutoff, where climbs go."""
 
-PROBABILITIES = (1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 0.999, 1.0)
+PROBABILITIES = (0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 0.999, 1.0)
 CUTOFFS = (1, 2, 3, 10, 100)
 SHARES = (0.0, 0.5, 1.0, 2.0, 30.0)
 """History over cutoff, of the candidates to look at first."""
@@ -67,8 +67,8 @@ class EstimatedWeights(Space):
         clients = "one client" if self.single else f"at most {MOST_CLIENTS} clients"
         none = " or none" if self.may_lack_cutoff else ""
         return (
-            f"FedAU's estimated weights of {clients} that take part independently with probabilities from {SMALLEST:g} "
-            f"to 1, cutoffs of 1 to {MOST_COUNTED}{none}, at most {50 * LONGEST} rounds"
+            f"FedAU's estimated weights of {clients} that take part independently with probabilities 0, or from "
+            f"{SMALLEST:g} to 1, cutoffs of 1 to {MOST_COUNTED}{none}, at most {50 * LONGEST} rounds"
         )
 
     def structured(self) -> Iterator[WeightsCandidate]:
@@ -118,6 +118,8 @@ class EstimatedWeights(Space):
             weights = replace(weights, cutoff=cutoff, rounds=_affordable(cutoff, weights.rounds))
             if chosen_cutoff(self.statement, weights.question()) != cutoff:
                 return None
+        if 0 in weights.probabilities and _never_ends(weights, candidate.condition):
+            return None
         question = weights.question(FLOAT, {readings.CONDITION: candidate.condition})
         try:
             values = {name: quantity(name, question).value for name in self.needed}
@@ -160,13 +162,21 @@ def least_left(weights: Weights, functional: Functional, condition: str = "") ->
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
+def _never_ends(weights: Weights, condition: str) -> bool:
+    """Whether no interval of a client that never comes ends, where the claim speaks of one that does."""
+    given = condition == readings.GIVEN_AN_INTERVAL
+    return weights.cutoff == math.inf or (given and weights.rounds - 1 < weights.cutoff)
+
+
 def _affordable(cutoff: float, rounds: int) -> int:
     return min(rounds, 50 * LONGEST if cutoff == 1 or cutoff >= rounds else LONGEST)
 
 
 def _probability(rng: np.random.Generator) -> float:
-    """Small, anywhere, nearly 1, or 1."""
+    """0, small, anywhere, nearly 1, or 1."""
     kind = rng.random()
+    if kind < 0.05:
+        return 0.0
     if kind < 0.4:
         return min(10.0 ** rng.uniform(-12 if kind < 0.1 else -4, 0), LARGEST)
     if kind < 0.8:
@@ -175,8 +185,8 @@ def _probability(rng: np.random.Generator) -> float:
 
 
 def _moved(p: float, rng: np.random.Generator, size: float) -> float:
-    """Another probability, or 1 if it was."""
-    if p == 1.0 or rng.random() < 0.3:
+    """Another probability, or 0 or 1 if it was."""
+    if p in (0.0, 1.0) or rng.random() < 0.3:
         return p
     odds = p / (1 - p) * math.exp(size * rng.standard_normal())
     return min(max(odds / (1 + odds), SMALLEST), LARGEST)
