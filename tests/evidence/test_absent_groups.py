@@ -27,13 +27,13 @@ def not_there(ref: str, seed: int) -> Iterator[SelectionPoint]:
     space, rng = Selections(claim(ref)), np.random.default_rng(seed)
     while True:
         candidate = space.draw(rng)
-        if candidate is None or len(candidate.point.trace.weight) < 2:
+        if candidate is None or len(candidate.point.availability.weight) < 2:
             continue
         point, away = candidate.point, int(rng.integers(2))
-        *before, last = point.trace.availability
+        *before, last = point.availability.availability
         away = last.index(0) if 0 in last else away
         rows = (*before, tuple(0 if j == away else a for j, a in enumerate(last)))
-        point = replace(point, trace=replace(point.trace, availability=rows))
+        point = replace(point, availability=replace(point.availability, availability=rows))
         if rng.random() < 0.5:
             point = replace(point, start=point.centres[1 - away])
         if point.local_lr is not None and rng.random() < 0.5:
