@@ -179,9 +179,9 @@ def _enumerated(way: Way) -> LeftSide:
 # Run quantities -------------------------------------------------------------------------------------------------------
 
 
-def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True) -> list[Box]:
+def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True, divided: bool = False) -> list[Box]:
     """Boxes that together hold the run quantities ``asked`` of every run: of snapshots and arbitrary rounds, or where
-    some rounds are the server's.
+    some rounds are the server's; ``divided``: see ``every_round``.
 
     Raises:
         Undecided: no enclosure; it is said why.
@@ -196,7 +196,7 @@ def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True) 
     box: dict[str, arb] = {}
     if asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
         box |= _extremes(way, shifted)
-    return [{**box, **known} for known in every_round(way)] if asked & {*EVERY_ROUND} else [box]
+    return [{**box, **known} for known in every_round(way, divided)] if asked & {*EVERY_ROUND} else [box]
 
 
 def _snapshot_boxes(way: Way, shifted: bool, follow: bool) -> list[Box]:
@@ -352,7 +352,65 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
     return dict(zip((*GRADIENTS, *PSEUDOGRADIENTS), extremes, strict=True))
 
 
-def every_round(way: Way) -> list[Box]:
+def every_round(way: Way, divided: bool = False) -> list[Box]:
+    """Where G_4/G_3 and the least G_3 are over the rounds of a run: by where it starts (``_on_one_side``), else by what
+    the two are as functions of x (``progress_everywhere``), whatever the run.
+
+    Args:
+        divided: whether what is asked divides by G_3 in every round. A run that nobody follows may come to x*, where
+            G_3 and G_4 are 0 and a condition that multiplies by them asks nothing, but a quotient of them is none.
+
+    Raises:
+        Undecided: neither holds.
+    """
+    try:
+        return _on_one_side(way)
+    except Undecided:
+        everywhere = progress_everywhere(way.setting)
+        if everywhere is None:
+            raise
+    if divided:
+        raise Undecided("a run may come to x*, where G_4/G_3 is 0/0")
+    gradient = quadratic(way.setting).exact_hessian @ (
+        way.setting.exact_start - quadratic(way.setting).exact_optimum
+    )
+    ratio = interval(*everywhere)
+    return [dict.fromkeys(PROGRESS, ratio) | {"least_gradient": interval(Fraction(0), gradient @ gradient)}]
+
+
+def progress_everywhere(setting: Setting) -> tuple[Fraction, Fraction] | None:
+    """The ends of what G_4/G_3 can be at any x but x*, whoever of those that can take part does: with all their
+    gradients 0 at x*, on diagonal Hessians H_i and with y = x - x*,
+
+        G_4/G_3 = sum_d h_d y_d^2 / (2 sum_d H_d^2 y_d^2), h the participants' mean Hessian and H that of F,
+
+    which is between its least and its largest h_d/(2 H_d^2): a constant where these are the same. ``None`` where a
+    gradient is not 0 at x*, so that the quotient has no bound near it, or where Hessians are not diagonal.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian([[0, 0]] * 2, hessian=[1, 3], gradient_noise=1)
+    >>> algorithm = ft.algorithms.safari(client_round_probability=1, local_lr="1/9", server_lr="1/9")
+    >>> progress_everywhere(ft.Setting(fed, algorithm, ft.participation.Fixed([0])))
+    (Fraction(1, 6), Fraction(1, 2))
+    """
+    fed = quadratic(setting)
+    if fed.exact_diagonals is None:
+        return None
+    slopes = fed.exact_diagonals * (fed.exact_optimum - fed.exact_centres)
+    participants = setting.participation
+    if isinstance(participants, Fixed):  # one group of clients, else each client alone: means are in between
+        groups = [list(participants.members)]
+    else:
+        groups = [[i] for i in range(fed.clients)]
+    ratios = set()
+    for group in groups:
+        if np.any(slopes[group].sum(0)):
+            return None
+        ratios |= {*(fed.exact_diagonals[group].sum(0) / len(group) / (2 * fed.exact_hessian.diagonal() ** 2))}
+    return min(ratios), max(ratios)
+
+
+def _on_one_side(way: Way) -> list[Box]:
     """Where G_4/G_3 = (1 - 2 c/y)/(2 h) and the least G_3 = (h y)^2 are over the rounds of a run, y = x_r - x*, if it
     starts on c's side of x*; the latter in pieces. With y_0 > 0 and c >= 0, a client round leads to at least min(y, c)
     and to at least (1 - a_c) y, a server round to (1 - a_s) y; so y_r is at least (1 - a_s)^r min(y_0, c), and at least

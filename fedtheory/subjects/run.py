@@ -22,6 +22,7 @@ from ..assumptions import (
     UNCORRELATED_NOISE,
 )  # fmt: skip
 from ..claims.balls import Ball, Number, ball
+from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
 from ..federations import Piecewise, Quadratic
@@ -359,10 +360,12 @@ class _ExaminedRun(Examined):
         way = self.point.part.way(self.point, self.claim, reading, self.algorithm)
         local = reading.get("local gradients", "k = 0..K-1")
         average = reading.get("average", AVERAGES[0])
+        divided = reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
         key = way.setting.algorithm, way.order
         values, left = self._once((*key, "left"), lambda: self._compared(way))
         boxes = self._once(
-            (*key, local), lambda: functools.cache(lambda: run_boxes(way, local, self.asked, self.follow))
+            (*key, local, divided),
+            lambda: functools.cache(lambda: run_boxes(way, local, self.asked, self.follow, divided)),
         )
         return Sides(left(average), values, boxes, self._note(way))
 
