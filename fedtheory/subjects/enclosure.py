@@ -29,7 +29,7 @@ from ..moments.linear_rounds import mean_map
 from ..moments.one_sided import is_one_sided
 from ..moments.rounds import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
-from ..participation import Fixed
+from ..participation import Fixed, Phases
 from ..quantities import RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
@@ -371,9 +371,7 @@ def every_round(way: Way, divided: bool = False) -> list[Box]:
             raise
     if divided:
         raise Undecided("a run may come to x*, where G_4/G_3 is 0/0")
-    gradient = quadratic(way.setting).exact_hessian @ (
-        way.setting.exact_start - quadratic(way.setting).exact_optimum
-    )
+    gradient = quadratic(way.setting).exact_hessian @ (way.setting.exact_start - quadratic(way.setting).exact_optimum)
     ratio = interval(*everywhere)
     return [dict.fromkeys(PROGRESS, ratio) | {"least_gradient": interval(Fraction(0), gradient @ gradient)}]
 
@@ -397,11 +395,13 @@ def progress_everywhere(setting: Setting) -> tuple[Fraction, Fraction] | None:
     if fed.exact_diagonals is None:
         return None
     slopes = fed.exact_diagonals * (fed.exact_optimum - fed.exact_centres)
-    participants = setting.participation
-    if isinstance(participants, Fixed):  # one group of clients, else each client alone: means are in between
-        groups = [list(participants.members)]
-    else:
-        groups = [[i] for i in range(fed.clients)]
+    match setting.participation:
+        case Fixed(members=members):
+            groups = [list(members)]
+        case Phases(sets=sets):
+            groups = [list(members) for members in sets]
+        case _:  # whoever takes part, their mean is between each client's
+            groups = [[i] for i in range(fed.clients)]
     ratios = set()
     for group in groups:
         if np.any(slopes[group].sum(0)):

@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from flint import arb, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
 
+from fedtheory.algorithms import safari
 from fedtheory.claims.balls import working_precision
+from fedtheory.federations import Quadratic
+from fedtheory.participation import Fixed, LargestNoise, Phases
 from fedtheory.quantities import RUN_QUANTITIES
-from fedtheory.subjects.enclosure import Undecided, every_round, with_new_steps
+from fedtheory.setting import Setting
+from fedtheory.subjects.enclosure import Undecided, every_round, progress_everywhere, with_new_steps
 from fedtheory.subjects.enclosure import run_boxes as boxes_of
 
 from .numbers import DRAWN, Numbers, left_side, run_boxes
@@ -238,3 +245,42 @@ def test_rounds_that_end_near_their_targets() -> None:
         instance = replace(served(F(3), F(1)), **changes, rounds=2)
         with working_precision():
             assert all(ball.is_finite() for box in every_round(instance.way(DRAWN)) for ball in box.values())
+
+
+# Progress at any x -----------------------------------------------------------------------------------------------------
+
+WHOLE = st.integers(1, 9)
+
+
+@given(hessians=st.lists(st.tuples(WHOLE, WHOLE), min_size=2, max_size=3), y=st.tuples(*[st.integers(-9, 9)] * 2),
+       who=st.sampled_from([[0], [1], [0, 1]]))  # fmt: skip
+def test_what_the_progress_is_between_at_any_x(hessians, y, who) -> None:
+    """G_4/G_3 word for word, of clients with one minimiser, is between the ends, which the axes attain."""
+    fed, centre = Quadratic(hessians, [[3, F(1, 2)]] * len(hessians), gradient_noise=1), np.array([F(3), F(1, 2)])
+    algorithm = safari(client_round_probability=1, local_lr=F(1, 50), server_lr=F(1, 50))
+    setting = Setting(fed, algorithm, Fixed(who), start=[0, 0])
+    low, high = progress_everywhere(setting)
+    found = []
+    for x in (centre + y, centre + [1, 0], centre + [0, 1]):
+        losses = [h @ ((x - centre) ** 2) / 2 for h in np.array(hessians, dtype=object)[who]]
+        gradient = np.array(hessians, dtype=object).sum(0) * F(1, len(hessians)) * (x - centre)
+        if gradient.any():
+            found.append(F(sum(losses)) / len(who) / (gradient @ gradient))
+    assert all(low <= ratio <= high for ratio in found)
+    assert low == min(found[-2:]) and high == max(found[-2:])
+    anyone = progress_everywhere(replace(setting, participation=LargestNoise(1)))
+    assert anyone[0] <= low and high <= anyone[1]
+
+
+def test_progress_that_depends_on_x_is_not_bounded_at_any_x() -> None:
+    """Where a participant's gradient is not 0 at x*, and then whoever else can take part."""
+    algorithm = safari(client_round_probability=1, local_lr=F(1, 50), server_lr=F(1, 50))
+    apart = Quadratic([[1], [1], [1]], [[F(1, 10**9)], [F(-1, 10**9)], [0]])
+    for who, bounded in (
+        (Fixed([0]), False), (Fixed([0, 1]), True), (Fixed([2]), True), (Fixed([0, 1, 2]), True),
+        (Phases([[0, 1], [1, 0]], [1, 3], cyclic=True), True), (Phases([[0, 1], [0, 2]], [1, 3], cyclic=True), False),
+        (LargestNoise(2), False),
+    ):  # fmt: skip
+        found = progress_everywhere(Setting(apart, algorithm, who))
+        assert found == ((F(1, 2), F(1, 2)) if bounded else None)
+    assert progress_everywhere(Setting(Quadratic([[[2, 1], [1, 2]]], [[0, 0]]), algorithm, Fixed([0]))) is None
