@@ -247,7 +247,7 @@ def test_rounds_that_end_near_their_targets() -> None:
             assert all(ball.is_finite() for box in every_round(instance.way(DRAWN)) for ball in box.values())
 
 
-# Progress at any x -----------------------------------------------------------------------------------------------------
+# Progress at any x ---------------------------------------------------------------------------------------------------
 
 WHOLE = st.integers(1, 9)
 
@@ -261,7 +261,7 @@ def test_what_the_progress_is_between_at_any_x(hessians, y, who) -> None:
     setting = Setting(fed, algorithm, Fixed(who), start=[0, 0])
     low, high = progress_everywhere(setting)
     found = []
-    for x in (centre + y, centre + [1, 0], centre + [0, 1]):
+    for x in (centre + np.array(step) for step in (y, (1, 0), (0, 1))):
         losses = [h @ ((x - centre) ** 2) / 2 for h in np.array(hessians, dtype=object)[who]]
         gradient = np.array(hessians, dtype=object).sum(0) * F(1, len(hessians)) * (x - centre)
         if gradient.any():
