@@ -22,6 +22,7 @@ from ..algorithms import Fast, Safari
 from ..algorithms.base import ServerRound
 from ..claims.balls import Ball, ball, ball_matrix, interval
 from ..claims.undecided import Undecided
+from ..federations.given import COMMON, ONE_SIDED, rise_of
 from ..functionals import Functional
 from ..moments.errors import exact_errors, initial_moments
 from ..moments.in_balls import advanced_by_rule, weights_of
@@ -42,6 +43,7 @@ like random ones, by an invariant interval."""
 
 GRADIENTS = ("peak_server_gradient", "least_server_gradient")
 PSEUDOGRADIENTS = ("peak_arbitrary_pseudogradient", "least_arbitrary_pseudogradient")
+LEAST = (GRADIENTS[1], PSEUDOGRADIENTS[1])
 PROGRESS = ("least_client_progress", "peak_client_progress")
 EVERY_ROUND = (*PROGRESS, "least_gradient")
 """What is known of every round of every run."""
@@ -195,7 +197,12 @@ def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True, 
         return _snapshot_boxes(way, shifted, follow)
     box: dict[str, arb] = {}
     if asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
-        box |= _extremes(way, shifted)
+        noisy = quadratic(way.setting).exact_gradient_noise != 0
+        box |= (
+            _least_of_every_run(way)
+            if noisy and not asked & {GRADIENTS[0], PSEUDOGRADIENTS[0]}
+            else _extremes(way, shifted)
+        )
     return [{**box, **known} for known in every_round(way, divided)] if asked & {*EVERY_ROUND} else [box]
 
 
@@ -350,6 +357,31 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
     if len(extremes) < 4:
         raise Undecided("all rounds are of one kind, so a maximum is over no rounds")
     return dict(zip((*GRADIENTS, *PSEUDOGRADIENTS), extremes, strict=True))
+
+
+def _least_of_every_run(way: Way) -> dict[str, arb]:
+    """Where |grad F(x_r)|^2 and |mean over the participants of sum_k grad F_i(x_{i,k})|^2 are least in every run of
+    identical clients on a line that has rounds of both kinds, however its noise falls, which is bounded: a step of at
+    most 1/h moves y = x - x* to a mean of y and of noise/h with weights >= 0, so |y| stays below
+    Y = max(|y_0|, noise/h), the squares below (h Y)^2 and (K h Y)^2.
+
+    Raises:
+        Undecided: the runs are not of this kind.
+    """
+    setting, algorithm, fed = way.setting, way.setting.algorithm, quadratic(way.setting)
+    assert isinstance(algorithm, Safari)
+    rise = 1 if fed.noise in (COMMON, ONE_SIDED) else rise_of(fed.noise)
+    if fed.dimension > 1 or not fed.identical or rise is None:
+        raise Undecided("every run is enclosed of identical clients on a line, with noise that is bounded")
+    if algorithm.share in (0, 1) or (way.order and len({*way.order}) == 1):
+        raise Undecided("all rounds are of one kind, so a minimum is over no rounds")
+    h = fed.exact_hessians[0, 0, 0]
+    if not all(0 <= step <= 1 for step in (ball(algorithm.local_lr) * ball(h), ball(algorithm.server_lr) * ball(h))):
+        raise Undecided("a step moves past its target, or away from it")
+    noise = rise * max(fed.exact_gradient_noise, fed.exact_server_noise)
+    highest = max(abs(setting.exact_start[0] - fed.exact_optimum[0]) * h, noise)
+    ends = highest**2, (algorithm.local_steps * highest) ** 2
+    return {name: interval(Fraction(0), end) for name, end in zip(LEAST, ends, strict=True)}
 
 
 def every_round(way: Way, divided: bool = False) -> list[Box]:

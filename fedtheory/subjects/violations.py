@@ -12,7 +12,8 @@ only claims that need noise, such as bounds from below, fall by it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -22,14 +23,16 @@ from typing import Any, cast
 import numpy as np
 
 from ..assumptions import COHORT_BEFORE_NOISE, CONSTANT_NOISE, INDEPENDENT_NOISE, UNCORRELATED_NOISE
+from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..federations.given import COMMON, ONE_SIDED
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
 from ..participation import Fixed, LargestNoise
+from ..quantities import symbol
 from ..setting import Setting
-from .enclosure import PROGRESS, progress_everywhere
+from .enclosure import LEAST, PROGRESS, progress_everywhere, with_new_steps
 from .entries import FREE, is_about_one_round
 from .found import ratio
 from .run import RunPoint, from_setting
@@ -78,8 +81,17 @@ def _falling(statement: Claim, part: Part, kind: str, crowded: bool, value: Frac
     horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: value for name in FREE if name in statement.quantities}
     found: list[tuple[bool, int, float, Setting, int]] = []
-    for setting in _settings(cast(Any, part), kind, crowded):  # a protocol is not known to be hashable
-        worst = _worst(statement, setting, horizons, given)
+    settings: Iterable[Setting] = _settings(cast(Any, part), kind, crowded)  # a protocol is not known to be hashable
+    tried: Iterable[tuple[Setting, np.ndarray]] = ((setting, horizons) for setting in settings)
+    if any(choice.has(symbol("rounds")) for choice in statement.choices.values()):
+        alike = (
+            setting for setting in settings if setting.algorithm.local_lr * setting.algorithm.local_steps == STEPS[-1]
+        )
+        tried = (
+            (_chosen(statement, setting, rounds), np.array([rounds])) for setting in alike for rounds in horizons[::4]
+        )
+    for setting, at in tried:
+        worst = _worst(statement, setting, at, given)
         if worst is not None and worst[0] > 1:
             clear, clients = worst[0] >= CLEAR, setting.federation.clients
             found.append((not clear, clients if clear else 0, -worst[0], setting, worst[1]))
@@ -127,6 +139,15 @@ def _crowds(part: Part, kind: str) -> Iterator[Setting]:
                 yield Setting(federation, algorithm, who, start=away * size / steps)
 
 
+def _chosen(statement: Claim, setting: Setting, rounds: int) -> Setting:
+    """The setting with the step sizes that the claim chooses for so many rounds, in floating point."""
+    names = {s.name for choice in statement.choices.values() for s in choice.free_symbols} - {"rounds"}
+    values = {name: known.value for name, known in setting.quantities(1, needed=names).items()}
+    steps = {name: Fraction(float(compiled(choice)(values | {"rounds": np.float64(rounds)})))
+             for name, choice in statement.choices.items()}  # fmt: skip
+    return replace(setting, algorithm=with_new_steps(setting.algorithm, steps))
+
+
 def _worst(
     statement: Claim, setting: Setting, horizons: np.ndarray, given: Mapping[str, Any]
 ) -> tuple[float, int] | None:
@@ -134,6 +155,10 @@ def _worst(
     progress = progress_everywhere(setting) if {*PROGRESS} & {*statement.quantities} else None
     if progress is not None:
         given = {**given, **dict(zip(PROGRESS, progress, strict=True))}
+    if least := {*LEAST} & {*statement.quantities}:
+        if setting.algorithm.share in (0, 1):  # a minimum is over no rounds
+            return None
+        given = {**given, **dict.fromkeys(least, Fraction(0))}  # that of some run may be so small
     try:
         bound = statement.at(setting, rounds=horizons, **{name: float(value) for name, value in given.items()})
         slacks = [slack for slack in bound.slack.values()]
