@@ -12,11 +12,11 @@ only claims that need noise, such as bounds from below, fall by it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from math import isqrt
 from typing import Any, cast
 
@@ -69,19 +69,23 @@ def violating(statement: Claim, part: Part, kind: str) -> Iterator[RunPoint]:
     """Points of a part's algorithm at which the claim falls in floating point and which violate an assumption of this
     kind (one of ``VIOLATIONS``), of few clients, then of ``CROWDS``: the most telling for each share of the algorithm's
     kinds of round, then the second most telling, ... (a reading may leave no runs of one of the shares)."""
-    yield from _falling(statement, part, kind, False, GIVEN[0])
+    yield from _falling(statement, part, kind, GIVEN[0])
     if kind != CONSTANT_NOISE:
         for value in reversed(GIVEN) if {*FREE} & {*statement.quantities} else GIVEN[:1]:
-            yield from _falling(statement, part, kind, True, value)
+            if any(True for _ in _falling(statement, part, kind, value, CROWDS[-1:])):  # most is left of noise there
+                yield from _falling(statement, part, kind, value, CROWDS)
 
 
-def _falling(statement: Claim, part: Part, kind: str, crowded: bool, value: Fraction) -> Iterator[RunPoint]:
-    """Those of few clients or of crowds, with this value of what an instance states freely."""
+def _falling(
+    statement: Claim, part: Part, kind: str, value: Fraction, crowds: Sequence[int] = (0,)
+) -> Iterator[RunPoint]:
+    """Those of few clients (0) or of ``crowds``, with this value of what an instance states freely."""
     horizons = SHORT if kind == CONSTANT_NOISE else HORIZONS
     horizons = horizons[:1] if is_about_one_round(statement) else horizons
     given: dict[str, Any] = {name: value for name in FREE if name in statement.quantities}
     found: list[tuple[bool, int, float, Setting, int]] = []
-    settings: Iterable[Setting] = _settings(cast(Any, part), kind, crowded)  # a protocol is not known to be hashable
+    made = (_settings(cast(Any, part), kind, crowd) for crowd in crowds)  # a protocol is not known to be hashable
+    settings: Iterable[Setting] = chain.from_iterable(made)
     tried: Iterable[tuple[Setting, np.ndarray]] = ((setting, horizons) for setting in settings)
     if any(choice.has(symbol("rounds")) for choice in statement.choices.values()):
         alike = (
@@ -105,10 +109,10 @@ def _falling(statement: Claim, part: Part, kind: str, crowded: bool, value: Frac
         yield from_setting(statement, setting, rounds, part, **given)
 
 
-@lru_cache(maxsize=8)
-def _settings(part: Any, kind: str, crowded: bool) -> tuple[Setting, ...]:
+@lru_cache(maxsize=16)
+def _settings(part: Any, kind: str, crowd: int) -> tuple[Setting, ...]:
     """Those of a part and a kind are kept, with their errors: claims about the same runs are many."""
-    return tuple(_crowds(part, kind) if crowded else _made(part, kind))
+    return tuple(_crowded(part, kind, crowd) if crowd else _made(part, kind))
 
 
 def _made(part: Part, kind: str) -> Iterator[Setting]:
@@ -126,10 +130,10 @@ def _made(part: Part, kind: str) -> Iterator[Setting]:
             yield from (setting.started(start) for start in starts for setting in unmoved)
 
 
-def _crowds(part: Part, kind: str) -> Iterator[Setting]:
+def _crowded(part: Part, kind: str, clients: int) -> Iterator[Setting]:
     """Many identical clients, that all take part with the same noise, or of which the noise chooses one."""
     chosen = kind == COHORT_BEFORE_NOISE
-    for clients, steps, size in product(CROWDS, (1, 2, 3), STEPS[2:]):
+    for steps, size in product((1, 2, 3), STEPS[2:]):
         # a (1 - exp(-clients/a^2)), about the mean of the largest, is largest at clients = 1.26 a^2
         law = f"two-point {isqrt(clients * 4 // 5)}" if chosen else COMMON
         who = LargestNoise(1) if chosen else Fixed(range(clients))

@@ -207,6 +207,16 @@ def test_the_most_clients_that_are_drawn_are_a_thousand() -> None:
             judge(Instance(statement.ref, point), statement=statement)
 
 
+def test_a_claim_that_falls_under_some_readings_is_found_where_it_is_asked_for() -> None:
+    """SAFARI's submitted Theorem 4, with all but the condition on q read in one way."""
+    whole = claim("safari.thm4@submission")
+    statement = whole.under({name: option for name, option in next(whole.readings()).items() if name != "q-condition"})
+    assert falls_without(statement, [COHORT_BEFORE_NOISE]) == {}
+    found = falls_without(statement, [COHORT_BEFORE_NOISE], partly=True)[COHORT_BEFORE_NOISE]
+    falling = {reading.reading["q-condition"] for reading in found.readings if reading.refutes}
+    assert falling == {"product", "product with 2 L eta_s"} and not found.refutes
+
+
 # Where the participants' gradients vanish at x* -----------------------------------------------------------------------
 
 
