@@ -132,11 +132,8 @@ class OwnPoint(Point):
         """The federation's constants; ``squared``: its lengths squared. Without a common Hessian there is no
         dissimilarity."""
         fed = quadratic(self.setting)
-        found: dict[str, Number] = dict(fed.exact_constants())
-        if fed.has_common_hessian:
-            square = fed.exact_squared_dissimilarity
-            found["dissimilarity"] = square if squared else ball(square).sqrt()
-        return found
+        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        return {**fed.exact_constants(), **roots}
 
 
 def _written(process: Participation) -> dict[str, Any]:

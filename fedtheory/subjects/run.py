@@ -197,10 +197,8 @@ class RunPoint(Point):
             "smoothness": max(eigenvalues), "strong_convexity": min(eigenvalues),
             "gradient_noise": fed.exact_gradient_noise, "server_noise": fed.exact_server_noise,
         }  # fmt: skip
-        if fed.has_common_hessian:
-            square = fed.exact_squared_dissimilarity
-            constants["dissimilarity"] = square if squared else ball(square).sqrt()
-        return constants | self._true_offset(squared)
+        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        return constants | roots | self._true_offset(squared)
 
     def _true_offset(self, squared: bool) -> dict[str, Number]:
         """G, for the B that is stated, if one is and G is finite."""
