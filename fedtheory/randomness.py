@@ -155,6 +155,24 @@ def signs(words: Tensor, dimension: int) -> Tensor:
     return (2 * bits - 1).to(torch.int8).flatten(-2)[..., :dimension]
 
 
+def rare(words: Tensor, dimension: int, probability: float) -> Tensor:
+    """What happens with this probability, at most 1/2, shape ``words.shape + (dimension,)``, bool: where the ``signs``
+    are +1 and ``ranks`` are low enough, so that what is rarer happens only where what is less rare does.
+
+    >>> draws = torch.arange(100_000)
+    >>> half, tenth = rare(draws, 1, 0.5), rare(draws, 1, 0.1)
+    >>> float(half.double().mean()), float(tenth.double().mean()), bool((tenth <= half).all())
+    (0.49899, 0.09995, True)
+    """
+    return ranks(words, dimension) < 2 * probability
+
+
+def ranks(words: Tensor, dimension: int) -> Tensor:
+    """Uniform float64 numbers in (0, 2), below 1 where ``signs`` are +1, shape ``words.shape + (dimension,)``."""
+    coordinates = torch.arange(dimension, device=words.device)
+    return uniforms(refined(words[..., None], coordinates)) + (signs(words, dimension) < 0)
+
+
 def scaled_signs(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
     """``scale`` times ``signs``, in one of torch's floating types, bits taken eight at a time from a table.
 

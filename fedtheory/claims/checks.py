@@ -43,10 +43,14 @@ def check_kinds(part: str, items: Any, kind: type, made: str) -> None:
 
 
 def check_symbols(claim: Claim) -> None:
-    """Refuse a symbol that is none of the vocabulary's, and say where it stands."""
+    """Refuse a symbol that is none of the vocabulary's, or a float, and say where it stands."""
     for where, expression in _expressions(claim):
         if not isinstance(expression, sympy.Basic):
             raise ValueError(f"{where} = {expression!r}: allowed is a sympy expression of quantities")
+        for rounded in sorted(expression.atoms(sympy.Float)):
+            meant = sympy.Rational(str(float(rounded)))
+            allowed = f"allowed is a rational such as sympy.Rational({meant.p}, {meant.q})"
+            raise ValueError(f"{where}: {float(rounded)} is a float, with which nothing is exact: {allowed}")
         for used in sorted(expression.free_symbols, key=str):
             if used.name not in QUANTITIES:
                 raise ValueError(

@@ -180,7 +180,7 @@ def published_instance(ref: str) -> dict[str, Any] | None:
 
 def published_needs(ref: str) -> dict[str, dict[str, Any]]:
     """By kind of assumption that the claim does not make: the instance that comes with the package, by which it falls
-    without, replayed.
+    without, at least under some readings, replayed.
 
     Raises:
         ReplayError: a file does not say what its numbers say.
@@ -281,6 +281,7 @@ def _needs_json(kind: str, instance: dict[str, Any]) -> dict[str, Any]:
     return {
         "assumption": kind, "violates": instance["violates"], "ratio": float(instance["ratio"]),
         "file": f"needs/{instance['claim']}.{kind}.json", "readings": len(instance["readings"]),
+        **({} if instance["refutes"] else {"only_under": _refuting(instance["readings"])}),
     }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from ..claims.statement import Claim, slack_of
 from ..claims.undecided import Undecided
 from ..papers import claim
 from ..papers.whose import subject_of
-from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
+from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
 from ..schedule import StepRule
 from ..subjects.base import Box, Examined, Instance, Reading, Sides, finite, known
 from ..subjects.checked import NOT_CHECKED, VIOLATED, Checked, Slack
@@ -275,7 +275,42 @@ class _Slacks:
         def slack_at(point: Sequence[arb]) -> arb:
             return ball(evaluate_or_limit(rest, {**values, **dict(zip(names, point, strict=True))}))
 
-        bounds = [lower_bound_over_box(slack_at, [box[name] for name in names]) for box in sides.boxes()]
+        boxes = sides.boxes()
+        bounds = [lower_bound_over_box(slack_at, [box[name] for name in names]) for box in boxes]
+        if None in bounds and (corner := _at_lowest(rest, names)):
+            bounds = [
+                bound if bound is not None else corner(box, values) for bound, box in zip(bounds, boxes, strict=True)
+            ]
         known_bounds = [bound for bound in bounds if bound is not None]
         shown = len(known_bounds) == len(bounds)
         return Checked(functools.reduce(arb.min, known_bounds) if shown else None, ENCLOSED)
+
+
+def _at_lowest(slack: sympy.Expr, names: Sequence[str]) -> Callable[[Box, Mapping[str, Any]], arb | None] | None:
+    """The least value over a box of a slack that is affine in these quantities, so that it is found at a corner, if it
+    is seen to be >= 0: where the quantity stands several times a ball of the whole box forgets that it is one. ``None``
+    where the slack is not affine.
+
+    >>> names = ["least_server_gradient", "least_arbitrary_pseudogradient"]
+    >>> x, y = map(symbol, names)
+    >>> box = {"least_server_gradient": arb("1 +/- 1.5"), "least_arbitrary_pseudogradient": arb("3 +/- 1")}
+    >>> round(float(_at_lowest(x - (x - 2 * y) / 3 - x / 2, names)(box, {})), 6)  # x/6 + 2 y/3 at x = 0, y = 2
+    1.333333
+    """
+    quantities = [symbol(name) for name in names]
+    slopes = [sympy.expand(slack.diff(each)) for each in quantities]
+    if any(slope.has(*quantities) for slope in slopes):
+        return None
+    free = slack.xreplace(dict.fromkeys(quantities, sympy.Integer(0)))
+
+    def lowest(box: Box, values: Mapping[str, Any]) -> arb | None:
+        found = ball(evaluate_or_limit(free, values))
+        for name, slope in zip(names, slopes, strict=True):
+            rise = ball(evaluate_or_limit(slope, values))
+            if not (rise >= 0 or rise <= 0):
+                return None
+            least = arb(QUANTITIES[name].lower)  # a ball whose lower end is 0 may reach below it by its rounding
+            found = found + rise * (box[name].lower().max(least) if rise >= 0 else box[name].upper())
+        return found.lower() if found >= 0 else None
+
+    return lowest

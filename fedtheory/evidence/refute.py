@@ -180,24 +180,42 @@ def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps
     return None
 
 
-def falls_without(statement: Claim, kinds: Iterable[str] = tuple(VIOLATIONS)) -> dict[str, Judgement]:
+def falls_without(
+    statement: Claim, kinds: Iterable[str] = tuple(VIOLATIONS), partly: bool = False
+) -> dict[str, Judgement]:
     """By kind of assumption, among ``kinds``, that the claim does not make: an instance that violates it and refutes
-    the claim under every reading. Kinds for which none is found are left out.
+    the claim under every reading; ``partly``: where there is none, under as many as are found by looking at one option
+    after another. Kinds for which none is found are left out.
 
     >>> from fedtheory.papers import claim
     >>> found = falls_without(claim("fast.eq29"))
     >>> list(found), found["uncorrelated_noise"].refutes
     (['uncorrelated_noise'], True)
     """
-    space, found = subject_of(statement).space(statement), {}
+    found = {}
     for kind in kinds:
         if not VIOLATIONS[kind] & statement.assumed:
-            points = islice(space.violating(kind), TRIED)
-            judgements = (judge(Instance(statement.ref, point), statement=statement) for point in points)
+            judgements = _violating(statement, statement, kind)
             refuting = next((judgement for judgement in judgements if judgement.refutes), None)
+            if refuting is None and partly:
+                options = [{a.name: option} for a in statement.ambiguities for option in a.options[1:]]
+                each = [judged for read in options for judged in _violating(statement, statement.under(read), kind)]
+                some = max(each, key=_falling, default=None)
+                refuting = some if some is not None and _falling(some) else None
             if refuting is not None:
                 found[kind] = refuting
     return found
+
+
+def _violating(statement: Claim, read: Claim, kind: str) -> Iterator[Judgement]:
+    """The claim, judged where it falls in floating point as it is ``read``, on runs that violate such assumptions."""
+    points = islice(subject_of(read).space(read).violating(kind), TRIED)
+    return (judge(Instance(statement.ref, point), statement=statement) for point in points)
+
+
+def _falling(judgement: Judgement) -> int:
+    """Under how many readings."""
+    return sum(reading.refutes for reading in judgement.readings)
 
 
 def _neighbour(judgement: Judgement, space: Space, rng: np.random.Generator, seen: list[Judgement]) -> Judgement:

@@ -19,8 +19,9 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
 
     A replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search, a bound
     exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then come
-    contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume (``needs``; a proof
-    that takes an assumption which is not stated, without such an instance, leaves the claim ``unproved``), a complete
+    contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume, by which it falls
+    under every reading (``needs``; a proof that takes an assumption which is not stated, without such an instance,
+    leaves the claim ``unproved``: one by which it falls under some readings is told), a complete
     proof (``proved`` where nothing in it is declared by hand, else ``steps decided``), a search that met no admissible
     setting (``untested``), a proof with an open step (``unproved``), and a survived search (``holds``).
 
@@ -49,10 +50,12 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     units = evidence["units"]["findings"]
     remark = f" Not homogeneous in {' and '.join(f['where'] for f in units)}." if units else ""
     remark += _refuted_only(only_under)
-    if evidence["needs"]:
-        return "needs", _needs(evidence["needs"], proof if proved else None, found) + remark
+    needs = [i for i in evidence["needs"] if not i.get("only_under")]
+    remark += "".join(_refuted_only(i["only_under"], i["assumption"]) for i in evidence["needs"] if i not in needs)
+    if needs:
+        return "needs", _needs(needs, proof if proved else None, found) + remark
     if proved and proof["assuming"]:
-        return "unproved", _unstated(proof["assuming"]) + f" {_survived(found)}{remark}"
+        return "unproved", _unstated(proof["assuming"], bool(evidence["needs"])) + f" {_survived(found)}{remark}"
     if proved:
         return _word(proof), _proved(proof, found) + remark
     if found and not found["admissible"] and not any(row["outcome"] == "holds" for row in evidence["measured"]):
@@ -94,7 +97,8 @@ def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
     """The kinds of assumption that a claim needs and does not make: those of its proof, else those of the instances."""
     if word != "needs":
         return ()
-    taken = (evidence.get("proof") or {}).get("assuming") or [i["assumption"] for i in evidence["needs"]]
+    fallen = [i["assumption"] for i in evidence["needs"] if not i.get("only_under")]
+    taken = (evidence.get("proof") or {}).get("assuming") or fallen
     return tuple(taken)
 
 
@@ -104,18 +108,20 @@ def _needs(instances: list[dict[str, Any]], proof: dict[str, Any] | None, found:
     return f"Not stated, and needed: an exact instance exceeds the bound {falls}. {with_it}{_survived(found)}".rstrip()
 
 
-def _unstated(assuming: list[str]) -> str:
-    names = " and ".join(assuming)
+def _unstated(assuming: list[str], partly: bool) -> str:
+    names, always = " and ".join(assuming), " under every reading" if partly else ""
     return (
-        f"Its proof takes {names}, not stated: it is complete with that, and no instance shows that it falls without."
+        f"Its proof takes {names}, not stated: it is complete with that, and no instance shows that it falls without"
+        f"{always}."
     )
 
 
-def _refuted_only(readings: list[dict[str, str]]) -> str:
+def _refuted_only(readings: list[dict[str, str]], without: str = "") -> str:
     if not readings:
         return ""
     under = " or ".join(", ".join(f"{name}: {option}" for name, option in reading.items()) for reading in readings)
-    return f" An exact instance refutes it read with {under}."
+    kind = f" without {without}" if without else ""
+    return f" An exact instance{kind} refutes it read with {under}."
 
 
 def _covered(covered: dict[str, list[str]], reading: dict[str, str]) -> bool:

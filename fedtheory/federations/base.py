@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import Axis, normals, refined, scaled_signs, words
+from ..randomness import Axis, normals, rare, refined, scaled_signs, words
 from .constants import EXACT, Constant, Constants, Region
-from .given import COMMON, ONE_SIDED
+from .given import COMMON, ONE_SIDED, rise_of
 from .listing import listed
 from .local import LocalTraining, State, local_steps
 
@@ -291,6 +291,7 @@ class ConvexFederation(ExactFederation):
 
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
     +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default), or Gaussian of the same covariance, or
+    "two-point a" with a whole a > 1, which is rarely a times as much and else -1/a times (see ``given.rise_of``), or
     "common two-point", the same draw for all clients in a step, or "one-sided two-point": none in the coordinates in
     which the point is not positive, so that the variance depends on it and ``gradient_noise ** 2`` bounds it.
     The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.
@@ -396,4 +397,19 @@ class ConvexFederation(ExactFederation):
         scale = level / self.dimension**0.5
         if self.noise == "gaussian":
             return normals(key, self.dimension, dtype, scale)
+        if rise := self._rise:
+            risen = rare(key, self.dimension, 1 / (1 + rise**2))
+            values = torch.tensor([-scale / rise, rise * scale], dtype=dtype, device=key.device)
+            return values[risen.long()]
         return scaled_signs(key, self.dimension, scale, dtype)
+
+    @property
+    def _rise(self) -> int:
+        """How many times its level skewed noise rises; 0 where the noise is another."""
+        rise = rise_of(self.noise) or 1
+        return rise if rise > 1 else 0
+
+    @property
+    def has_fair_signs(self) -> bool:
+        """Whether noise has one size and a fair sign in each coordinate."""
+        return self.noise != "gaussian" and not self._rise

@@ -91,7 +91,7 @@ def drawn_noise(fed: Quadratic, pairs: Pairs, training: LocalTraining, dtype: to
     if fed.deterministic:
         return None
     keys = fed.step_keys(pairs, training.steps)
-    if fed.noise == "gaussian" or type(fed).noise_of is not ConvexFederation.noise_of:
+    if not fed.has_fair_signs or type(fed).noise_of is not ConvexFederation.noise_of:
         return fed.noise_of(keys, dtype)
     return Signs(keys, fed.gradient_noise / fed.dimension**0.5)
 

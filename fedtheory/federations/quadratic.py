@@ -180,6 +180,12 @@ class Quadratic(Placed, ConvexFederation):
         return self.exact_centres.astype(float)
 
     @cached_property
+    def identical(self) -> bool:
+        """Whether all clients are the same."""
+        points = self.exact_slopes if self.tilted else self.exact_centres
+        return bool((self._given == self._given[0]).all() and (points == points[0]).all())
+
+    @cached_property
     def has_optimum(self) -> bool:
         """Whether F has a unique minimiser."""
         return not self.tilted or positive_definite(self.exact_hessian)

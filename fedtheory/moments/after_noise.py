@@ -19,6 +19,7 @@ import numpy as np
 
 from ..algorithms.aggregation import AverageParticipating
 from ..algorithms.base import ClientRound
+from ..federations.given import rise_of
 from ..federations.quadratic import Quadratic
 from ..participation import LargestNoise
 from ..schedule import one_number
@@ -83,8 +84,8 @@ def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact
         ValueError: the clients are not identical ones on a line with two-point noise, or the algorithm does more than
             to average the participants.
     """
-    identical = (fed.exact_hessians == fed.exact_hessians[0]).all() and (fed.exact_slopes == fed.exact_slopes[0]).all()
-    if fed.dimension > 1 or not identical or fed.noise != "two-point":
+    rise = rise_of(fed.noise)
+    if fed.dimension > 1 or not fed.identical or rise is None:
         raise ValueError("LargestNoise: moments are known for identical clients in one dimension with two-point noise")
     if not isinstance(kind.aggregation, AverageParticipating) or kind.proximal != 0:
         raise ValueError("LargestNoise: moments are known where participants are averaged, without a proximal term")
@@ -92,7 +93,7 @@ def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact
     def number(value: Fraction) -> Any:
         return value if exact else float(value)
 
-    mean, square = process.mean_and_square(fed.clients)
+    mean, square = process.mean_and_square(fed.clients, rise)
     sigma, eta = fed.exact_gradient_noise, number(one_number("local_lr", kind.local_lr))
     return ChosenNoise(
         mean=number(sigma * mean), variance=number(sigma**2 * (square - mean**2)),

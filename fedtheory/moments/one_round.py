@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..algorithms.base import ClientRound, Kind, ServerRound, Weights
+from ..federations.quadratic import Quadratic
 from ..functionals import (
     FINAL_SQUARED_DISTANCE,
     LOCAL_GRADIENT_ERROR,
@@ -36,6 +37,7 @@ from ..functionals import (
 from ..participation import LargestNoise
 from ..schedule import one_number
 from .after_noise import chosen_noise
+from .identical_clients import averaged_noise
 from .rounds import has_common_noise, quadratic
 from .timeline import phase_settings
 
@@ -161,7 +163,19 @@ def _weights(setting: Setting, kind: ClientRound, exact: bool) -> Weights:
     """Those of a round of this kind; of one client, where it stands for those whom the noise chooses."""
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
         return Weights.equal(1)
-    return kind.weights(setting.participation, setting.federation.clients, exact)
+    fed = quadratic(setting)
+    share = averaged_noise(fed, kind, setting.participation)
+    if share is not None:
+        return _of_one(fed, share)
+    found = kind.weights(setting.participation, fed.clients, exact)
+    return _of_one(fed, np.trace(found.second) / found.divisor**2) if fed.identical else found
+
+
+def _of_one(fed: Quadratic, share: Any) -> Weights:
+    """The weight of one of identical clients, in place of weights w_i with E sum_i w_i^2 = ``share``: as all clients
+    have the same mean, second moments enter by the noise alone."""
+    second = Fraction(1) if has_common_noise(fed) else share
+    return Weights(np.array([Fraction(1)], dtype=object), np.array([[second]], dtype=object))
 
 
 def _of_arbitrary_rounds(setting: Setting, paths: _LocalPaths, exact: bool) -> _LocalPaths:
@@ -185,7 +199,9 @@ def _of_arbitrary_rounds(setting: Setting, paths: _LocalPaths, exact: bool) -> _
 
 def _weights_of_clients(setting: Setting, exact: bool) -> dict[str, Weights]:
     """By cohort: that of all clients, and those of the rounds in which clients train."""
-    found = {"full": Weights.equal(setting.federation.clients)}
+    fed = quadratic(setting)
+    everyone = _of_one(fed, Fraction(1, fed.clients)) if fed.identical else Weights.equal(fed.clients)
+    found = {"full": everyone}
     for kind in setting.algorithm.kinds:
         if isinstance(kind, ClientRound):
             name = "arbitrary" if kind.uniform is None else "cohort"
@@ -195,7 +211,7 @@ def _weights_of_clients(setting: Setting, exact: bool) -> dict[str, Weights]:
 
 @dataclass(frozen=True)
 class _LocalPaths:
-    """Local training of all clients from x_0, with y = x - x*.
+    """Local training of all clients from x_0, with y = x - x*; of identical ones, of one.
 
     Attributes:
         start: (D,), y_0. mean_hessian: (D, D), of F. local_lr: eta.
@@ -223,13 +239,15 @@ class _LocalPaths:
 def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
     fed, training = quadratic(setting), setting.algorithm.client_rounds[0].at(0)
     kind = object if exact else float
-    hessians, centres = fed.exact_hessians.astype(kind), (fed.exact_centres - fed.exact_optimum).astype(kind)
+    clients = 1 if fed.identical else fed.clients
+    hessians = fed.exact_hessians[:clients].astype(kind)
+    centres = (fed.exact_centres[:clients] - fed.exact_optimum).astype(kind)
     start = (setting.exact_start - fed.exact_optimum).astype(kind)
     level = one_number("local_lr", training.local_lr), fed.exact_gradient_noise**2 / fed.dimension
     eta, variance = (number if exact else float(number) for number in level)
     identity = np.eye(fed.dimension, dtype=int).astype(kind)
     mean_hessian = fed.exact_hessian.astype(kind)
-    point, noise, power = np.array([start] * fed.clients), 0 * hessians, np.array([identity] * fed.clients)
+    point, noise, power = np.array([start] * clients), 0 * hessians, np.array([identity] * clients)
     sums, sum_noise, errors, drift = 0 * point, 0 * hessians, [], 0 * point[:, 0]
     excess = ((point / 2 - centres) * _apply(hessians, point)).sum(1)
     for k in range(training.local_steps + 1):

@@ -36,6 +36,7 @@ from .after_noise import as_one_client, chosen_noise
 from .cohorts import Law, certain, law_of
 from .draws import PRESENT, Draws, answering, draws_of, draws_of_set, phases_of
 from .forms import Forms, identity_like, product, squares, whole
+from .identical_clients import averaged_noise
 from .joint_law import chain_of
 from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
 from .linear_rounds import LinearRound
@@ -287,6 +288,8 @@ def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws] | list[Law]:
         return [draws_of_set((), 1)] * len(chain_of(setting.participation, setting.federation.clients).sets)
     if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
         return [draws_of(Fixed([0]), 1, exact)]
+    if averaged_noise(quadratic(setting), kind, setting.participation) is not None:
+        return [draws_of(Fixed([0]), 1, exact)]
     return _draws(setting, kind, exact)
 
 
@@ -313,6 +316,9 @@ def rounds_with(
     bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact, forms)
     if isinstance(process, LargestNoise) and kind.uniform is None:
         local = as_one_client(local, chosen_noise(fed, kind, process, exact))
+    elif (share := averaged_noise(fed, kind, process)) is not None:
+        noise = local.noise[:1] if local.common_noise else local.noise[:1] * (share if exact else float(share))
+        local = replace(local, maps=local.maps[:1], shares=local.shares[:1], noise=noise, gradients=local.gradients[:1])
     return [client_round(bound, layout, local, each) for each in draws]
 
 

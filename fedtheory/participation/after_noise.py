@@ -9,14 +9,14 @@ from math import comb
 import torch
 from torch import Tensor
 
-from ..randomness import Axis, signs, words
+from ..randomness import Axis, ranks, words
 from .base import Inclusion, Keys, Participation
 
 
 @dataclass(frozen=True)
 class LargestNoise(Participation):
     """The ``count`` clients whose gradient noise in the round's first local step is largest, in the first coordinate,
-    where noise is two-point; of equal ones those with the smallest numbers.
+    where noise is two-point, of fair signs or skewed (see ``federations.given.rise_of``); of equal ones any.
 
     >>> LargestNoise(2).mean_and_square(3)  # +++, ++-: 1; +--: 0; ---: -1, of the mean of the two largest signs
     (Fraction(3, 8), Fraction(5, 8))
@@ -43,7 +43,7 @@ class LargestNoise(Participation):
     def step(self, state: Keys, round: int) -> tuple[Tensor, Keys]:
         clients = torch.arange(state.clients, device=state.replica_ids.device)
         key = words(state.seed, Axis.GRADIENT_NOISE, state.replica_ids[:, None], clients, round, 0)
-        order = signs(key, 1)[..., 0].to(torch.int64).argsort(dim=1, descending=True, stable=True)
+        order = ranks(key, 1)[..., 0].argsort(dim=1, stable=True)  # of any such law, the largest first
         counts = torch.zeros(key.shape, dtype=torch.int8, device=key.device)
         return counts.scatter_(1, order[:, : self.count], 1), state
 
@@ -52,13 +52,22 @@ class LargestNoise(Participation):
         raise ValueError("LargestNoise: who takes part depends on the round's noise; allowed is a process that is "
                          "independent of it")  # fmt: skip
 
-    def mean_and_square(self, clients: int) -> tuple[Fraction, Fraction]:
-        r"""E s and E s^2 of the mean s = (2 min(B, n) - n)/n of the n largest of ``clients`` fair signs, of which B
-        are +1."""
-        n = self.count
-        mean, square = Fraction(0), Fraction(0)
-        for positive in range(clients + 1):
-            chance = Fraction(comb(clients, positive), 2**clients)
-            value = Fraction(2 * min(positive, n) - n, n)
-            mean, square = mean + chance * value, square + chance * value**2
-        return mean, square
+    def mean_and_square(self, clients: int, rise: int = 1) -> tuple[Fraction, Fraction]:
+        r"""E s and E s^2 of the mean s of the n largest of ``clients`` independent noises, each a = ``rise`` with
+        probability p = 1/(1 + a^2) and else -1/a: with the number B of those that are a,
+
+            s = (a min(B, n) - (n - min(B, n))/a)/n,  P(B = b) = binom(clients, b) p^b (1 - p)^(clients - b),
+
+        a sum of n + 1 terms, as all B >= n are one.
+
+        >>> one = LargestNoise(1)
+        >>> none = Fraction(100, 101) ** 128  # of 128 clients, who are 10 with probability 1/101 and else -1/10
+        >>> one.mean_and_square(128, rise=10)[0] == 10 * (1 - none) - none / 10
+        True
+        """
+        n, whole = self.count, (1 + rise**2) ** clients
+        chances = [Fraction(comb(clients, b) * rise ** (2 * (clients - b)), whole) for b in range(n)]
+        values = [Fraction(b * rise**2 - (n - b), n * rise) for b in range(n + 1)]
+        chances.append(1 - sum(chances, Fraction(0)))
+        law = list(zip(chances, values, strict=True))
+        return sum((p * s for p, s in law), Fraction(0)), sum((p * s**2 for p, s in law), Fraction(0))

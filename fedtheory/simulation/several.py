@@ -107,7 +107,7 @@ class Several:
         if not self.listed:
             return max(1, min(len(ahead), AT_ONCE // (size * replicas)))
         steps = self.kind.local_steps if self.fed.gradient_noise else 0
-        shown = steps if self.fed.noise == "gaussian" else 0
+        shown = 0 if self.fed.has_fair_signs else steps
         total = keys = 0
         for number, drawn in enumerate(ahead):
             pairs = len(_pairs(drawn))

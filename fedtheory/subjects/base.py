@@ -265,7 +265,7 @@ def span(values: Iterable[float]) -> str:
     return f"{least:g}" if least == most else f"{least:g} to {most:g}"
 
 
-ROOTS = ("dissimilarity", "dissimilarity_offset")
+ROOTS = ("dissimilarity", "dissimilarity_at_optimum", "dissimilarity_offset")
 """Constants whose squares are rational."""
 
 

@@ -18,7 +18,7 @@ from ..assumptions import (
     UNIFORM_COHORTS,
 )
 from ..claims.balls import Number
-from ..federations.given import COMMON, ONE_SIDED
+from ..federations.given import COMMON, ONE_SIDED, rise_of
 
 Slack = Number | None
 """A proven lower bound of a slack that is >= 0; ``None`` where the hypothesis is not shown to hold."""
@@ -41,6 +41,8 @@ _COIN = "by construction: noise is +-sigma, in every step by a fair coin"
 _OWN_COIN = f"{_COIN} of the client's own"
 _SIDED = "by construction: where there is noise, it is +-sigma by a fair coin of the client's own"
 
+_SKEWED = "by construction: noise is a sigma or -sigma/a, of mean 0, in every step by a coin of the client's own"
+
 NOISE: Mapping[str, Mapping[str, str]] = {
     TWO_POINT: {
         UNBIASED_NOISE: _COIN, UNBIASED_SERVER_NOISE: _SERVER, UNCORRELATED_NOISE: _OWN_COIN,
@@ -55,6 +57,17 @@ NOISE: Mapping[str, Mapping[str, str]] = {
 
 LAWS = {law: frozenset(NOISE[TWO_POINT]) - met.keys() for law, met in NOISE.items() if law != TWO_POINT}
 """Laws of noise that a file names, and what they violate."""
+
+
+def met_by_noise(law: str) -> Mapping[str, str]:
+    """As ``NOISE``, also of two-point noise that is skewed (see ``federations.given.rise_of``).
+
+    >>> met_by_noise("two-point 13")["unbiased_noise"][:43], met_by_noise("gaussian")
+    ('by construction: noise is a sigma or -sigma', {})
+    """
+    skewed = dict.fromkeys((UNBIASED_NOISE, UNCORRELATED_NOISE, INDEPENDENT_NOISE, CONSTANT_NOISE), _SKEWED)
+    return NOISE.get(law) or (skewed | {UNBIASED_SERVER_NOISE: _SERVER} if rise_of(law) else {})
+
 
 CHOSEN_BEFORE = {COHORT_BEFORE_NOISE: "by construction: who takes part does not depend on noise"}
 UNIFORM_DRAWS = {

@@ -22,6 +22,7 @@ from ..algorithms import Fast, Safari
 from ..algorithms.base import ServerRound
 from ..claims.balls import Ball, ball, ball_matrix, interval
 from ..claims.undecided import Undecided
+from ..federations.given import COMMON, ONE_SIDED, rise_of
 from ..functionals import Functional
 from ..moments.errors import exact_errors, initial_moments
 from ..moments.in_balls import advanced_by_rule, weights_of
@@ -29,7 +30,7 @@ from ..moments.linear_rounds import mean_map
 from ..moments.one_sided import is_one_sided
 from ..moments.rounds import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
-from ..participation import Fixed
+from ..participation import Fixed, Phases
 from ..quantities import RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
@@ -42,6 +43,7 @@ like random ones, by an invariant interval."""
 
 GRADIENTS = ("peak_server_gradient", "least_server_gradient")
 PSEUDOGRADIENTS = ("peak_arbitrary_pseudogradient", "least_arbitrary_pseudogradient")
+LEAST = (GRADIENTS[1], PSEUDOGRADIENTS[1])
 PROGRESS = ("least_client_progress", "peak_client_progress")
 EVERY_ROUND = (*PROGRESS, "least_gradient")
 """What is known of every round of every run."""
@@ -179,9 +181,9 @@ def _enumerated(way: Way) -> LeftSide:
 # Run quantities -------------------------------------------------------------------------------------------------------
 
 
-def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True) -> list[Box]:
+def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True, divided: bool = False) -> list[Box]:
     """Boxes that together hold the run quantities ``asked`` of every run: of snapshots and arbitrary rounds, or where
-    some rounds are the server's.
+    some rounds are the server's; ``divided``: see ``every_round``.
 
     Raises:
         Undecided: no enclosure; it is said why.
@@ -195,8 +197,13 @@ def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True) 
         return _snapshot_boxes(way, shifted, follow)
     box: dict[str, arb] = {}
     if asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
-        box |= _extremes(way, shifted)
-    return [{**box, **known} for known in every_round(way)] if asked & {*EVERY_ROUND} else [box]
+        noisy = quadratic(way.setting).exact_gradient_noise != 0
+        box |= (
+            _least_of_every_run(way)
+            if noisy and not asked & {GRADIENTS[0], PSEUDOGRADIENTS[0]}
+            else _extremes(way, shifted)
+        )
+    return [{**box, **known} for known in every_round(way, divided)] if asked & {*EVERY_ROUND} else [box]
 
 
 def _snapshot_boxes(way: Way, shifted: bool, follow: bool) -> list[Box]:
@@ -352,7 +359,90 @@ def _extremes(way: Way, shifted: bool) -> dict[str, arb]:
     return dict(zip((*GRADIENTS, *PSEUDOGRADIENTS), extremes, strict=True))
 
 
-def every_round(way: Way) -> list[Box]:
+def _least_of_every_run(way: Way) -> dict[str, arb]:
+    """Where |grad F(x_r)|^2 and |mean over the participants of sum_k grad F_i(x_{i,k})|^2 are least in every run of
+    identical clients on a line that has rounds of both kinds, however its noise falls, which is bounded: a step of at
+    most 1/h moves y = x - x* to a mean of y and of noise/h with weights >= 0, so |y| stays below
+    Y = max(|y_0|, noise/h), the squares below (h Y)^2 and (K h Y)^2.
+
+    Raises:
+        Undecided: the runs are not of this kind.
+    """
+    setting, algorithm, fed = way.setting, way.setting.algorithm, quadratic(way.setting)
+    assert isinstance(algorithm, Safari)
+    rise = 1 if fed.noise in (COMMON, ONE_SIDED) else rise_of(fed.noise)
+    if fed.dimension > 1 or not fed.identical or rise is None:
+        raise Undecided("every run is enclosed of identical clients on a line, with noise that is bounded")
+    if algorithm.share in (0, 1) or (way.order and len({*way.order}) == 1):
+        raise Undecided("all rounds are of one kind, so a minimum is over no rounds")
+    h = fed.exact_hessians[0, 0, 0]
+    if not all(0 <= step <= 1 for step in (ball(algorithm.local_lr) * ball(h), ball(algorithm.server_lr) * ball(h))):
+        raise Undecided("a step moves past its target, or away from it")
+    noise = rise * max(fed.exact_gradient_noise, fed.exact_server_noise)
+    highest = max(abs(setting.exact_start[0] - fed.exact_optimum[0]) * h, noise)
+    ends = highest**2, (algorithm.local_steps * highest) ** 2
+    return {name: interval(Fraction(0), end) for name, end in zip(LEAST, ends, strict=True)}
+
+
+def every_round(way: Way, divided: bool = False) -> list[Box]:
+    """Where G_4/G_3 and the least G_3 are over the rounds of a run: by where it starts (``_on_one_side``), else by what
+    the two are as functions of x (``progress_everywhere``), whatever the run.
+
+    Args:
+        divided: whether what is asked divides by G_3 in every round. A run that nobody follows may come to x*, where
+            G_3 and G_4 are 0 and a condition that multiplies by them asks nothing, but a quotient of them is none.
+
+    Raises:
+        Undecided: neither holds.
+    """
+    try:
+        return _on_one_side(way)
+    except Undecided:
+        everywhere = progress_everywhere(way.setting)
+        if everywhere is None:
+            raise
+    if divided:
+        raise Undecided("a run may come to x*, where G_4/G_3 is 0/0")
+    gradient = quadratic(way.setting).exact_hessian @ (way.setting.exact_start - quadratic(way.setting).exact_optimum)
+    ratio = interval(*everywhere)
+    return [dict.fromkeys(PROGRESS, ratio) | {"least_gradient": interval(Fraction(0), gradient @ gradient)}]
+
+
+def progress_everywhere(setting: Setting) -> tuple[Fraction, Fraction] | None:
+    """The ends of what G_4/G_3 can be at any x but x*, whoever of those that can take part does: with all their
+    gradients 0 at x*, on diagonal Hessians H_i and with y = x - x*,
+
+        G_4/G_3 = sum_d h_d y_d^2 / (2 sum_d H_d^2 y_d^2), h the participants' mean Hessian and H that of F,
+
+    which is between its least and its largest h_d/(2 H_d^2): a constant where these are the same. ``None`` where a
+    gradient is not 0 at x*, so that the quotient has no bound near it, or where Hessians are not diagonal.
+
+    >>> import fedtheory as ft
+    >>> fed = ft.federations.Quadratic.common_hessian([[0, 0]] * 2, hessian=[1, 3], gradient_noise=1)
+    >>> algorithm = ft.algorithms.safari(client_round_probability=1, local_lr="1/9", server_lr="1/9")
+    >>> progress_everywhere(ft.Setting(fed, algorithm, ft.participation.Fixed([0])))
+    (Fraction(1, 6), Fraction(1, 2))
+    """
+    fed = quadratic(setting)
+    if fed.exact_diagonals is None:
+        return None
+    slopes = fed.exact_diagonals * (fed.exact_optimum - fed.exact_centres)
+    match setting.participation:
+        case Fixed(members=members):
+            groups = [list(members)]
+        case Phases(sets=sets):
+            groups = [list(members) for members in sets]
+        case _:  # whoever takes part, their mean is between each client's
+            groups = [[i] for i in range(fed.clients)]
+    ratios = set()
+    for group in groups:
+        if np.any(slopes[group].sum(0)):
+            return None
+        ratios |= {*(fed.exact_diagonals[group].sum(0) / len(group) / (2 * fed.exact_hessian.diagonal() ** 2))}
+    return min(ratios), max(ratios)
+
+
+def _on_one_side(way: Way) -> list[Box]:
     """Where G_4/G_3 = (1 - 2 c/y)/(2 h) and the least G_3 = (h y)^2 are over the rounds of a run, y = x_r - x*, if it
     starts on c's side of x*; the latter in pieces. With y_0 > 0 and c >= 0, a client round leads to at least min(y, c)
     and to at least (1 - a_c) y, a server round to (1 - a_s) y; so y_r is at least (1 - a_s)^r min(y_0, c), and at least

@@ -114,6 +114,9 @@ LARGEST = {
 }  # fmt: skip
 """What an instance may have: exact arithmetic takes too long beyond."""
 
+MOST_IDENTICAL = 1000
+"""Clients that are all the same, whose rounds are those of one of them: so many are allowed."""
+
 LARGEST_ROUND = 300_000
 """What one round, which is exact throughout, may have of clients * dimension * local_steps * bits: so many bits its
 longest numbers can reach, where the longest number of the instance has ``bits``."""
@@ -167,10 +170,10 @@ def check_one_round(numbers: Iterable[Fraction], size: int) -> None:
                          f"{LARGEST_ROUND}")  # fmt: skip
 
 
-def check_size(name: str, size: int) -> None:
-    """Raise ``ValueError`` where there are more of something than an instance may have."""
-    if size > LARGEST[name]:
-        raise ValueError(f"{name} = {size}: allowed in an instance is at most {LARGEST[name]}")
+def check_size(name: str, size: int, most: int | None = None) -> None:
+    """Raise ``ValueError`` where there are more of something than an instance may have, or than ``most``."""
+    if size > (most or LARGEST[name]):
+        raise ValueError(f"{name} = {size}: allowed in an instance is at most {most or LARGEST[name]}")
 
 
 def check_counts(**sizes: int | None) -> None:

@@ -71,10 +71,8 @@ class KinkedPoint(RunPoint):
         """The federation's constants; see ``RunPoint.true_constants``."""
         fed = piecewise(self.setting)
         constants: dict[str, Number] = dict(fed.exact_constants())
-        square = fed.exact_squared_dissimilarity
-        if square is not None:
-            constants["dissimilarity"] = square if squared else ball(square).sqrt()
-        return constants | self._true_offset(squared)
+        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        return constants | roots | self._true_offset(squared)
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
         return _ExaminedKinks(self, claim)

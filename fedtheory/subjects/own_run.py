@@ -31,7 +31,7 @@ from ..schedule import INDICES, StepRule
 from ..setting import Setting
 from .base import Examined, Point, Reading, Sides, assumption_checks, own_values
 from .by_rule import computed_left
-from .checked import CHOSEN_BEFORE, NOISE
+from .checked import CHOSEN_BEFORE, met_by_noise
 from .enclosure import Way, left_side
 from .entries import (
     by_vocabulary,
@@ -120,7 +120,7 @@ class OwnPoint(Point):
         """What its noise and its participants meet."""
         drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
         law = quadratic(self.setting).noise
-        return {**NOISE.get(law, {}), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
+        return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""
@@ -157,11 +157,8 @@ class OwnPoint(Point):
         """The federation's constants; ``squared``: its lengths squared. Without a common Hessian there is no
         dissimilarity."""
         fed = quadratic(self.setting)
-        found: dict[str, Number] = dict(fed.exact_constants())
-        if fed.has_common_hessian:
-            square = fed.exact_squared_dissimilarity
-            found["dissimilarity"] = square if squared else ball(square).sqrt()
-        return found
+        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        return {**fed.exact_constants(), **roots}
 
 
 def _written(process: Participation) -> dict[str, Any]:

@@ -52,6 +52,9 @@ RESOLUTION = 1e-26
 
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
 
+CROWD, HALVES = 30, 2**31
+"""Clients of a few settings, for what shows with many alone; and a seed that no draw has."""
+
 DIGITS = 3
 """Of the numbers that are drawn: exact arithmetic on them is quick."""
 
@@ -62,7 +65,8 @@ class Candidate:
 
     Attributes:
         clients, dimension: M, D.
-        seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn.
+        seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn; 0 or ``HALVES``: they are 1 and
+            -1, by turns or one half after the other.
         spread: how far the minimisers are apart. conditioning: smallest over largest curvature.
         smoothness: the largest one. noise: standard deviation of a gradient, in units of smoothness.
         start: x_0 - x* along the first coordinate.
@@ -97,7 +101,9 @@ class Candidate:
     def federation(self) -> Quadratic:
         """The clients."""
         rng, shape = np.random.default_rng(self.seed), (self.clients, self.dimension)
-        drawn = rng.standard_normal(shape) if self.seed else np.resize([1.0, -1.0], shape[0])[:, None] + np.zeros(shape)
+        turns = np.resize([1.0, -1.0], shape[0])
+        signs = {0: turns, HALVES: np.sort(turns)[::-1]}.get(self.seed)
+        drawn = rng.standard_normal(shape) if signs is None else signs[:, None] + np.zeros(shape)
         ladder = np.arange(self.dimension) / max(1, self.dimension - 1)
         powers = rng.uniform(0, 1, shape) if self.mixed else np.broadcast_to(ladder, shape)
         hessians = self._short(self.smoothness * self.conditioning**powers)
@@ -179,8 +185,8 @@ class OwnRuns(Space):
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
         common = (
-            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients, {span(DIMENSIONS)} dimensions, "
-            f"{span(self.horizons.tolist())} rounds, step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients or {CROWD}, "
+            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, step sizes drawn from the cap to 1e-{DECADES} of it; "
             f"participants: {', '.join(self.who)}; with and without noise"
         )
         if not self.why_simulated:
@@ -208,6 +214,8 @@ class OwnRuns(Space):
             yield plain
             yield replace(plain, spread=0.0, start=1.0)
             yield replace(plain, dimension=2, conditioning=1e-3)
+        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
+            yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
 
     def _plain(self, clients: int, who: str) -> Candidate:
         """Curvatures 1, minimisers +-1, near the start."""

@@ -52,6 +52,7 @@ def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fra
     known = {
         **{name: lambda value=value: value for name, value in fed.exact_constants().items()},
         "dissimilarity": lambda: root_above(fed.exact_squared_dissimilarity),
+        "dissimilarity_at_optimum": lambda: root_above(fed.exact_squared_constants()["dissimilarity_at_optimum"]),
         "dissimilarity_factor": lambda: Fraction(least_whole_factor(fed) or 1),
         "dissimilarity_offset": lambda: offset_above(fed, given.get("dissimilarity_factor")),
     }

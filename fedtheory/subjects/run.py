@@ -19,9 +19,11 @@ from ..assumptions import (
     STATIONARY_AVAILABILITY,
 )  # fmt: skip
 from ..claims.balls import Ball, Number, ball
+from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
 from ..claims.statement import Claim
 from ..claims.whose import may_speak_of
 from ..federations import Piecewise, Quadratic
+from ..federations.given import rise_of
 from ..federations.quadratic import Array
 from ..federations.relative import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
@@ -33,9 +35,10 @@ from ..schedule import StepRule
 from ..setting import Setting
 from .base import Examined, Point, Reading, Sides, Space, assumption_checks, chosen_step, own_values
 from .by_rule import computed_left
-from .checked import CHOSEN_BEFORE, LAWS, NOISE, SAME_CLIENTS, UNIFORM_DRAWS
+from .checked import CHOSEN_BEFORE, LAWS, SAME_CLIENTS, UNIFORM_DRAWS, met_by_noise
 from .enclosure import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
 from .entries import (
+    MOST_IDENTICAL,
     Rationals,
     by_vocabulary,
     check_chosen,
@@ -113,12 +116,13 @@ class RunPoint(Point):
 
     def _check_federation(self, claim: Claim) -> None:
         fed, algorithm = quadratic(self.setting), algorithm_of(self.setting)
-        check_size("clients", fed.clients)
+        alike = fed.identical and all(kind.plain for kind in algorithm.client_rounds)
+        check_size("clients", fed.clients, MOST_IDENTICAL if alike else None)
         check_size("dimension", fed.dimension)
         if is_about_one_round(claim):
             numbers = [*fed.exact_hessians.ravel(), *fed.exact_centres.ravel(), *self.setting.exact_start]
             numbers += [step for step in steps_of(algorithm).values() if isinstance(step, Fraction)]
-            check_one_round(numbers, fed.clients * fed.dimension * algorithm.local_steps)
+            check_one_round(numbers, (1 if alike else fed.clients) * fed.dimension * algorithm.local_steps)
 
     def examined(self, claim: Claim, follow: bool = True) -> Examined:
         """The point as the claim speaks of it."""
@@ -148,12 +152,12 @@ class RunPoint(Point):
         """What its noise and its participants meet: these are fixed beforehand, or drawn uniformly by the algorithm."""
         law = getattr(self.setting.federation, "noise", "")
         fixed = SAME_CLIENTS if isinstance(self.setting.participation, Fixed) else {}
-        return {**NOISE.get(law, {}), **CHOSEN_BEFORE, **UNIFORM_DRAWS, **fixed}
+        return {**met_by_noise(law), **CHOSEN_BEFORE, **UNIFORM_DRAWS, **fixed}
 
     def _written_clients(self) -> dict[str, Any]:
         fed = quadratic(self.setting)
         hessians, centres = ([texts(row) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
-        law = {"noise": fed.noise} if fed.noise in LAWS else {}
+        law = {"noise": fed.noise} if fed.noise != "two-point" else {}
         return {"federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law}}
 
     def _written_participants(self) -> dict[str, Any]:
@@ -191,10 +195,8 @@ class RunPoint(Point):
         Hessian there is no dissimilarity."""
         fed = quadratic(self.setting)
         constants: dict[str, Number] = dict(fed.exact_constants())
-        if fed.has_common_hessian:
-            square = fed.exact_squared_dissimilarity
-            constants["dissimilarity"] = square if squared else ball(square).sqrt()
-        return constants | self._true_offset(squared)
+        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        return constants | roots | self._true_offset(squared)
 
     def _true_offset(self, squared: bool) -> dict[str, Number]:
         """G, for the B that is stated, if one is and G is finite."""
@@ -278,8 +280,9 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
         return parse_kinked(data, claim, part)
     check_kind(federation, "quadratic")
     law = entry(federation, "noise", str) if "noise" in federation else "two-point"
-    if law not in ("two-point", *LAWS):
-        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point', {' or '.join(map(repr, LAWS))}")
+    if law not in LAWS and rise_of(law) is None:
+        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point', 'two-point 2' to 'two-point 999', "
+                         f"{' or '.join(map(repr, LAWS))}")  # fmt: skip
     made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
     return run_point(hessians, centres, start, made, read(participation), entry(data, "rounds", int),
@@ -296,7 +299,7 @@ def run_point(
     Raises:
         ValueError: shapes that do not match, or numbers out of bounds.
     """
-    check_size("clients", len(centres))
+    check_size("clients", len(centres), MOST_IDENTICAL)
     check_size("dimension", len(start))
     setting = Setting(_federation(hessians, centres, constants, law), algorithm, who, start=list(start))
     own = {} if part is None else {"part": part}
@@ -330,7 +333,7 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
     return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, with_new_steps(algorithm, open_steps),
                      participation, rounds, constants, part=part,
-                     law=fed.noise if fed.noise in LAWS else "two-point")  # fmt: skip
+                     law=fed.noise if fed.noise in LAWS or rise_of(fed.noise) else "two-point")  # fmt: skip
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------
@@ -356,10 +359,12 @@ class _ExaminedRun(Examined):
         way = self.point.part.way(self.point, self.claim, reading, self.algorithm)
         local = reading.get("local gradients", "k = 0..K-1")
         average = reading.get("average", AVERAGES[0])
+        divided = reading.get(Q_CONDITION) in (QUOTIENT, THIRD_LAYOUT)
         key = way.setting.algorithm, way.order
         values, left = self._once((*key, "left"), lambda: self._compared(way))
         boxes = self._once(
-            (*key, local), lambda: functools.cache(lambda: run_boxes(way, local, self.asked, self.follow))
+            (*key, local, divided),
+            lambda: functools.cache(lambda: run_boxes(way, local, self.asked, self.follow, divided)),
         )
         return Sides(left(average), values, boxes, self._note(way))
 

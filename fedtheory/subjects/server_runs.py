@@ -169,6 +169,10 @@ class ServerRuns(Runs):
         points = super().rounded(found, digits)
         return map(self._ordered, points) if isinstance(found.point.federation, Piecewise) else points
 
+    def violating(self, kind: str) -> Iterator[RunPoint]:
+        """See ``Space.violating``."""
+        return map(self._ordered, super().violating(kind))
+
     def _ordered(self, point: RunPoint) -> RunPoint:
         shares = any(reading.get("kinds of rounds") == SHARES for reading in self.statement.readings())
         cycle = spread(point.setting.algorithm.share) if shares else ()

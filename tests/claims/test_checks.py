@@ -189,3 +189,15 @@ def test_an_instance_of_another_algorithm_is_none():
     point.check(replace(named, algorithm=""))
     with pytest.raises(ValueError, match="is not about fast"):
         point.check(named)
+
+
+@pytest.mark.parametrize("where", ["terms", "hypotheses", "choices"])
+def test_floats_are_refused_with_the_rational_that_is_meant(where: str) -> None:
+    """0.9 is no number that exact arithmetic has: not in a term, a hypothesis or a choice."""
+    this, eta = claim("fast.eq29"), symbols("local_lr")[0]
+    changes = {
+        "terms": (Term("noise", 0.9 * eta),), "hypotheses": (Hypothesis("cap", sympy.Le(0.9 * eta, 1), "here"),),
+        "choices": {"local_lr": 0.9 / symbols("smoothness")[0]},
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=r"0\.9 is a float, .* sympy\.Rational\(9, 10\)"):
+        replace(this, **{where: changes[where]})

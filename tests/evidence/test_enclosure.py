@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from flint import arb, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fedtheory.claims.balls import working_precision
-from fedtheory.quantities import RUN_QUANTITIES
-from fedtheory.subjects.enclosure import Undecided, every_round, with_new_steps
+from fedtheory.algorithms import safari
+from fedtheory.claims.balls import interval, working_precision
+from fedtheory.evidence.judge import _at_lowest
+from fedtheory.federations import Quadratic
+from fedtheory.participation import Fixed, LargestNoise, Phases
+from fedtheory.quantities import RUN_QUANTITIES, symbols
+from fedtheory.setting import Setting
+from fedtheory.subjects.enclosure import Undecided, Way, every_round, progress_everywhere, with_new_steps
 from fedtheory.subjects.enclosure import run_boxes as boxes_of
 
 from .numbers import DRAWN, Numbers, left_side, run_boxes
@@ -238,3 +246,112 @@ def test_rounds_that_end_near_their_targets() -> None:
         instance = replace(served(F(3), F(1)), **changes, rounds=2)
         with working_precision():
             assert all(ball.is_finite() for box in every_round(instance.way(DRAWN)) for ball in box.values())
+
+
+# Progress at any x ---------------------------------------------------------------------------------------------------
+
+WHOLE = st.integers(1, 9)
+
+
+@given(hessians=st.lists(st.tuples(WHOLE, WHOLE), min_size=2, max_size=3), y=st.tuples(*[st.integers(-9, 9)] * 2),
+       who=st.sampled_from([[0], [1], [0, 1]]))  # fmt: skip
+def test_what_the_progress_is_between_at_any_x(hessians, y, who) -> None:
+    """G_4/G_3 word for word, of clients with one minimiser, is between the ends, which the axes attain."""
+    fed, centre = Quadratic(hessians, [[3, F(1, 2)]] * len(hessians), gradient_noise=1), np.array([F(3), F(1, 2)])
+    algorithm = safari(client_round_probability=1, local_lr=F(1, 50), server_lr=F(1, 50))
+    setting = Setting(fed, algorithm, Fixed(who), start=[0, 0])
+    low, high = progress_everywhere(setting)
+    found = []
+    for x in (centre + np.array(step) for step in (y, (1, 0), (0, 1))):
+        losses = [h @ ((x - centre) ** 2) / 2 for h in np.array(hessians, dtype=object)[who]]
+        gradient = np.array(hessians, dtype=object).sum(0) * F(1, len(hessians)) * (x - centre)
+        if gradient.any():
+            found.append(F(sum(losses)) / len(who) / (gradient @ gradient))
+    assert all(low <= ratio <= high for ratio in found)
+    assert low == min(found[-2:]) and high == max(found[-2:])
+    anyone = progress_everywhere(replace(setting, participation=LargestNoise(1)))
+    assert anyone[0] <= low and high <= anyone[1]
+
+
+def test_progress_that_depends_on_x_is_not_bounded_at_any_x() -> None:
+    """Where a participant's gradient is not 0 at x*, and then whoever else can take part."""
+    algorithm = safari(client_round_probability=1, local_lr=F(1, 50), server_lr=F(1, 50))
+    apart = Quadratic([[1], [1], [1]], [[F(1, 10**9)], [F(-1, 10**9)], [0]])
+    for who, bounded in (
+        (Fixed([0]), False), (Fixed([0, 1]), True), (Fixed([2]), True), (Fixed([0, 1, 2]), True),
+        (Phases([[0, 1], [1, 0]], [1, 3], cyclic=True), True), (Phases([[0, 1], [0, 2]], [1, 3], cyclic=True), False),
+        (LargestNoise(2), False),
+    ):  # fmt: skip
+        found = progress_everywhere(Setting(apart, algorithm, who))
+        assert found == ((F(1, 2), F(1, 2)) if bounded else None)
+    assert progress_everywhere(Setting(Quadratic([[[2, 1], [1, 2]]], [[0, 0]]), algorithm, Fixed([0]))) is None
+
+
+# Minima of every run -------------------------------------------------------------------------------------------------
+
+
+def noisy_pair(**changes) -> Setting:
+    """Two identical clients 2 (x - 1)^2/2 with skewed noise, and a server with noise of its own."""
+    given = {
+        "noise": "two-point 2",
+        "server_noise": 3,
+        "gradient_noise": 1,
+        "centres": [1, 1],
+        "share": F(1, 2),
+    } | changes
+    fed = Quadratic.common_hessian(given["centres"], 2, given["gradient_noise"], given["noise"], given["server_noise"])
+    steps = {"local_lr": F(1, 3), "server_lr": F(2, 5)} | given.get("steps", {})
+    return Setting(fed, safari(client_round_probability=given["share"], local_steps=2, **steps), Fixed([0]), start=[3])
+
+
+def least_boxes(setting: Setting, order: tuple[int, ...] = ()) -> list:
+    return boxes_of(Way(setting, 4, order), INDICES[0], {"least_server_gradient", "least_arbitrary_pseudogradient"})
+
+
+def test_minima_of_every_run_are_below_what_any_round_can_be() -> None:
+    """By all kinds and noises of three rounds; and 0 is not excluded, as a run may come to x* between two rounds."""
+    setting, clients, servers = noisy_pair(), [F(2), F(-1, 2)], [F(6), F(-3, 2)]
+    squares = {"server": [], "client": []}
+
+    def follow(y: F, rounds: int) -> None:
+        if rounds:
+            squares["server"].append((2 * y) ** 2)
+            for noise in servers:
+                follow(y - F(2, 5) * (2 * y + noise), rounds - 1)
+            for noise in clients:
+                halfway = y - F(1, 3) * (2 * y + noise)
+                squares["client"].append((2 * y + 2 * halfway) ** 2)
+                for later in clients:
+                    follow(halfway - F(1, 3) * (2 * halfway + later), rounds - 1)
+
+    follow(F(2), 3)
+    with working_precision():
+        (box,) = least_boxes(setting)
+    for name, kind in (("least_server_gradient", "server"), ("least_arbitrary_pseudogradient", "client")):
+        assert float(box[name].upper()) >= max(map(float, squares[kind])) and box[name].contains(0)
+        assert float(box[name].upper()) <= 4 * max(map(float, squares[kind]))
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"noise": "gaussian"}, "noise that is bounded"), ({"centres": [1, 2]}, "identical clients"),
+    ({"share": 1}, "minimum is over no rounds"), ({"steps": {"local_lr": F(2, 3)}}, "moves past its target"),
+    ({"steps": {"server_lr": F(2, 3)}}, "moves past its target"),
+])  # fmt: skip
+def test_minima_of_other_noisy_runs_are_not_known(changes, why: str) -> None:
+    with working_precision(), pytest.raises(Undecided, match=why):
+        least_boxes(noisy_pair(**changes))
+    with working_precision(), pytest.raises(Undecided, match="minimum is over no rounds"):
+        least_boxes(noisy_pair(), (1,))
+
+
+def test_a_slack_that_is_affine_is_least_at_a_corner() -> None:
+    names = ["least_server_gradient", "least_arbitrary_pseudogradient"]
+    g, h = symbols(*names)
+    with working_precision():
+        box = {names[0]: interval(0, F(5)), names[1]: interval(F(1), F(3))}
+        for slack, least in ((g - g / 3 - g / 4, 0), (2 * h - g / 10 - h, F(1, 2)), (h - g / 4, None),
+                             (7 - g - h / 2, F(1, 2)), (3 + g * 0, 3)):  # fmt: skip
+            found = _at_lowest(slack, names)(box, {})
+            assert found is None if least is None else abs(float(found) - least) < 1e-8
+        for slack in (g / h, g * h, 1 / (1 + g), g**2):
+            assert _at_lowest(slack, names) is None

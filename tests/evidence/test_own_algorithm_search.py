@@ -20,6 +20,7 @@ import pytest
 from fedtheory.algorithms import fast
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, status
+from fedtheory.evidence.refute import followed_up
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
@@ -31,7 +32,7 @@ from fedtheory.participation import Bernoulli, Fixed, Uniform
 from fedtheory.quantities import QUANTITIES, Quantity
 from fedtheory.setting import Setting
 from fedtheory.subjects.base import Instance
-from fedtheory.subjects.own_runs import EVERYONE, INDEPENDENT, UNIFORM
+from fedtheory.subjects.own_runs import CROWD, EVERYONE, INDEPENDENT, UNIFORM
 
 F = Fraction
 WORKED = Path(__file__).parents[2] / "docs" / "referee" / "own_algorithm.py"
@@ -228,3 +229,22 @@ def test_a_file_that_holds_no_instance_is_refused(change: dict[str, Any], why: s
             subject.parse(data | {"algorithm": data["algorithm"] | change}, paper.claims[0])
         with pytest.raises(ValueError, match="kind = 'beta': allowed is 'fixed', 'uniform' or 'bernoulli'"):
             subject.parse(data | {"participation": {"kind": "beta"}}, paper.claims[0])
+
+
+ONE_BY_ONE = """for i in range(round.share.shape[1]):
+        x = x - local_lr * round.gradient(x)[:, i]
+    return x, {}"""
+ORDER = ('Term("start", (1 - eta * mu) ** (M * R) * D**2), Term("noise", 10 * eta * sigma**2 / mu), '
+         'Term("order", eta**2 * L * {} * symbols("dissimilarity_at_optimum")[0] ** 2 / mu)')  # fmt: skip
+
+
+@pytest.mark.parametrize("size, falls", [("M**2", False), ("M**2 / 8", True), ("M", True)])
+def test_what_the_order_of_clients_costs(size: str, falls: bool, tmp_path: Path) -> None:
+    """Clients one after another: M^2 gradients at the optimum, an eighth of it falls with two clients, M with many
+    that pull one way first; what the gradients at the optimum are, the instance knows."""
+    paper = load(written(tmp_path / "mine.py", ONE_BY_ONE, ORDER.format(size)))
+    with added(paper):
+        report = search(paper.claims[0], candidates=100, climbs=1, steps=2)
+        judged, _ = followed_up(paper.claims[0], report)
+    assert report.admissible and (report.lead is not None) == (judged is not None) == falls
+    assert judged is None or judged.instance.point.setting.federation.clients == (CROWD if size == "M" else 2)

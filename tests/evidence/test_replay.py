@@ -359,7 +359,7 @@ def test_rounds_that_would_take_too_long_are_refused_by_name():
     build, statement, _ = KINDS["one round"]
     data = judge(build(), statement=statement).to_json()
     data["algorithm"] |= {"local_lr": "1/" + "9" * 60, "local_steps": 100}
-    data["federation"] |= {"hessians": [["1"]] * 50, "centres": [["1"]] * 50}
+    data["federation"] |= {"hessians": [["1"]] * 50, "centres": [["1"]] * 49 + [["2"]]}
     with pytest.raises(
         ValueError, match=r"clients \* dimension \* local_steps \* bits = 1005000: allowed in one round"
     ):
@@ -391,3 +391,12 @@ def test_every_other_published_file_replays_to_what_its_construction_gives(ref):
     data = read_json(instance_path(ref))
     assert replay(data).refutes is data["refutes"] and data["claim"] == ref
     assert json.loads(json.dumps(construct(ref).to_json())) == data
+
+
+def test_an_instance_alone_is_judged(small):
+    """A file may state nothing of what comes of it; one that states some of it states all."""
+    given = ("schema", "claim", "federation", "algorithm", "participation", "start", "rounds", "constants")
+    alone = {key: small[key] for key in given}
+    assert replay(alone).to_json() == replay(small).to_json()
+    with pytest.raises(ReplayError, match="says functional = None"):
+        replay(alone | {"refutes": True})

@@ -193,8 +193,8 @@ class Selections(Space):
         )  # fmt: skip
 
     def _who(self, rng: np.random.Generator, groups: int, most: int, absent: float) -> Trace | Process:
-        """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim assumes
-        a stationary ergodic process: one state for ever, or two, drawn anew in every round or one after the other."""
+        """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim
+        assumes a stationary ergodic process: one state for ever, or two, drawn anew in every round or in turn."""
         if STATIONARY_AVAILABILITY not in self.statement.assumed:
             return _trace(rng, groups, most, int(rng.integers(1, 3)), full_start=True, absent=absent)
         if rng.random() < 0.5:

@@ -4,7 +4,8 @@ The theorem ties the step sizes: eta = local_lr K mu / 2 = 2 server_lr L mu / (L
 
 Its condition on q is printed for a round r, with G_3 = |grad F(x_r)|^2 and G_4 = mean over S_r of F_i(x_r) - F_i(x*),
 and is needed in every round. Divided by G_3 it depends on the round through G_4/G_3 alone, and the ratios that it
-allows form an interval; so it holds in every round exactly if it holds at the smallest and at the largest ratio.
+allows form an interval; so it holds in every round exactly if it holds at the smallest and at the largest ratio. Where
+x_r = x* both are 0: before the division the condition is 0 <= 0 there and asks nothing, as a quotient it is none.
 
 The end of the proof, after (83), prints it once more, with N for the 1 in 1/(1 + N/D): a squared length. So read, it is
 asked for at the smallest G_3 of all rounds, with D > 0, which is no less than what is printed.
