@@ -117,8 +117,7 @@ class Candidate:
         if self.who == UNIFORM:
             return Uniform(cohort)
         if self.who == INDEPENDENT:
-            chances = [Fraction((cohort + i) % 5, 4) for i in range(self.clients)]  # a client may never come, not all
-            return Bernoulli(chances if any(chances) else [Fraction(1)])
+            return Bernoulli([Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)])
         return Fixed(range(self.clients if self.who == EVERYONE else cohort))
 
     def start_at(self, optimum: np.ndarray) -> list[Fraction]:
@@ -187,7 +186,8 @@ class OwnRuns(Space):
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients or {CROWD}, "
             f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
-            f"step sizes drawn from the cap to 1e-{DECADES} of it; participants: {', '.join(self.who)}; with and without noise"
+            f"step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"participants: {', '.join(self.who)}; with and without noise"
         )
         if not self.why_simulated:
             return f"{common}; rounds are linear in the state, so left sides are exact"

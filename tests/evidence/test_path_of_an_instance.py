@@ -24,8 +24,8 @@ ENTERED = {
     "a round's selection": ("flics.lemma4@main", 8, 20),
     "answers": ("flics.eq7.e@main", 8, 37),
     "a policy's trace": ("flics.thm2@main", 8, 39),
-    "runs of FAST": ("fast.thm1@main", 10, 44),
-    "runs of SAFARI": ("safari.thm5@main", 10, 43),
+    "runs of FAST": ("fast.thm1@main", 11, 45),
+    "runs of SAFARI": ("safari.thm5@main", 11, 44),
     "runs of FLICS": ("flics.thm1@main", 8, 47),
     "a round of FedAU": ("fedau.lemmaB_3_3@main", 8, 41),
 }
