@@ -169,8 +169,19 @@ SETTINGS = {
 }  # fmt: skip
 
 
+CHAINS = {
+    "counts with a memory": (
+        LINE, {"budget": 3, "counts": "received"},
+        participation.GroupChain(GROUPS, [[1, 2], [1, 1]], ["1/4", "3/4"], [["1/8", "7/8"], ["1/2", "1/2"]]),
+    ),
+    "counts drawn anew, few of whom are asked": (
+        LINE, {"budget": "5/4"}, participation.GroupChain(GROUPS, [[1, 2], [1, 0]], ["2/3", "1/3"]),
+    ),
+}  # fmt: skip
+
+
 def named(name: str) -> Setting:
-    fed, options, process = SETTINGS[name]
+    fed, options, process = (SETTINGS | CHAINS)[name]
     return Setting(fed, algorithms.flics_avg(**RUN, **options), process, start=2)
 
 
@@ -238,14 +249,17 @@ def test_groups_far_from_home_by_hand() -> None:
     assert quantity("largest_estimate_error", late).value == HALF  # s^ = 1/2, 2/3
 
 
-@pytest.mark.parametrize("name", ["a trace", "received", "divided", "random availability", "in the plane, with noise"])
+SIMULATED = ["a trace", "received", "divided", "random availability", "in the plane, with noise", *CHAINS]
+
+
+@pytest.mark.parametrize("name", SIMULATED)
 def test_simulated_runs(name: str) -> None:
     """99% for all bands together."""
     setting, rounds, replicas = named(name), 3, 3000
     samples = simulate(setting, rounds=rounds, replicas=replicas, seed=1, record_every=1).rows["squared_gradient"]
     numbers = np.arange(1, rounds + 1)
     squares = np.diff(left(MEAN_SQUARED_GRADIENT, Question(setting, numbers)) * numbers)  # of t = 1, 2, ...
-    half = stats.norm.ppf(1 - 0.01 / 2 / (5 * rounds)) * samples.std(0, ddof=1)[1:rounds] / math.sqrt(replicas)
+    half = stats.norm.ppf(1 - 0.01 / 2 / (len(SIMULATED) * rounds)) * samples.std(0, ddof=1)[1:rounds] / math.sqrt(replicas)
     assert (abs(samples.mean(0)[1:rounds] - squares) <= half + 1e-12).all()
     assert (half <= 0.25 * squares).all()  # narrow enough to say something
 
