@@ -143,6 +143,7 @@ TURNS, SLOW = ((NONE, ONE), (ONE, NONE)), ((F(1, 4), F(3, 4)), (HALF, HALF))
     ((HALF, HALF), STAY, ""),  # stationary, and it never leaves the first state
     ((ONE, NONE), STAY, ""),
     ((HALF, HALF), ((ONE, NONE), (HALF, HALF)), ""),  # the second state does not come back
+    ((NONE, ONE), ((HALF, HALF), (NONE, ONE)), ""),  # nor does the first; that it never comes is not looked at
 ])  # fmt: skip
 def test_stationarity_is_computed(initial: tuple, rows: tuple | None, how: str) -> None:
     process = Process((HALF, HALF), ((1, 3), (3, 1)), initial, rows, (F(4),))
