@@ -71,6 +71,9 @@ PRINTED = (
          "a client that answers rarely is silent for about 1/r rounds", "gap"),
 )  # fmt: skip
 
+_of_the_group = "with a constant of the group"
+least, more_C, more_t, logarithm = sympy.symbols("least C excess l")
+small = sympy.Symbol("delta", positive=True)
 _error = epsilon * s / (1 + epsilon)
 _within = region(interval("participation_estimate", s - _error, s + _error), nonnegative("relative_error"),
                  positive("group_participation"))  # fmt: skip
@@ -107,6 +110,20 @@ HOEFFDING = (
          [(-2 * (n * t) * (_error / n).subs(s, n * r) ** 2, -2 * n * t * epsilon**2 * r**2 / (1 + epsilon) ** 2)],
          kind="probabilistic", printed=False,
          rests_on=("flics.hoeffding.sum", "flics.hoeffding.downwards", "flics.hoeffding.relative")),
+    # with l = log(1/delta) and the excess of t over C l/epsilon^2, of C over 4/(n r^2)
+    nonnegative_step("flics.hoeffding.rounds", _of_the_group, "t >= C l/epsilon^2 and C >= 4/(n r^2) give 2 n t epsilon^2 "
+                     "r^2/(1 + epsilon)^2 >= 2 l for epsilon <= 1",
+                     (2 * n * r**2 * (least + more_C) * logarithm - 2 * logarithm * (1 + epsilon) ** 2
+                      + 2 * n * r**2 * more_t).subs(least, 4 / (n * r**2)).expand(),
+                     region(nonnegative("C"), nonnegative("excess"), nonnegative("l"), positive("group_clients"),
+                            nonnegative("response_probability"), interval("relative_error", 0, 1)),
+                     printed=False),
+    Step("flics.hoeffding.enough", _of_the_group, "2 exp(-2 l) = 2 delta^2 <= delta for l = log(1/delta), delta <= 1/2",
+         "analytic",
+         (Identity(2 * sympy.exp(-2 * sympy.log(1 / small)), 2 * small**2),
+          Nonnegative(failure - 2 * failure**2,
+                      (region(interval("failure_probability", 0, sympy.Rational(1, 2))),))), printed=False,
+         rests_on=("flics.hoeffding.both", "flics.hoeffding.rounds")),
 )  # fmt: skip
 
 ALL = (*BAND, *PRINTED, *HOEFFDING)
