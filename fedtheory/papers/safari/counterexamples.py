@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ from ...claims.statement import Claim
 from ...participation import Fixed
 from ...subjects.base import Point
 from ...subjects.entries import stated_constants
-from ...subjects.learning.point import LearningPoint
+from ...subjects.learning.point import LearningPoint, stated
 from ...subjects.learning.problems import Pooled, Thresholds
 from ...subjects.run import RunPoint, run_point
 from ...subjects.run_parts import CLIENT, SERVER, with_steps
@@ -112,22 +113,42 @@ def a_thousand_times_more(claim: Claim) -> ValuesPoint:
     return ValuesPoint(values)
 
 
-def fewer_samples_than_dimensions(claim: Claim) -> LearningPoint:
-    """All labellings of 4 points and 2 samples, delta = 1/2: A is -0.33, or -1.04 with the confidence beside the
-    logarithm, so that no constant c > 0 makes c A >= 0. A hypothesis does not differ from itself, so the left sides of
-    (16) and (17) are at least 0."""
-    labels = tuple(tuple(h >> x & 1 for x in range(4)) for h in range(16))
-    law = ((Fraction(1, 4), Fraction(0)),) * 4
-    constants = {"confidence": HALF, "hidden_constant": ONE, "sample_complexity": Fraction(-1, 10)}
-    return LearningPoint(Pooled(labels, law, law, 1, 1), constants)
+def unseen_half(claim: Claim, samples: int = 100) -> LearningPoint:
+    """Two points of probability 1/2, labelled 0 and 1, the hypotheses 00 and 01, and n samples, delta = 2^-(n+1). They
+    miss the second point with probability 2^-n > delta, and then nothing tells the two apart: they differ on half of
+    the points and on no sample, and one that fits all samples errs on half of the points. So the left side is 1/4 for
+    the deficit and 1/2 for (16) and (18), whatever n is.
+
+    Inside the logarithm A = log(n + (n + 1) log(2)/n)/n, 0.0462 at n = 100, is all that is left of log(1/delta)/n,
+    which is log(2) (n + 1)/n: constants below 5.4, and 10.8 for the sides of 1/2, are too small. As n grows A goes to 0
+    while law, class and left side stay: no constant will do, even one of the law and of the class. Beside the logarithm
+    A is above log(2).
+    """
+    law = ((HALF, Fraction(0)), (Fraction(0), HALF))
+    return _of_two_points(claim, law, samples, Fraction(1, 2 ** (samples + 1)))
 
 
-def no_complexity(claim: Claim) -> LearningPoint:
-    """The same for (18), which takes a power of A, with the larger 0 in its place: labels are a function, so that
-    the noise condition holds with 1 and 1, and a hypothesis that fits two samples may err on half of the points."""
-    point = fewer_samples_than_dimensions(claim)
-    more = {"sample_complexity": Fraction(0), "noise_constant": ONE, "noise_exponent": ONE}
-    return LearningPoint(point.problem, {**point.constants, **more})
+def seen_alone(claim: Claim, samples: int = 100) -> LearningPoint:
+    """As ``unseen_half``, with the second point of probability 1/4 and delta = 4^-n/2: all samples are of that point with
+    probability 4^-n > delta, and 00 and 01 then differ on all of them, 1/2 more than twice 1/4."""
+    law = ((Fraction(3, 4), Fraction(0)), (Fraction(0), Fraction(1, 4)))
+    return _of_two_points(claim, law, samples, Fraction(1, 2 * 4**samples))
+
+
+def _of_two_points(
+    claim: Claim, law: tuple[tuple[Fraction, ...], ...], samples: int, confidence: Fraction
+) -> LearningPoint:
+    """Half of the samples are the server's, half the clients', all of the same law; A is log(n + log(1/delta)/n)/n,
+    rounded up in the fifth digit."""
+    complexity = math.log(samples - math.log(confidence) / samples) / samples
+    scale = 10 ** (5 - math.ceil(math.log10(complexity)))
+    known = {
+        "confidence": confidence, "hidden_constant": ONE,
+        "sample_complexity": Fraction(math.ceil(complexity * scale), scale), "noise_constant": ONE,
+        "noise_exponent": ONE,
+    }  # fmt: skip
+    problem = Pooled(((0, 0), (0, 1)), law, law, samples - samples // 2, samples // 2)
+    return LearningPoint(problem, {name: known[name] for name in stated(claim)})
 
 
 def fair_coin(claim: Claim) -> LearningPoint:
@@ -187,10 +208,10 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.ex1.q@main": threshold_outside,
     "safari.thm2@main": nothing_but_the_common_point,
     "safari.thm2.improvement@main": a_thousand_times_more,
-    "safari.lemma1.frequency@main": fewer_samples_than_dimensions,
-    "safari.lemma1.deficit@main": fewer_samples_than_dimensions,
-    "safari.lemma1.deviation@main": fewer_samples_than_dimensions,
-    "safari.lemma1.excess@main": no_complexity,
+    "safari.lemma1.frequency@main": seen_alone,
+    "safari.lemma1.deficit@main": unseen_half,
+    "safari.lemma1.deviation@main": unseen_half,
+    "safari.lemma1.excess@main": unseen_half,
     "safari.lemma2@main": fair_coin,
     "safari.thm3@main": nearly_fair_coin,
     "safari.rem2.thm2@main": nothing_but_the_common_point,
