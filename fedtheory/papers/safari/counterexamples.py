@@ -140,25 +140,36 @@ def _of_two_points(
 ) -> LearningPoint:
     """Half of the samples are the server's, half the clients', all of the same law; A is log(n + log(1/delta)/n)/n,
     rounded up in the fifth digit."""
-    complexity = math.log(samples - math.log(confidence) / samples) / samples
-    scale = 10 ** (5 - math.ceil(math.log10(complexity)))
     known = {
-        "confidence": confidence, "hidden_constant": ONE,
-        "sample_complexity": Fraction(math.ceil(complexity * scale), scale), "noise_constant": ONE,
-        "noise_exponent": ONE,
+        "confidence": confidence, "hidden_constant": ONE, "noise_constant": ONE, "noise_exponent": ONE,
+        "sample_complexity": _rounded_up(math.log(samples - math.log(confidence) / samples) / samples),
     }  # fmt: skip
     problem = Pooled(((0, 0), (0, 1)), law, law, samples - samples // 2, samples // 2)
     return LearningPoint(problem, {name: known[name] for name in stated(claim)})
 
 
-def fair_coin(claim: Claim) -> LearningPoint:
-    """One point, whose label under P is a fair coin, and the clients always see the label 1. With more client samples
-    than the server's 1000 the minimiser is h_Q* = 1, so the condition holds for certain; both hypotheses are best under
-    P. Their empirical risks differ by about 1/sqrt(n_T), not by log(n_T)/n_T: for a larger constant take more
-    samples."""
-    constants = {"confidence": Fraction(1, 4), "hidden_constant": Fraction(2), "sample_complexity": Fraction(1, 120)}
+def _rounded_up(complexity: float) -> Fraction:
+    """With five digits."""
+    scale = 10 ** (5 - math.ceil(math.log10(complexity)))
+    return Fraction(math.ceil(complexity * scale), scale)
+
+
+def fair_coin(claim: Claim, samples: int = 10**8) -> LearningPoint:
+    """One point, whose label under P is a fair coin, and the clients always see the label 1. There are twice as many
+    client samples as the server's n, so that the minimiser is h_Q* = 1 and the condition holds for certain; both
+    hypotheses are best under P. Their empirical risks differ by S/n, S the sum of n fair signs.
+
+    No constant will do, even one of the laws and of the class, which stay as n grows: E S^2 = n and E S^4 <= 3 n^2, so
+    that S^2 > n/4 with probability at least (3/4)^2/3 (Paley and Zygmund), and S > sqrt(n)/2 with probability at least
+    3/32 > delta = 1/11. So the left side is above 1/(2 sqrt(n)) for every n, and A = log(11 n)/n, beside the logarithm,
+    where it is larger for n >= 3: left/right is above sqrt(n)/(2 log(11 n)), which increases from n = 1 on and has no
+    bound. At n = 10^8 it is above 240 by this, and 641 in fact.
+    """
+    constants = {"confidence": Fraction(1, 11), "hidden_constant": ONE,
+                 "sample_complexity": _rounded_up(math.log(11 * samples) / samples)}  # fmt: skip
     none = Fraction(0)
-    return LearningPoint(Pooled(((0,), (1,)), ((HALF, HALF),), ((none, ONE),), 1000, 1001), constants)
+    problem = Pooled(((0,), (1,)), ((HALF, HALF),), ((none, ONE),), samples, 2 * samples)
+    return LearningPoint(problem, constants)
 
 
 def nothing_but_the_common_point(claim: Claim) -> LearningPoint:
