@@ -100,7 +100,7 @@ def excess_law(
 def excess_shown(
     target: Law, hypotheses: FiniteClass, sources: Sequence[Source], ties: str = "worst", server: int | None = None
 ) -> Callable[[Sequence[np.ndarray]], Fraction]:
-    """e_P(h^) as a function of the errors of each hypothesis on each source's samples; arguments as of ``excess_law``."""
+    """e_P(h^) as a function of each hypothesis's errors on each source's samples; arguments as of ``excess_law``."""
     check_ties(ties)
     excess = target.excesses(hypotheses)
     reference = pooled(sources).best(hypotheses) if server is not None else None

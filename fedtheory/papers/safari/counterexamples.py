@@ -11,6 +11,7 @@ from ...claims.statement import Claim
 from ...participation import Fixed
 from ...subjects.base import Point
 from ...subjects.entries import stated_constants
+from ...subjects.families import Family
 from ...subjects.learning.point import LearningPoint, stated
 from ...subjects.learning.problems import Pooled, Thresholds
 from ...subjects.run import RunPoint, run_point
@@ -48,6 +49,16 @@ def far_pair(claim: Claim, server_lr: Fraction | None = None) -> RunPoint:
     3.96/(2.4 + 3.96) > 0.6. The quotient divides by positive numbers, so the product says the same.
     """
     return _pair(claim, ONE, Fraction(2), 10**4, (SERVER, CLIENT), server_lr=server_lr)
+
+
+def longer_pair(claim: Claim, rounds: int) -> RunPoint:
+    """The pair of ``far_pair`` with the corollaries' server_lr a = 1/sqrt(R): no constant in place of the O(.) helps.
+
+    E x_{r+1} = (1 - 3 a/2) E x_r + a decreases from 2 to 2/3; in the order server, client, ... x stays above its limit
+    after server rounds, 2 (1 - a)/(3 - 2 a), and that is above 198/298 for a <= 1/100: the left side stays above 4/9
+    or 0.44, while the bound has the factor 1/sqrt(R). The maxima G_1 and G_2 are those of the start, as there.
+    """
+    return _pair(claim, ONE, Fraction(2), rounds, (SERVER, CLIENT))
 
 
 def steep_pair(claim: Claim, curvature: int, rounds: int, local_lr: Fraction | None = None) -> RunPoint:
@@ -129,8 +140,8 @@ def unseen_half(claim: Claim, samples: int = 100) -> LearningPoint:
 
 
 def seen_alone(claim: Claim, samples: int = 100) -> LearningPoint:
-    """As ``unseen_half``, with the second point of probability 1/4 and delta = 4^-n/2: all samples are of that point with
-    probability 4^-n > delta, and 00 and 01 then differ on all of them, 1/2 more than twice 1/4."""
+    """As ``unseen_half``, with the second point of probability 1/4 and delta = 4^-n/2: all samples are of that point
+    with probability 4^-n > delta, and 00 and 01 then differ on all of them, 1/2 more than twice 1/4."""
     law = ((Fraction(3, 4), Fraction(0)), (Fraction(0), Fraction(1, 4)))
     return _of_two_points(claim, law, samples, Fraction(1, 2 * 4**samples))
 
@@ -239,5 +250,18 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.rem5.b@main": diverging_server,
     "safari.thm4@submission": diverging_server,
 }
-"""By ref. The last three, those of the example, of Theorems 2 and 3 and of Remark 2 for Theorem 2 refute some of the
-readings."""
+"""By ref. The last three, those of the example, of Theorems 2 and 3, of Remark 2 for Theorem 2, of Lemma 1 and of
+Corollary 2 refute some of the readings."""
+
+_FEW_SAMPLES, _ROUNDS = (25, 100, 400), (10**3, 10**4, 10**5)
+FAMILIES: dict[str, Family] = {
+    "safari.lemma1.frequency@main": Family(seen_alone, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma1.deficit@main": Family(unseen_half, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma1.deviation@main": Family(unseen_half, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma1.excess@main": Family(unseen_half, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma2@main": Family(fair_coin, (10**4, 10**6, 10**8), ("server_samples",)),
+    "safari.cor1.a@main": Family(longer_pair, _ROUNDS, ("rounds",)),
+    "safari.cor1.b@main": Family(longer_pair, _ROUNDS, ("rounds",)),
+    "safari.cor1.c@main": Family(longer_pair, _ROUNDS, ("rounds",)),
+}
+"""By ref; Lemma 1's with the confidence inside the logarithm."""

@@ -1,5 +1,5 @@
-"""Laws of what samples show, in balls, for more samples than can be enumerated: the likely counts one by one, and a bound
-on the probability of all others."""
+"""Laws of what samples show, in balls, for more samples than can be enumerated: the likely counts one by one, and a
+bound on the probability of all others."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ...learning.pooled import (
 from ...learning.tails import check_probability
 
 DEVIATIONS = 16
-"""A count of n samples is likely if it is within sqrt(16 n) of its mean: others have a probability of at most 2 e^-32, by
-Hoeffding's inequality."""
+"""A count of n samples is likely if it is within sqrt(16 n) of its mean: others have a probability of at most 2 e^-32,
+by Hoeffding's inequality."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def tables_of(sources: Sequence[Source]) -> int:
 
 
 def law(hypotheses: FiniteClass, sources: Sequence[Source], value: Callable[[list[np.ndarray]], Fraction]) -> Any:
-    """The law of ``value``, which takes the errors of each hypothesis on each source's samples: exactly, an ``ExcessLaw``,
-    or as a ``LikelyLaw`` where there are more than ``LARGEST_ENUMERATED`` tables of counts.
+    """The law of ``value``, which takes the errors of each hypothesis on each source's samples: exactly, an
+    ``ExcessLaw``, or as a ``LikelyLaw`` where there are more than ``LARGEST_ENUMERATED`` tables of counts.
 
     Raises:
         ValueError: there are too many likely ones too.
@@ -118,7 +118,9 @@ def _weighed(source: Source, hypotheses: FiniteClass) -> tuple[list[tuple[np.nda
         rows = counted(([first, *others], errs), source[1], scale)
         return [(errors, ball(Fraction(weight, scale ** source[1]))) for errors, weight in rows], arb(0)
     n = source[1]
-    return [(k * errs[0] + (n - k) * errs[1], weight) for k, weight in likely_counts(n, first)], 2 * arb(-2 * DEVIATIONS).exp()
+    return [(k * errs[0] + (n - k) * errs[1], weight) for k, weight in likely_counts(n, first)], 2 * arb(
+        -2 * DEVIATIONS
+    ).exp()
 
 
 def likely_counts(trials: int, probability: Fraction) -> Iterator[tuple[int, arb]]:

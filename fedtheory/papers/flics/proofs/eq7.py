@@ -111,8 +111,8 @@ HOEFFDING = (
          kind="probabilistic", printed=False,
          rests_on=("flics.hoeffding.sum", "flics.hoeffding.downwards", "flics.hoeffding.relative")),
     # with l = log(1/delta) and the excess of t over C l/epsilon^2, of C over 4/(n r^2)
-    nonnegative_step("flics.hoeffding.rounds", _of_the_group, "t >= C l/epsilon^2 and C >= 4/(n r^2) give 2 n t epsilon^2 "
-                     "r^2/(1 + epsilon)^2 >= 2 l for epsilon <= 1",
+    nonnegative_step("flics.hoeffding.rounds", _of_the_group, "t >= C l/epsilon^2 and C >= 4/(n r^2) give 2 n t "
+                     "epsilon^2 r^2/(1 + epsilon)^2 >= 2 l for epsilon <= 1",
                      (2 * n * r**2 * (least + more_C) * logarithm - 2 * logarithm * (1 + epsilon) ** 2
                       + 2 * n * r**2 * more_t).subs(least, 4 / (n * r**2)).expand(),
                      region(nonnegative("C"), nonnegative("excess"), nonnegative("l"), positive("group_clients"),

@@ -86,8 +86,10 @@ HOEFFDING = Claim(
         Hypothesis("small_epsilon", Le(epsilon, 1), "O(.), epsilon to 0", implicit=True),
     ),
     ambiguities=(
-        may_depend_on_the_problem("O(log(1/delta)/epsilon^2) does not say whether its constant is the same for all "
-                                  "groups or may depend on how many clients there are and how often they answer"),
+        may_depend_on_the_problem(
+            "O(log(1/delta)/epsilon^2) does not say whether its constant is the same for all "
+            "groups or may depend on how many clients there are and how often they answer"
+        ),
     ),
 )
 # Hoeffding's bound is about |s - s^|: relative to s it costs 1/r^2.

@@ -78,7 +78,6 @@ _OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
 _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
 
 
-
 def _beside() -> tuple[tuple[str, sympy.Expr], tuple[str, sympy.Expr], sympy.Expr, sympy.Expr]:
     """That A is large enough with the confidence beside the logarithm, that there are at least d samples; and the right
     sides of (16) and (17), and of (18), with their constant."""

@@ -38,9 +38,9 @@ _log_delta = log(1 / delta)
 
 
 def complexity(n: Symbol, source: str) -> Hypothesis:
-    """sample_complexity is at least A(n, delta) as printed, d/n log(n/d + log(1/delta)/n), or with the confidence beside
-    the logarithm, as the works that are cited have it: d/n log(max(n, d)/d) + log(1/delta)/n. A logarithm of a
-    complexity is read as at least 1 there, without which the lemma would fail at n = d."""
+    """sample_complexity is at least A(n, delta) as printed, d/n log(n/d + log(1/delta)/n), or with the confidence
+    beside the logarithm, as the works that are cited have it: d/n log(max(n, d)/d) + log(1/delta)/n. That logarithm is
+    read as at least 1, without which the lemma would fail at n = d."""
     beside = d / n * Max(log(Max(n, d) / d), 1) + _log_delta / n
     return Hypothesis("complexity", Ge(A, d / n * log(n / d + _log_delta / n)), source,
                       alternatives={readings.BESIDE_WITH_MAX: Ge(A, beside)})  # fmt: skip
@@ -99,7 +99,8 @@ EXCESS = replace(
     source="SAFARI, appendix A, Lemma 1, (18)", functional=POOLED_SOURCE_EXCESS,
     terms=(Term("complexity", c * Pow(A, _rate)),), assumptions=(NOISE_OF_Q,),
     hypotheses=(
-        *LEMMA_1.hypotheses[:-1], hidden(640 * nu + 161, readings.OF_THE_PROBLEM, "(18), '=' for at most up to a constant")
+        *LEMMA_1.hypotheses[:-1],
+        hidden(640 * nu + 161, readings.OF_THE_PROBLEM, "(18), '=' for at most up to a constant"),
     ),
     ambiguities=(
         *LEMMA_1.ambiguities,
@@ -131,8 +132,8 @@ LEMMA_2 = Claim(
     hypotheses=(complexity(n_T, "Theorem 3: A(n_T, delta)"), enough_samples(n_T)),
     assumptions=(OF_THE_TARGET,),
     ambiguities=LEMMA_1.ambiguities,
-    constants="no constant of any law and class will do: these stay along the family of instances, and left/right grows "
-              "with the samples without bound",
+    constants="no constant of any law and class will do: these stay along the family of instances, and left/right "
+              "grows with the samples without bound",
 )  # fmt: skip
 LEMMA_2_CORRECTED = LEMMA_2.edited(
     "corrected", "SAFARI, Lemma 2, with the root that (24) leaves out, under Assumption 1",
