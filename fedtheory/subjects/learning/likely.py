@@ -25,7 +25,7 @@ from ...learning.pooled import (
     law_of,
     number_of_tables,
 )
-from ...learning.tails import check_probability
+from ...learning.tails import LARGEST_EXACT, check_probability
 
 DEVIATIONS = 16
 """A count of n samples is likely if it is within sqrt(16 n) of its mean: others have a probability of at most 2 e^-32,
@@ -66,27 +66,28 @@ class LikelyLaw:
 
 
 def tables_of(sources: Sequence[Source]) -> int:
-    """How many tables of counts are gone through: all, or the likely ones where these are too many."""
-    every = number_of_tables(sources)
-    return every if every <= LARGEST_ENUMERATED else math.prod(map(_likely, sources))
+    """How many tables of counts are gone through: all, or the likely ones of a source with many samples."""
+    return math.prod(
+        2 * _half(source[1]) + 1 if _windowed(source) else number_of_tables([source]) for source in sources
+    )
 
 
 def law(hypotheses: FiniteClass, sources: Sequence[Source], value: Callable[[list[np.ndarray]], Fraction]) -> Any:
     """The law of ``value``, which takes the errors of each hypothesis on each source's samples: exactly, an
-    ``ExcessLaw``, or as a ``LikelyLaw`` where there are more than ``LARGEST_ENUMERATED`` tables of counts.
+    ``ExcessLaw``, or as a ``LikelyLaw`` where a source has more than ``LARGEST_EXACT`` samples of two (x, y).
 
     Raises:
-        ValueError: there are too many likely ones too.
+        ValueError: there are more than ``LARGEST_ENUMERATED`` tables of counts to go through.
     """
     found: dict[Fraction, Any] = {}
-    if number_of_tables(sources) <= LARGEST_ENUMERATED:
+    if not any(map(_windowed, sources)):
         scale, tables = counted_tables(hypotheses, sources)
         for errors, weight in tables:
             at = value(errors)
             found[at] = found.get(at, 0) + weight
         return law_of(found, scale)
     if (size := tables_of(sources)) > LARGEST_ENUMERATED:
-        raise ValueError(f"{size} likely tables of counts: allowed is at most {LARGEST_ENUMERATED}")
+        raise ValueError(f"{size} tables of counts: allowed is at most {LARGEST_ENUMERATED}")
     with working_precision():
         parts = [_weighed(source, hypotheses) for source in sources]
         for errors, weight in joint_tables([rows for rows, _ in parts]):
@@ -103,11 +104,7 @@ def _half(samples: int) -> int:
 def _windowed(source: Source) -> bool:
     """Whether only likely counts of a source are gone through: of two (x, y), and many samples."""
     law, n = source
-    return int((law.joint > 0).sum()) == 2 and n > 2 * _half(n)
-
-
-def _likely(source: Source) -> int:
-    return 2 * _half(source[1]) + 1 if _windowed(source) else number_of_tables([source])
+    return int((law.joint > 0).sum()) == 2 and n > LARGEST_EXACT
 
 
 def _weighed(source: Source, hypotheses: FiniteClass) -> tuple[list[tuple[np.ndarray, arb]], arb]:

@@ -22,7 +22,8 @@ from ....functionals import (
 from ....quantities import symbols
 from .common import (
     ERROR_ITSELF, ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, NOISE, P, ROUNDS, SIGMA,
-    assumptions, drift, epsilon, eta_L, gradient, inflation, mismatch, proxy, pseudogradient, r_min, sigma, sigma_G, spread,
+    assumptions, drift, epsilon, eta_L, gradient, inflation, mismatch, proxy, pseudogradient, r_min, sigma, sigma_G,
+    spread,
 )  # fmt: skip
 
 update_length, mean_update, state_update = symbols("mean_update_length", "squared_mean_update", "squared_state_update")

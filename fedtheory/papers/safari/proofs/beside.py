@@ -1,8 +1,8 @@
 """Lemma 1 with the confidence beside the logarithm, as the works that it cites have it, for classes of dimension d.
 
 A = d l_1/n + l/n with l = log(1/delta), l_1 = max(log(n/d), 1), n >= d samples. For a pair h, g of hypotheses the
-sets are {h errs, g does not}, the same exchanged, and {h != g}; p^2 is the probability of one, q^2 its frequency among n
-samples; S is how many labellings of 2n points the class has at most, and t^2 = 16 (2 log S + log(8/delta))/n.
+sets are {h errs, g does not}, the same exchanged, and {h != g}; p^2 is the probability of one, q^2 its frequency among
+n samples; S is how many labellings of 2n points the class has at most, and t^2 = 16 (2 log S + log(8/delta))/n.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ PAIRS = (
     given("learn.pairs.logs", _WHERE, "log(2 e n/d) = 1 + log 2 + log(n/d) is at most 17/10 + l_1, log 8 at most "
           "21/10, log 4 at most 14/10", printed=False),
     same("learn.pairs.union", _WHERE, "of 2 S^2 sets none fails either way, 2 2 2 S^2 e^(-n t^2/16) = delta, for n "
-         "t^2/16 = log(8 S^2/delta)", [(2 * 2 * 2 * S**2 * delta / (8 * S**2), delta)], printed=False, kind="probabilistic",
-         rests_on=("learn.vc.exponent", "learn.pairs.shatter")),
+         "t^2/16 = log(8 S^2/delta)", [(2 * 2 * 2 * S**2 * delta / (8 * S**2), delta)], printed=False,
+         kind="probabilistic", rests_on=("learn.vc.exponent", "learn.pairs.shatter")),
     nonnegative_step("learn.pairs.level", _WHERE, "2 d (17/10 + l_1) + 21/10 + l <= 8 (d l_1 + l) for d, l_1 >= 1: "
-                     "t^2 <= 16 8 A", 8 * (d * ln + l) - (2 * d * (sympy.Rational(17, 10) + ln) + sympy.Rational(21, 10) + l),
-                     _LOGS, printed=False, rests_on=("learn.pairs.logs", "learn.pairs.union")),
+                     "t^2 <= 16 8 A",
+                     8 * (d * ln + l) - (2 * d * (sympy.Rational(17, 10) + ln) + sympy.Rational(21, 10) + l), _LOGS,
+                     printed=False, rests_on=("learn.pairs.logs", "learn.pairs.union")),
     # q^2 <= p^2 + t q, with u what is left; q^2 >= p^2 - t p
     Step("learn.pairs.frequency", _WHERE, "q^2 <= p^2 + t q gives q^2 <= 2 p^2 + t^2", "probabilistic",
          (Identity(2 * (q**2 - t * q + u) + t**2 - q**2, (q - t) ** 2 + 2 * u),), printed=False,
@@ -42,8 +43,8 @@ PAIRS = (
                      q**2 - t * q - p**2, region(at_least("q", p + t), nonnegative("p"), nonnegative("t")),
                      printed=False, rests_on=("learn.pairs.union",)),
     # m^2 is the smaller of P(h != g) and its frequency, so that the other root is at most m + t
-    nonnegative_step("learn.pairs.difference", _WHERE, "the risks' difference less that on samples is at most t (p + q) "
-                     "of {h != g}, t (2 m + t): at most sqrt(m^2 x) + x for x = 4 t^2", 2 * t * m + 4 * t**2
+    nonnegative_step("learn.pairs.difference", _WHERE, "the risks' difference less that on samples is at most t (p + "
+                     "q) of {h != g}, t (2 m + t): at most sqrt(m^2 x) + x for x = 4 t^2", 2 * t * m + 4 * t**2
                      - t * (2 * m + t), region(nonnegative("m"), nonnegative("t")), printed=False,
                      rests_on=("learn.pairs.root",)),
     nonnegative_step("learn.beside.17", "(17), beside", "t^2 <= 128 A <= c A for c >= 512", c * A - 128 * A,
