@@ -11,9 +11,10 @@ from flint import arb
 
 from fedtheory.claims.balls import ball, working_precision
 from fedtheory.claims.undecided import Undecided
-from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.judge import judge
 from fedtheory.functionals import CHECKED_EMPIRICAL_GAP, CHECKED_EXCESS, DISAGREEMENT_DEFICIT, POOLED_SOURCE_EXCESS
+from fedtheory.papers import claim
+from fedtheory.papers.safari.counterexamples import fair_coin
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.learning import likely
 from fedtheory.subjects.learning.problems import Pooled
@@ -71,7 +72,8 @@ def test_too_many_samples_are_refused() -> None:
 
 def test_what_is_undecided_refutes_nothing() -> None:
     """A confidence far below what is left out: the judgement says why, and replaying the instance fails in one line."""
-    found = construct("safari.lemma2@main").instance
-    tiny = found.point.constants | {"confidence": Fraction(1, 10**30), "sample_complexity": Fraction(1, 10**6)}
-    reading = judge(Instance(found.claim, replace(found.point, constants=tiny))).readings[0]
+    statement = claim("safari.lemma2")
+    point = fair_coin(statement, 10**4)
+    tiny = replace(point, constants=point.constants | {"confidence": Fraction(1, 10**30)})
+    reading = judge(Instance(statement.ref, tiny)).readings[0]
     assert not reading.refutes and "within sqrt(16 n)" in reading.undecided

@@ -90,9 +90,11 @@ def law(hypotheses: FiniteClass, sources: Sequence[Source], value: Callable[[lis
         raise ValueError(f"{size} tables of counts: allowed is at most {LARGEST_ENUMERATED}")
     with working_precision():
         parts = [_weighed(source, hypotheses) for source in sources]
+        balls: dict[tuple[int, int], arb] = {}  # by numerator and denominator, which are hashed faster than Fractions
         for errors, weight in joint_tables([rows for rows, _ in parts]):
-            at = value(errors)
-            found[at] = found.get(at, arb(0)) + weight
+            at = value(errors).as_integer_ratio()
+            balls[at] = balls[at] + weight if at in balls else weight
+        found = {Fraction(*at): weight for at, weight in balls.items()}
         values = tuple(sorted(found))
         return LikelyLaw(values, tuple(found[v] for v in values), sum((rest for _, rest in parts), arb(0)))
 

@@ -266,9 +266,10 @@ class Pooled:
         best_p, best_q = self.p.best(self.hypotheses), self.q.best(self.hypotheses)
 
         def value(errors: Sequence[np.ndarray]) -> Fraction:
-            total, server = np.sum(errors, axis=0), errors[0]
-            least = [h for h in np.flatnonzero(total == total.min()) if server[h] <= server[best_q]]
-            return Fraction(max((int(server[h] - server[best_p]) for h in least), default=0), self.server_samples)
+            total, server = np.add(*errors).tolist(), errors[0].tolist()
+            fewest = min(total)
+            least = [s for t, s in zip(total, server, strict=True) if t == fewest and s <= server[best_q]]
+            return Fraction(max(least, default=server[best_p]) - server[best_p], self.server_samples)
 
         return law(self.hypotheses, self.sources, value).quantile(delta)
 
