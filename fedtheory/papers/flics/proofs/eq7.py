@@ -60,7 +60,8 @@ _absolute = region(interval("participation_estimate", s - epsilon, s + epsilon),
 PRINTED = (
     nonnegative_step("flics.hoeffding.absolute", _between, "|s^ - s| <= epsilon, which Hoeffding's inequality bounds, "
                      "gives s/s^ <= 1 + epsilon", BELOW, _absolute, expected="gap",
-                     why="it is an absolute error, not one relative to s"),
+                     why="it is an absolute error, not one relative to s",
+                     repaired_by=("flics.hoeffding.relative", "flics.hoeffding.enough")),
     # (1 - r)^t >= 1 - t r: the induction, then what is claimed
     Step("flics.hoeffding.constant", _between, "some number of rounds, that does not depend on r, makes it at most "
          "beta that nobody has answered, which is at least 1 - t r", "probabilistic",
@@ -68,7 +69,7 @@ PRINTED = (
           Nonnegative(failure - (1 - t * r),
                       (region(count("rounds"), capped(r.name, sympy.Integer(1)),
                                capped("failure_probability", sympy.Integer(1))),))),
-         "a client that answers rarely is silent for about 1/r rounds", "gap"),
+         "a client that answers rarely is silent for about 1/r rounds", "gap", repaired_by=("flics.hoeffding.enough",)),
 )  # fmt: skip
 
 _of_the_group = "with a constant of the group"
