@@ -58,7 +58,7 @@ COUNTS = {
     "composed, fedau.thm3@sharp": 1, "composed, fedau.lemmaB_7_1@main": 1, "composed, fedau.lemmaB_7_1@sharp": 1,
     "composed, fedau.eqB_7_2@main": 1, "composed, fedau.cor4@main": 1, "composed, fedau.cor4@corrected": 1,
     "(24) to (23), as printed": 10, "(26), as printed": 22, "Lemma 6, as printed": 6, "(28), as printed": 13,
-    "(9) to Theorem 1, as printed": 53, "(9) to Corollary 1.1, as printed": 55, "Hoeffding's step, as printed": 2,
+    "(9) to Theorem 1, as printed": 53, "(9) to Corollary 1.1, as printed": 55,
     "(11) to (22)": 39, "Lemma 4, repaired": 7, "Lemma 5, repaired": 15, "Lemma 6, repaired": 4,
     "Lemma 7, repaired": 7, "Theorem 1 of FLICS, repaired": 24,
     "Theorem 1 of FLICS, repaired for random availability": 27, "Theorem 1 of FLICS, for received counts": 29,

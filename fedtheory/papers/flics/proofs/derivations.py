@@ -80,9 +80,6 @@ PRINTED = (
     Derivation("(9) to Corollary 1.1, as printed", functional="least_squared_gradient",
                steps=(*_STEPS_1, "flics.1.rate"), right_side=_right_1, needs=_needs_1, assumptions=_in_theorem_1,
                readings=_RATE, proves=("flics.cor1_1@main",)),
-    Derivation("Hoeffding's step, as printed", functional="ratio_failure",
-               steps=("flics.hoeffding.absolute", "flics.hoeffding.constant"), right_side=failure,
-               readings={readings.CONSTANTS: readings.UNIFORM}, proves=("flics.eq7.e@main",)),
 )  # fmt: skip
 
 # What holds --------------------------------------------------------------------------------------------------------
