@@ -54,7 +54,7 @@ def test_every_claim_has_an_expectation() -> None:
     assert len(CLAIMS) == 25
 
 
-@pytest.mark.parametrize("ref", [r for r in REFUTED if r != "flics.cor1_1@main"])
+@pytest.mark.parametrize("ref", [r for r in REFUTED if r not in ("flics.cor1_1@main", "flics.eq7.e@main")])
 def test_what_falls(ref: str) -> None:
     judgement = judge(Instance(ref, COUNTEREXAMPLES[ref](CLAIMS[ref])), statement=CLAIMS[ref])
     assert (sum(r.refutes for r in judgement.readings), len(judgement.readings)) == REFUTED[ref]

@@ -261,7 +261,7 @@ def test_the_open_steps(ref: str) -> None:
 def test_what_stands_is_what_is_corrected_and_display_7() -> None:
     standing = (
         {ref for ref in CLAIMS if ref.endswith(("@corrected", "@intermittent", "@received"))}
-        | {f"flics.eq7.{part}@main" for part in "abcd"}
+        | {f"flics.eq7.{part}@main" for part in "abcde"}
         | {"flics.thm2@main"}
     )
     assert {ref for ref in CLAIMS if not OPEN[ref]} == standing

@@ -61,7 +61,7 @@ PRINTED = (
     nonnegative_step("flics.hoeffding.absolute", _between, "|s^ - s| <= epsilon, which Hoeffding's inequality bounds, "
                      "gives s/s^ <= 1 + epsilon", BELOW, _absolute, expected="gap",
                      why="it is an absolute error, not one relative to s",
-                     repaired_by=("flics.hoeffding.relative", "flics.hoeffding.enough")),
+                     repaired_by=("flics.hoeffding.relative",)),
     # (1 - r)^t >= 1 - t r: the induction, then what is claimed
     Step("flics.hoeffding.constant", _between, "some number of rounds, that does not depend on r, makes it at most "
          "beta that nobody has answered, which is at least 1 - t r", "probabilistic",
@@ -69,7 +69,7 @@ PRINTED = (
           Nonnegative(failure - (1 - t * r),
                       (region(count("rounds"), capped(r.name, sympy.Integer(1)),
                                capped("failure_probability", sympy.Integer(1))),))),
-         "a client that answers rarely is silent for about 1/r rounds", "gap", repaired_by=("flics.hoeffding.enough",)),
+         "a client that answers rarely is silent for about 1/r rounds", "gap", repaired_by=("flics.hoeffding.rounds",)),
 )  # fmt: skip
 
 _of_the_group = "with a constant of the group"
@@ -124,7 +124,8 @@ HOEFFDING = (
          (Identity(2 * sympy.exp(-2 * sympy.log(1 / small)), 2 * small**2),
           Nonnegative(failure - 2 * failure**2,
                       (region(interval("failure_probability", 0, sympy.Rational(1, 2))),))), printed=False,
-         rests_on=("flics.hoeffding.both", "flics.hoeffding.rounds")),
+         rests_on=("flics.hoeffding.both", "flics.hoeffding.rounds", "flics.hoeffding.absolute",
+                   "flics.hoeffding.constant")),
 )  # fmt: skip
 
 ALL = (*BAND, *PRINTED, *HOEFFDING)
