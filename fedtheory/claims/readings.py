@@ -54,7 +54,7 @@ SIGMA_T = "sigma_T"
 THRESHOLDS = "thresholds"
 ANYWHERE, IN_THE_SUPPORT = "anywhere on the line", "in the support of Q"
 CONFIDENCE_TERM = "confidence term"
-IN_THE_LOGARITHM, BESIDE_IT_ADDED = "inside the logarithm", "added to the logarithm's term"
+IN_THE_LOGARITHM, BESIDE_WITH_MAX = "inside the logarithm", "beside it, with max(m, d)"
 OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY = "of Corollary 1.1", "of the proof", "the policy's objective"
 WHO = "cohort"
 EVERYONE, BY_WEIGHT, UNIFORMLY = "everyone", "S with replacement by p_k", "S without replacement, p_k = 1/N"
@@ -81,7 +81,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     SIGMA: (COVARIANCE, CORRELATION),
     CONSTANTS: (UNIFORM, OF_THE_PROBLEM, OF_THE_CONDITIONS),
     THRESHOLDS: (ANYWHERE, IN_THE_SUPPORT),
-    CONFIDENCE_TERM: (IN_THE_LOGARITHM, BESIDE_IT_ADDED),
+    CONFIDENCE_TERM: (IN_THE_LOGARITHM, BESIDE_WITH_MAX),
     SIGMA_T: (OF_COROLLARY_1_1, OF_THE_PROOF, OF_THE_POLICY),
 }
 """All options of an ambiguity, by its name; a claim has some of them. Another paper may have ambiguities of its own."""

@@ -161,6 +161,7 @@ class Claim:
             from here where it is not given.
         rates: the printed O(.) of a corollary whose terms carry the constants that the O(.) hides.
         letters: its paper's, LaTeX by the name of a quantity; the paper writes them in.
+        constants: where it has an O(.) and no open reading of its constants, why (see ``hidden_constants``).
     """
 
     id: str
@@ -177,6 +178,7 @@ class Claim:
     bound: Mapping[str, Any] = field(default_factory=dict, hash=False)
     rates: tuple[Term, ...] = ()
     letters: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
+    constants: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         check_kinds("terms", self.terms, Term, "Term(name, expression)")

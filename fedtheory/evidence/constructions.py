@@ -7,12 +7,18 @@ from collections.abc import Callable
 from ..claims.statement import Claim
 from ..papers import claim, papers
 from ..subjects.base import Instance, Point
+from ..subjects.families import Family
 from .judge import Judgement, judge
 
 
 def constructions() -> dict[str, Callable[[Claim], Point]]:
     """Every paper's, by the ref of the claim that falls: under all of its readings, or under some."""
     return {ref: build for paper in papers().values() for ref, build in paper.counterexamples.items()}
+
+
+def families() -> dict[str, Family]:
+    """Every paper's, by the ref of the claim."""
+    return {ref: family for paper in papers().values() for ref, family in paper.families.items()}
 
 
 def construct(statement: Claim | str) -> Judgement | None:

@@ -59,6 +59,7 @@ def said(statement: Claim) -> dict[str, Any]:
         "choices": {name: str(choice) for name, choice in statement.choices.items()},
         "assumptions": {a.name: f"{a.kind}: {a.meaning} ({a.source})" for a in statement.assumptions},
         "readings": {a.name: list(a.options) for a in statement.ambiguities},
+        **({"constants": statement.constants} if statement.constants else {}),
         "units": findings or "homogeneous",
         "latex": statement.latex(),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -88,19 +88,30 @@ def excess_law(
     >>> [(str(v), str(p)) for v, p in zip(law.values, law.probabilities)]
     [('0', '3/4'), ('1/2', '1/4')]
     """
-    check_ties(ties)
-    excess = target.excesses(hypotheses)
-    reference = pooled(sources).best(hypotheses) if server is not None else None
+    value = excess_shown(target, hypotheses, sources, ties, server)
     found: dict[Fraction, int] = {}
     scale, tables = counted_tables(hypotheses, sources)
     for errors, weight in tables:
-        total = np.sum(errors, axis=0)
-        chosen = chosen_minimiser(total, excess, ties)
-        value = excess[chosen]
-        if server is not None and errors[server][chosen] > errors[server][reference]:
-            value = Fraction(0)
-        found[value] = found.get(value, 0) + weight
+        at = value(errors)
+        found[at] = found.get(at, 0) + weight
     return law_of(found, scale)
+
+
+def excess_shown(
+    target: Law, hypotheses: FiniteClass, sources: Sequence[Source], ties: str = "worst", server: int | None = None
+) -> Callable[[Sequence[np.ndarray]], Fraction]:
+    """e_P(h^) as a function of each hypothesis's errors on each source's samples; arguments as of ``excess_law``."""
+    check_ties(ties)
+    excess = target.excesses(hypotheses)
+    reference = pooled(sources).best(hypotheses) if server is not None else None
+
+    def value(errors: Sequence[np.ndarray]) -> Fraction:
+        chosen = chosen_minimiser(np.sum(errors, axis=0), excess, ties)
+        if server is not None and errors[server][chosen] > errors[server][reference]:
+            return Fraction(0)
+        return excess[chosen]
+
+    return value
 
 
 def law_of(weights: Mapping[Fraction, int], scale: int) -> ExcessLaw:
@@ -118,13 +129,22 @@ def counted_tables(
     Raises:
         ValueError: no source, another domain, more tables than ``LARGEST_ENUMERATED``.
     """
-    tables = [_atoms(law, hypotheses) for law, _ in _checked(sources)]
-    size = math.prod(math.comb(n + len(t[0]) - 1, n) for t, (_, n) in zip(tables, sources, strict=True))
-    if size > LARGEST_ENUMERATED:
+    tables = [atoms_of(law, hypotheses) for law, _ in _checked(sources)]
+    if (size := number_of_tables(sources)) > LARGEST_ENUMERATED:
         raise ValueError(f"{size} tables of counts: allowed is at most {LARGEST_ENUMERATED}; sampled_law draws samples")
     scales = [math.lcm(*(p.denominator for p in probabilities)) for probabilities, _ in tables]
     scale = math.prod(c**n for c, (_, n) in zip(scales, sources, strict=True))
-    return scale, _joint([list(_counted(t, n, c)) for t, (_, n), c in zip(tables, sources, scales, strict=True)])
+    return scale, joint_tables([list(counted(t, n, c)) for t, (_, n), c in zip(tables, sources, scales, strict=True)])
+
+
+def number_of_tables(sources: Sequence[Source]) -> int:
+    """In how many ways the samples of the sources can be distributed on the (x, y) that come up.
+
+    >>> number_of_tables([(Law([["1/2", "1/2"]]), 3), (Law([["0", "1"]]), 9)])
+    4
+    """
+    sizes = [(int((law.joint > 0).sum()), n) for law, n in sources]
+    return math.prod(math.comb(n + atoms - 1, n) for atoms, n in sizes)
 
 
 def check_ties(ties: str) -> None:
@@ -159,14 +179,14 @@ def chosen_minimiser(errors: np.ndarray, excess: np.ndarray, ties: str) -> int:
     return int((max if ties == "worst" else min)(least, key=lambda h: excess[h]))
 
 
-def _atoms(law: Law, hypotheses: FiniteClass) -> tuple[list[Fraction], np.ndarray]:
+def atoms_of(law: Law, hypotheses: FiniteClass) -> tuple[list[Fraction], np.ndarray]:
     """The probabilities of the (x, y) that come up, and which hypotheses err there, (atoms, H)."""
     law.risks(hypotheses)
     atoms = [(x, y) for x in range(len(law.joint)) for y in (0, 1) if law.joint[x, y] > 0]
     return [law.joint[a] for a in atoms], np.array([hypotheses.labels[:, x] != y for x, y in atoms], dtype=int)
 
 
-def _counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Iterator[tuple[np.ndarray, int]]:
+def counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Iterator[tuple[np.ndarray, int]]:
     """(errors of each hypothesis, probability times scale^n) of every table of counts of n samples."""
     weights, errs = [int(p * scale) for p in table[0]], table[1]
 
@@ -183,12 +203,12 @@ def _counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> It
     return go(0, n)
 
 
-def _joint(parts: list[list[tuple[np.ndarray, int]]]) -> Iterator[tuple[list[np.ndarray], int]]:
+def joint_tables(parts: list[list[tuple[np.ndarray, int]]]) -> Iterator[tuple[list[np.ndarray], int]]:
     if not parts:
         yield [], 1
         return
     for errors, weight in parts[0]:
-        for rest, other in _joint(parts[1:]):
+        for rest, other in joint_tables(parts[1:]):
             yield [errors, *rest], weight * other
 
 
@@ -207,7 +227,7 @@ def sampled_law(
     rng, excess = np.random.default_rng(seed), target.excesses(hypotheses)
     errors = np.zeros((runs, len(hypotheses)), dtype=int)
     for law, n in _checked(sources):
-        probabilities, errs = _atoms(law, hypotheses)
+        probabilities, errs = atoms_of(law, hypotheses)
         share = np.array([float(p) for p in probabilities])
         errors += rng.multinomial(n, share / share.sum(), size=runs) @ errs
     order = sorted(range(len(excess)), key=lambda h: excess[h], reverse=ties == "worst")

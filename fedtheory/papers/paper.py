@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..proof.steps import Step
     from ..setting import Setting
     from ..subjects.base import Point, Subject
+    from ..subjects.families import Family
 
 
 class PaperError(ValueError):
@@ -91,9 +92,9 @@ def _part(module: str, attribute: str, empty: object, finish: Callable[[Paper, A
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """What one paper says. The last six are read on first use where they are not given, from the sub-modules
-    ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``) and
-    ``subjects`` (``SUBJECTS``, ``example``) of ``home``; one that is not there is empty.
+    """What one paper says. The last seven are read on first use where they are not given, from the sub-modules
+    ``statements`` (``CLAIMS``), ``proofs`` (``STEPS``, ``DERIVATIONS``), ``counterexamples`` (``COUNTEREXAMPLES``,
+    ``FAMILIES``) and ``subjects`` (``SUBJECTS``, ``example``) of ``home``; one that is not there is empty.
 
     Attributes:
         name: with which the ids of its claims begin.
@@ -108,6 +109,7 @@ class Paper:
         steps: of its proofs, in the paper's order.
         derivations: what the steps show.
         counterexamples: by a claim's ref, what makes its counterexample; it is called with the claim.
+        families: by a claim's ref, counterexamples along which no constant of its O(.) will do.
         subjects: by algorithm, how examples of its runs are drawn and read.
         example: called with a claim, a setting at which it can be evaluated.
     """
@@ -124,6 +126,7 @@ class Paper:
     steps: tuple[Step, ...] = _part("proofs", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)
     counterexamples: Mapping[str, Callable[[Claim], Point]] = _part("counterexamples", "COUNTEREXAMPLES", {}, _as_given)
+    families: Mapping[str, Family] = _part("counterexamples", "FAMILIES", {}, _as_given)
     subjects: Mapping[str, Subject] = _part("subjects", "SUBJECTS", {}, _as_given)
     example: Callable[[Claim], Example] | None = _part("subjects", "example", None, _as_given)  # noqa: RUF009 - a descriptor
 

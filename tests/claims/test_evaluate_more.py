@@ -53,8 +53,8 @@ def test_wrong_readings_are_refused():
         THM1.evaluate(reading={"q-condition": "quotiont"}, **AT, local_lr=0.01)
     with pytest.raises(ValueError, match=r"reading of 'q': allowed for fast.thm1@main is 'snapshots'|reading of 'q'"):
         THM1.under({"q": "product"})
-    with pytest.raises(ValueError, match=r"reading of 'average': allowed for flics.eq7.e@main is none: it has no"):
-        claim("flics.eq7.e").under({"average": "r = 1..R"})
+    with pytest.raises(ValueError, match=r"reading of 'average': allowed for flics.lemma6@main is none: it has no"):
+        claim("flics.lemma6").under({"average": "r = 1..R"})
 
 
 def test_what_only_hypotheses_use_may_be_left_out():

@@ -54,7 +54,7 @@ def test_every_published_instance_replays(path, judged_once):
     assert lines[-1].endswith(f"under {len(falling)} of {len(content['readings'])} readings")
 
 
-OF_EACH_KIND = {"values": "flics.eq7.e", "weights": "fedau.eqB_6_8.b", "selection": "flics.lemma6"}
+OF_EACH_KIND = {"values": "safari.thm2.improvement", "weights": "fedau.eqB_6_8.b", "selection": "flics.lemma6"}
 
 
 @pytest.mark.parametrize("kind", OF_EACH_KIND)

@@ -180,3 +180,66 @@ def test_the_same_seed_gives_the_same_search() -> None:
     one, two = (search(claim, candidates=20, climbs=1, steps=5, seed=3) for _ in range(2))
     assert one.best.candidate == two.best.candidate
     assert one.best.ratio == two.best.ratio
+
+
+def test_lemmas_4_and_5_fall_where_epsilon_is_the_error() -> None:
+    """Both sides by hand: s = 1/2, s^ = 3/4, so that epsilon = 1/4, epsilon^ = 3/2 and E Delta = (2/3) (-1/10)."""
+    s, estimate, step = F(1, 2), F(3, 4), F(1, 10)
+    epsilon = abs(s - estimate)
+    inflation, mean = 1 + epsilon / s, -s / estimate * step
+    expected = {
+        "flics.lemma4@main": {
+            "epsilon^": abs(mean + inflation * step),
+            "1 + epsilon^": abs(mean + (1 + inflation) * step),
+        },
+        "flics.lemma5@main": {None: mean + inflation * step},
+    }
+    for ref, left in expected.items():
+        point = COUNTEREXAMPLES[ref](CLAIMS[ref])
+        assert point.constants == {"estimate_error": epsilon, "least_participation": s}
+        found = judge(Instance(ref, point))
+        assert found.refutes
+        for reading in found.readings:
+            assert float(reading.left) == pytest.approx(float(left[reading.reading.get("factor")]), rel=1e-15)
+            right = 0 if "lemma4" in ref else 15 * inflation * step**3
+            assert float(reading.right) == pytest.approx(float(right), abs=1e-17)
+
+
+@pytest.mark.parametrize("ref", ["flics.lemma4@main", "flics.lemma5@main"])
+@pytest.mark.parametrize(("stated_error", "failing"), [(F(1, 5), "estimates"), (F(1, 2), "error_itself")])
+def test_another_epsilon_than_the_error_is_no_instance(ref: str, stated_error: F, failing: str) -> None:
+    """Below the error it is no bound, above it an equality in epsilon falls trivially; without the hypothesis that says
+    so either would refute the lemma."""
+    point = COUNTEREXAMPLES[ref](CLAIMS[ref])
+    other = replace(point, constants=point.constants | {"estimate_error": stated_error})
+    found = judge(Instance(ref, other))
+    assert not any(reading.refutes for reading in found.readings) and found.readings[0].failing == [failing]
+    fewer = tuple(h for h in CLAIMS[ref].hypotheses if h.name != failing)
+    assert judge(Instance(ref, other), statement=replace(CLAIMS[ref], hypotheses=fewer)).refutes
+
+
+def test_the_error_of_other_lemmas_is_computed_too() -> None:
+    for ref in ("flics.lemma6@main", "flics.lemma7@main"):
+        point = COUNTEREXAMPLES[ref](CLAIMS[ref])
+        round_, s = (
+            point.point,
+            [sum(z.probability * z.rates[j] for z in point.point.states) for j in range(len(point.point.weight))],
+        )
+        assert point.constants["estimate_error"] == max(abs(a - b) for a, b in zip(s, round_.estimate, strict=True))
+        assert point.constants["least_participation"] == min(s)
+
+
+def test_hoeffdings_step_falls_for_constants_that_do_not_depend_on_the_group() -> None:
+    """By hand: a client that answers with probability r is silent for t rounds with probability (1 - r)^t, and then the
+    estimate is 0. With the constant 4/(n r^2) of the group there is no such instance."""
+    ref = "flics.eq7.e@main"
+    point = COUNTEREXAMPLES[ref](CLAIMS[ref])
+    r, t = point.point.probability, point.point.rounds
+    uniform, of_the_group = judge(Instance(ref, point)).readings
+    assert uniform.refutes and float(uniform.left) >= float((1 - r) ** t) > 0.99
+    assert not of_the_group.refutes and "no single instance decides it" in of_the_group.undecided
+    enough = CLAIMS[ref].evaluate(
+        reading={"constants of the O(.)": "may depend on the problem"}, relative_error=0.5, failure_probability=0.1,
+        hidden_constant=4 / 0.3**2, rounds=410, group_clients=1, response_probability=0.3,
+    )  # fmt: skip
+    assert enough.hypotheses_hold is True

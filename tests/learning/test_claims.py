@@ -17,8 +17,10 @@ from fedtheory.evidence.judge import judge, parse
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.functionals import CHECKED_EMPIRICAL_GAP, DISAGREEMENT_EXCESS, RARE_TAIL
+from fedtheory.learning.tails import log_tail
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import prove
+from fedtheory.papers.safari.counterexamples import FAMILIES
 from fedtheory.subjects.base import Instance
 from fedtheory.subjects.learning.point import LearningPoint, stated
 from fedtheory.subjects.learning.problems import Hiding, Pooled, Thresholds
@@ -26,12 +28,14 @@ from fedtheory.subjects.learning.samples import LearningProblems
 
 CLAIMS = [c for c in all_claims() if c.functional.scope == "learning"]
 LEMMA_1 = {f"safari.lemma1.{part}@main" for part in ("frequency", "deficit", "deviation", "excess")}
-UNDER_ALL = {*LEMMA_1, "safari.lemma2@main", "safari.rem2.thm3@main"}
-UNDER_SOME = {"safari.ex1@main", "safari.ex1.q@main", "safari.thm2@main", "safari.thm3@main", "safari.rem2.thm2@main"}
+UNDER_ALL = {"safari.lemma2@main", "safari.rem2.thm3@main"}
+UNDER_SOME = {
+    *LEMMA_1, "safari.ex1@main", "safari.ex1.q@main", "safari.thm2@main", "safari.thm3@main", "safari.rem2.thm2@main",
+}  # fmt: skip
 PROVED = [c.ref for c in CLAIMS if c.edition != "main"] + [
     "safari.thm1@main",
     "safari.app1.tail@main",
-    "safari.eq15@main", "safari.thm2@main", "safari.thm3@main", "safari.rem2.thm2@main",
+    "safari.eq15@main", "safari.thm2@main", "safari.thm3@main", "safari.rem2.thm2@main", *sorted(LEMMA_1),
 ]  # fmt: skip
 
 
@@ -100,14 +104,14 @@ def test_instances_fall_and_replay(ref: str) -> None:
 def test_what_the_instances_rest_on() -> None:
     """One number changed and nothing falls: fewer samples, a threshold in the support, enough samples for the class."""
     coin = construct("safari.lemma2@main").instance.point
-    fewer = replace(coin, problem=replace(coin.problem, server_samples=10, client_samples=11))
+    fewer = replace(coin, problem=replace(coin.problem, server_samples=10, client_samples=20))
     assert not judge(Instance("safari.lemma2@main", fewer)).readings[0].refutes
     outside = construct("safari.ex1@main").instance.point
     inside = replace(outside, problem=replace(outside.problem, threshold=Fraction(1, 4)))
     assert not any(r.refutes for r in judge(Instance("safari.ex1@main", inside)).readings)
-    few = construct("safari.lemma1.frequency@main").instance.point
-    more = replace(few, constants=few.constants | {"sample_complexity": Fraction(1)})
-    assert not judge(Instance("safari.lemma1.frequency@main", more)).refutes
+    unseen = construct("safari.lemma1.deficit@main").instance.point
+    likelier = replace(unseen, constants=unseen.constants | {"confidence": Fraction(1, 2)})
+    assert not judge(Instance("safari.lemma1.deficit@main", likelier)).readings[0].refutes
     common = construct("safari.thm2@main").instance.point
     unrelated = replace(common, constants=common.constants | {"relatedness": Fraction(998)})
     assert "assumption_2" in judge(Instance("safari.thm2@main", unrelated)).readings[0].failing
@@ -160,6 +164,81 @@ def test_what_is_drawn_is_an_example_and_survives_files(statement) -> None:
     assert seen > 0 and space.searched and space.left_out
 
 
+def unseen(law: str, samples: int) -> tuple[Fraction, Fraction]:
+    """The left side of Lemma 1 at its instances and how often it is reached, by counting on how many samples the second
+    point is: on none, or on all."""
+    mass = Fraction(1, 2) if law == "half" else Fraction(1, 4)
+    if law == "half":
+        return mass / 2, (1 - mass) ** samples
+    return 1 - 2 * mass, mass**samples
+
+
+@pytest.mark.parametrize("samples", [10, 50, 100, 300])
+def test_lemma_1_falls_by_its_confidence_term(samples: int) -> None:
+    """Inside the logarithm log(1/delta) hardly counts: delta is below the probability of a sample that says nothing."""
+    for part, law, times in (("deficit", "half", 1), ("deviation", "half", 2), ("excess", "half", 2),
+                             ("frequency", "quarter", 1)):  # fmt: skip
+        ref = f"safari.lemma1.{part}@main"
+        point = FAMILIES[ref].member(claim(ref), samples)
+        found = judge(Instance(ref, point))
+        left, often = unseen(law, samples)
+        delta = point.constants["confidence"]
+        assert delta == often / 2  # so that the quantile at delta is what is reached so often
+        inside, beside = found.readings[0], next(r for r in found.readings if "beside" in r.reading["confidence term"])
+        assert float(inside.left) == pytest.approx(float(times * left), rel=1e-15)
+        halvings = (1 / delta).numerator.bit_length() - 1
+        assert delta == Fraction(1, 2**halvings)
+        printed = math.log(samples + halvings * math.log(2) / samples) / samples
+        assert printed <= point.constants["sample_complexity"] <= printed * (1 + 1e-4)
+        assert float(inside.ratio) == pytest.approx(float(times * left) / printed, rel=1e-4)
+        assert inside.refutes and not beside.refutes and beside.failing[0] == "complexity"
+        assert halvings > samples  # beside the logarithm A is at least log(1/delta)/n > log(2)
+
+
+def test_lemma_1_at_fewer_samples_than_dimensions_is_none_of_its_instances() -> None:
+    """A of all labellings of 4 points and 2 samples is below 0: without the hypothesis that would refute everything."""
+    labels = tuple(tuple(h >> x & 1 for x in range(4)) for h in range(16))
+    law = ((Fraction(1, 4), Fraction(0)),) * 4
+    constants = {"confidence": Fraction(1, 2), "hidden_constant": Fraction(1), "sample_complexity": Fraction(-1, 10)}
+    point = LearningPoint(Pooled(labels, law, law, 1, 1), constants)
+    for part in ("frequency", "deficit", "deviation"):
+        whole = claim(f"safari.lemma1.{part}")
+        literal = judge(Instance(whole.ref, point)).readings[0]
+        assert literal.failing == ["samples"] and not literal.refutes
+        kept = tuple(h for h in whole.hypotheses if h.name != "samples")
+        assert judge(Instance(whole.ref, point), statement=replace(whole, hypotheses=kept)).readings[0].refutes
+
+
+def test_lemma_1_beside_needs_a_logarithm_of_at_least_1() -> None:
+    """At n = d samples log(n/d) = 0: all 4 samples, of 16 points, are in a set of 4 points that the class knows."""
+    sets = [c for k in (0, 4) for c in itertools.combinations(range(16), k)][:1821]
+    n, points = 4, 16
+    left = Fraction(1) - 2 * Fraction(n, points)  # the points that were seen, or more, make up the set
+    assert len(sets) == 1821 and float(left) > math.log(2) / n  # A with delta = 1/2 and log(n/d) in place of 1
+    assert left < 1 + math.log(2) / n
+
+
+@pytest.mark.parametrize("samples", [10**3, 10**4, 10**6, 10**8])
+def test_lemma_2_falls_for_any_constant(samples: int) -> None:
+    """The left side by another route, tails of the binomial law in floating point; and the bound that is derived for
+    all numbers of samples, 1/(2 sqrt(n))."""
+    ref = "safari.lemma2@main"
+    point = FAMILIES[ref].member(claim(ref), samples)
+    constants = {"confidence": Fraction(1, 11)}
+    left = point.problem.left(CHECKED_EMPIRICAL_GAP, constants)
+    excess = left * samples  # zeros less ones
+    zeros = (samples + excess) / 2
+    assert zeros.denominator == 1
+    tails = [math.exp(log_tail(samples, Fraction(1, 2), above=int(zeros) - k)) for k in (0, 1)]
+    assert tails[0] <= 1 / 11 < tails[1]
+    assert 4 * left**2 * samples > 1 and Fraction(9, 16) / 6 > Fraction(1, 11)  # Paley and Zygmund
+    complexity = math.log(11 * samples) / samples
+    assert complexity <= point.constants["sample_complexity"] <= complexity * (1 + 1e-4)
+    ratio = float(left) / float(point.constants["sample_complexity"])
+    assert ratio > 0.999 * math.sqrt(samples) / (2 * math.log(11 * samples))
+    assert samples < 10**8 or ratio > 340
+
+
 def test_stated_constants() -> None:
     assert stated(claim("safari.thm1")) == ("error_level",)
     assert stated(claim("safari.thm3@massart")) == ("confidence", "noise_constant", "noise_exponent")
@@ -182,7 +261,7 @@ def test_bad_files() -> None:
     assert "labels: allowed is a list of lists" in bad(ref, labels=[0])
     assert "hypothesis = 2" in bad(ref, hypothesis=2)
     assert "server_samples, client_samples = 0" in bad(ref, server_samples=0)
-    assert "tables of counts: allowed is at most" in bad(ref, server_samples=10**6)
+    assert "tables of counts: allowed is at most" in bad(ref, server_samples=10**10)
     assert "kind = 'circles': allowed is 'two points'" in bad(ref, kind="circles")
     assert "such a problem has no negated_failure" in bad("safari.thm1")
     with pytest.raises(ValueError, match=r"capacity = 2/2"):

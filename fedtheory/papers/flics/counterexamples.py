@@ -22,42 +22,48 @@ from ...subjects.selection.point import SelectionPoint
 ONE, HALF = F(1), F(1, 2)
 
 
-def one_client(claim: Claim, **changes: Any) -> SelectionPoint:
-    """A group of one client that always answers, F(x) = x^2 / 2, x_0 = 1, one noiseless step of size 1/10; the estimate
-    is exact, but epsilon is only a bound: epsilon = r_min = 1/2, so epsilon^ = 2.
+def with_its_error(point: SelectionRound) -> SelectionPoint:
+    """The round with epsilon = max_j |s_j - s^_j|, the error of its estimates, and r_min = min_j s_j."""
+    values = point.round.values(("largest_estimate_error", "least_group_participation"), {})
+    constants = {"estimate_error": values["largest_estimate_error"],
+                 "least_participation": values["least_group_participation"]}  # fmt: skip
+    return SelectionPoint(point, constants)
 
-    Lemma 4: E Delta = vbar = -1/10, which is neither 2 vbar nor 3 vbar. Lemma 5: 1/10 is not at most 3/100.
+
+def one_client(claim: Claim, **changes: Any) -> SelectionPoint:
+    """A group of one client that answers with probability 1/2, F(x) = x^2 / 2, x_0 = 1, one noiseless step of size
+    1/10. The estimate is 3/4, as after three answers in four rounds: epsilon is 1/4 and epsilon^ = 1 + (1/4)/(1/2) is
+    3/2, but s/s^ is 2/3.
+
+    Lemma 4: E Delta = (2/3) vbar, vbar = -1/10, which is neither (3/2) vbar nor (5/2) vbar. One answer at most: a
+    division by the number of answers changes nothing. Lemma 5: <grad f, E Delta + (3/2)/10 grad f> = 1/12 is not at
+    most 15 (3/2)/1000 = 9/400.
     """
     parts: dict[str, Any] = {
-        "weight": (ONE,), "estimate": (ONE,), "states": (State(ONE, (1,), (ONE,)),), "curvature": ONE,
+        "weight": (ONE,), "estimate": (F(3, 4),), "states": (State(ONE, (1,), (HALF,)),), "curvature": ONE,
         "centres": (F(0),), "start": ONE, "gradient_noise": F(0), "local_steps": 1, "local_lr": F(1, 10),
     }  # fmt: skip
-    constants = {"estimate_error": HALF, "least_participation": HALF}
-    constants = {name: changes.pop(name, value) for name, value in constants.items()}
-    return SelectionPoint(SelectionRound(**(parts | changes)), constants)
+    return with_its_error(SelectionRound(**(parts | changes)))
 
 
 def opposite_vectors(claim: Claim) -> SelectionPoint:
     """x = (1, -1) with p = (1/2, 1/2), and everybody answers, so Sigma = 0 and the bound is 0. But the second
     estimate is 6/5 for 1: what is left is (1/2 - 5/12)^2 = 1/144."""
-    point = SelectionRound(
+    return with_its_error(SelectionRound(
         (HALF, HALF), (ONE, F(6, 5)), (State(ONE, (1, 1), (ONE, ONE)),), ONE, (-ONE, ONE), F(0), F(0), 1, F(1, 10)
-    )
-    return SelectionPoint(point, {"estimate_error": F(1, 4), "least_participation": F(9, 10)})
+    ))  # fmt: skip
 
 
 def ten_local_steps(claim: Claim) -> SelectionPoint:
-    """A client that answers with probability 1/10 makes ten steps: with small steps E|Delta|^2 is K^2/s = 1000 times
-    the squared step, where the bound has (1 - s)/s = 9, or 1/s^2 = 100 with the correlation, and about K^2 = 100, for
-    want of a factor K^2."""
+    """A client that answers with probability 1/10 makes ten steps, and its estimate is exact: with small steps
+    E|Delta|^2 is K^2/s = 1000 times the squared step, where the bound has (1 - s)/s = 9, or 1/s^2 = 100 with the
+    correlation, and about K^2 = 100, for want of a factor K^2."""
     return one_client(
         claim,
         estimate=(F(1, 10),),
         states=(State(ONE, (1,), (F(1, 10),)),),
         local_steps=10,
         local_lr=F(1, 1000),
-        estimate_error=F(1, 1000),
-        least_participation=F(1, 20),
     )
 
 
@@ -125,4 +131,4 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "flics.eq7.e@main": seldom_answers,
     "flics.thm2@main": two_alike,
 }
-"""By ref. Theorem 2's refutes two of its three sigma_T, Corollary 1.1's uniform constants."""
+"""By ref. Theorem 2's refutes two of its three sigma_T, Corollary 1.1's and Hoeffding's step's uniform constants."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -10,7 +11,8 @@ from ...claims.statement import Claim
 from ...participation import Fixed
 from ...subjects.base import Point
 from ...subjects.entries import stated_constants
-from ...subjects.learning.point import LearningPoint
+from ...subjects.families import Family
+from ...subjects.learning.point import LearningPoint, stated
 from ...subjects.learning.problems import Pooled, Thresholds
 from ...subjects.run import RunPoint, run_point
 from ...subjects.run_parts import CLIENT, SERVER, with_steps
@@ -47,6 +49,16 @@ def far_pair(claim: Claim, server_lr: Fraction | None = None) -> RunPoint:
     3.96/(2.4 + 3.96) > 0.6. The quotient divides by positive numbers, so the product says the same.
     """
     return _pair(claim, ONE, Fraction(2), 10**4, (SERVER, CLIENT), server_lr=server_lr)
+
+
+def longer_pair(claim: Claim, rounds: int) -> RunPoint:
+    """The pair of ``far_pair`` with the corollaries' server_lr a = 1/sqrt(R): no constant in place of the O(.) helps.
+
+    E x_{r+1} = (1 - 3 a/2) E x_r + a decreases from 2 to 2/3; in the order server, client, ... x stays above its limit
+    after server rounds, 2 (1 - a)/(3 - 2 a), and that is above 198/298 for a <= 1/100: the left side stays above 4/9
+    or 0.44, while the bound has the factor 1/sqrt(R). The maxima G_1 and G_2 are those of the start, as there.
+    """
+    return _pair(claim, ONE, Fraction(2), rounds, (SERVER, CLIENT))
 
 
 def steep_pair(claim: Claim, curvature: int, rounds: int, local_lr: Fraction | None = None) -> RunPoint:
@@ -112,32 +124,62 @@ def a_thousand_times_more(claim: Claim) -> ValuesPoint:
     return ValuesPoint(values)
 
 
-def fewer_samples_than_dimensions(claim: Claim) -> LearningPoint:
-    """All labellings of 4 points and 2 samples, delta = 1/2: A is -0.33, or -1.04 with the confidence beside the
-    logarithm, so that no constant c > 0 makes c A >= 0. A hypothesis does not differ from itself, so the left sides of
-    (16) and (17) are at least 0."""
-    labels = tuple(tuple(h >> x & 1 for x in range(4)) for h in range(16))
-    law = ((Fraction(1, 4), Fraction(0)),) * 4
-    constants = {"confidence": HALF, "hidden_constant": ONE, "sample_complexity": Fraction(-1, 10)}
-    return LearningPoint(Pooled(labels, law, law, 1, 1), constants)
+def unseen_half(claim: Claim, samples: int = 100) -> LearningPoint:
+    """Two points of probability 1/2, labelled 0 and 1, the hypotheses 00 and 01, and n samples, delta = 2^-(n+1). They
+    miss the second point with probability 2^-n > delta, and then nothing tells the two apart: they differ on half of
+    the points and on no sample, and one that fits all samples errs on half of the points. So the left side is 1/4 for
+    the deficit and 1/2 for (16) and (18), whatever n is.
+
+    Inside the logarithm A = log(n + (n + 1) log(2)/n)/n, 0.0462 at n = 100, is all that is left of log(1/delta)/n,
+    which is log(2) (n + 1)/n: constants below 5.4, and 10.8 for the sides of 1/2, are too small. As n grows A goes to 0
+    while law, class and left side stay: no constant will do, even one of the law and of the class. Beside the logarithm
+    A is above log(2).
+    """
+    law = ((HALF, Fraction(0)), (Fraction(0), HALF))
+    return _of_two_points(claim, law, samples, samples + 1)
 
 
-def no_complexity(claim: Claim) -> LearningPoint:
-    """The same for (18), which takes a power of A, with the larger 0 in its place: labels are a function, so that
-    the noise condition holds with 1 and 1, and a hypothesis that fits two samples may err on half of the points."""
-    point = fewer_samples_than_dimensions(claim)
-    more = {"sample_complexity": Fraction(0), "noise_constant": ONE, "noise_exponent": ONE}
-    return LearningPoint(point.problem, {**point.constants, **more})
+def seen_alone(claim: Claim, samples: int = 50) -> LearningPoint:
+    """As ``unseen_half``, with the second point of probability 1/4 and delta = 2^-(2n+1): all samples are of that point
+    with probability 4^-n > delta, and 00 and 01 then differ on all of them, 1/2 more than twice 1/4. At n = 50 A is
+    0.0788."""
+    law = ((Fraction(3, 4), Fraction(0)), (Fraction(0), Fraction(1, 4)))
+    return _of_two_points(claim, law, samples, 2 * samples + 1)
 
 
-def fair_coin(claim: Claim) -> LearningPoint:
-    """One point, whose label under P is a fair coin, and the clients always see the label 1. With more client samples
-    than the server's 1000 the minimiser is h_Q* = 1, so the condition holds for certain; both hypotheses are best under
-    P. Their empirical risks differ by about 1/sqrt(n_T), not by log(n_T)/n_T: for a larger constant take more
-    samples."""
-    constants = {"confidence": Fraction(1, 4), "hidden_constant": Fraction(2), "sample_complexity": Fraction(1, 120)}
+def _of_two_points(claim: Claim, law: tuple[tuple[Fraction, ...], ...], samples: int, halvings: int) -> LearningPoint:
+    """Half of the samples are the server's, half the clients', all of the same law; delta = 2^-``halvings``, and A is
+    log(n + log(1/delta)/n)/n, rounded up in the fifth digit."""
+    known = {
+        "confidence": Fraction(1, 2**halvings), "hidden_constant": ONE, "noise_constant": ONE, "noise_exponent": ONE,
+        "sample_complexity": _rounded_up(math.log(samples + halvings * math.log(2) / samples) / samples),
+    }  # fmt: skip
+    problem = Pooled(((0, 0), (0, 1)), law, law, samples - samples // 2, samples // 2)
+    return LearningPoint(problem, {name: known[name] for name in stated(claim)})
+
+
+def _rounded_up(complexity: float) -> Fraction:
+    """With five digits."""
+    scale = 10 ** (5 - math.ceil(math.log10(complexity)))
+    return Fraction(math.ceil(complexity * scale), scale)
+
+
+def fair_coin(claim: Claim, samples: int = 10**8) -> LearningPoint:
+    """One point, whose label under P is a fair coin, and the clients always see the label 1. There are twice as many
+    client samples as the server's n, so that the minimiser is h_Q* = 1 and the condition holds for certain; both
+    hypotheses are best under P. Their empirical risks differ by S/n, S the sum of n fair signs.
+
+    No constant will do, even one of the laws and of the class, which stay as n grows: E S^2 = n and E S^4 <= 3 n^2, so
+    that S^2 > n/4 with probability at least (3/4)^2/3 (Paley and Zygmund), and S > sqrt(n)/2 with probability at least
+    3/32 > delta = 1/11. So the left side is above 1/(2 sqrt(n)) for every n, and A = log(11 n)/n, beside the logarithm,
+    where it is larger for n >= 3: left/right is above sqrt(n)/(2 log(11 n)), which increases from n = 1 on and has no
+    bound. At n = 10^8 it is above 240 by this, and 641 in fact.
+    """
+    constants = {"confidence": Fraction(1, 11), "hidden_constant": ONE,
+                 "sample_complexity": _rounded_up(math.log(11 * samples) / samples)}  # fmt: skip
     none = Fraction(0)
-    return LearningPoint(Pooled(((0,), (1,)), ((HALF, HALF),), ((none, ONE),), 1000, 1001), constants)
+    problem = Pooled(((0,), (1,)), ((HALF, HALF),), ((none, ONE),), samples, 2 * samples)
+    return LearningPoint(problem, constants)
 
 
 def nothing_but_the_common_point(claim: Claim) -> LearningPoint:
@@ -187,10 +229,10 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.ex1.q@main": threshold_outside,
     "safari.thm2@main": nothing_but_the_common_point,
     "safari.thm2.improvement@main": a_thousand_times_more,
-    "safari.lemma1.frequency@main": fewer_samples_than_dimensions,
-    "safari.lemma1.deficit@main": fewer_samples_than_dimensions,
-    "safari.lemma1.deviation@main": fewer_samples_than_dimensions,
-    "safari.lemma1.excess@main": no_complexity,
+    "safari.lemma1.frequency@main": seen_alone,
+    "safari.lemma1.deficit@main": unseen_half,
+    "safari.lemma1.deviation@main": unseen_half,
+    "safari.lemma1.excess@main": unseen_half,
     "safari.lemma2@main": fair_coin,
     "safari.thm3@main": nearly_fair_coin,
     "safari.rem2.thm2@main": nothing_but_the_common_point,
@@ -207,5 +249,18 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "safari.rem5.b@main": diverging_server,
     "safari.thm4@submission": diverging_server,
 }
-"""By ref. The last three, those of the example, of Theorems 2 and 3 and of Remark 2 for Theorem 2 refute some of the
-readings."""
+"""By ref. The last three, those of the example, of Theorems 2 and 3, of Remark 2 for Theorem 2, of Lemma 1 and of
+Corollary 2 refute some of the readings."""
+
+_FEW_SAMPLES, _ROUNDS = (50, 100, 400), (10**4, 3 * 10**4, 10**5)
+FAMILIES: dict[str, Family] = {
+    "safari.lemma1.frequency@main": Family(seen_alone, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma1.deficit@main": Family(unseen_half, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma1.deviation@main": Family(unseen_half, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma1.excess@main": Family(unseen_half, _FEW_SAMPLES, ("samples",)),
+    "safari.lemma2@main": Family(fair_coin, (10**4, 10**6, 10**8), ("server_samples",)),
+    "safari.cor1.a@main": Family(longer_pair, _ROUNDS, ("rounds",)),
+    "safari.cor1.b@main": Family(longer_pair, _ROUNDS, ("rounds",)),
+    "safari.cor1.c@main": Family(longer_pair, _ROUNDS, ("rounds",)),
+}
+"""By ref; Lemma 1's with the confidence inside the logarithm."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from ...claims.statement import Claim
-from ..base import Examined, Point, Sides
+from ...claims.undecided import Undecided
+from ..base import Examined, Point, Reading, Sides
 from ..checked import Checked
 from ..entries import by_vocabulary, check_names, check_scope, entry, matrix, rational_entry, rationals, shown, vector
 from ..values import SameSides
@@ -48,6 +49,17 @@ def stated(claim: Claim) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class _Undecided(Examined):
+    """Of a problem whose left side is not enclosed, for this reason."""
+
+    reason: Undecided
+    checks: Mapping[str, Checked] = field(default_factory=dict)
+
+    def sides(self, reading: Reading) -> Sides:
+        raise self.reason
+
+
+@dataclass(frozen=True)
 class LearningPoint(Point):
     """A learning problem, for one claim about it; ``constants`` are the values of what the claim states."""
 
@@ -73,7 +85,11 @@ class LearningPoint(Point):
             a.name: Checked(Fraction(0) if self.problem.holds(a.kind, self.constants) else None, OF_THE_PROBLEM)
             for a in claim.assumptions if a.kind in COMPUTED
         }  # fmt: skip
-        return SameSides(Sides(self.problem.left(claim.functional, self.constants), values), checks)
+        try:
+            left = self.problem.left(claim.functional, self.constants)
+        except Undecided as reason:
+            return _Undecided(reason, checks)
+        return SameSides(Sides(left, values), checks)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; ``parse`` reads it back."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -32,9 +31,10 @@ from ...functionals import (
 )
 from ...learning.finite import FiniteClass, Law
 from ...learning.impossibility import TwoPoints
-from ...learning.pooled import LARGEST_ENUMERATED, ExcessLaw, counted_tables, excess_law, law_of, pooled
+from ...learning.pooled import LARGEST_ENUMERATED, excess_shown, pooled
 from ...learning.tails import LARGEST_EXACT, binomial_tail
 from .deviations import deviation_quantile
+from .likely import law, tables_of
 
 Constants = Mapping[str, Fraction]
 
@@ -181,8 +181,8 @@ class Pooled:
     _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self) -> None:
-        for law in (self.p, self.d, self.of_server):
-            law.risks(self.hypotheses)
+        for each in (self.p, self.d, self.of_server):
+            each.risks(self.hypotheses)
         if not (self.server_samples >= 1 and self.client_samples >= 1):
             raise ValueError(f"server_samples, client_samples = {self.server_samples}, {self.client_samples}: allowed "
                              "are integers >= 1")  # fmt: skip
@@ -190,9 +190,7 @@ class Pooled:
             raise ValueError(f"labels has {len(self.labels)} rows: allowed are at least two hypotheses")
         if not 0 <= self.hypothesis < len(self.labels):
             raise ValueError(f"hypothesis = {self.hypothesis}: allowed is an integer from 0 to {len(self.labels) - 1}")
-        sizes = [(sum(v > 0 for row in law.joint for v in row), n) for law, n in self.sources]
-        tables = math.prod(math.comb(n + atoms - 1, n) for atoms, n in sizes)
-        if tables > LARGEST_ENUMERATED:
+        if (tables := tables_of(self.sources)) > LARGEST_ENUMERATED:
             raise ValueError(f"{tables} tables of counts: allowed is at most {LARGEST_ENUMERATED}")
 
     @cached_property
@@ -252,30 +250,32 @@ class Pooled:
         delta = constants["confidence"]
         if functional in (POOLED_EXCESS, CHECKED_EXCESS):
             server = 0 if functional == CHECKED_EXCESS else None
-            return excess_law(self.p, self.hypotheses, self.sources, server=server).quantile(delta)
+            shown = excess_shown(self.p, self.hypotheses, self.sources, server=server)
+            return law(self.hypotheses, self.sources, shown).quantile(delta)
         if functional == POOLED_SOURCE_EXCESS:
-            return excess_law(self.q, self.hypotheses, self.sources).quantile(delta)
+            shown = excess_shown(self.q, self.hypotheses, self.sources)
+            return law(self.hypotheses, self.sources, shown).quantile(delta)
         if functional == PAIR_DEVIATION:
             return deviation_quantile(self.hypotheses, self.sources, delta)
-        law = self._gaps() if functional == CHECKED_EMPIRICAL_GAP else self._disagreements(functional)
-        return law.quantile(delta)
+        if functional == CHECKED_EMPIRICAL_GAP:
+            return self._gap(delta)
+        return self._disagreement(functional, delta)
 
-    def _gaps(self) -> ExcessLaw:
-        """The law of the server's empirical gap, the worst of several minimisers."""
+    def _gap(self, delta: Fraction) -> Fraction:
+        """The quantile of the server's empirical gap, the worst of several minimisers."""
         best_p, best_q = self.p.best(self.hypotheses), self.q.best(self.hypotheses)
-        found: dict[Fraction, int] = {}
-        scale, tables = counted_tables(self.hypotheses, self.sources)
-        for errors, weight in tables:
-            total, server = np.sum(errors, axis=0), errors[0]
-            least = [h for h in np.flatnonzero(total == total.min()) if server[h] <= server[best_q]]
-            most = max((int(server[h] - server[best_p]) for h in least), default=0)
-            gap = Fraction(most, self.server_samples)
-            found[gap] = found.get(gap, 0) + weight
-        return law_of(found, scale)
 
-    def _disagreements(self, functional: Functional) -> ExcessLaw:
-        """The law of max over pairs of the share of samples on which they differ less twice the probability; or of half
-        the probability less the share."""
+        def value(errors: Sequence[np.ndarray]) -> Fraction:
+            total, server = np.add(*errors).tolist(), errors[0].tolist()
+            fewest = min(total)
+            least = [s for t, s in zip(total, server, strict=True) if t == fewest and s <= server[best_q]]
+            return Fraction(max(least, default=server[best_p]) - server[best_p], self.server_samples)
+
+        return law(self.hypotheses, self.sources, value).quantile(delta)
+
+    def _disagreement(self, functional: Functional, delta: Fraction) -> Fraction:
+        """The quantile of max over pairs of the share of samples on which they differ less twice the probability; or of
+        half the probability less the share."""
         sign, factor = (1, Fraction(2)) if functional == DISAGREEMENT_EXCESS else (-1, Fraction(1, 2))
         labels, n = self.hypotheses.labels, self.server_samples + self.client_samples
         pairs = list(combinations(range(len(labels)), 2))
@@ -283,18 +283,17 @@ class Pooled:
         masses = self.q.joint.sum(1)
         differ = [labels[i] != labels[j] for i, j in pairs]
         expected = [sum((masses[x] for x in np.flatnonzero(row)), Fraction(0)) for row in differ]
-        point_laws = [(Law([[sum(row), 0] for row in law.joint]), k) for law, k in self.sources]
-        found: dict[Fraction, int] = {}
-        scale, tables = counted_tables(table, point_laws)
-        for counts, weight in tables:
+        points = [(Law([[sum(row), 0] for row in source.joint]), k) for source, k in self.sources]
+
+        def value(counts: Sequence[np.ndarray]) -> Fraction:
             total = np.sum(counts, axis=0)
             values = [
                 sign * (Fraction(int(total[row].sum()), n) - factor * e)
                 for row, e in zip(differ, expected, strict=True)
             ]
-            value = max([Fraction(0), *values])  # a hypothesis does not differ from itself
-            found[value] = found.get(value, 0) + weight
-        return law_of(found, scale)
+            return max([Fraction(0), *values])  # a hypothesis does not differ from itself
+
+        return law(table, points, value).quantile(delta)
 
     def holds(self, kind: str, constants: Constants) -> bool:
         of_p, of_q = self.excesses
@@ -302,13 +301,13 @@ class Pooled:
             pairs = [(abs(x - y), y) for x, y in zip(of_p, of_q, strict=True)]
             return _at_most(pairs, constants["relatedness"], constants["relatedness_exponent"])
         if kind == "one_target":
-            risks = [law.risks(self.hypotheses) for law in (self.p, self.d, self.of_server)]
+            risks = [each.risks(self.hypotheses) for each in (self.p, self.d, self.of_server)]
             return bool((np.array(risks) == 0).all(0).any())
         if kind == "server_of_target":
             return self.server is None or bool((self.of_server.joint == self.p.joint).all())
         if kind in ("source_noise", "target_noise"):
-            law, excess = (self.q, of_q) if kind == "source_noise" else (self.p, of_p)
-            differ = law.disagreements(self.hypotheses, law.best(self.hypotheses))
+            of, excess = (self.q, of_q) if kind == "source_noise" else (self.p, of_p)
+            differ = of.disagreements(self.hypotheses, of.best(self.hypotheses))
             pairs = list(zip(differ, excess, strict=True))
             return _at_most(pairs, constants["noise_constant"], constants["noise_exponent"])
         return False

@@ -144,12 +144,13 @@ class LearningProblems(Space):
             return found_at(self.read, candidate, point, known, left)
 
     def _least_constant(self, values: dict[str, Any]) -> Fraction | None:
-        """The smallest hidden constant that a hypothesis of the form c >= expression allows."""
+        """The smallest hidden constant that a hypothesis of the form c >= expression allows under every reading."""
         for hypothesis in self.read.hypotheses:
             if hypothesis.name == "constant":
-                needed = hypothesis.slack - symbol("hidden_constant")
-                number = float(-needed.subs({s: float(values[s.name]) for s in needed.free_symbols}))
-                return Fraction(number) * (1 + ROOM)
+                relations = (hypothesis.relation, *hypothesis.alternatives.values())
+                needed = [symbol("hidden_constant") - slack_of(relation) for relation in relations]
+                numbers = [float(each.subs({s: float(values[s.name]) for s in each.free_symbols})) for each in needed]
+                return Fraction(max(numbers)) * (1 + ROOM)
         return None
 
     def readings(self, found: Found) -> tuple[str, ...]:

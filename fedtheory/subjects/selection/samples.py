@@ -136,6 +136,7 @@ class Selections(Space):
     def _constants(self, point: Example, rng: np.random.Generator) -> dict[str, Fraction] | None:
         """Values of what the instance states, near what the hypotheses allow; ``None`` where they allow none."""
         names, loose = stated(self.statement), Fraction(int(rng.integers(10, 14)), 10)
+        error_itself = any(h.name == "error_itself" for h in self.statement.hypotheses)
         drawn: dict[str, Fraction] = {
             "relative_error": _short(Fraction(10 ** rng.uniform(-2, 0.3))),
             "failure_probability": _short(Fraction(10 ** rng.uniform(-3, -0.3))),
@@ -149,7 +150,7 @@ class Selections(Space):
             if drawn["least_participation"] == 0:
                 return None
         if "estimate_error" in names:
-            drawn["estimate_error"] = self._error(point) * loose
+            drawn["estimate_error"] = self._error(point) * (1 if error_itself else loose)
         if "descent_constant" in names:
             room = self._room(point)
             if room <= 0:

@@ -31,7 +31,9 @@ COROLLARY_1 = THEOREM_1.edited(
     },
     choices={"local_lr": step},
     rates=(Term("first", _rate), Term("second", _faster)),
-)
+    constants="no constant of any problem will do: the problem stays along the family of instances, left/right grows "
+              "with the rounds without bound",
+)  # fmt: skip
 
 # The end of appendix A.2 prints the factors sigma^2 and sigma_G^2.
 COROLLARY_1_APPENDIX = COROLLARY_1.edited(

@@ -52,7 +52,9 @@ MAIN = THEOREM_2.edited(
         Term("heterogeneity", sigma_G**2 / (mu * R)),
         Term("noise", sigma**2 / (mu * m * K * R)),
     ),
-)
+    constants="mu and L stand in the rate, that no constant depends on them is claimed, and only they and the rounds "
+              "change along the family of instances, left/right without bound",
+)  # fmt: skip
 
 _b = _floor_rate((1 - q) * sigma_G**2)
 _corrected_logs = 1 + _logarithm(_b)
@@ -67,6 +69,7 @@ CORRECTED = MAIN.edited(
     hypotheses=(*THEOREM_2_APPENDIX.hypotheses, EQUAL_COHORTS),
     choices={"local_lr": _step(_b)},
     rates=(),
+    constants="",
     assumptions=CORRECTED_STRONGLY_CONVEX,
 )
 

@@ -50,3 +50,6 @@ R = -1 / (2 * log(1 - p_min))
 
 LOGARITHMIC_CUTOFF = {"cutoff": ceiling(log(T) * R)}
 """K = ceil(log_c T)."""
+
+EXPLICIT = "its terms have them as numbers, and it is proved with these"
+"""Of the constants that an O(.) hides."""

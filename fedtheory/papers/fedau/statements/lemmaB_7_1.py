@@ -17,7 +17,7 @@ from sympy import Ge, log
 
 from ....claims.statement import Claim, Hypothesis, Term
 from ....functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS
-from .common import OF_WEIGHTS, LOGARITHMIC_CUTOFF, R, T
+from .common import EXPLICIT, OF_WEIGHTS, LOGARITHMIC_CUTOFF, R, T
 
 _two_rounds = Hypothesis("two_rounds", Ge(T, 2), "'When T >= 2'")
 _rate = R * log(T) ** 2 / T
@@ -32,10 +32,11 @@ MAIN = Claim(
     hypotheses=(_two_rounds,),
     choices=LOGARITHMIC_CUTOFF,
     rates=(Term("error", _rate),),
+    constants=EXPLICIT,
 )
 
 SHARP = MAIN.edited(
-    "sharp", "FedAU, Lemma B.7.1, sharpened", terms={"error": (2 + 5 / log(2)) * _rate}, rates=()
+    "sharp", "FedAU, Lemma B.7.1, sharpened", terms={"error": (2 + 5 / log(2)) * _rate}, rates=(), constants=""
 )  # fmt: skip
 
 # Equal at T = 2 where (1 - p)^(2K) = 1/2; with natural logarithms it would fail there.

@@ -12,7 +12,7 @@ from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
-from .common import NONCONVEX, G, I, L, N, T, assumptions, delta, gamma, initial_gap, sigma
+from .common import EXPLICIT, NONCONVEX, G, I, L, N, T, assumptions, delta, gamma, initial_gap, sigma
 from .rounds import GLOBAL_CAP, LOCAL_CAP, Q, W, step
 
 Q_expected, peak_error = symbols("expected_weight_scale", "peak_weight_error")
@@ -51,6 +51,7 @@ MAIN = Claim(
         Term("scale", step * L * Q * (I * delta**2 + sigma**2) / N),
         Term("drift", gamma**2 * L**2 * I * (I * delta**2 + sigma**2)),
     ),
+    constants=EXPLICIT,
 )
 
 # No cap by Q: (27/8) step L I Q |grad f|^2 / N is bounded in expectation, by G^2. The steps are fixed beforehand.
@@ -68,6 +69,7 @@ CORRECTED = MAIN.edited(
     hypotheses=(LOCAL_CAP, GLOBAL_CAP),
     ambiguities=(SUM_OVER_ROUNDS,),
     rates=(),
+    constants="",
 )  # fmt: skip
 
 # Under Algorithm 2 this says nothing for K >= 2, T >= 3 and 0 < p_n < 1: round 0 asks mean (1 - p_n)^2 <= 1/81, and

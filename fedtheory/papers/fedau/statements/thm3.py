@@ -6,7 +6,7 @@ from sympy import Ge, log
 
 from ....claims.statement import Claim, Hypothesis, Term
 from ....functionals import AVERAGE_WEIGHT_ERROR
-from .common import OF_WEIGHTS, TWO_ROUNDS, K, T, absence, cutoff_bias
+from .common import EXPLICIT, OF_WEIGHTS, TWO_ROUNDS, K, T, absence, cutoff_bias
 
 # The proof's last line. Its natural logarithm is stated there.
 APPENDIX = Claim(
@@ -26,6 +26,7 @@ MAIN = APPENDIX.edited(
     "FedAU, section 4, Theorem 3, (7)",
     terms={"variance": (2 + 3 / log(2)) * K * log(T) / T},
     rates=(Term("variance", K * log(T) / T), Term("bias", cutoff_bias)),
+    constants=EXPLICIT,
 )
 
 # E[(p omega_t - 1)^2] is at most q = 1 - p in the K rounds t < K, and q/floor(t/K) + q^(2K) from then on; the sum of

@@ -13,6 +13,7 @@ from .tables import (
     s_min, sigma, sigma_G, spread, worst, z,
 )  # fmt: skip
 
+C = sympy.Symbol("hidden_constant")
 length, mean_update, state_update = sympy.symbols("mean_update_length squared_mean_update squared_state_update")
 mean_vector, vectors, covariance = sympy.symbols("squared_mean_vector mean_squared_vector vector_covariance")
 price_drift, rate_spread, mean_delta = sympy.symbols("price_drift rate_spread mean_mismatch")
@@ -79,9 +80,6 @@ PRINTED = (
     Derivation("(9) to Corollary 1.1, as printed", functional="least_squared_gradient",
                steps=(*_STEPS_1, "flics.1.rate"), right_side=_right_1, needs=_needs_1, assumptions=_in_theorem_1,
                readings=_RATE, proves=("flics.cor1_1@main",)),
-    Derivation("Hoeffding's step, as printed", functional="ratio_failure",
-               steps=("flics.hoeffding.absolute", "flics.hoeffding.constant"), right_side=failure,
-               proves=("flics.eq7.e@main",)),
 )  # fmt: skip
 
 # What holds --------------------------------------------------------------------------------------------------------
@@ -126,6 +124,12 @@ REPAIRED = (
     Derivation("Hoeffding's step, repaired", functional="ratio_failure", steps=("flics.hoeffding.both",),
                right_side=2 * sympy.exp(-2 * n * t * relative_error**2 * r**2 / (1 + relative_error) ** 2),
                proves=("flics.eq7.e@corrected",)),
+    Derivation("Hoeffding's step, with a constant of the group", functional="ratio_failure",
+               steps=("flics.hoeffding.enough",), right_side=failure,
+               needs=(("many_rounds", t - C * sympy.log(1 / failure) / relative_error**2),
+                      ("constant", C - 4 / (n * r**2)), ("small_delta", sympy.Rational(1, 2) - failure),
+                      ("small_epsilon", 1 - relative_error)),
+               readings={readings.CONSTANTS: readings.OF_THE_PROBLEM}, proves=("flics.eq7.e@main",)),
     Derivation("weak duality along a trace", functional="policy_gap", steps=("flics.2.spread",),
                right_side=price_drift, proves=("flics.thm2@corrected",)),
 )  # fmt: skip

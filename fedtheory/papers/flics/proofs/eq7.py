@@ -60,7 +60,8 @@ _absolute = region(interval("participation_estimate", s - epsilon, s + epsilon),
 PRINTED = (
     nonnegative_step("flics.hoeffding.absolute", _between, "|s^ - s| <= epsilon, which Hoeffding's inequality bounds, "
                      "gives s/s^ <= 1 + epsilon", BELOW, _absolute, expected="gap",
-                     why="it is an absolute error, not one relative to s"),
+                     why="it is an absolute error, not one relative to s",
+                     repaired_by=("flics.hoeffding.relative",)),
     # (1 - r)^t >= 1 - t r: the induction, then what is claimed
     Step("flics.hoeffding.constant", _between, "some number of rounds, that does not depend on r, makes it at most "
          "beta that nobody has answered, which is at least 1 - t r", "probabilistic",
@@ -68,9 +69,12 @@ PRINTED = (
           Nonnegative(failure - (1 - t * r),
                       (region(count("rounds"), capped(r.name, sympy.Integer(1)),
                                capped("failure_probability", sympy.Integer(1))),))),
-         "a client that answers rarely is silent for about 1/r rounds", "gap"),
+         "a client that answers rarely is silent for about 1/r rounds", "gap", repaired_by=("flics.hoeffding.rounds",)),
 )  # fmt: skip
 
+_of_the_group = "with a constant of the group"
+least, more_C, more_t, logarithm = sympy.symbols("least C excess l")
+small = sympy.Symbol("delta", positive=True)
 _error = epsilon * s / (1 + epsilon)
 _within = region(interval("participation_estimate", s - _error, s + _error), nonnegative("relative_error"),
                  positive("group_participation"))  # fmt: skip
@@ -107,6 +111,21 @@ HOEFFDING = (
          [(-2 * (n * t) * (_error / n).subs(s, n * r) ** 2, -2 * n * t * epsilon**2 * r**2 / (1 + epsilon) ** 2)],
          kind="probabilistic", printed=False,
          rests_on=("flics.hoeffding.sum", "flics.hoeffding.downwards", "flics.hoeffding.relative")),
+    # with l = log(1/delta) and the excess of t over C l/epsilon^2, of C over 4/(n r^2)
+    nonnegative_step("flics.hoeffding.rounds", _of_the_group, "t >= C l/epsilon^2 and C >= 4/(n r^2) give 2 n t "
+                     "epsilon^2 r^2/(1 + epsilon)^2 >= 2 l for epsilon <= 1",
+                     (2 * n * r**2 * (least + more_C) * logarithm - 2 * logarithm * (1 + epsilon) ** 2
+                      + 2 * n * r**2 * more_t).subs(least, 4 / (n * r**2)).expand(),
+                     region(nonnegative("C"), nonnegative("excess"), nonnegative("l"), positive("group_clients"),
+                            nonnegative("response_probability"), interval("relative_error", 0, 1)),
+                     printed=False),
+    Step("flics.hoeffding.enough", _of_the_group, "2 exp(-2 l) = 2 delta^2 <= delta for l = log(1/delta), delta <= 1/2",
+         "analytic",
+         (Identity(2 * sympy.exp(-2 * sympy.log(1 / small)), 2 * small**2),
+          Nonnegative(failure - 2 * failure**2,
+                      (region(interval("failure_probability", 0, sympy.Rational(1, 2))),))), printed=False,
+         rests_on=("flics.hoeffding.both", "flics.hoeffding.rounds", "flics.hoeffding.absolute",
+                   "flics.hoeffding.constant")),
 )  # fmt: skip
 
 ALL = (*BAND, *PRINTED, *HOEFFDING)

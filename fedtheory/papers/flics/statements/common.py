@@ -12,7 +12,7 @@ analysis that the proof cites, and local_lr <= 1/(8LK) is that lemma's.
 
 from __future__ import annotations
 
-from sympy import Le, Rational
+from sympy import Ge, Le, Rational
 
 from ....assumptions import INDEPENDENT_ANSWERS, INDEPENDENT_NOISE, STATIONARY_AVAILABILITY, UNBIASED_NOISE
 from ....claims import readings
@@ -53,6 +53,10 @@ NOISE = ("gradient_noise", UNBIASED_NOISE, INDEPENDENT_NOISE)
 ROUNDS = (STATIONARY_AVAILABILITY, INDEPENDENT_ANSWERS)
 
 ESTIMATES = Hypothesis("estimates", Le(worst, epsilon), "Theorem 1, Lemma 4: |s - s^(t)| is at most epsilon")
+ERROR_ITSELF = Hypothesis(
+    "error_itself", Ge(worst, epsilon), "an equality in epsilon: of all bounds on the error, it is the error",
+    implicit=True,
+)  # fmt: skip
 LEAST_PARTICIPATION = Hypothesis("least_participation", Le(r_min, s_min), "Theorem 1, (10)")
 LOCAL_CAP = Hypothesis("local_cap", Le(eta_L, 1 / (8 * L * K)), "Lemma 2 of Yang et al. 2020", implicit=True)
 

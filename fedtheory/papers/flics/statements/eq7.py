@@ -6,8 +6,10 @@ n, the number of clients of a group, answer independently with probability r_i e
 
 from __future__ import annotations
 
-from sympy import Ge, Le, exp, log
+from sympy import Ge, Le, Rational, exp, log
 
+from ....claims import readings
+from ....claims.hidden_constants import may_depend_on_the_problem
 from ....claims.statement import Claim, Hypothesis, Term
 from ....functionals import RATIO_FAILURE, of_values
 from ....quantities import symbols
@@ -69,14 +71,26 @@ UPPER = LOWER.edited(
     terms={"estimate": (1 + epsilon) * p**2 / estimate, "clients": -(p**2) / n},
 )
 
-# The O(.) with its constant spelled out; beta and delta, which are both printed, are one number.
+# The O(.) with its constant spelled out; beta and delta, which are both printed, are one number. An O(.) is about small
+# delta and epsilon. Where the constant may depend on the group it is read as any from an explicit one on.
 HOEFFDING = Claim(
     id="flics.eq7.e",
     title="How many rounds make the estimates good",
     source="FLICS, section III-B, between (7) and the band",
     functional=RATIO_FAILURE,
     terms=(Term("failure", delta),),
-    hypotheses=(Hypothesis("many_rounds", Ge(t, C * log(1 / delta) / epsilon**2), "t = O(log(1/delta)/epsilon^2)"),),
+    hypotheses=(
+        Hypothesis("many_rounds", Ge(t, C * log(1 / delta) / epsilon**2), "t = O(log(1/delta)/epsilon^2)"),
+        Hypothesis("constant", Ge(C, 1), "O(.)", alternatives={readings.OF_THE_PROBLEM: Ge(C, 4 / (n * r**2))}),
+        Hypothesis("small_delta", Le(delta, Rational(1, 2)), "O(.), delta to 0", implicit=True),
+        Hypothesis("small_epsilon", Le(epsilon, 1), "O(.), epsilon to 0", implicit=True),
+    ),
+    ambiguities=(
+        may_depend_on_the_problem(
+            "O(log(1/delta)/epsilon^2) does not say whether its constant is the same for all "
+            "groups or may depend on how many clients there are and how often they answer"
+        ),
+    ),
 )
 # Hoeffding's bound is about |s - s^|: relative to s it costs 1/r^2.
 HOEFFDING_CORRECTED = HOEFFDING.edited(
@@ -84,6 +98,7 @@ HOEFFDING_CORRECTED = HOEFFDING.edited(
     "FLICS, between (7) and the band, repaired",
     terms=(Term("failure", 2 * exp(-2 * n * t * epsilon**2 * r**2 / (1 + epsilon) ** 2)),),
     hypotheses=(),
+    ambiguities=(),
 )
 
 EDITIONS = (AT_MOST, AT_LEAST, LOWER, UPPER, HOEFFDING, HOEFFDING_CORRECTED)

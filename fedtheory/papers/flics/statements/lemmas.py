@@ -21,21 +21,24 @@ from ....functionals import (
 )
 from ....quantities import symbols
 from .common import (
-    ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, NOISE, P, ROUNDS, SIGMA, assumptions,
-    drift, epsilon, eta_L, gradient, inflation, mismatch, proxy, pseudogradient, r_min, sigma, sigma_G, spread,
+    ERROR_ITSELF, ESTIMATES, LEAST_PARTICIPATION, LINE_14, LOCAL_CAP, UNDIVIDED, G, K, L, M, NOISE, P, ROUNDS, SIGMA,
+    assumptions, drift, epsilon, eta_L, gradient, inflation, mismatch, proxy, pseudogradient, r_min, sigma, sigma_G,
+    spread,
 )  # fmt: skip
 
 update_length, mean_update, state_update = symbols("mean_update_length", "squared_mean_update", "squared_state_update")
 mean_vector, vectors, covariance = symbols("squared_mean_vector", "mean_squared_vector", "vector_covariance")
 
-# An equality of vectors, as a bound on the length of their difference.
+# An equality of vectors, as a bound on the length of their difference. epsilon is a bound on the estimates' error, and
+# 1 + epsilon/r_min stands on both sides of equalities and of inequalities here: with any bound an equality falls
+# trivially, so that epsilon is read as the error itself.
 LEMMA_4 = Claim(
     id="flics.lemma4",
     title="The aggregated update is a multiple of the mean update",
     source="FLICS, appendix C, Lemma 4, (23)",
     functional=AGGREGATE_ERROR,
     terms=(Term("zero", Integer(0)),),
-    hypotheses=(ESTIMATES, LEAST_PARTICIPATION),
+    hypotheses=(ESTIMATES, ERROR_ITSELF, LEAST_PARTICIPATION),
     assumptions=assumptions(*ROUNDS, *NOISE),
     ambiguities=(
         Ambiguity(
@@ -70,7 +73,7 @@ LEMMA_5 = Claim(
         Term("drift", 5 * inflation * eta_L**3 * L**2 * K**2 * M * P / 2 * (sigma**2 + 6 * K * sigma_G**2)),
         Term("pseudogradient", -inflation * eta_L / (2 * K) * pseudogradient),
     ),
-    hypotheses=(ESTIMATES, LEAST_PARTICIPATION, LOCAL_CAP),
+    hypotheses=(ESTIMATES, ERROR_ITSELF, LEAST_PARTICIPATION, LOCAL_CAP),
     assumptions=assumptions("smoothness", *ROUNDS, *NOISE, "dissimilarity"),
     ambiguities=(LINE_14,),
 )

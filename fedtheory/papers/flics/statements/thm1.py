@@ -6,6 +6,7 @@ from sympy import Le, Rational, sqrt
 
 from ....assumptions import INDEPENDENT_ANSWERS
 from ....claims import readings
+from ....claims.hidden_constants import may_depend_on_the_problem
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import LEAST_SQUARED_GRADIENT, MEAN_SQUARED_GRADIENT
 from .common import (
@@ -113,12 +114,9 @@ RECEIVED = CORRECTED.edited(
 
 # Neither K, M, c nor what bounds the participation stands in the printed rate: where the O(.) may hide all of them, an
 # instance, which fixes them, refutes nothing.
-CONSTANTS = Ambiguity(
-    readings.CONSTANTS,
-    (readings.UNIFORM, readings.OF_THE_PROBLEM),
+CONSTANTS = may_depend_on_the_problem(
     "O((1 + sigma_T)/sqrt(T) + 1/T) does not say whether its constants are the theorem's or may be any that do not "
-    "depend on T",
-    beyond=(readings.OF_THE_PROBLEM,),
+    "depend on T"
 )
 
 # The constants are the theorem's, with the 1/T before its selection term that the printed rate needs: as printed, the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import composed, constants, dimension, learnability, lemmas, repaired5, thm4, thm5, three_steps
+from . import beside, composed, constants, dimension, learnability, lemmas, repaired5, thm4, thm5, three_steps
 from .derivations import DERIVATIONS
 
 __all__ = ["DERIVATIONS", "STEPS"]
@@ -13,6 +13,7 @@ STEPS: tuple[Step, ...] = (
     *constants.HIDDEN,
     *dimension.LEMMA_1,
     *dimension.VC,
+    *beside.PAIRS,
     *lemmas.ALL,
     *thm4.ALL,
     *thm5.ALL,

@@ -72,9 +72,26 @@ def _hidden() -> tuple[sympy.Expr, ...]:
 
 
 _HIDDEN_2, _HIDDEN_3, _ENOUGH_2, _EXCESS, _VC_EXCESS, _VC_2, _VC_3 = _hidden()
+_BESIDE = {readings.CONFIDENCE_TERM: readings.BESIDE_WITH_MAX}
 _OF_THE_PROBLEM = {readings.CONSTANTS: readings.OF_THE_PROBLEM}
 
 _THEOREM_2, _LEMMA_2, _THEOREM_3 = _with_exponents()
+
+
+def _beside() -> tuple[tuple[str, sympy.Expr], tuple[str, sympy.Expr], sympy.Expr, sympy.Expr]:
+    """That A is large enough with the confidence beside the logarithm, that there are at least d samples; and the right
+    sides of (16) and (17), and of (18), with their constant."""
+    n, d, delta, A, c, b = symbols(
+        "samples", "vc_dimension", "confidence", "sample_complexity", "hidden_constant", "noise_exponent"
+    )
+    least = d / n * sympy.Max(sympy.log(sympy.Max(n, d) / d), 1) + sympy.log(1 / delta) / n
+    needs = ("complexity", bare(A - least)), ("samples", bare(n - d))
+    return *needs, bare(c * A), bare(c * A ** (1 / (2 - b)))
+
+
+*_A_BESIDE, _C_A, _C_RATE = _beside()
+_UNIVERSAL = (*_A_BESIDE, ("constant", sympy.Symbol("hidden_constant") - 512))
+_OF_THE_NOISE = (*_A_BESIDE, ("constant", sympy.Symbol("hidden_constant") - 640 * nu - 161))
 
 LEARNABILITY = (
     Derivation("(2) to (11)", functional="negated_failure", steps=("learn.11",), right_side=-sympy.Rational(1, 20),
@@ -130,11 +147,19 @@ LEARNABILITY = (
     Derivation("Theorem 3, with constants", functional="checked_excess", steps=("learn.massart.3",),
                right_side=3 * e_0 + _factor * a_T, needs=(_noise_1,), proves=("safari.thm3@massart",)),
     Derivation("(17) from below, with constants", functional="disagreement_deficit", steps=("learn.17.below",),
-               right_side=4 * a_2 / 3, proves=("safari.lemma1.deficit@corrected", "safari.lemma1.deficit@main")),
+               right_side=4 * a_2 / 3, proves=("safari.lemma1.deficit@corrected",)),
     Derivation("(16), with constants", functional="pair_deviation", steps=("learn.16.constant",),
-               right_side=97 * a_2 / 27, proves=("safari.lemma1.deviation@corrected", "safari.lemma1.deviation@main")),
+               right_side=97 * a_2 / 27, proves=("safari.lemma1.deviation@corrected",)),
     Derivation("(18), with constants and exponents", functional="pooled_source_excess", steps=("learn.general.excess",),
-               right_side=_EXCESS, proves=("safari.lemma1.excess@corrected", "safari.lemma1.excess@main")),
+               right_side=_EXCESS, proves=("safari.lemma1.excess@corrected",)),
+    Derivation("(17), beside", functional="disagreement_excess", steps=("learn.beside.17",), right_side=_C_A,
+               needs=_UNIVERSAL, readings=_BESIDE, proves=("safari.lemma1.frequency@main",)),
+    Derivation("(17) from below, beside", functional="disagreement_deficit", steps=("learn.beside.17_below",),
+               right_side=_C_A, needs=_UNIVERSAL, readings=_BESIDE, proves=("safari.lemma1.deficit@main",)),
+    Derivation("(16), beside", functional="pair_deviation", steps=("learn.beside.16",), right_side=_C_A,
+               needs=_UNIVERSAL, readings=_BESIDE, proves=("safari.lemma1.deviation@main",)),
+    Derivation("(18), beside", functional="pooled_source_excess", steps=("learn.beside.large",), right_side=_C_RATE,
+               needs=_OF_THE_NOISE, readings=_BESIDE | _OF_THE_PROBLEM, proves=("safari.lemma1.excess@main",)),
     Derivation("(18), with the dimension", functional="pooled_source_excess", steps=("learn.vc.excess",),
                right_side=_VC_EXCESS, proves=("safari.lemma1.excess@vc",)),
     Derivation("Theorem 2, with the dimension", functional="pooled_excess", steps=("learn.vc.2",), right_side=_VC_2,

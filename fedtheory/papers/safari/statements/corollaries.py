@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sympy import Ge, Integer, Le, log, sqrt
 
+from ....claims.hidden_constants import may_depend_on_the_problem
 from ....claims.statement import Hypothesis, Term
 from .common import K, L, R, distance, m, mu, q, sigma, sigma_G, sigma_s, zeta
 from .thm4 import MAIN as THEOREM_4
@@ -17,6 +18,10 @@ from .thm4 import SUBMISSION as THEOREM_4_SUBMISSION
 from .thm5 import MAIN as THEOREM_5
 
 _SOURCE = "SAFARI, section 4, Corollary 1"
+STAYS = (
+    "no constant of any problem will do: the problem stays along the family of instances, left/right grows with the "
+    "rounds without bound"
+)
 _speedup = 1 / sqrt(m * K * R)
 
 # The step size 1/sqrt(R) is printed as a number: its units clash.
@@ -33,6 +38,7 @@ RATE = THEOREM_4.edited(
     },
     choices={"server_lr": 1 / sqrt(R), "local_lr": 2 / (K * sqrt(R))},
     rates=(Term("only", 1 / sqrt(R)),),
+    constants=STAYS,
 )
 
 # What Theorem 4 gives with server_lr = sqrt(mK/R), the submitted version's choice; the final version chooses
@@ -72,6 +78,7 @@ SPEEDUP_SUBMISSION = replace(
     terms=tuple(replace(t, expression=t.expression.subs(sigma_s, sigma)) for t in SPEEDUP_BY_CLIENTS.terms),
     hypotheses=(*THEOREM_4_SUBMISSION.hypotheses, _mostly_clients),
     choices={"server_lr": sqrt(m * K) / sqrt(R), "local_lr": 2 * sqrt(m * K) / (K * sqrt(R))},
+    constants="its terms have them as numbers, and nothing refutes it with these",
 )
 
 # Omega(log(R)/R) bounds the step sizes from below only; read as equal to it, with eta = log(R)/R, so that
@@ -92,6 +99,11 @@ COROLLARY_2 = THEOREM_5.edited(
     },
     choices={"local_lr": _step, "server_lr": (L + mu) * log(R) / (2 * L * mu * R)},
     rates=(Term("only", Integer(1) / R),),
+    ambiguities=(
+        *THEOREM_5.ambiguities,
+        may_depend_on_the_problem("'an O~(1/R) convergence rate' does not say whether its constants are the theorem's "
+                                  "or may be any of the problem"),
+    ),
 )  # fmt: skip
 
 COROLLARY_1 = (RATE, SPEEDUP_BY_NOISE, SPEEDUP_BY_CLIENTS, SPEEDUP_SUBMISSION)

@@ -10,6 +10,7 @@ from sympy import Ge, Le, Pow, Rational
 
 from ....assumptions import ONE_TARGET, POSITIVELY_RELATED, SERVER_OF_TARGET, SOURCE_NOISE, TARGET_NOISE
 from ....claims import readings
+from ....claims.hidden_constants import may_depend_on_the_problem
 from ....claims.statement import Ambiguity, Assumption, Claim, Hypothesis, Term
 from ....functionals import (
     CHECKED_EXCESS, NEGATED_FAILURE, NEGATED_FAILURE_OF_FUNCTIONS, NEGATED_SOURCE_EXCESS, POOLED_EXCESS, RARE_TAIL,
@@ -137,18 +138,15 @@ TRANSFER = Claim(
 )
 _rate = 1 / (2 - b)
 _constant = 1 + alpha
-_CONSTANTS = Ambiguity(
-    readings.CONSTANTS,
-    (readings.UNIFORM, readings.OF_THE_PROBLEM),
+_CONSTANTS = may_depend_on_the_problem(
     "O~ does not say whether its constant is one for all distributions or may depend on alpha, alpha_P and alpha_Q; in "
-    "the second case it is read as any from an explicit one on",
-    beyond=(readings.OF_THE_PROBLEM,),
+    "the second case it is read as any from an explicit one on"
 )
 
 
-def hidden(needed: object, option: str = readings.OF_THE_PROBLEM) -> Hypothesis:
-    """What the constant of an O(.) has to be, uniformly or under another reading."""
-    return Hypothesis("constant", Ge(c, 1), "O~", alternatives={option: Ge(c, needed)})
+def hidden(needed: object, option: str = readings.OF_THE_PROBLEM, source: str = "O~") -> Hypothesis:
+    """What the constant of an O(.) has to be: at least 1, or under a reading any from an explicit one on."""
+    return Hypothesis("constant", Ge(c, 1), source, alternatives={option: Ge(c, needed)})
 
 
 _FEW_FAIL = Hypothesis("enough_samples", Le(a, 1), "where A > 1 the rate says nothing")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Ge, Pow, log, sqrt
+from sympy import Ge, Max, Pow, Symbol, log, sqrt
 
 from ....claims import readings
+from ....claims.hidden_constants import may_depend_on_the_problem
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term
 from ....functionals import (
     CHECKED_EMPIRICAL_GAP, DISAGREEMENT_DEFICIT, DISAGREEMENT_EXCESS, PAIR_DEVIATION, POOLED_SOURCE_EXCESS,
@@ -34,6 +35,22 @@ c, alpha, beta, nu, b, e_0 = symbols(
 # Lemma 1 -------------------------------------------------------------------------------------------------------------
 
 _log_delta = log(1 / delta)
+
+
+def complexity(n: Symbol, source: str) -> Hypothesis:
+    """sample_complexity is at least A(n, delta) as printed, d/n log(n/d + log(1/delta)/n), or with the confidence
+    beside the logarithm, as the works that are cited have it: d/n log(max(n, d)/d) + log(1/delta)/n. That logarithm is
+    read as at least 1, without which the lemma would fail at n = d."""
+    beside = d / n * Max(log(Max(n, d) / d), 1) + _log_delta / n
+    return Hypothesis("complexity", Ge(A, d / n * log(n / d + _log_delta / n)), source,
+                      alternatives={readings.BESIDE_WITH_MAX: Ge(A, beside)})  # fmt: skip
+
+
+def enough_samples(n: Symbol) -> Hypothesis:
+    """Not printed, 'for any m': with fewer samples than the dimension A can be below 0, which no constant mends."""
+    return Hypothesis("samples", Ge(n, d), "A(m, delta) > 0", implicit=True)
+
+
 LEMMA_1 = Claim(
     id="safari.lemma1.frequency",
     title="How often two hypotheses differ on samples",
@@ -41,19 +58,21 @@ LEMMA_1 = Claim(
     functional=DISAGREEMENT_EXCESS,
     terms=(Term("complexity", c * A),),
     hypotheses=(
-        Hypothesis("complexity", Ge(A, d / N * log(N / d + _log_delta / N)), "Lemma 1: A(m, delta)",
-                   alternatives={readings.BESIDE_IT_ADDED: Ge(A, d / N * log(N / d) + _log_delta / N)}),
+        complexity(N, "Lemma 1: A(m, delta)"), enough_samples(N),
+        hidden(512, readings.BESIDE_WITH_MAX, "'c in (0, infinity) is a constant'"),
     ),
     ambiguities=(
-        Ambiguity(readings.CONFIDENCE_TERM, (readings.IN_THE_LOGARITHM, readings.BESIDE_IT_ADDED),
+        Ambiguity(readings.CONFIDENCE_TERM, (readings.IN_THE_LOGARITHM, readings.BESIDE_WITH_MAX),
                   "printed d/m log(m/d + 1/m log(1/delta)) in both versions; the works that are cited have the term "
                   "beside the logarithm, and max(m, d) in it"),
     ),
+    constants="'c in (0, infinity) is a constant': beside the logarithm one number will do for all laws and classes; "
+              "inside it none will do, even one of the law and of the class: these stay along the family of instances",
 )  # fmt: skip
 LEMMA_1_CORRECTED = LEMMA_1.edited(
     "corrected", "SAFARI, Lemma 1, (17), with every constant, for finite classes",
     title="How often two hypotheses of a finite class differ on samples",
-    terms={"complexity": 5 * a_2 / 6}, hypotheses=(), ambiguities=(),
+    terms={"complexity": 5 * a_2 / 6}, hypotheses=(), ambiguities=(), constants="",
 )  # fmt: skip
 DEFICIT = replace(
     LEMMA_1, id="safari.lemma1.deficit", title="How seldom two hypotheses differ on samples",
@@ -62,7 +81,7 @@ DEFICIT = replace(
 DEFICIT_CORRECTED = DEFICIT.edited(
     "corrected", "SAFARI, Lemma 1, (17), from below, with every constant, for finite classes",
     title="How seldom two hypotheses of a finite class differ on samples",
-    terms={"complexity": 4 * a_2 / 3}, hypotheses=(), ambiguities=(),
+    terms={"complexity": 4 * a_2 / 3}, hypotheses=(), ambiguities=(), constants="",
 )  # fmt: skip
 # (16) has c sqrt(min A) + c A, which is at most sqrt(min x) + x for x = c^2 A, c >= 1: up to the constant, that x
 DEVIATION = replace(
@@ -72,18 +91,29 @@ DEVIATION = replace(
 DEVIATION_CORRECTED = DEVIATION.edited(
     "corrected", "SAFARI, Lemma 1, (16), with every constant, for finite classes",
     title="How far differences of empirical risks are off, in a finite class",
-    terms={"complexity": 97 * a_2 / 27}, hypotheses=(), ambiguities=(),
+    terms={"complexity": 97 * a_2 / 27}, hypotheses=(), ambiguities=(), constants="",
 )  # fmt: skip
 _rate = 1 / (2 - b)
 EXCESS = replace(
     LEMMA_1, id="safari.lemma1.excess", title="The excess risk of a minimiser under the samples' law",
     source="SAFARI, appendix A, Lemma 1, (18)", functional=POOLED_SOURCE_EXCESS,
     terms=(Term("complexity", c * Pow(A, _rate)),), assumptions=(NOISE_OF_Q,),
+    hypotheses=(
+        *LEMMA_1.hypotheses[:-1],
+        hidden(640 * nu + 161, readings.OF_THE_PROBLEM, "(18), '=' for at most up to a constant"),
+    ),
+    ambiguities=(
+        *LEMMA_1.ambiguities,
+        may_depend_on_the_problem("(18) has no constant, and = for at most up to one, which may be the same for all "
+                                  "laws or depend on alpha_Q"),
+    ),
+    constants="",
 )  # fmt: skip
 EXCESS_CORRECTED = EXCESS.edited(
     "corrected", "SAFARI, Lemma 1, (18), with every constant, for finite classes",
     title="The excess risk of a minimiser of a finite class",
     terms=(Term("rate", Pow(8 * nu * a, _rate)), Term("complexity", 2 * a / 3)), hypotheses=(), ambiguities=(),
+    constants="",
 )  # fmt: skip
 EXCESS_VC = EXCESS_CORRECTED.edited(
     "vc", "SAFARI, Lemma 1, (18), with every constant, for classes of finite Vapnik-Chervonenkis dimension",
@@ -93,25 +123,23 @@ EXCESS_VC = EXCESS_CORRECTED.edited(
 
 # Lemma 2 -------------------------------------------------------------------------------------------------------------
 
-_A_T = Hypothesis(
-    "complexity", Ge(A, d / n_T * log(n_T / d + _log_delta / n_T)), "Theorem 3: A(n_T, delta)",
-    alternatives={readings.BESIDE_IT_ADDED: Ge(A, d / n_T * log(n_T / d) + _log_delta / n_T)},
-)  # fmt: skip
 LEMMA_2 = Claim(
     id="safari.lemma2",
     title="Empirical risks under P",
     source="SAFARI, appendix A, Lemma 2, (22) to (24)",
     functional=CHECKED_EMPIRICAL_GAP,
     terms=(Term("best", e_0), Term("complexity", c * A)),
-    hypotheses=(_A_T, Hypothesis("samples", Ge(n_T, d), "A(n_T, delta) > 0", implicit=True)),
+    hypotheses=(complexity(n_T, "Theorem 3: A(n_T, delta)"), enough_samples(n_T)),
     assumptions=(OF_THE_TARGET,),
     ambiguities=LEMMA_1.ambiguities,
-)
+    constants="no constant of any law and class will do: these stay along the family of instances, and left/right "
+              "grows with the samples without bound",
+)  # fmt: skip
 LEMMA_2_CORRECTED = LEMMA_2.edited(
     "corrected", "SAFARI, Lemma 2, with the root that (24) leaves out, under Assumption 1",
     title="Empirical risks under P, with the root of the noise",
     terms=(Term("best", e_0), Term("root", sqrt(2 * nu * Pow(e_0, b) * a_T)), Term("complexity", a_T / 3)),
-    hypotheses=(), ambiguities=(), assumptions=(NOISE_OF_P, OF_THE_TARGET),
+    hypotheses=(), ambiguities=(), assumptions=(NOISE_OF_P, OF_THE_TARGET), constants="",
 )  # fmt: skip
 
 # Remark 2 ------------------------------------------------------------------------------------------------------------
