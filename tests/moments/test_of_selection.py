@@ -259,7 +259,8 @@ def test_simulated_runs(name: str) -> None:
     samples = simulate(setting, rounds=rounds, replicas=replicas, seed=1, record_every=1).rows["squared_gradient"]
     numbers = np.arange(1, rounds + 1)
     squares = np.diff(left(MEAN_SQUARED_GRADIENT, Question(setting, numbers)) * numbers)  # of t = 1, 2, ...
-    half = stats.norm.ppf(1 - 0.01 / 2 / (len(SIMULATED) * rounds)) * samples.std(0, ddof=1)[1:rounds] / math.sqrt(replicas)
+    level = 0.01 / (len(SIMULATED) * rounds)
+    half = stats.norm.ppf(1 - level / 2) * samples.std(0, ddof=1)[1:rounds] / math.sqrt(replicas)
     assert (abs(samples.mean(0)[1:rounds] - squares) <= half + 1e-12).all()
     assert (half <= 0.25 * squares).all()  # narrow enough to say something
 
