@@ -198,7 +198,7 @@ class Branching(Followed):
         first[0, :, 0], second[0, :, 0], low[0, :, 0], high[0, :, 0] = starts, starts * starts, starts, starts
         advance(self.share, *self._affine_maps(), self.further, chance, reached, first, second, low, high)
         self.nodes, self.reached = chance[:-1], reached[:-1]
-        self._worked(np.count_nonzero((self.share > 0) & self.reached[:, None, None]))
+        self._worked(int(np.count_nonzero((self.share > 0) & self.reached[:, None, None])))
         self.squares.extend(self._squared(first, second, chance))
         self.bound.extend(self._largest_met(low[:-1], high[:-1]))
 
