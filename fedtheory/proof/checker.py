@@ -27,7 +27,7 @@ from itertools import product as pairs_of
 
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "degree": 4000, "digits": 400, "intervals": 8, "regions": 200,
-    "work": 8_000_000, "certificate": 3_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
+    "work": 5_000_000, "certificate": 3_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
     "file": 64 * 2**20,
 }  # fmt: skip
 """What a file may have. Work is counted in products of two terms with short coefficients, of which a second does about
@@ -543,7 +543,8 @@ class Proof:
         parameters = iter(range(self.width, self.width + 2 * len(conditions)))
         for name, kind, bound in reversed(conditions):
             index, first = self.number[name], next(parameters)
-            need(index not in seen and name != "k", f"region: {name} twice, or a step, which is any from 0 to K - 1")
+            need(name != "k", "region: k is any step, from 0 to K - 1")
+            need(index not in seen, f"region: {name} twice")
             need(name != "K" or kind == "count", "region: K is a count")
             if bound is not None:
                 need(letters_of(bound.top) | letters_of(bound.bottom) <= seen,
@@ -799,7 +800,7 @@ class Rules:
         self.proof, self.line, self.premises, self.region = proof, line, premises, line["where"]
         self.given = Arguments(keyed("arguments", line["arguments"]))
         self.said = {n: proof.scalar(c) for n, c in keyed("parameters", line["parameters"]).items()}
-        pairs = [listed("an assumption", each, 2) for each in listed("assumptions", line["assumptions"])]
+        pairs = [listed("an assumption", each, 2) for each in listed("assumptions", line["assumptions"], most=100)]
         self.assumptions = [(word("an assumption", n), None if c is None else proof.scalar(c)) for n, c in pairs]
         fit(len(distinct(self.assumptions)) == len(self.assumptions), "an assumption twice")
         parts = [listed("a part of a form", part, 2) for part in listed("form", line["form"])]
@@ -867,10 +868,10 @@ class Rules:
             for entry, c in items:
                 value = c if factor is None else c * factor
                 alike = made.setdefault(entry, [])
+                spend(len(alike))
                 at = next((i for i, other in enumerate(alike) if other.bottom == value.bottom), None)
                 if at is None:
                     alike.append(value)
-                    spend(len(alike) * len(value.bottom))
                 else:
                     alike[at] += value
         sums = ((entry, functools.reduce(operator.add, alike)) for entry, alike in made.items())
@@ -1087,7 +1088,6 @@ class Rules:
         """The probability of the first of two kinds of round and that of the other: each premise is of its kind, and
         they agree in what is not known at the start."""
         q = self.argument("probability")
-        need(q.bottom == POLYNOMIAL_ONE, "a probability that is a quotient")
         p = ONE - q
         late = []
         for theorem, kind in zip(self.premises, kinds, strict=True):
@@ -1166,14 +1166,12 @@ class Rules:
     def cocoercive(self) -> dict:
         p, q, d, context = self.points()
         L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
-        need(L.bottom == mu.bottom == POLYNOMIAL_ONE, "constants that are quotients")
         items = [*self.dot(g, d, L + mu), *self.square(d, -(L * mu)), *self.square(g, MINUS)]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def interpolated(self) -> dict:
         p, q, d, context = self.points()
         L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
-        need(L.bottom == mu.bottom == POLYNOMIAL_ONE, "constants that are quotients")
         twice, wide = number(2) * mu, number(2) * (L - mu)
         above = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d)]
         items = [*((e, c * wide) for e, c in above), *self.dot(g, d, twice),
