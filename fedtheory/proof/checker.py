@@ -27,7 +27,7 @@ from itertools import product as pairs_of
 
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "degree": 4000, "digits": 400, "intervals": 8, "regions": 200,
-    "work": 5_000_000, "certificate": 3_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
+    "work": 5_000_000, "certificate": 8_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
     "file": 64 * 2**20,
 }  # fmt: skip
 """What a file may have. Work is counted in products of two terms with short coefficients, of which a second does about
@@ -1880,7 +1880,7 @@ def vector_sum(*parts: tuple[dict, Fraction]) -> dict:
         if c:
             for label, d in vector.items():
                 old = made.get(label, Fraction(0))
-                spend(1 + (long(c, d) + long(old)) ** 2 // 500)
+                spend(3 + (long(c, d) + long(old)) ** 2 // 500)
                 made[label] = old + c * d
     return {label: c for label, c in made.items() if c}
 
@@ -1893,7 +1893,7 @@ def semidefinite(rows: list) -> bool:
         if pivot < 0 or (pivot == 0 and any(rest)):
             return False
         most = max(long(c) for row in rows for c in row)
-        spend(len(rows) ** 2 * (2 + most**2 // 100))
+        spend(len(rows) ** 2 * (5 + most**2 // 100))
         if pivot:
             below = [[c - row[0] * r / pivot for c, r in zip(row[1:], rest, strict=True)] for row in below]
         else:
@@ -1963,7 +1963,7 @@ class Slack:
     def _add(self, form: dict, c: Fraction, u: dict, v: dict) -> None:
         for (a, x), (b, y) in pairs_of(u.items(), v.items()):
             old = form.get((a, b), Fraction(0)), form.get((b, a), Fraction(0))
-            spend(2 + (long(c, x, y) + long(*old)) ** 2 // 250)
+            spend(6 + (long(c, x, y) + long(*old)) ** 2 // 250)
             form[a, b] = old[0] + c * x * y / 2
             form[b, a] = form.get((b, a), Fraction(0)) + c * x * y / 2
 
