@@ -12,6 +12,10 @@ LARGEST_FILE = 64 * 2**20
 """Bytes of a file that is read."""
 
 
+WORK_BY_SIZE = 10
+"""The work that the proofs of one file may take together, for each byte, beside that of the largest proof."""
+
+
 class Unreadable(ValueError):
     """The file cannot be read, has no proof of the kernel, or one that is not written as such."""
 
@@ -46,14 +50,18 @@ def checked_in(file: Path) -> list[Checked]:
     found, content = [], _read(file)
     claim = content.get("claim") if isinstance(content, dict) else None
     named = repr(claim)[1:-1][:100] if isinstance(claim, str) else ""
+    left = checker.LARGEST["work"] + WORK_BY_SIZE * file.stat().st_size
     for name, data in _proofs(content):
+        certificate = checker.is_certificate(data)
+        what = "worst case" if name == "theorem" and certificate else repr(name)[1:-1][:200]
+        most = min(left, checker.LARGEST["certificate" if certificate else "work"])
         try:
-            what = "worst case" if name == "theorem" and checker.is_certificate(data) else name
-            found.append(Checked(repr(what)[1:-1][:200], *checker.told(data), named))
+            found.append(Checked(what, *checker.told(data, most), named))
         except checker.Unfit as wrong:
-            raise Unreadable(f"{file}: cannot be read: {repr(name)[1:-1][:200]}: {wrong}") from None
+            raise Unreadable(f"{file}: cannot be read: {what}: {wrong}") from None
         except checker.Wrong as wrong:
-            raise ValueError(f"{file}: {name}: no proof: {wrong}") from None
+            raise ValueError(f"{file}: {what}: no proof: {wrong}") from None
+        left -= most - checker.LEFT["work"]
     if not found:
         raise Unreadable(f"{file}: cannot be read: no proof of the kernel in it")
     return found
