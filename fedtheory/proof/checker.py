@@ -977,8 +977,7 @@ class Rules:
         return found | ({"k"} if any(self.proof.depends(c, "k") for c in theorem["form"].values()) else set())
 
     def over_clients(self) -> dict:
-        (theorem,), binder = self.premises, self.given["binder"]
-        word("binder", binder, ("M", "S"))
+        (theorem,), binder = self.premises, word("binder", self.given["binder"], ("M", "S"))
         need("i" in self.frees(theorem), "a mean over clients of what is for every client")
         about_start = all(map(at_start, theorem["form"]))
         need(binder == "M" or theorem["context"] == "cohort" or about_start, "a mean over a cohort that is not given")

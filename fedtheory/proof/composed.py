@@ -79,7 +79,7 @@ def _checked(text: str) -> tuple | None:
         checker.check(data)
     except (checker.Wrong, ValueError):
         return None
-    return None if checker.is_certificate(data) else _conclusion(data)
+    return _conclusion(data) if isinstance(data, Mapping) and not checker.is_certificate(data) else None
 
 
 def _conclusion(data: Mapping) -> tuple:
