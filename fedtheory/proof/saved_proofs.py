@@ -29,12 +29,13 @@ class Checked(NamedTuple):
     says: str
     checked: str
     not_checked: str
-    claim: str = ""
+    claim_in_file: str = ""
 
     @property
     def text(self) -> str:
         """All of it, for people."""
-        about = f"; the file says that it is of {self.claim}, which is not checked here" if self.claim else ""
+        of = self.claim_in_file
+        about = f"; the file says that it is of {of}, which is not checked here" if of else ""
         count = f"{self.theorems} theorem{'s' * (self.theorems > 1)}, all checked{about}"
         return f"{self.proof}: {count}\n{self.says}\nchecked: {self.checked}\nnot checked: {self.not_checked}"
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from fedtheory.claims.statement import Term
 from fedtheory.papers import claim
 from fedtheory.papers.fast.proofs.composed import nonconvex
 from fedtheory.papers.fast.proofs.kinds import LETTERS
@@ -28,7 +27,6 @@ from fedtheory.proof.kernel.saved import saved
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, intact
 from fedtheory.proof.read_off import ReadOff
-from fedtheory.quantities import symbols
 
 RING = Ring("a b k K")
 a, b, _, _ = RING.symbols
@@ -154,14 +152,11 @@ def own_nonconvex() -> Theorem:
 
 
 def verdict_of(make: Callable[[], Theorem], share: Fraction | int) -> str | None:
-    """Of FAST's Theorem 1 with the noise's part of its right side times a share, by a theorem of one's own."""
-    this, right = claim("fast.thm1@corrected"), Descent(nonconvex, LETTERS).right_side()
-    known = {s: symbols(s.name) for s in right.free_symbols}
-    right = sympy.expand(right.xreplace({s: k if isinstance(k, sympy.Symbol) else k[0] for s, k in known.items()}))
-    gap = next(s for s in right.free_symbols if s.name == "initial_gap")
-    lowered = right.coeff(gap) * gap + (right - right.coeff(gap) * gap) * sympy.Rational(str(share))
+    """Of FAST's Theorem 1 with every part of its right side but the gap's times a share, by a theorem of one's own."""
+    this, by = claim("fast.thm1@corrected"), sympy.Rational(str(share))
+    terms = tuple(t if "gap" in str(t.expression) else replace(t, expression=t.expression * by) for t in this.terms)
     origin = Descent(make, LETTERS)
-    own = replace(this, id="mine.thm", edition="main", terms=(Term("all", lowered),), letters={}, choices={})
+    own = replace(this, id="mine.thm", edition="main", terms=terms)
     step = replace(origin.step("mine.step", "", ""), paper="mine")
     paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=(step,),
                   derivations=(origin.derivation("mine", "mine.step", (own.ref,)),))  # fmt: skip
