@@ -210,18 +210,17 @@ def _export(ref: str, language: str, into: Path | None) -> None:
 
 
 def _check(file: Path, json: bool) -> None:
-    from ..proof.saved_proofs import checked_in
+    from ..proof.saved_proofs import Unreadable, checked_in
 
     try:
         found = checked_in(file)
     except ValueError as error:
         print(f"fedtheory: {error}", file=sys.stderr)
-        raise typer.Exit(2 if "cannot be read" in str(error) else 1) from None
+        raise typer.Exit(2 if isinstance(error, Unreadable) else 1) from None
     if json:
-        rows = ({"proof": each.proof, "theorems": each.theorems, "says": each.says} for each in found)
-        print_json([{name: value for name, value in row.items() if value} for row in rows])
+        print_json([{name: value for name, value in each._asdict().items() if value} for each in found])
     else:
-        print("\n".join(f"{each.proof}: {each.says or f'{each.theorems} theorems, all checked'}" for each in found))
+        print("\n\n".join(each.text for each in found))
 
 
 def _missing(json: bool) -> None:

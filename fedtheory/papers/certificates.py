@@ -92,7 +92,7 @@ def steps_decided() -> list[dict[str, str]]:
     made = [d for d in library().derivations if d.origin is not None]
     for ref in published():
         claim = claim_of(ref)
-        data = json.loads((folders()[claim.paper] / f"{ref}.json").read_text())
+        data = parse_text((folders()[claim.paper] / f"{ref}.json").read_text())
         derivation = next((d for d in library().fitting(claim) if d.name == data["derivation"]), None)
         if derivation is None or data["outcome"] != "proved":
             continue

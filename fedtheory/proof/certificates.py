@@ -131,6 +131,6 @@ def _without_numbers(data: object, regions: list[object]) -> object:
         return data
     if set(data) != {_NUMBER}:
         return {key: _without_numbers(value, regions) for key, value in data.items()}
-    if data[_NUMBER] not in range(len(regions)):
+    if type(data[_NUMBER]) is not int or data[_NUMBER] not in range(len(regions)):
         raise ValueError(f"region = {data[_NUMBER]!r}: allowed is a whole number below {len(regions)}")
     return regions[data[_NUMBER]]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from functools import cache, cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import sympy
@@ -22,7 +23,7 @@ from . import checker
 from .derivations import Derivation
 from .kernel.rounds import average, contraction
 from .kernel.saved import saved
-from .kernel.theorems import Theorem
+from .kernel.theorems import Theorem, intact
 from .of_algorithm import Rounds, strange
 from .read_off import OF_KIND, Letters, ReadOff, other_kinds
 from .steps import Evidence, Finding, Step
@@ -74,11 +75,11 @@ class Composed:
 def _checked(text: str) -> tuple | None:
     """What a text shows, checked once; ``None`` if it is no proof."""
     try:
-        data = json.loads(text)
+        data = checker.read(text)
         checker.check(data)
-    except (checker.Wrong, ValueError, RecursionError):
+    except (checker.Wrong, ValueError):
         return None
-    return None if checker.is_certificate(data) else _conclusion(data)
+    return _conclusion(data) if isinstance(data, Mapping) and not checker.is_certificate(data) else None
 
 
 def _conclusion(data: Mapping) -> tuple:
@@ -121,9 +122,10 @@ class OfRounds(ABC):
     def right_side(self) -> sympy.Expr:
         """The bound, computed from the theorem."""
 
-    @cached_property
+    @property
     def theorem(self) -> Theorem:
-        return self.make()
+        """As it was made: see ``intact``."""
+        return intact(self.make())
 
     @cached_property
     def own(self) -> ReadOff:
@@ -196,13 +198,22 @@ class OfRounds(ABC):
         """What the step shows; the theorem is made when that is asked for."""
         return Computed(name, functional=self.functional, steps=(step,), proves=proves, origin=self)
 
-    @cached_property
+    @property
     def content(self) -> Mapping[str, Any]:
         """What a derivation says, computed from the theorem, by the derivation's fields.
 
         Raises:
-            ValueError: a letter stands for another quantity than the theorem's algorithm has in its place.
+            ValueError: a letter stands for another quantity than the theorem's algorithm has in its place; or a theorem
+                was changed after it was made.
         """
+        known = _CONTENT.get(id(self))
+        if known is None or known[0] is not self:
+            known = _CONTENT[id(self)] = self, MappingProxyType(self._computed())
+        for each in self.all_of:
+            intact(each.theorem)
+        return known[1]
+
+    def _computed(self) -> dict[str, Any]:
         if self.more.keys() - _OF_HYPOTHESES:
             raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
         kinds = [each.kinds() for each in self.all_of]
@@ -210,6 +221,10 @@ class OfRounds(ABC):
         return {"right_side": self.right_side(), "needs": self.needs(),
                 "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
                 "readings": {**read, **self.more, **self.own_readings}, "choices": self.choices()}  # fmt: skip
+
+
+_CONTENT: dict[int, tuple[OfRounds, Mapping[str, Any]]] = {}
+"""What derivations say, computed once; not kept in what reads the theorem, where anybody could write."""
 
 
 class Computed(Derivation):

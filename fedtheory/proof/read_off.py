@@ -14,7 +14,7 @@ from .kernel.forms import STEP, STEPS
 from .kernel.regions import Condition
 from .kernel.saved import ancestry
 from .kernel.scalars import Scalar
-from .kernel.theorems import Theorem
+from .kernel.theorems import Theorem, intact
 from .needs import is_positive_product
 
 _NO_AXIOMS = {"combine", "project"}
@@ -74,6 +74,9 @@ class ReadOff:
 
     theorem: Theorem
     letters: Letters
+
+    def __post_init__(self) -> None:
+        intact(self.theorem)
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """What the region asks of quantities, beyond what the vocabulary says of each; what the algorithm's parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,16 +12,32 @@ LARGEST_FILE = 64 * 2**20
 """Bytes of a file that is read."""
 
 
+WORK_BY_SIZE = 10
+"""The work that the proofs of one file may take together, for each byte, beside that of the largest proof."""
+
+
 class Unreadable(ValueError):
-    """The file cannot be read, or has no proof of the kernel."""
+    """The file cannot be read, has no proof of the kernel, or one that is not written as such."""
 
 
 class Checked(NamedTuple):
-    """A proof of a file, checked: its name, how many theorems it has, and what a certificate says."""
+    """A proof of a file, checked: its name, how many theorems it has, what the last one says, what of it was checked
+    and what was not, and the claim that the file names, which is not."""
 
     proof: str
     theorems: int
-    says: str = ""
+    says: str
+    checked: str
+    not_checked: str
+    claim_in_file: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it, for people."""
+        of = self.claim_in_file
+        about = f"; the file says that it is of {of}, which is not checked here" if of else ""
+        count = f"{self.theorems} theorem{'s' * (self.theorems > 1)}, all checked{about}"
+        return f"{self.proof}: {count}\n{self.says}\nchecked: {self.checked}\nnot checked: {self.not_checked}"
 
 
 def checked_in(file: Path) -> list[Checked]:
@@ -33,17 +48,21 @@ def checked_in(file: Path) -> list[Checked]:
         Unreadable: the file cannot be read, is too large or too deeply nested, or has no proof of the kernel.
         ValueError: one of its proofs is none; the message says which, at which theorem, and why.
     """
-    found = []
-    for name, data in _proofs(_read(file)):
+    found, content = [], _read(file)
+    claim = content.get("claim") if isinstance(content, dict) else None
+    named = repr(claim)[1:-1][:100] if isinstance(claim, str) else ""
+    left = checker.LARGEST["work"] + WORK_BY_SIZE * file.stat().st_size
+    for name, data in _proofs(content):
+        certificate = checker.is_certificate(data)
+        what = "worst case" if name == "theorem" and certificate else repr(name)[1:-1][:200]
+        most = min(left, checker.LARGEST["certificate" if certificate else "work"])
         try:
-            if checker.is_certificate(data):
-                found.append(
-                    Checked("worst case" if name == "theorem" else name, 1, checker.verified(data).statement())
-                )
-            else:
-                found.append(Checked(name, checker.check(data)))
+            found.append(Checked(what, *checker.told(data, most), named))
+        except checker.Unfit as wrong:
+            raise Unreadable(f"{file}: cannot be read: {what}: {wrong}") from None
         except checker.Wrong as wrong:
-            raise ValueError(f"{file}: {name}: no proof: {wrong}") from None
+            raise ValueError(f"{file}: {what}: no proof: {wrong}") from None
+        left -= most - checker.LEFT["work"]
     if not found:
         raise Unreadable(f"{file}: cannot be read: no proof of the kernel in it")
     return found
@@ -58,12 +77,11 @@ def _read(file: Path) -> Any:
     try:
         if (size := file.stat().st_size) > LARGEST_FILE:
             raise Unreadable(f"{file}: cannot be read: {size} bytes, allowed are {LARGEST_FILE}")
-        return json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        return checker.read(file.read_bytes())
+    except (OSError, ValueError) as error:
         if isinstance(error, Unreadable):
             raise
-        why = "too deeply nested" if isinstance(error, RecursionError) else error
-        raise Unreadable(f"{file}: cannot be read: {why}") from None
+        raise Unreadable(f"{file}: cannot be read: {error}") from None
 
 
 def _proofs(data: Any) -> Iterator[tuple[str, Any]]:
@@ -82,8 +100,8 @@ def _texts(data: Any) -> Iterator[Any]:
         here = waiting.pop()
         if isinstance(here, dict) and here.get("type") == "text" and isinstance(here.get("data"), str):
             try:
-                found = json.loads(here["data"])
-            except (ValueError, RecursionError):
+                found = checker.read(here["data"])
+            except ValueError:
                 continue  # a solver's name, or a point
             if isinstance(found, dict):
                 yield found

@@ -21,7 +21,7 @@ def exact_text(value: Fraction) -> str:
 
 def read_number(name: str, value: Any) -> Fraction:
     """The Fraction in a text; ``ValueError`` unless it is written as one."""
-    if not isinstance(value, str) or len(value) > LONGEST or not re.fullmatch(r"-?\d+(/0*[1-9]\d*)?", value):
+    if not isinstance(value, str) or len(value) > LONGEST or not re.fullmatch(r"-?[0-9]+(/0*[1-9][0-9]*)?", value):
         raise ValueError(f"{name} = {str(value)[:80]!r}: allowed is a text such as '3/4'")
     return Fraction(value)
 

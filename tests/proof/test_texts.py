@@ -31,7 +31,7 @@ def test_what_is_no_theorem_of_the_kernel_is_not_accepted() -> None:
         assert not Composed(strongly_convex).accepts((text,))
 
 
-U, S, T = (1 << checker.BITS * index for index in range(3))
+U, S, T = map(checker.place, range(3))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,6 @@ U, S, T = (1 << checker.BITS * index for index in range(3))
 def test_what_is_seen_to_be_positive(terms: list[int], seen: bool) -> None:
     """In three parameters, of which U is any >= 0, and S and T are those of an interval."""
     made, interval = dict.fromkeys(terms, 2), [(1, 2)]
-    assert checker._positive(made, set(), interval) == seen
-    assert checker._positive(made, {0, 1, 2}, interval) == bool(terms)  # all > 0
-    assert not checker._positive(made | {7 * U: -1}, {0, 1, 2}, interval)
+    assert checker.is_positive(made, set(), interval) == seen
+    assert checker.is_positive(made, {0, 1, 2}, interval) == bool(terms)  # all > 0
+    assert not checker.is_positive(made | {7 * U: -1}, {0, 1, 2}, interval)

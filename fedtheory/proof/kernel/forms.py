@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .scalars import Number, Ring, Scalar, power_sum
@@ -74,7 +75,7 @@ class Vector:
 
     def __init__(self, ring: Ring, terms: Mapping[Term, Scalar]) -> None:
         self.ring = ring
-        self.terms = {term: c for term, c in terms.items() if not c.is_zero}
+        self.terms: Mapping[Term, Scalar] = MappingProxyType({t: c for t, c in terms.items() if not c.is_zero})
 
     def __add__(self, other: Vector) -> Vector:
         return Vector(self.ring, _added(self.terms, other.terms))
@@ -147,10 +148,13 @@ Entry = Product | Value | str
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A combination of products, values and 1."""
+    """A combination of products, values and 1; its entries are not changed."""
 
     ring: Ring
-    entries: dict[Entry, Scalar]
+    entries: Mapping[Entry, Scalar]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", MappingProxyType(dict(self.entries)))
 
     @classmethod
     def of(cls, ring: Ring, entries: Mapping[Entry, Scalar]) -> Form:

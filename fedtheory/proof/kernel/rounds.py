@@ -5,7 +5,17 @@ from __future__ import annotations
 from .forms import END, ONE, START, Atom, Entry, Form, Product, Term, Value, Vector, dot, square
 from .regions import Where
 from .scalars import Ring, Scalar
-from .theorems import MEAN, Context, Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
+from .theorems import (
+    MEAN,
+    Context,
+    Refused,
+    Theorem,
+    _check_context,
+    _theorem,
+    entry_binders,
+    intact,
+    known_at_start,
+)
 
 UNIFORM, ARBITRARY = "uniform", "arbitrary"
 
@@ -155,7 +165,7 @@ def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where
 def _of_every_round(theorem: Theorem) -> None:
     """Refuse what is not given a round's start, or its start and its kind: the latter where every round is of it."""
     context: Context = "kind" if theorem.context == "kind" else "start"
-    _check_context(theorem, context, theorem.kind)
+    _check_context(intact(theorem), context, theorem.kind)
 
 
 def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:

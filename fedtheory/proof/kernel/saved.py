@@ -10,14 +10,18 @@ from flint import fmpq_mpoly
 from .forms import Atom, Entry, Form, Product, Term, Value, Vector
 from .regions import Where
 from .scalars import Scalar
-from .theorems import Theorem
+from .theorems import Theorem, intact
 
 FORMAT = "fedtheory theorem 1"
 
 
 def saved(theorem: Theorem) -> dict[str, Any]:
-    """The proof of a theorem: its ancestry in the order of making, each with rule, premises, arguments, conclusion."""
-    order = ancestry(theorem)
+    """The proof of a theorem: its ancestry in the order of making, each with rule, premises, arguments, conclusion.
+
+    Raises:
+        Refused: one of them was changed after it was made.
+    """
+    order = [intact(each) for each in ancestry(theorem)]
     numbers = {id(one): i for i, one in enumerate(order)}
     regions: list[Where] = []
     lines = []

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
+from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from .forms import PATH, START, STEP, STEPS, Atom, Entry, Form, Product, Term, Value, Vector, square
 from .regions import Where
@@ -40,7 +43,8 @@ class Theorem:
 
         form >= 0, or form = 0 where ``equality``, with <u, v> = E[u . v | context].
 
-    ``made_by`` names the rule and its premises; ``parameters`` are those of the algorithm whose vectors occur.
+    ``rule`` and ``premises`` say how it was made; ``parameters`` are those of the algorithm whose vectors occur. A hash
+    of all that it says is kept from its making on: see ``intact``.
     """
 
     context: Context
@@ -59,16 +63,42 @@ class Theorem:
     def __post_init__(self, _maker: object) -> None:
         if _maker is not _MAKER:
             raise Refused("a theorem is made by the rules of the kernel alone")
+        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
+        _SEALS[self] = _seal(self)
 
     def __repr__(self) -> str:
         sign = "=" if self.equality else ">="
         return f"[{self.context} {self.kind}] {self.form} {sign} 0"
 
 
+_SEALS: WeakKeyDictionary[Theorem, str] = WeakKeyDictionary()
+"""Of each theorem that a rule made, what it said then."""
+
+
+def _seal(theorem: Theorem) -> str:
+    """The hash of all that a theorem says, and of its premises'."""
+    parts = (theorem.context, theorem.kind, theorem.where.ring.names, theorem.where.conditions,
+             sorted(map(repr, theorem.assumptions)), theorem.parameters, list(theorem.form.entries.items()),
+             theorem.equality, theorem.path_to_the_end, theorem.rule, dict(theorem.arguments),
+             [_SEALS.get(premise) for premise in theorem.premises])  # fmt: skip
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def intact(theorem: Theorem) -> Theorem:
+    """The theorem, which says what it said when a rule made it. Asked wherever a theorem is used, saved or read off.
+
+    Raises:
+        Refused: it was changed since, or no rule made it.
+    """
+    if _SEALS.get(theorem) != _seal(theorem):
+        raise Refused(f"{theorem.rule}: a theorem that was changed after it was made, or that no rule made")
+    return theorem
+
+
 def _theorem(rule: str, premises: Sequence[Theorem], *, context: Context, where: Where, form: Form, kind: str = "",
              assumptions: Iterable[Assumption] | None = None, parameters: Mapping[str, Scalar] | None = None,
              equality: bool = False, path_to_the_end: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
-    inherited = frozenset(a for p in premises for a in p.assumptions)
+    inherited = frozenset(a for p in map(intact, premises) for a in p.assumptions)
     every = inherited if assumptions is None else frozenset(assumptions)
     of = dict(parameters or {})
     for premise in premises:

@@ -46,8 +46,10 @@ class Growing(checker.Proof):
         return True
 
     def _checked(self, line: dict) -> dict:
-        checker.WORK["left"] = checker.LARGEST["work"]
-        self.signs.clear()
+        checker.LEFT["work"] = checker.LARGEST["work"]
+        checker.let_go()
+        self.signs.clear(), self.inside.clear()  # what is noted of a region inside another one is noted once
+        self.kept = 0
         found = checker.checked(self, line)
         for _, scalar, where in self.signs:
             checker.need(self._nonnegative(scalar, where), "what has to be >= 0 may be negative")
@@ -67,6 +69,6 @@ class Growing(checker.Proof):
             if text not in self._places:
                 self._places[text] = len(self.regions)
                 read = json.loads(text)
-                self.regions.append([(n, kind, None if b is None else self.scalar(b)) for n, kind, b in read])
+                self.regions.append(self.region(read))
             self._regions[where] = self._places[text]
         return self._regions[where]

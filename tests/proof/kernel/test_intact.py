@@ -1,0 +1,216 @@
+"""A theorem says what it said when a rule made it, or is of no use: no rule takes it, none saves it or reads it off."""
+
+from __future__ import annotations
+
+import copy
+import gc
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from fedtheory.papers import claim
+from fedtheory.papers.fast.proofs.composed import nonconvex
+from fedtheory.papers.fast.proofs.kinds import LETTERS
+from fedtheory.papers.paper import Paper
+from fedtheory.papers.proofs import proof_of
+from fedtheory.proof.composed import Composed, Descent
+from fedtheory.proof.kernel import forms, theorems
+from fedtheory.proof.kernel.axioms import START_POINT
+from fedtheory.proof.kernel.forms import ONE, Form, Vector, square
+from fedtheory.proof.kernel.forms import Term as VectorTerm
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.rounds import average
+from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.scalars import Ring
+from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, intact
+from fedtheory.proof.read_off import ReadOff
+
+RING = Ring("a b k K")
+a, b, _, _ = RING.symbols
+WHERE = Where(RING, (Condition("a", "positive"), Condition("b", "count")))
+SMALL = Fraction(1, 2**61)
+
+
+def made() -> Theorem:
+    """|x|^2/2 + a + b/3 >= 0."""
+    x = Vector(RING, {VectorTerm("", START_POINT): RING.number(1)})
+    return combine([], where=WHERE, context="start", constant=a + b / 3, squares=[(x, "", RING.number(Fraction(1, 2)))])
+
+
+def by_flint(theorem: Theorem) -> None:
+    numerator = theorem.form.entries[ONE].numerator
+    for powers, c in list(numerator.to_dict().items()):
+        numerator[powers] = c * 2
+
+
+def by_scalar(theorem: Theorem) -> None:
+    theorem.form.entries[ONE].numerator = (a * 5).numerator
+
+
+def by_referent(theorem: Theorem) -> None:
+    """The dictionary below the read-only mapping."""
+    (entries,) = gc.get_referents(theorem.form.entries)
+    entries[ONE] = a * SMALL
+
+
+def by_form(theorem: Theorem) -> None:
+    object.__setattr__(theorem, "form", theorem.form * SMALL)
+
+
+def by_part(name: str, value: object) -> Callable[[Theorem], None]:
+    return lambda theorem: object.__setattr__(theorem, name, value)
+
+
+def by_premise(theorem: Theorem) -> None:
+    object.__setattr__(theorem, "premises", (combine([], where=WHERE, context="start", constant=b),))
+
+
+def by_bound(theorem: Theorem) -> None:
+    object.__setattr__(theorem.where.conditions[0], "kind", "nonnegative")
+
+
+CHANGES: dict[str, Callable[[Theorem], None]] = {
+    "a coefficient's number": by_flint, "a coefficient": by_scalar, "the entries below": by_referent,
+    "the form": by_form,
+    "the region": by_part("where", Where(RING, ())),
+    "the assumptions": by_part("assumptions", frozenset({("any", None)})),
+    "the parameters": by_part("parameters", (("local_lr", a),)), "an equality": by_part("equality", True),
+    "the context": by_part("context", "run"), "the end": by_part("path_to_the_end", False),
+    "the rule": by_part("rule", "mix"),
+    "the arguments": by_part("arguments", {}), "the premises": by_premise, "a condition": by_bound,
+}  # fmt: skip
+USES: dict[str, Callable[[Theorem], object]] = {
+    "a rule": lambda t: combine([(t, 1)], where=Where(RING, (Condition("a", "positive"), Condition("b", "count"))),
+                                context="start"),
+    "saving": saved, "reading": lambda t: ReadOff(t, {"a": "smoothness", "b": "clients"}), "asking": intact,
+}  # fmt: skip
+
+
+def conditions_anew(theorem: Theorem) -> Theorem:
+    """Of a region of its own, as a condition that is changed is changed in every theorem of its region."""
+    own = Where(RING, tuple(Condition(c.name, c.kind, c.bound) for c in theorem.where.conditions))
+    return combine([(theorem, 1)], where=own, context="start")
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_is_of_no_use(change: str, use: str) -> None:
+    theorem = conditions_anew(made())
+    USES[use](theorem)
+    CHANGES[change](theorem)
+    with pytest.raises(
+        Refused, match=r"changed after it was made|allowed is a theorem given|region that does not|whole run"
+    ):
+        USES[use](theorem)
+
+
+def test_a_premise_that_was_changed_spoils_the_proof() -> None:
+    first = made()
+    last = combine([(first, 2)], where=WHERE, context="start")
+    by_form(first)
+    with pytest.raises(Refused, match="changed"):
+        saved(last)
+
+
+def test_entries_arguments_and_terms_are_read_only() -> None:
+    theorem, x = made(), Vector(RING, {VectorTerm("", START_POINT): RING.number(1)})
+    mappings = (theorem.form.entries, theorem.arguments, x.terms, square(x).entries)
+    for mapping in mappings:
+        with pytest.raises(TypeError):
+            mapping[next(iter(mapping))] = a  # type: ignore[index]
+        assert not hasattr(mapping, "update") and not hasattr(mapping, "pop")
+    own = {ONE: a}
+    form = Form(RING, own)
+    own[ONE] = b
+    assert form.entries[ONE] == a  # it is no view of what it was made from
+
+
+def test_what_no_rule_made_is_no_theorem() -> None:
+    for other in (copy.copy(made()), copy.copy(made())):
+        with pytest.raises(Refused, match="no rule made"):
+            intact(other)
+    with pytest.raises(Refused, match="by the rules"):
+        replace(made(), equality=True)
+
+
+# A claim with a right side that is far too small, through a paper of one's own ----------------------------------------
+
+
+def scaled_down(theorem: Theorem) -> Theorem:
+    """With its constant 2^61 times smaller, which is the same modulo 2^61 - 1."""
+    object.__setattr__(theorem, "form", Form(theorem.form.ring, {
+        **theorem.form.entries, ONE: theorem.form.entries[ONE] * SMALL}))  # fmt: skip
+    return theorem
+
+
+def own_nonconvex() -> Theorem:
+    """FAST's theorem, made anew: what is changed here is changed for no other test."""
+    return combine([(nonconvex(), 1)], where=nonconvex().where, context="start")
+
+
+def verdict_of(make: Callable[[], Theorem], share: Fraction | int) -> str | None:
+    """Of FAST's Theorem 1 with every part of its right side but the gap's times a share, by a theorem of one's own."""
+    this, by = claim("fast.thm1@corrected"), sympy.Rational(str(share))
+    terms = tuple(t if "gap" in str(t.expression) else replace(t, expression=t.expression * by) for t in this.terms)
+    origin = Descent(make, LETTERS)
+    own = replace(this, id="mine.thm", edition="main", terms=terms)
+    step = replace(origin.step("mine.step", "", ""), paper="mine")
+    paper = Paper("mine", "", algorithm=this.paper, claims=(own,), steps=(step,),
+                  derivations=(origin.derivation("mine", "mine.step", (own.ref,)),))  # fmt: skip
+    found = proof_of(own, paper)
+    return found.verdict if found else None
+
+
+def test_a_right_side_that_is_too_small_is_not_proved() -> None:
+    assert verdict_of(own_nonconvex, 1) == "proved" and verdict_of(own_nonconvex, SMALL) is None
+    with pytest.raises(Refused, match="changed"):
+        verdict_of(lambda: scaled_down(own_nonconvex()), SMALL)
+
+
+def test_what_was_read_off_is_not_kept_where_one_can_write() -> None:
+    """A theorem is changed for as long as it is read, and put back before its proof is checked."""
+    theorem = own_nonconvex()
+    origin, form = Descent(lambda: theorem, LETTERS), theorem.form
+    scaled_down(theorem)
+    with pytest.raises(Refused, match="changed"):
+        _ = origin.content
+    object.__setattr__(theorem, "form", form)
+    assert origin.content["right_side"] == Descent(own_nonconvex, LETTERS).right_side()
+    for name in ("content", "theorem"):
+        object.__setattr__(origin, "__dict__", {**vars(origin), name: {"right_side": sympy.Integer(0)}})
+        assert origin.content["right_side"] != 0
+
+
+# Each leak, planted again ---------------------------------------------------------------------------------------------
+
+
+def test_mutable_entries_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With plain dictionaries for entries the first line below is no error, and without the hash the last one."""
+    monkeypatch.setattr(forms, "MappingProxyType", dict)
+    theorem = made()
+    theorem.form.entries[ONE] = a * SMALL  # type: ignore[index]
+    with pytest.raises(Refused, match="changed"):
+        combine([(theorem, 1)], where=WHERE, context="start")
+    monkeypatch.setattr(theorems, "_seal", lambda theorem: "")
+    theorem = made()
+    theorem.form.entries[ONE] = a * SMALL  # type: ignore[index]
+    assert combine([(theorem, 1)], where=WHERE, context="start").form.entries[ONE] == a * SMALL
+
+
+class Same(dict):
+    """The hash of any theorem is that of any other one."""
+
+    def get(self, *_: object) -> str:
+        return ""
+
+
+def test_without_the_hash_the_checker_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second lock: what is saved of it does not follow, compared exactly."""
+    monkeypatch.setattr(theorems, "_seal", lambda theorem: "")
+    monkeypatch.setattr(theorems, "_SEALS", Same())
+    theorem = scaled_down(own_nonconvex())
+    assert average(theorem)[1] == average(nonconvex())[1] * SMALL
+    assert Composed(lambda: theorem).certified().outcome == "unknown"

@@ -1,0 +1,53 @@
+"""Files for the stand-alone checker, written by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fedtheory.proof import checker
+
+
+def scalar(*terms: tuple[str, str], names: str, over: str = "1") -> dict:
+    """By terms such as ("2", "x^3 y")."""
+    every = names.split()
+
+    def powers(text: str) -> list[int]:
+        found = dict.fromkeys(every, 0)
+        for factor in text.split():
+            name, _, power = factor.partition("^")
+            found[name] += int(power or 1)
+        return list(found.values())
+
+    return {"top": [[powers(t), c] for c, t in terms], "bottom": [[powers(""), over]]}
+
+
+def line(rule: str, arguments: dict, form: list, **more: Any) -> dict:
+    said = {"rule": rule, "premises": [], "arguments": arguments, "context": "start", "kind": "", "where": 0,
+            "assumptions": [], "parameters": {}, "form": form, "equality": False, "path_to_the_end": False}  # fmt: skip
+    return said | more
+
+
+def constant(value: dict, stated: dict | None = None, **more: Any) -> dict:
+    """The theorem value >= 0, by a constant that is certified to be; it may be stated otherwise."""
+    arguments = {"multipliers": [], "constant": value, "squares": []}
+    return line("combine", arguments, [[["one"], stated or value]], **more)
+
+
+def file(names: str, regions: list, *theorems: dict) -> dict:
+    return {"format": "fedtheory theorem 1", "names": names.split(), "regions": regions, "theorems": list(theorems)}
+
+
+def accepted(data: dict | str) -> bool:
+    try:
+        checker.check(checker.read(data if isinstance(data, str) else json.dumps(data)))
+    except (checker.Wrong, ValueError):
+        return False
+    return True
+
+
+LETTERS = "k K a b c"
+
+
+def number(value: str) -> dict:
+    return scalar((value, ""), names=LETTERS)
