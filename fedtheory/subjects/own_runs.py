@@ -185,7 +185,8 @@ class OwnRuns(Space):
         runs = runs_of(self.statement, self.algorithm.name)
         common = (
             f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients or {CROWD}, "
-            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
+            f"step sizes drawn from the cap to 1e-{DECADES} of it; "
             f"participants: {', '.join(self.who)}; with and without noise"
         )
         if not self.why_simulated:
