@@ -88,11 +88,11 @@ def _falling(
     settings: Iterable[Setting] = chain.from_iterable(made)
     tried: Iterable[tuple[Setting, np.ndarray]] = ((setting, horizons) for setting in settings)
     if any(choice.has(symbol("rounds")) for choice in statement.choices.values()):
-        alike = (
-            setting for setting in settings if setting.algorithm.local_lr * setting.algorithm.local_steps == STEPS[-1]
-        )
+        made_once = [setting for setting in settings if _local_way(setting) == STEPS[-1]]
         tried = (
-            (_chosen(statement, setting, rounds), np.array([rounds])) for setting in alike for rounds in horizons[::4]
+            (_chosen(statement, setting, rounds), np.array([rounds]))
+            for setting in made_once
+            for rounds in horizons[::4]
         )
     for setting, at in tried:
         worst = _worst(statement, setting, at, given)
@@ -141,6 +141,12 @@ def _crowded(part: Part, kind: str, clients: int) -> Iterator[Setting]:
         for algorithm in part.small(clients, who.cohort, steps, size / steps):
             for away in STEPS_AWAY:
                 yield Setting(federation, algorithm, who, start=away * size / steps)
+
+
+def _local_way(setting: Setting) -> Fraction:
+    """local_lr * local_steps."""
+    training = setting.algorithm.client_rounds[0]
+    return Fraction(cast(Any, training.local_lr) * training.local_steps)
 
 
 def _chosen(statement: Claim, setting: Setting, rounds: int) -> Setting:
