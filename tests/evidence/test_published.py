@@ -175,4 +175,4 @@ def test_longer_runs_exceed_the_corollaries_by_more():
     for ref in ("fast.cor1@main", "fast.cor2@main"):
         ratios = [float(judge(biased_quartet(ref, rounds=10**p)).readings[0].ratio) for p in (8, 10, 12, 14)]
         assert all(later / earlier == pytest.approx(10, rel=0.02) for earlier, later in itertools.pairwise(ratios))
-    assert judge(flat_and_noisy("fast.cor3@main", F(1, 10**5))).refutes
+    assert judge(flat_and_noisy("fast.cor3@main", 10**5)).refutes
