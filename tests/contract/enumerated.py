@@ -14,6 +14,7 @@ from fedtheory.claims.balls import working_precision
 from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import BALL, EXACT, Question, Unserved, quantity
 from fedtheory.moments.selected import client_round, groups_of, read, selection_of, states_of
+from fedtheory.moments.selected_runs import Followed
 from fedtheory.moments.weighted_rounds import aggregation_of, given_rows
 from fedtheory.papers.li2020.points import above
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Participation, Uniform
@@ -301,3 +302,19 @@ def of_intervals(chance: Fraction | int, cutoff: int, rounds: int) -> Enumerated
     at = {"absence": q, "cutoff": told["cutoff"], "tail": q**cutoff, "history": t, "head": q**rounds,
           "ended": told["guaranteed_intervals"]}  # fmt: skip
     return Enumerated(setting, Comings(exact(chance), cutoff, rounds), at)
+
+
+def of_those_that_are_there(met: Callable[[Followed, Any], Any]) -> Callable[[Followed, Any], Any]:
+    """A planted relapse: the bound of the local gradients of those groups alone that are there in a round."""
+
+    def relapsed(run: Followed, node: Any) -> Any:
+        there = [counts for _, counts in states_of(run.setting, len(run.bound) - 1, exact=False)]
+        of_all, run.training = run.training, [
+            [one for j, one in enumerate(column) if any(counts[j] for counts in there)] for column in run.training
+        ]  # fmt: skip
+        try:
+            return met(run, node) if run.training[0] else run.convert(0)
+        finally:
+            run.training = of_all
+
+    return relapsed

@@ -10,7 +10,6 @@ from dataclasses import replace
 from fractions import Fraction as F
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from fedtheory import Setting, algorithms
 from fedtheory.algorithms import ClientRound, ServerRound
 from fedtheory.assumptions import ASSUMPTIONS, AT_ONE_PLACE, constant_of
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.moments.selected import states_of
 from fedtheory.moments.selected_runs import Followed
 from fedtheory.participation import Bernoulli, Fixed, Recorded
 from fedtheory.proof import kernel
@@ -30,7 +28,7 @@ from tests.proof.kernel.models import Exact, exact
 
 from . import enumerated
 from .atoms import ROUNDING, Round, rounds
-from .enumerated import Enumerated, Tiny
+from .enumerated import Enumerated, Tiny, of_those_that_are_there
 from .table import ALGORITHMS, CLIENTS, FEDERATIONS, PROCESSES, STARTS, allowed, logistic
 from .table import GROUPS as GROUPS_OF_CLIENTS
 
@@ -40,18 +38,13 @@ ALONE = Tiny((2,), (1,))
 DIFFERENT = Tiny((1, 3), (0, 2))
 HALF, THIRDS = F(1, 2), (F(1, 3),) * 3
 GROUPS = (0, 0, 1)
-
-
 ROUND = SelectionRound((F(1, 4), F(3, 4)), (F(1), F(1, 2)), (State(F(1), (2, 0), (HALF, F(0))),), F(1), (F(1), F(-9)),
                        F(2), F(1), 2, F(1, 8))  # fmt: skip
 
 
-def weighted(weights: tuple, **options: object) -> Callable[[Tiny], object]:
-    return lambda tiny: algorithms.constant_weights(**tiny.local, aggregation_weight=list(weights), **options)
-
-
 def of_weights(tiny: Tiny, weights: tuple, chances: tuple, objective: tuple[F, ...] | None = None) -> Enumerated:
-    return enumerated.of_weights(tiny, weighted(weights)(tiny), chances, objective)
+    algorithm = algorithms.constant_weights(**tiny.local, aggregation_weight=list(weights))
+    return enumerated.of_weights(tiny, algorithm, chances, objective)
 
 
 def of_answers(tiny: Tiny, who: object, law: str, groups: tuple[int, ...] = GROUPS, **options: object) -> Enumerated:
@@ -280,22 +273,6 @@ def test_a_constant_that_is_a_hundredth_less_is_noticed(letter: str) -> None:
     changed = replace(setting, at={**setting.at, letter: setting.at[letter] * factor})
     of_letter = [t for t in axioms() if any(letter in c.names for c in t.form.entries.values())]
     assert any(slack < 0 for theorem in of_letter for slack in changed.slacks(theorem))
-
-
-def of_those_that_are_there(met: Callable[[Followed, Any], Any]) -> Callable[[Followed, Any], Any]:
-    """What bounded the local gradients of those groups alone that may be asked."""
-
-    def relapsed(run: Followed, node: Any) -> Any:
-        there = [counts for _, counts in states_of(run.setting, len(run.bound) - 1, exact=False)]
-        of_all, run.training = run.training, [
-            [one for j, one in enumerate(column) if any(counts[j] for counts in there)] for column in run.training
-        ]  # fmt: skip
-        try:
-            return met(run, node) if run.training[0] else run.convert(0)
-        finally:
-            run.training = of_all
-
-    return relapsed
 
 
 def test_a_bound_of_those_that_are_there_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from fedtheory.moments.selected_runs import Followed
 from fedtheory.papers import claim
 from fedtheory.subjects.selection.point import SelectionPoint
 from fedtheory.subjects.selection.samples import Selections
-from tests.contract.test_assumptions import of_those_that_are_there
+from tests.contract.enumerated import of_those_that_are_there
 
 EDITIONS = ("corrected", "intermittent", "received")
 PROVED = [f"flics.{name}@{edition}" for name in ("thm1", "cor1_1") for edition in EDITIONS]
