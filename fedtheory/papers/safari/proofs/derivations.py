@@ -6,7 +6,7 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
-from . import composed
+from . import composed, shares
 from .from_samples import LEARNABILITY
 from .repaired5 import FLOOR, PROGRESS
 from .tables import (
@@ -156,4 +156,4 @@ CONVEX = (
                readings=_RANDOM, proves=("safari.thm5@sharp",)),
 )  # fmt: skip
 
-DERIVATIONS = (*LEARNABILITY, *NONCONVEX, *CONVEX, *composed.DERIVATIONS)
+DERIVATIONS = (*LEARNABILITY, *NONCONVEX, *CONVEX, *composed.DERIVATIONS, *shares.DERIVATIONS)
