@@ -183,6 +183,9 @@ NONCONVEX = (
 )  # fmt: skip
 
 VALUES = (
+    Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),
+               left_side=p, right_side=mu**2 / (256 * L**2),
+               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2.room@appendix",)),
     Derivation("the condition at sigma_G = 0", functional="least_snapshot_probability_identical",
                steps=("rem2.rewritten",), readings={readings.Q_CONDITION: readings.PRODUCT},
                proves=("fast.rem2.a@main",)),
