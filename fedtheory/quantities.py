@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("run", "server run", "round", "client round", "point", "schedule")
-"""What a quantity may be of that is no constant: a run, a run in which some rounds are the server's; one round from
+"""What a quantity may be of that is no constant: a run (its maxima), a run in which some rounds are the server's, or
+what is least in any run; one round from
 x_0, in expectation, or such a round in which clients train; the points at which a lemma speaks of a function; one
 gradient step of a run, whose size is told by rule."""
 
@@ -114,6 +115,9 @@ _ALL = (
     Quantity("peak_cohort_pseudogradient",
              "max over snapshot rounds of |mean over the participants of the sum of local gradients|^2", SQUARED_SLOPE,
              scope="run", algorithms=_FAST),
+    Quantity("least_full_pseudogradient",
+             "min over snapshot rounds of |mean over all clients of the sum of local gradients|^2", SQUARED_SLOPE,
+             scope="server run", algorithms=_FAST),
     Quantity("gradient_norm", "|grad F(x_0)|", SLOPE, scope="round", data=True),
     Quantity("objective_decrease", "F(x_0) - E F(x_1) of one round", OBJECTIVE, lower=-math.inf, scope="round",
              data=True),
@@ -147,7 +151,7 @@ _ALL = (
              algorithms=_SAFARI),
     Quantity("least_arbitrary_pseudogradient",
              "min over arbitrary rounds of |mean over the participants of the sum of local gradients|^2",
-             SQUARED_SLOPE, scope="server run", algorithms=_SAFARI),
+             SQUARED_SLOPE, scope="server run"),
     Quantity("least_client_progress",
              "min over rounds of (mean over the participants of F_i(x_r) - F_i(x*)) / |grad F(x_r)|^2", STEP,
              lower=-math.inf, scope="server run", algorithms=_SAFARI),

@@ -9,11 +9,12 @@ from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
 from .common import (
-    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, NONCONVEX, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
+    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, EXACT_SHARES, NONCONVEX, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
     K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
 )  # fmt: skip
 
 sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")
+least_G1, least_G2 = symbols("least_full_pseudogradient", "least_arbitrary_pseudogradient")
 G1, G2, G3 = symbols("peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient")
 
 SUM_OVER_ROUNDS = Ambiguity(
@@ -62,6 +63,30 @@ MAIN = Claim(
 
 # The appendix restates the theorem with the same mathematics: zeta is written out as F(x_0) - F(x*).
 APPENDIX = MAIN.edited("appendix", "FAST, appendix A.2, Theorem 1, (24)")
+
+# As SAFARI's submitted version has it in its Theorem 4, with the least G_1 and G_2 of the rounds. G_3, which stands on the
+# other side, stays a maximum: with the least G_3 a start at the optimum of q = 1 meets the condition, and cohorts that
+# differ keep |grad F| from 0. The condition is the proof's, before dividing: as a quotient a far start meets it, which
+# makes the denominator negative.
+MINIMA = MAIN.edited(
+    "minima",
+    "FAST, Theorem 1, with minima over the rounds as in SAFARI's submitted version; not printed",
+    title="FAST on non-convex objectives, under a condition that every round has to meet",
+    hypotheses=(
+        MAIN.hypotheses[0],
+        Hypothesis(
+            "q_condition",
+            Ge(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * least_G2)),
+            "Theorem 1, before dividing",
+        ),
+    ),
+    ambiguities=(
+        SUM_OF_THE_PROOF,
+        Ambiguity(readings.LOCAL_GRADIENTS, (readings.FROM_STEP_0,), "the steps that the algorithm takes"),
+        PERIODIC_SNAPSHOTS, EXACT_SHARES, COHORT_IS_A_SET,
+    ),
+    assumptions=CORRECTED_NONCONVEX,
+)  # fmt: skip
 
 _proved_reading = (SUM_OF_THE_PROOF, RANDOM_SNAPSHOTS, COHORT_IS_A_SET)
 
@@ -146,4 +171,4 @@ PERIODIC = SHARPER.edited(
     ambiguities=(SUM_OF_THE_PROOF, PERIODIC_SNAPSHOTS, COHORT_IS_A_SET),
 )
 
-EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED, PERIODIC)
+EDITIONS = (MAIN, APPENDIX, MINIMA, CORRECTED, SHARP, SHARPER, AVERAGED, PERIODIC)
