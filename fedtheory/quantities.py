@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("run", "server run", "round", "client round", "point", "schedule")
-"""What a quantity may be of that is no constant: a run (its maxima), a run in which some rounds are the server's, or
-what is least in any run; one round from
-x_0, in expectation, or such a round in which clients train; the points at which a lemma speaks of a function; one
-gradient step of a run, whose size is told by rule."""
+"""What a quantity may be of that is no constant: a run (maxima), a run in which some rounds are the server's, or any
+(least values); one round from x_0, in expectation, or such a round in which clients train; the points at which a lemma
+speaks of a function; one gradient step of a run, whose size is told by rule."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +114,8 @@ _ALL = (
     Quantity("peak_cohort_pseudogradient",
              "max over snapshot rounds of |mean over the participants of the sum of local gradients|^2", SQUARED_SLOPE,
              scope="run", algorithms=_FAST),
-    Quantity("least_full_pseudogradient",
-             "min over snapshot rounds of |mean over all clients of the sum of local gradients|^2", SQUARED_SLOPE,
-             scope="server run", algorithms=_FAST),
+    Quantity("least_full_pseudogradient", "min over snapshot rounds of |mean over all clients of the sum of local "
+             "gradients|^2", SQUARED_SLOPE, scope="server run", algorithms=_FAST),
     Quantity("gradient_norm", "|grad F(x_0)|", SLOPE, scope="round", data=True),
     Quantity("objective_decrease", "F(x_0) - E F(x_1) of one round", OBJECTIVE, lower=-math.inf, scope="round",
              data=True),
@@ -266,8 +264,7 @@ _ALL = (
     Quantity("client_samples", "samples of the clients that take part", DIMENSIONLESS, lower=1, integer=True),
     Quantity("client_share", "client_samples / (server_samples + client_samples)", DIMENSIONLESS, upper=1.0),
     Quantity("class_size", "how many hypotheses there are", DIMENSIONLESS, lower=1, integer=True),
-    Quantity("vc_dimension", "the Vapnik-Chervonenkis dimension of the hypotheses", DIMENSIONLESS, lower=1,
-             integer=True),
+    Quantity("vc_dimension", "the hypotheses' Vapnik-Chervonenkis dimension", DIMENSIONLESS, lower=1, integer=True),
     Quantity("confidence", "how often a statement about samples may fail", DIMENSIONLESS, upper=1.0),
     Quantity("complexity", "log(class_size / confidence) / samples", DIMENSIONLESS),
     Quantity("server_complexity", "log(class_size / confidence) / server_samples", DIMENSIONLESS),
@@ -307,6 +304,7 @@ def of_scope(scope: str) -> tuple[str, ...]:
 
 RUN_QUANTITIES = of_scope("run")
 SERVER_RUN_QUANTITIES = of_scope("server run")
+LEAST_QUANTITIES = ("least_full_pseudogradient", "least_arbitrary_pseudogradient")  # as RUN_QUANTITIES[:2]
 ROUND_QUANTITIES = of_scope("round")
 CLIENT_ROUND_QUANTITIES = of_scope("client round")
 POINT_QUANTITIES = of_scope("point")

@@ -75,8 +75,8 @@ class ChosenSteps(WeightedDescent):
         return (share + multiple) * bare(sympy.sqrt(_known(first) * self.slope)) + share * first * inverses + rest
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What the cutoff needs, and what the theorem needs of other quantities than the steps: these are chosen so that
-        nothing is asked of them."""
+        """What the cutoff needs, and what the theorem needs of other quantities than the steps, which are chosen so
+        that nothing is asked of them."""
         if not self._caps[_C] or any(not _at_most(bare(self.local_cap), cap) for cap in self._caps[_GAMMA]):
             raise Refused(f"{self.local_cap}: allowed is a local step of at most {self._caps[_GAMMA]}, and a cap of c")
         return (*self._not_of_steps, *self.error.needs())

@@ -45,9 +45,9 @@ def drawn_one_by_one(claim: Claim) -> RunPoint:
     """Clients at 1 and -1, F = x^2/2, of which one is drawn in every round, from x_0 = x*, without noise; K = 100 local
     steps of local_lr = c/sqrt(RK), c = 1/10, and R = K^3.
 
-    A round moves x a share s = 1 - (1 - local_lr)^K of the way to 1 or to -1, so that E x^2 tends to s/(2 - s), which is
-    near c sqrt(K/R)/2 = 5e-4. The bound is 60 c^2/sqrt(RK) = 6e-5. Whatever c and the constants of the rate are, the
-    ratio grows like K: who is drawn costs as much as if each client had taken one step K times as long.
+    A round moves x a share s = 1 - (1 - local_lr)^K of the way to 1 or to -1, so that E x^2 tends to s/(2 - s), near
+    c sqrt(K/R)/2 = 5e-4. The bound is 60 c^2/sqrt(RK) = 6e-5. Whatever c and the constants of the rate are, the ratio
+    grows like K: who is drawn costs as much as if each client had taken one step K times as long.
     """
     values = {"smoothness": ONE, "dissimilarity": ONE, "gradient_noise": Fraction(0), "step_constant": Fraction(1, 10)}
     constants = {name: values[name] for name in stated_constants(claim)}

@@ -99,8 +99,6 @@ def all_hypotheses_hold(edition: str) -> Region:
     )
 
 
-
-
 def forced_probability() -> tuple[Region, ...]:
     """The appendix's q-condition, q = 1 - (mu K eta - 16 z^2)/4 + s, in the cases L z <= mu/32 and L z >= mu/32."""
     most = mu / (32 * L**2 * K)

@@ -9,8 +9,8 @@ from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
 from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from ....quantities import symbols
 from .common import (
-    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, EXACT_SHARES, NONCONVEX, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
-    K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
+    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, EXACT_SHARES, NONCONVEX, PERIODIC_SNAPSHOTS,
+    RANDOM_SNAPSHOTS, SNAPSHOT_RULE, K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
 )  # fmt: skip
 
 sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")
@@ -64,9 +64,8 @@ MAIN = Claim(
 # The appendix restates the theorem with the same mathematics: zeta is written out as F(x_0) - F(x*).
 APPENDIX = MAIN.edited("appendix", "FAST, appendix A.2, Theorem 1, (24)")
 
-# As SAFARI's submitted version has it in its Theorem 4, with the least G_1 and G_2 of the rounds. G_3, which stands on the
-# other side, stays a maximum: with the least G_3 a start at the optimum of q = 1 meets the condition, and cohorts that
-# differ keep |grad F| from 0. The condition is the proof's, before dividing: as a quotient a far start meets it, which
+# As SAFARI's submitted version has it in its Theorem 4, with the least G_1 and G_2 of the rounds. G_3 stands on the other
+# side and stays a maximum. The condition is the proof's, before dividing: as a quotient a far start meets it, whose G_3
 # makes the denominator negative.
 MINIMA = MAIN.edited(
     "minima",

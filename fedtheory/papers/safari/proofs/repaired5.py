@@ -193,8 +193,8 @@ _of_Y = _c / (z * L) + 2 * q * K**2 * eta**2
 _unbiased = g + Y
 
 UNBIASED = (
-    given("thm5.unbiased.everyone", "own", "all clients take part in the clients' rounds, so that the participants' mean "
-          "of grad F_i(x_r) is grad F(x_r)"),
+    given("thm5.unbiased.everyone", "own", "all clients take part in the clients' rounds, so that the participants' "
+          "mean of grad F_i(x_r) is grad F(x_r)"),
     gram("thm5.unbiased.round", "own", "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the rest, without a floor, P = 2 mu a - "
          "(1-q) L mu eta_s^2 - 9 q L^2 K^2 eta_c^2",
          (1 - UNBIASED_PROGRESS) * norm2(e) + UNBIASED_REST - (1 - q) * _server_moved

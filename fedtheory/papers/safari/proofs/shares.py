@@ -14,7 +14,7 @@ import sympy
 from ....proof.derivations import Derivation
 from ....proof.regions import Part, Region, capped, equal, interval, nonnegative, positive, region
 from ....proof.write import nonnegative_step, same
-from .tables import K, L, eta_s, gradient, least_G1, m, q, sigma, sigma_G, w
+from .tables import K, L, gradient, least_G1, m, q, sigma, sigma_G, w
 
 c, b, more = sympy.symbols("hidden_constant b more")
 

@@ -155,7 +155,7 @@ SHARPER = SHARP.edited(
     assumptions=assumptions(*STRONGLY_CONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE),
 )
 
-# Not printed: with participants whose mean is F there is nothing that pulls away from x*, and no floor, for every q. The
+# Not printed: with participants whose mean is F nothing pulls away from x*, and there is no floor, for every q. The
 # algorithm draws nobody, so that the participants are all clients here.
 _unbiased = 2 * mu * mean_step - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta_c**2
 UNBIASED = SHARP.edited(
