@@ -8,7 +8,8 @@ from ....claims import readings
 from ....proof.derivations import Derivation
 from . import composed
 from .lemmas import CONVEX_STEP, DRIFT_CAP
-from .minima import CONDITION, RIGHT_SIDE
+from .minima import CONDITION, LEAST, MEAN, RIGHT_SIDE
+from .minima import least_G2 as _least_G2
 from .tables import (
     K, L, R, arbitrary, cohort, d, decrease, displacement, epsilon, eta, full, gradient, h, m, mu, n, p, perturbation,
     q, sigma, sigma_G, z, zeta,
@@ -192,6 +193,11 @@ NONCONVEX = (
 )  # fmt: skip
 
 VALUES = (
+    Derivation("a floor, from the condition on every round", functional="negated_mean_squared_gradient_of_kinds",
+               steps=("thm1.minima.floor",), left_side=-MEAN, right_side=-LEAST,
+               needs=(("q_condition", CONDITION.subs(_least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
+                      ("cap_8", 1 - 8 * z)),
+               proves=("fast.thm1.floor@minima",)),
     Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),
                left_side=p, right_side=mu**2 / (256 * L**2),
                needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2.room@appendix",)),

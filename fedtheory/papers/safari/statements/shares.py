@@ -10,8 +10,8 @@ expectation. Since 1 - 4 w <= (1 - w)^2 the condition, multiplied out, then give
     4 q sigma_G^2 <= (1 - q) (1 - w) G_1 + 2 q (a + sigma_G + w sigma)^2,
 
 whatever the number of local steps is; with (a + b)^2 <= 3 a^2 + 3/2 b^2 the mean over the rounds (1 - q) s + q a^2,
-with s >= G_1 the mean over the server's, is at least q (sigma_G^2/6 - w sigma sigma_G - w^2 sigma^2/2). The shares of the
-kinds of round are exact here.
+with s >= G_1 the mean over the server's, is at least q (sigma_G^2/6 - w sigma sigma_G - w^2 sigma^2/2). The shares of
+the kinds of round are exact here.
 """
 
 from __future__ import annotations
