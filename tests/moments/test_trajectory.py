@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from fedtheory.algorithms import fast
 from fedtheory.claims.undecided import Undecided
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.moments import trajectory as of_runs
 from fedtheory.moments.rounds import local_maps
-from fedtheory.moments.trajectory import (
-    peak_ranges, peaks, peaks_at, ranges_of_run, running_least_ranges, running_peak_ranges, trajectory,
-)  # fmt: skip
+from fedtheory.moments.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from fedtheory.setting import Setting
@@ -219,7 +218,7 @@ def least_by_a_loop(setting: Setting, rounds: int, shifted: bool) -> list[float]
 @given(diagonal_runs(), st.lists(st.integers(1, 300), min_size=1, max_size=3), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_enclosed_least_values(setting: Setting, horizons: list[int], shifted: bool) -> None:
-    ranges = running_least_ranges(setting, np.array(horizons), shifted)
+    ranges = of_runs.running_least_ranges(setting, np.array(horizons), shifted)
     for i, rounds in enumerate(horizons):
         for name, value in zip(LEAST_QUANTITIES, least_by_a_loop(setting, rounds, shifted), strict=True):
             low, high = (float(end[i]) ** 0.5 for end in ranges[name])
@@ -231,7 +230,9 @@ def test_a_least_value_between_the_stages_is_enclosed() -> None:
     upper end, is above 0."""
     algorithm, horizons = fast(cohort=2, local_lr=1e-4, snapshot_period=2), np.array([40_000])
     setting = Setting(Quadratic.common_hessian([1, -1]), algorithm, Fixed([0]), 1.01)
-    low, high = (float(end[0]) for end in running_least_ranges(setting, horizons)["least_arbitrary_pseudogradient"])
+    low, high = (
+        float(end[0]) for end in of_runs.running_least_ranges(setting, horizons)["least_arbitrary_pseudogradient"]
+    )
     value = least_by_a_loop(setting, 40_000, False)[1]
     assert low <= value <= high and low == 0 < high
     (box,) = run_boxes(Way(setting, 4000), "k = 0..K-1", {*LEAST_QUANTITIES})
@@ -244,9 +245,9 @@ def test_which_ranges_are_asked_for() -> None:
     line = Setting(Quadratic.common_hessian([1, -1, 0]), fast(cohort=3, local_lr=0.1, snapshot_period=2), Fixed([0]), 2)
     random, horizons = replace(line, algorithm=replace(line.algorithm, cohort=1)), np.array([9])
     names = {"peak_full_pseudogradient", LEAST_QUANTITIES[0]}
-    assert {*ranges_of_run(line, horizons, names)} == names
-    assert ranges_of_run(random, horizons, names) is None
-    assert [*ranges_of_run(random, horizons, {"peak_full_pseudogradient"})] == ["peak_full_pseudogradient"]
+    assert {*of_runs.ranges_of_run(line, horizons, names)} == names
+    assert of_runs.ranges_of_run(random, horizons, names) is None
+    assert [*of_runs.ranges_of_run(random, horizons, {"peak_full_pseudogradient"})] == ["peak_full_pseudogradient"]
     with pytest.raises(Undecided, match="minima over rounds are of deterministic runs"):
         run_boxes(Way(random, 9), "k = 0..K-1", names)
 

@@ -77,8 +77,10 @@ def test_the_row_of_long_runs_is_vacuous() -> None:
     assert found.name == "contradictory" and found.evidence["least"] == "1/72"
     text = found.evidence["proofs"][0]["certificate"]
     assert Certificate.from_json(text).verify()
-    evidence = {"proof": None, "exact": {"instance": None, "search": None}, "needs": [], "measured": [],
-                "consistency": [{"name": f.name, "what": f.what} for f in [found]], "units": {"findings": []}}  # fmt: skip
+    evidence = {
+        "proof": None, "exact": {"instance": None, "search": None}, "needs": [], "measured": [],
+        "consistency": [{"name": found.name, "what": found.what}], "units": {"findings": []},
+    }  # fmt: skip
     assert overall(evidence)[0] == "vacuous"
 
 
