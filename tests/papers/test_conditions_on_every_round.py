@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import sympy
 
+from fedtheory.claims.statement import Claim
 from fedtheory.papers import claim
 from fedtheory.papers.fast.proofs import minima
 from fedtheory.papers.fast.statements import thm1
@@ -192,9 +193,9 @@ def test_the_floor_of_fast_is_the_least_mean(q: float) -> None:
     assert 343 / 2000 < FLOOR < 29 / 169
 
 
-def with_floor(statement, constant: sympy.Rational):
-    name = statement.terms[0].name
-    return statement.edited("other", "", terms={name: statement.terms[0].expression * constant})
+def with_floor(statement: Claim, constant: sympy.Rational) -> Claim:
+    left = statement.functional
+    return replace(statement, functional=replace(left, expression=left.expression * constant))
 
 
 def test_higher_floors_are_not_proved() -> None:

@@ -193,14 +193,14 @@ NONCONVEX = (
 )  # fmt: skip
 
 VALUES = (
-    Derivation("a floor, from the condition on every round", functional="negated_mean_squared_gradient_of_kinds",
-               steps=("thm1.minima.floor",), left_side=-MEAN, right_side=-LEAST,
+    Derivation("a floor, from the condition on every round", functional="floor_of_snapshots",
+               steps=("thm1.minima.floor",), left_side=LEAST, right_side=MEAN,
                needs=(("q_condition", CONDITION.subs(_least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
                       ("cap_8", 1 - 8 * z)),
-               proves=("fast.thm1.floor@minima",)),
+               proves=("fast.thm1@floor",)),
     Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),
                left_side=p, right_side=mu**2 / (256 * L**2),
-               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2.room@appendix",)),
+               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2@room",)),
     Derivation("the condition at sigma_G = 0", functional="least_snapshot_probability_identical",
                steps=("rem2.rewritten",), readings={readings.Q_CONDITION: readings.PRODUCT},
                proves=("fast.rem2.a@main",)),

@@ -95,18 +95,15 @@ MINIMA = MAIN.edited(
 # (3 - 2 sqrt(2)) (1 - q) sigma_G^2, with 3 - 2 sqrt(2) = .17157, here rounded down.
 _LARGEST_G2 = (gradient + sigma_G) ** 2
 FLOOR = Claim(
-    id="fast.thm1.floor",
-    edition="minima",
+    id="fast.thm1",
+    edition="floor",
     title="Runs that meet a condition on every round do not converge",
     source="FAST, Theorem 1, with minima over the rounds: a consequence of its condition on q, not printed",
     functional=of_values(
-        "negated_mean_squared_gradient_of_kinds",
-        "-(the mean over the rounds of |grad F|^2, from those over snapshots and over arbitrary rounds)",
-        -(q * least_G1 + (1 - q) * gradient**2),
-        r"-\Big(qG_1+(1-q)\min_{r\in\mathcal{T}_a}\|\nabla F(\mathbf{x}_r)\|^2\Big)",
-        units=SQUARED_SLOPE,
+        "floor_of_snapshots", "343/2000 (1 - q) sigma_G^2, of the mean of |grad F|^2 over the rounds",
+        Rational(343, 2000) * (1 - q) * sigma_G**2, r"\frac{343}{2000}(1-q)\sigma_G^2", units=SQUARED_SLOPE,
     ),
-    terms=(Term("dissimilarity", -Rational(343, 2000) * (1 - q) * sigma_G**2),),
+    terms=(Term("snapshots", q * least_G1), Term("arbitrary_rounds", (1 - q) * gradient**2)),
     hypotheses=(
         Hypothesis("one_step", Le(K, 1), "one local step"),
         Hypothesis("step_cap", Le(eta, 1 / (8 * L * K)), "Theorem 1"),
@@ -116,7 +113,7 @@ FLOOR = Claim(
             "Theorem 1, before dividing, with G_2 as large as it can be",
         ),
     ),
-)
+)  # fmt: skip
 
 _proved_reading = (SUM_OF_THE_PROOF, RANDOM_SNAPSHOTS, COHORT_IS_A_SET)
 

@@ -55,8 +55,8 @@ APPENDIX = MAIN.edited(
 
 # Not printed: a - 16 z^2 is largest at z = mu/(32 L), where it is mu^2/(64 L^2).
 ROOM = Claim(
-    id="fast.thm2.room",
-    edition="appendix",
+    id="fast.thm2",
+    edition="room",
     title="How often a round may be arbitrary at all",
     source="FAST, appendix A.3, Theorem 2: a consequence of its condition on q, not printed",
     functional=of_values("arbitrary_probability", "1 - q, the probability of an arbitrary round", 1 - q, "1-q"),

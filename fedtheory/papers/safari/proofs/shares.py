@@ -45,7 +45,7 @@ STEPS = (
 DERIVATIONS = (
     Derivation("A.1, the ratio of rounds", functional="server_rounds_per_client_round", steps=("appA_1.ratio",),
                proves=("safari.appA_1.ratio@main",)),
-    Derivation("a floor, from the condition with minima", functional="negated_mean_squared_gradient_of_shares",
-               steps=("thm4.floor",), right_side=-_least, left_side=-_mean,
-               needs=(("q_condition", _slack), ("server_cap", 1 - 2 * w)), proves=("safari.thm4.floor@submission",)),
+    Derivation("a floor, from the condition with minima", functional="floor_of_client_rounds",
+               steps=("thm4.floor",), right_side=_mean, left_side=_least,
+               needs=(("q_condition", _slack), ("server_cap", 1 - 2 * w)), proves=("safari.thm4@floor",)),
 )  # fmt: skip

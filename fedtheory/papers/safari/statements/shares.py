@@ -48,20 +48,17 @@ LARGEST_G2 = (K * (a + sigma_G + w * sigma) / (1 - w)) ** 2
 
 _covered = (1 - w) * least_G1
 FLOOR = Claim(
-    id="safari.thm4.floor",
-    edition="submission",
+    id="safari.thm4",
+    edition="floor",
     title="Runs that meet the condition on q do not converge, with any number of local steps",
     source="SAFARI, submitted version, Theorem 4: a consequence of its condition on q, not printed",
     functional=of_values(
-        "negated_mean_squared_gradient_of_shares",
-        "-(the mean over the rounds of |grad F|^2, from those over the server's and over the clients')",
-        -((1 - q) * least_G1 + q * a**2), r"-\Big((1-q)G_1+q\min_{r\in\mathcal{T}_c}\|\nabla F(\mathbf{x}_r)\|^2\Big)",
-        units=SQUARED_SLOPE,
+        "floor_of_client_rounds",
+        "q (sigma_G^2/6 - w sigma sigma_G - w^2 sigma^2/2), w = L eta_s, of the mean of |grad F|^2 over the rounds",
+        q * (sigma_G**2 / 6 - w * sigma * sigma_G - w**2 * sigma**2 / 2),
+        r"q\Big(\frac{\sigma_G^2}{6}-L\eta_s\sigma\sigma_G-\frac{L^2\eta_s^2\sigma^2}{2}\Big)", units=SQUARED_SLOPE,
     ),
-    terms=(
-        Term("dissimilarity", -q * sigma_G**2 / 6),
-        Term("noise", q * (w * sigma * sigma_G + w**2 * sigma**2 / 2)),
-    ),
+    terms=(Term("server_rounds", (1 - q) * least_G1), Term("client_rounds", q * a**2)),
     hypotheses=(
         Hypothesis("server_cap", Le(eta_s, 1 / (2 * L)), "Theorem 4: its step cap has L eta_s <= 1/43"),
         Hypothesis(

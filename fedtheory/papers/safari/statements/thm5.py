@@ -166,7 +166,7 @@ UNBIASED = SHARP.edited(
         Term("initial", exp(-_unbiased * R) * distance**2),
         Term("drift", 6 * q * K**2 * eta_c**2 * sigma_G**2 / _unbiased),
         Term("server_noise", (1 - q) * eta_s**2 * sigma_s**2 / _unbiased),
-        Term("noise", (1 + 1 / m) * q * K * eta_c**2 * sigma**2 / _unbiased),
+        Term("noise", (1 + 1 / M) * q * K * eta_c**2 * sigma**2 / _unbiased),
     ),
     bound={"arbitrary_cohort": M},
 )
