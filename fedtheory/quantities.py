@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("run", "server run", "round", "client round", "point", "schedule")
-"""What a quantity may be of that is no constant: a run, a run in which some rounds are the server's; one round from
-x_0, in expectation, or such a round in which clients train; the points at which a lemma speaks of a function; one
-gradient step of a run, whose size is told by rule."""
+"""What a quantity may be of that is no constant: a run (maxima), a run in which some rounds are the server's, or any
+(least values); one round from x_0, in expectation, or such a round in which clients train; the points at which a lemma
+speaks of a function; one gradient step of a run, whose size is told by rule."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,7 @@ _ALL = (
     Quantity("initial_gap", "F(x_0) - F(x*)", OBJECTIVE, data=True),
     Quantity("initial_distance", "|x_0 - x*|", LENGTH, data=True),
     Quantity("clients", "how many clients there are", DIMENSIONLESS, lower=1, integer=True),
-    Quantity("cohort", "clients in a uniform (snapshot) round", DIMENSIONLESS, lower=1, integer=True,
-             algorithms=_FAST),
+    Quantity("cohort", "clients in a uniform (snapshot) round", DIMENSIONLESS, lower=1, integer=True, algorithms=_FAST),
     Quantity("arbitrary_cohort", "clients in an arbitrary round", DIMENSIONLESS, lower=1, integer=True),
     Quantity("local_steps", "gradient steps of a client in a round", DIMENSIONLESS, lower=1, integer=True),
     Quantity("rounds", "communication rounds", DIMENSIONLESS, lower=1, integer=True),
@@ -115,6 +114,8 @@ _ALL = (
     Quantity("peak_cohort_pseudogradient",
              "max over snapshot rounds of |mean over the participants of the sum of local gradients|^2", SQUARED_SLOPE,
              scope="run", algorithms=_FAST),
+    Quantity("least_full_pseudogradient", "min over snapshot rounds of |mean over all clients of the sum of local "
+             "gradients|^2", SQUARED_SLOPE, scope="server run", algorithms=_FAST),
     Quantity("gradient_norm", "|grad F(x_0)|", SLOPE, scope="round", data=True),
     Quantity("objective_decrease", "F(x_0) - E F(x_1) of one round", OBJECTIVE, lower=-math.inf, scope="round",
              data=True),
@@ -148,7 +149,7 @@ _ALL = (
              algorithms=_SAFARI),
     Quantity("least_arbitrary_pseudogradient",
              "min over arbitrary rounds of |mean over the participants of the sum of local gradients|^2",
-             SQUARED_SLOPE, scope="server run", algorithms=_SAFARI),
+             SQUARED_SLOPE, scope="server run"),
     Quantity("least_client_progress",
              "min over rounds with x_r != x* of (mean over the participants of F_i(x_r) - F_i(x*)) / |grad F(x_r)|^2",
              STEP,
@@ -168,8 +169,9 @@ _ALL = (
              algorithms=_FEDAU),
     Quantity("least_participation_probability", "min over clients of participation_probability", DIMENSIONLESS,
              upper=1.0, algorithms=_FEDAU),
-    Quantity("absence", "mean over clients of 1 - participation_probability", DIMENSIONLESS, upper=1.0,
+    Quantity("absence", "mean over clients n of 1 - p_n, p_n their participation_probability", DIMENSIONLESS, upper=1.0,
              algorithms=_FEDAU),
+    Quantity("ever_absent", "share of clients n with p_n < 1", DIMENSIONLESS, upper=1.0, algorithms=_FEDAU),
     Quantity("aggregation_weight", "how much a client's update counts", DIMENSIONLESS, algorithms=_FEDAU),
     Quantity("cutoff", "rounds after which a participation interval ends anyway", DIMENSIONLESS, lower=1, integer=True,
              algorithms=_FEDAU),
@@ -198,10 +200,8 @@ _ALL = (
     Quantity("least_objective_weight", "the least weight of a client in the objective", DIMENSIONLESS, upper=1.0,
              algorithms=_FEDAU),
     Quantity("global_gradient_bound", "max over x of |grad F(x)|", SLOPE, data=True, algorithms=_FEDAU),
-    Quantity("global_lr", "multiplies the aggregated update", DIMENSIONLESS, positive=True,
-             algorithms=_FEDAU + _FLICS),
-    Quantity("groups", "how many groups of clients there are", DIMENSIONLESS, lower=1, integer=True,
-             algorithms=_FLICS),
+    Quantity("global_lr", "multiplies the aggregated update", DIMENSIONLESS, positive=True, algorithms=_FEDAU + _FLICS),
+    Quantity("groups", "how many groups of clients there are", DIMENSIONLESS, lower=1, integer=True, algorithms=_FLICS),
     Quantity("weight_concentration", "sum over groups of group_weight^2", DIMENSIONLESS, upper=1.0, algorithms=_FLICS),
     Quantity("estimate_error", "a bound on how far estimates are from the long-term participation", DIMENSIONLESS,
              algorithms=_FLICS),
@@ -267,8 +267,7 @@ _ALL = (
     Quantity("client_samples", "samples of the clients that take part", DIMENSIONLESS, lower=1, integer=True),
     Quantity("client_share", "client_samples / (server_samples + client_samples)", DIMENSIONLESS, upper=1.0),
     Quantity("class_size", "how many hypotheses there are", DIMENSIONLESS, lower=1, integer=True),
-    Quantity("vc_dimension", "the Vapnik-Chervonenkis dimension of the hypotheses", DIMENSIONLESS, lower=1,
-             integer=True),
+    Quantity("vc_dimension", "the hypotheses' Vapnik-Chervonenkis dimension", DIMENSIONLESS, lower=1, integer=True),
     Quantity("confidence", "how often a statement about samples may fail", DIMENSIONLESS, upper=1.0),
     Quantity("complexity", "log(class_size / confidence) / samples", DIMENSIONLESS),
     Quantity("server_complexity", "log(class_size / confidence) / server_samples", DIMENSIONLESS),
@@ -308,6 +307,7 @@ def of_scope(scope: str) -> tuple[str, ...]:
 
 RUN_QUANTITIES = of_scope("run")
 SERVER_RUN_QUANTITIES = of_scope("server run")
+LEAST_QUANTITIES = ("least_full_pseudogradient", "least_arbitrary_pseudogradient")  # as RUN_QUANTITIES[:2]
 ROUND_QUANTITIES = of_scope("round")
 CLIENT_ROUND_QUANTITIES = of_scope("client round")
 POINT_QUANTITIES = of_scope("point")

@@ -17,6 +17,7 @@ from fedtheory.quantities import (
     CLIENT_ROUND_QUANTITIES,
     CURVATURE,
     DIMENSIONLESS,
+    LEAST_QUANTITIES,
     LENGTH,
     OBJECTIVE,
     QUANTITIES,
@@ -220,7 +221,8 @@ def test_the_groups_of_quantities_are_whole() -> None:
     assert RUN_QUANTITIES == (
         "peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient",
     )  # fmt: skip
-    assert SERVER_RUN_QUANTITIES[0] == "peak_server_gradient" and len(SERVER_RUN_QUANTITIES) == 6
+    assert len(SERVER_RUN_QUANTITIES) == 7 and {*LEAST_QUANTITIES} < {*SERVER_RUN_QUANTITIES}
+    assert [name.split("_", 1)[1] for name in LEAST_QUANTITIES] == [n.split("_", 1)[1] for n in RUN_QUANTITIES[:2]]
     assert len(ROUND_QUANTITIES) == 5 and CLIENT_ROUND_QUANTITIES == ("arbitrary_excess", "arbitrary_drift")
     assert {q.scope for q in QUANTITIES.values()} == {"", *SCOPES}
     assert {a for q in QUANTITIES.values() for a in q.algorithms} <= {p.algorithm for p in papers().values()}
@@ -244,13 +246,13 @@ EXPECTED_UNITS = {
     ],
     OBJECTIVE: ["heterogeneity_gap", "initial_gap", "objective_decrease", "arbitrary_excess"],
     LENGTH: ["initial_distance", "displacement", "perturbation", "mean_update_length"],
-    STEP: ["local_lr", "server_lr", "step_constant", *SERVER_RUN_QUANTITIES[3:5]],
+    STEP: ["local_lr", "server_lr", "step_constant", "least_client_progress", "peak_client_progress"],
     SQUARED_LENGTH: ["arbitrary_drift", "squared_mean_update", "squared_state_update"],
     SQUARED_SLOPE: [
         "weighted_noise",
         *RUN_QUANTITIES,
-        *SERVER_RUN_QUANTITIES[:3],
-        "least_gradient",
+        *LEAST_QUANTITIES,
+        *["peak_server_gradient", "least_server_gradient", "least_gradient"],
         "full_pseudogradient",
         "cohort_pseudogradient",
         "arbitrary_pseudogradient",
@@ -262,7 +264,8 @@ EXPECTED_UNITS = {
         "dissimilarity_factor",
         "step_shift",
         *["snapshot_probability", "client_round_probability", "adaptivity", "participation_probability"],
-        *["least_participation_probability", "absence", "aggregation_weight", "cutoff_bias", "weight_spread"],
+        *["least_participation_probability", "absence", "ever_absent", "aggregation_weight"],
+        *["cutoff_bias", "weight_spread"],
         *[
             "weight_error",
             "peak_weight_error",

@@ -137,6 +137,14 @@ def absence(question: Question) -> Constant:
     return said(question, mean([1 - p for p in _probabilities(question)]), CLIENTS)
 
 
+@evaluates("ever_absent")
+def ever_absent(question: Question) -> Constant:
+    """The share of clients n with p_n < 1."""
+    probabilities = _probabilities(question)
+    one = probabilities[0] ** 0
+    return said(question, mean([one if p < 1 else one * 0 for p in probabilities]), CLIENTS)
+
+
 # Intervals and cutoffs ------------------------------------------------------------------------------------------------
 
 

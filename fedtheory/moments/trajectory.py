@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..algorithms import Fast
 from ..participation import Fixed, Phases
-from ..quantities import RUN_QUANTITIES
+from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from .linear_rounds import mean_map
 from .rounds import initial_state, local_maps, quadratic
 from .timeline import advance, timeline
@@ -67,6 +69,21 @@ def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> d
     return {name: values[last] for name, values in running.items()}
 
 
+def ranges_of_run(
+    setting: Setting, horizons: np.ndarray, names: AbstractSet[str], shifted: bool = False
+) -> Mapping[str, tuple[Any, Any]] | None:
+    """What the run quantities of these ``names`` lie between, where one is among them; ``None`` where one is not known:
+    maxima over random runs as in ``peak_ranges``, least values over those alone that are deterministic."""
+    alike, least = setting.deterministic, names & {*LEAST_QUANTITIES}
+    known: list[Mapping[str, tuple[Any, Any]] | None]
+    known = [running_peak_ranges(setting, horizons, shifted) if alike else peak_ranges(setting, shifted)]
+    if least:
+        known.append(running_least_ranges(setting, horizons, shifted) if alike else None)
+    if any(ranges is None for ranges in known):
+        return None
+    return {name: ends for ranges in known if ranges for name, ends in ranges.items() if name in names}
+
+
 def running_peak_ranges(
     setting: Setting, horizons: np.ndarray, shifted: bool = False
 ) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
@@ -77,6 +94,44 @@ def running_peak_ranges(
     towards a limit, each coordinate on its own and in one direction, since 0 <= C <= I. So does a sum of local
     gradients, and between two periods j of a sample each coordinate's square is at most the larger one of theirs.
     """
+    rounds = _sampled(setting, horizons)
+    if rounds is None:
+        return None
+    seen, ranges = rounds < horizons[:, None, None], {}
+    for name, found in _pseudogradients(setting, rounds.ravel(), shifted).items():
+        squares = (found**2).reshape(*rounds.shape, -1)
+        between = np.concatenate([squares[:1], np.maximum(squares[1:], squares[:-1])])  # since the cycle before
+        low, high = (np.where(seen, part.sum(2), 0.0).max((1, 2)) for part in (squares, between))
+        ranges[name] = (low, high)
+    return ranges
+
+
+def running_least_ranges(
+    setting: Setting, horizons: np.ndarray, shifted: bool = False
+) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
+    """What the least values over the rounds of either kind lie between, as ``running_peak_ranges``; 0 where no round is
+    of the kind. Between two periods of a sample a coordinate's square is at least the smaller one of theirs, or 0 where
+    the coordinate changes its sign."""
+    rounds = _sampled(setting, horizons)
+    if rounds is None:
+        return None
+    period, ranges = rounds.shape[1], {}
+    vectors = _pseudogradients(setting, rounds.ravel(), shifted)
+    snapshot = rounds % period == 0
+    if not fast_of(setting).periodic:
+        snapshot[:] = fast_of(setting).snapshot_probability == 1
+    for name, of_kind, peak in zip(LEAST_QUANTITIES, (snapshot, ~snapshot), RUN_QUANTITIES[:2], strict=True):
+        found = vectors[peak].reshape(*rounds.shape, -1)
+        smaller = np.where(found[1:] * found[:-1] > 0, np.minimum(found[1:] ** 2, found[:-1] ** 2), 0.0)
+        between, seen = np.concatenate([found[:1] ** 2, smaller]), of_kind & (rounds < horizons[:, None, None])
+        low, high = (np.where(seen, part.sum(2), np.inf).min((1, 2)) for part in (between, found**2))
+        ranges[name] = (np.where(low < np.inf, low, 0.0), np.where(high < np.inf, high, 0.0))
+    return ranges
+
+
+def _sampled(setting: Setting, horizons: np.ndarray) -> np.ndarray | None:
+    """Rounds in which a deterministic run is looked at, (periods, rounds of a period), the last two periods of every
+    horizon among them; ``None`` outside the case that ``running_peak_ranges`` covers."""
     fed, algorithm = quadratic(setting), fast_of(setting)
     period = algorithm.snapshot_period or 1
     curvatures = np.diagonal(fed.hessians, axis1=1, axis2=2)
@@ -88,16 +143,7 @@ def running_peak_ranges(
     ends = (horizons - 1) // period
     stages = np.geomspace(1, max(1, ends.max()), PEAK_STAGES).astype(np.int64)
     cycles = np.unique(np.concatenate([[0], stages, ends, np.maximum(ends - 1, 0)]))
-    rounds = (cycles[:, None] * period + np.arange(period)).ravel()
-    vectors = _pseudogradients(setting, rounds, shifted)
-    ranges = {}
-    for name, found in vectors.items():
-        squares = (found**2).reshape(len(cycles), period, -1)
-        between = np.concatenate([squares[:1], np.maximum(squares[1:], squares[:-1])])  # since the cycle before
-        low, high = (np.where(rounds.reshape(-1, period) < horizons[:, None, None], part.sum(2), 0.0).max((1, 2))
-                     for part in (squares, between))  # fmt: skip
-        ranges[name] = (low, high)
-    return ranges
+    return cycles[:, None] * period + np.arange(period)
 
 
 def peak_ranges(setting: Setting, shifted: bool = False) -> dict[str, tuple[float, float]] | None:

@@ -75,10 +75,11 @@ class ChosenSteps(WeightedDescent):
         return (share + multiple) * bare(sympy.sqrt(_known(first) * self.slope)) + share * first * inverses + rest
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What the cutoff needs: the steps are chosen so that nothing is asked of them."""
+        """What the cutoff needs, and what the theorem needs of other quantities than the steps, which are chosen so
+        that nothing is asked of them."""
         if not self._caps[_C] or any(not _at_most(bare(self.local_cap), cap) for cap in self._caps[_GAMMA]):
             raise Refused(f"{self.local_cap}: allowed is a local step of at most {self._caps[_GAMMA]}, and a cap of c")
-        return self.error.needs()
+        return (*self._not_of_steps, *self.error.needs())
 
     def choices(self) -> Mapping[str, sympy.Expr]:
         root, caps = sympy.sqrt(_known(self._parts[1]) / self.slope), map(_known, self._caps[_C])
@@ -118,6 +119,13 @@ class ChosenSteps(WeightedDescent):
             ratios.append(factor / of_slope[data])
         return max(ratios, default=sympy.S.Zero)
 
+    @property
+    def _not_of_steps(self) -> Iterator[tuple[str, sympy.Expr]]:
+        """What the theorem needs of other quantities than the steps, which are the claim's to state."""
+        of_steps = {_C, _GAMMA, _ETA}
+        return ((name, need) for name, need in self.own.needs()
+                if not _is_nonnegative(need) and not need.free_symbols & of_steps)  # fmt: skip
+
     @cached_property
     def _caps(self) -> Mapping[sympy.Symbol, tuple[sympy.Expr, ...]]:
         """What c and gamma may be at most, read off what the theorem needs.
@@ -130,6 +138,8 @@ class ChosenSteps(WeightedDescent):
             if _is_nonnegative(need):
                 continue
             of_steps = sympy.cancel(need.subs(_ETA, _C / _GAMMA))
+            if not of_steps.free_symbols & {*caps}:
+                continue  # asked of the claim
             step = next((s for s in caps if of_steps.free_symbols & {*caps} == {s}), None)
             cap = _largest(of_steps, step) if step is not None else None
             if step is None or cap is None:

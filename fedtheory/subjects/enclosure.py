@@ -31,7 +31,7 @@ from ..moments.one_sided import is_one_sided
 from ..moments.rounds import kind_of_round, local_maps, observable_weights, quadratic
 from ..moments.trajectory import fast_of
 from ..participation import Fixed, Phases
-from ..quantities import RUN_QUANTITIES
+from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
 from .advancing import DRAWN, FIRST, SECOND, advanced_moments, column, moment_maps
@@ -194,7 +194,7 @@ def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True, 
         return [{}]
     shifted = local_index == "k = 1..K"
     if not any(isinstance(kind, ServerRound) for kind in way.setting.algorithm.kinds):
-        return _snapshot_boxes(way, shifted, follow)
+        return _snapshot_boxes(way, shifted, follow, asked)
     box: dict[str, arb] = {}
     if asked & {*GRADIENTS, *PSEUDOGRADIENTS}:
         noisy = quadratic(way.setting).exact_gradient_noise != 0
@@ -206,16 +206,18 @@ def run_boxes(way: Way, local_index: str, asked: set[str], follow: bool = True, 
     return [{**box, **known} for known in every_round(way, divided)] if asked & {*EVERY_ROUND} else [box]
 
 
-def _snapshot_boxes(way: Way, shifted: bool, follow: bool) -> list[Box]:
+def _snapshot_boxes(way: Way, shifted: bool, follow: bool, asked: set[str]) -> list[Box]:
     """Boxes that together hold (G_1, G_2, G_3) of every run that has a round of each kind (others have probability
     0 with periodic snapshots of period 2 or more over two rounds or more, q^R + (1 - q)^R with random ones, and leave a
     maximum over no rounds).
 
     A deterministic run is followed round by round (there a maximum over no rounds is 0), or, unless ``follow`` and
-    over more than ``FOLLOWED`` rounds, enclosed like a random one.
+    over more than ``FOLLOWED`` rounds, enclosed like a random one. What is least is known of runs that are followed.
     """
     if way.setting.deterministic and follow and way.rounds <= FOLLOWED:
         return [_deterministic_box(way, shifted)]
+    if asked & {*LEAST_QUANTITIES}:
+        raise Undecided(f"minima over rounds are of deterministic runs that are followed, of {FOLLOWED} rounds at most")
     if way.rounds == 1 or way.setting.algorithm.share in (0, 1):
         raise Undecided("no run has rounds of both kinds, so a maximum is over no rounds")
     return list(_invariant_boxes(way, shifted))
@@ -243,15 +245,16 @@ def _deterministic_box(way: Way, shifted: bool) -> Box:
     forms = [ball_matrix(form) for form in (full, _mean_gradient_sum(setting, shifted))]
     maps = [ball_matrix(mean_map(kind_of_round(setting, kind, exact=True))) for kind in algorithm.kinds]
     state = column(setting.exact_start - quadratic(setting).exact_optimum, 1)
-    peaks = [arb(0), arb(0)]
+    peaks, least = [arb(0), arb(0)], [arb("inf"), arb("inf")]
     always = FIRST if algorithm.share == 1 else SECOND
     for kind in way.kinds():
         kind = always if kind == DRAWN else kind
         gradient = forms[kind] * state
         size = sum((gradient[i, 0] ** 2 for i in range(gradient.nrows())), arb(0))
-        peaks[kind] = peaks[kind].max(size)
+        peaks[kind], least[kind] = peaks[kind].max(size), least[kind].min(size)
         state = maps[kind] * state
-    return dict(zip(RUN_QUANTITIES, (peaks[0], peaks[1], peaks[0]), strict=True))
+    own = dict(zip(LEAST_QUANTITIES, (v if v.is_finite() else arb(0) for v in least), strict=True))
+    return dict(zip(RUN_QUANTITIES, (peaks[0], peaks[1], peaks[0]), strict=True)) | own
 
 
 def _line(setting: Setting, what: str) -> Fraction:

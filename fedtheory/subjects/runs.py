@@ -25,9 +25,9 @@ from ..federations.piecewise import NoMinimum
 from ..functionals import AVERAGES
 from ..moments.one_round import one_round
 from ..moments.rounds import quadratic
-from ..moments.trajectory import fast_of, peak_ranges, running_peak_ranges
+from ..moments.trajectory import fast_of, ranges_of_run
 from ..participation import Fixed, IndexBeta
-from ..quantities import POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
+from ..quantities import LEAST_QUANTITIES, POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from ..setting import Setting
 from . import kinked_runs
 from .base import Point, Space, runs_of
@@ -206,11 +206,9 @@ class Runs(Space):
             return left_in_floats(setting, horizons, self.statement.functional, self.average)
 
     def _peaks(self, setting: Setting, horizons: np.ndarray) -> dict[str, Any] | None:
-        """The maxima over the run at each horizon or, where they are not known exactly, a grid over their ranges,
+        """The run quantities at each horizon or, where they are not known exactly, a grid over their ranges,
         (points, 1) or (points, len(horizons)); ``None`` where nothing is known."""
-        alike, shifted = setting.deterministic, self.shifted
-        ranges: Mapping[str, tuple[Any, Any]] | None
-        ranges = running_peak_ranges(setting, horizons, shifted) if alike else peak_ranges(setting, shifted)
+        ranges = ranges_of_run(setting, horizons, {*self.statement.quantities}, self.shifted)
         if ranges is None:
             return None
         if all(np.array_equal(low, high) for low, high in ranges.values()):
@@ -345,7 +343,8 @@ class Runs(Space):
     def measurable(self) -> bool:
         """A theorem about runs with step sizes of the user's choice."""
         of_runs = self.statement.functional.scope == "run" and not self.statement.choices
-        return of_runs and self.statement.id.split(".")[1].startswith("thm")
+        least = {*LEAST_QUANTITIES} & {*self.statement.quantities}
+        return of_runs and not least and self.statement.id.split(".")[1].startswith("thm")
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """FAST with a step size at half the claim's cap and the smallest snapshot probability that the q-condition

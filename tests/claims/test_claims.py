@@ -42,11 +42,12 @@ def relations(each: Claim) -> dict[str, sympy.core.relational.Relational]:
 
 FAST = {
     "lemma1": "main", "lemma2": "main", "eq13": "main", "eq17": "main", "eq23": "main",
-    "thm1": "main appendix corrected sharp sharper averaged periodic",
+    "thm1": "main appendix minima floor corrected sharp sharper averaged periodic",
     "cor1": "main appendix corrected", "cor2": "main corrected",
+    "rem1.a": "main", "rem1.b": "main",
     "rem2.a": "main", "rem2.b": "main", "eq28": "main", "eq29": "main", "eq30": "main", "eq35": "main",
-    "eq38": "main", "eq39": "main", "thm2": "main appendix corrected sharp sharper averaged wide periodic",
-    "cor3": "main corrected",
+    "eq38": "main", "eq39": "main", "thm2": "main appendix room corrected sharp sharper averaged wide periodic",
+    "cor3": "main corrected", "rem3": "main",
 }  # fmt: skip
 
 

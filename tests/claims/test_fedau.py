@@ -36,7 +36,8 @@ def test_the_claims_are_these() -> None:
         "fedau.eqB_6_8.a@main", "fedau.eqB_6_8.a@corrected", "fedau.eqB_6_8.b@main", "fedau.eqB_6_8.b@corrected",
         "fedau.eqB_6_8.b_next@main", "fedau.eqB_6_8.b_next@corrected", "fedau.eqB_6_8.c@main", "fedau.thm3@main",
         "fedau.thm3@appendix", "fedau.thm3@sharp", "fedau.lemmaB_7_1@main", "fedau.lemmaB_7_1@sharp",
-        "fedau.eqB_7_2@main", "fedau.cor4@main", "fedau.cor4@corrected", "fedau.asm5.interval@main",
+        "fedau.eqB_7_2@main", "fedau.cor4@main", "fedau.cor4@corrected", "fedau.cor4.nearly_optimal@main",
+        "fedau.cor4.nearly_optimal@long_runs", "fedau.asm5.interval@main",
         "fedau.appA_3.scale@main", "fedau.appA_3.error@main",
     ]  # fmt: skip
 

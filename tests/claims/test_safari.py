@@ -44,7 +44,7 @@ def test_the_claims_are_these() -> None:
         "safari.thm4@main", "safari.thm4@appendix", "safari.thm4@submission", "safari.thm4@corrected",
         "safari.thm4@sharp", "safari.thm4@sharper", "safari.thm4@averaged", "safari.thm5@main",
         "safari.thm5@appendix", "safari.thm5@derived", "safari.thm5@corrected", "safari.thm5@sharp",
-        "safari.thm5@sharper", "safari.cor1.a@main", "safari.cor1.b@main", "safari.cor1.c@main",
+        "safari.thm5@sharper", "safari.thm5@unbiased", "safari.cor1.a@main", "safari.cor1.b@main", "safari.cor1.c@main",
         "safari.cor1.c@submission", "safari.cor2@main", "safari.eq28@main", "safari.eq50@main", "safari.eq58@main",
         "safari.eq65@main", "safari.eq77@main", "safari.eq83@main", "safari.rem5.a@main", "safari.rem5.b@main",
     ]  # fmt: skip

@@ -12,13 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast
+from fedtheory.claims.undecided import Undecided
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.moments import trajectory as of_runs
 from fedtheory.moments.rounds import local_maps
 from fedtheory.moments.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
-from fedtheory.quantities import RUN_QUANTITIES
+from fedtheory.quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from fedtheory.setting import Setting
 from fedtheory.simulation import OBSERVABLES
+from fedtheory.subjects.enclosure import Way, run_boxes
 
 HESSIANS = [[[1, 0.5], [0.5, 2]], [[3, 0], [0, 0.25]], [[1, -1], [-1, 2]]]
 CENTRES = [[1, 0], [-1, 2], [0.5, 1 / 3]]
@@ -192,6 +195,61 @@ def test_enclosed_peaks(setting: Setting, horizons: list[int], shifted: bool) ->
         for name, value in peaks(setting, rounds, shifted).items():
             low, high = (end[i] for end in ranges[name])
             assert low * (1 - 1e-11) - 1e-25 <= value <= high * (1 + 1e-11) + 1e-25  # other powers of the operators
+
+
+def least_by_a_loop(setting: Setting, rounds: int, shifted: bool) -> list[float]:
+    """The least squares of mean sums of local gradients, of all clients over snapshots and of the members over other
+    rounds; 0 over none. Diagonal Hessians."""
+    fed, algorithm = setting.federation, setting.algorithm
+    hessians, eta = np.diagonal(fed.hessians, axis1=1, axis2=2), float(algorithm.local_lr)
+    x, least = np.broadcast_to(np.asarray(setting.start, float), (fed.dimension,)), [np.inf, np.inf]
+    for r in range(rounds):
+        other = r % algorithm.snapshot_period != 0 if algorithm.periodic else algorithm.snapshot_probability == 0
+        y, total = np.array([x] * fed.clients), np.zeros_like(fed.centres)
+        for _ in range(algorithm.local_steps):
+            before, y = hessians * (y - fed.centres), y - eta * hessians * (y - fed.centres)
+            total = total + (hessians * (y - fed.centres) if shifted else before)
+        who = list(setting.participation.members) if other else slice(None)
+        least[other] = min(least[other], float((total[who].mean(0) ** 2).sum()))
+        x = y[who].mean(0)
+    return [value if value < np.inf else 0.0 for value in least]
+
+
+@given(diagonal_runs(), st.lists(st.integers(1, 300), min_size=1, max_size=3), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_enclosed_least_values(setting: Setting, horizons: list[int], shifted: bool) -> None:
+    ranges = of_runs.running_least_ranges(setting, np.array(horizons), shifted)
+    for i, rounds in enumerate(horizons):
+        for name, value in zip(LEAST_QUANTITIES, least_by_a_loop(setting, rounds, shifted), strict=True):
+            low, high = (float(end[i]) ** 0.5 for end in ranges[name])
+            assert low - 1e-12 <= value**0.5 <= high + 1e-12  # sums of numbers up to 10 that cancel, by other powers
+
+
+def test_a_least_value_between_the_stages_is_enclosed() -> None:
+    """The gradient of the one that takes part changes its sign between two periods of the sample: the sample alone, the
+    upper end, is above 0."""
+    algorithm, horizons = fast(cohort=2, local_lr=1e-4, snapshot_period=2), np.array([40_000])
+    setting = Setting(Quadratic.common_hessian([1, -1]), algorithm, Fixed([0]), 1.01)
+    low, high = (
+        float(end[0]) for end in of_runs.running_least_ranges(setting, horizons)["least_arbitrary_pseudogradient"]
+    )
+    value = least_by_a_loop(setting, 40_000, False)[1]
+    assert low <= value <= high and low == 0 < high
+    (box,) = run_boxes(Way(setting, 4000), "k = 0..K-1", {*LEAST_QUANTITIES})
+    for name, least in zip(LEAST_QUANTITIES, least_by_a_loop(setting, 4000, False), strict=True):
+        assert float(box[name]) == pytest.approx(least, rel=1e-9)
+
+
+def test_which_ranges_are_asked_for() -> None:
+    """Least values of random runs are not known, and then nothing is."""
+    line = Setting(Quadratic.common_hessian([1, -1, 0]), fast(cohort=3, local_lr=0.1, snapshot_period=2), Fixed([0]), 2)
+    random, horizons = replace(line, algorithm=replace(line.algorithm, cohort=1)), np.array([9])
+    names = {"peak_full_pseudogradient", LEAST_QUANTITIES[0]}
+    assert {*of_runs.ranges_of_run(line, horizons, names)} == names
+    assert of_runs.ranges_of_run(random, horizons, names) is None
+    assert [*of_runs.ranges_of_run(random, horizons, {"peak_full_pseudogradient"})] == ["peak_full_pseudogradient"]
+    with pytest.raises(Undecided, match="minima over rounds are of deterministic runs"):
+        run_boxes(Way(random, 9), "k = 0..K-1", names)
 
 
 def test_a_peak_between_the_stages_is_enclosed() -> None:

@@ -104,7 +104,7 @@ def test_the_irrational_caps_are_tight(name: str, constant: int) -> None:
         ("a2.22_with_1/32", sympy.Rational(1, 3200)),
         ("a2.24_noise_with_8", h * L * eta * sympy.Rational(8, 100)),
         ("a2.24_noise_with_8-2q", (8 - 2 * q) * h * L * eta / 100),
-        ("a3.25_forces_q", sympy.Rational(1, 25600)),
+        ("a3.25_forces_q", mu**2 / (25600 * L**2)),
         ("a3.30_noise_with_1/11", K * eta**2 / m / 100),
         ("a3.30_distance_with_1/16", z**2 / 25),
     ],

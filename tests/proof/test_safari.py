@@ -53,6 +53,7 @@ OPEN = {
     "safari.thm5@corrected": (),
     "safari.thm5@sharp": (),
     "safari.thm5@sharper": (),
+    "safari.thm5@unbiased": (),
     "safari.cor1.b@main": (_MAXIMA, "claim.form"),
     "safari.cor1.c@main": (_MAXIMA, "claim.form"),
     "safari.cor1.a@main": (_MAXIMA,),

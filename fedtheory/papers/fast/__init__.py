@@ -20,6 +20,8 @@ LETTERS = {
     "peak_full_pseudogradient": "G_1",
     "peak_arbitrary_pseudogradient": "G_2",
     "peak_cohort_pseudogradient": "G_3",
+    "least_full_pseudogradient": r"G_1^{\min}",
+    "least_arbitrary_pseudogradient": r"G_2^{\min}",
     "gradient_norm": r"\|\nabla F(\mathbf{x}_r)\|",
     "objective_decrease": r"\left(F(\mathbf{x}_r)-\mathbb{E}_r[F(\mathbf{x}_{r+1})]\right)",
     "full_pseudogradient": r"\Big\|\frac1M\sum_{i=1}^M\sum_{k=1}^K\nabla F_i(\mathbf{x}_{r,k}^i)\Big\|^2",

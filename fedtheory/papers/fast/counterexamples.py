@@ -42,6 +42,20 @@ def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, 
     return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [Fraction(19, 10)], algorithm, Fixed([0]), rounds, constants)
 
 
+def drawn_one_by_one(claim: Claim) -> RunPoint:
+    """Clients at 1 and -1, F = x^2/2, of which one is drawn in every round, from x_0 = x*, without noise; K = 100 local
+    steps of local_lr = c/sqrt(RK), c = 1/10, and R = K^3.
+
+    A round moves x a share s = 1 - (1 - local_lr)^K of the way to 1 or to -1, so that E x^2 tends to s/(2 - s), near
+    c sqrt(K/R)/2 = 5e-4. The bound is 60 c^2/sqrt(RK) = 6e-5. Whatever c and the constants of the rate are, the ratio
+    grows like K: who is drawn costs as much as if each client had taken one step K times as long.
+    """
+    values = {"smoothness": ONE, "dissimilarity": ONE, "gradient_noise": Fraction(0), "step_constant": Fraction(1, 10)}
+    constants = {name: values[name] for name in stated_constants(claim)}
+    algorithm = with_new_steps(fast(cohort=1, local_steps=100, local_lr=1, snapshot_period=1), {"local_lr": None})
+    return run_point([[1]] * 2, [[1], [-1]], [0], algorithm, Fixed([0]), 10**6, constants)
+
+
 def flat_and_noisy(claim: Claim, flatness: int = 1000) -> RunPoint:
     """One client with F(x) = mu x^2 / 2, mu = 1 / ``flatness``, and gradient noise 1, from x_0 = 10^6, 1 / mu rounds,
     or 10^-9 / mu^2 for mu below 10^-9.
@@ -98,6 +112,8 @@ COUNTEREXAMPLES: dict[str, Callable[[Claim], Point]] = {
     "fast.cor1@main": lambda claim: biased_quartet(claim, 10**10),
     "fast.cor1@appendix": lambda claim: biased_quartet(claim, 10**10),
     "fast.cor2@main": lambda claim: biased_quartet(claim, 10**12),
+    "fast.rem1.a@main": lambda claim: biased_quartet(claim, 10**12),
+    "fast.rem1.b@main": drawn_one_by_one,
     "fast.rem2.a@main": identical_clients,
     "fast.rem2.b@main": opposite_clients,
     "fast.cor3@main": flat_and_noisy,

@@ -15,6 +15,7 @@ LETTERS = {
     "gradient_norm": r"\|\nabla\tilde{f}(\mathbf{x}_t)\|",
     "participation_probability": "p_n",
     "least_participation_probability": "p",
+    "ever_absent": r"\frac{|\{n:p_n<1\}|}{N}",
     "absence": r"\Big(\frac1N\sum_{n=1}^N(1-p_n)\Big)",
     "aggregation_weight": r"\omega_t^n",
     "cutoff": "K",

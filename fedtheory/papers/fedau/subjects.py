@@ -5,10 +5,10 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Bernoulli
 from ...setting import Setting
-from ...subjects.fedau.subject import WeightedUpdates
 from ..paper import Example
+from .consistency import EstimatedWeights
 
-SUBJECTS = {"fedau": WeightedUpdates()}
+SUBJECTS = {"fedau": EstimatedWeights()}
 
 
 def example(claim: Claim) -> Example:

@@ -162,7 +162,10 @@ STEPS = tuple(
     for name, theorem in _THEOREMS.items()
 )
 
-_ALSO = {"thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected")}
+_ALSO = {
+    "thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected"),
+    "cor3.corrected": ("fast.rem3@main",),
+}
 
 DERIVATIONS = tuple(
     theorem.derivation(

@@ -8,6 +8,8 @@ from ....claims import readings
 from ....proof.derivations import Derivation
 from . import composed
 from .lemmas import CONVEX_STEP, DRIFT_CAP
+from .minima import CONDITION, LEAST, MEAN, RIGHT_SIDE
+from .minima import least_G2 as _least_G2
 from .tables import (
     K, L, R, arbitrary, cohort, d, decrease, displacement, epsilon, eta, full, gradient, h, m, mu, n, p, perturbation,
     q, sigma, sigma_G, z, zeta,
@@ -168,6 +170,14 @@ NONCONVEX = (
                readings=_PRINTED_THEOREM_1,
                proves=("fast.thm1@main", "fast.thm1@appendix", "fast.cor1@main", "fast.cor1@appendix",
                    "fast.cor2@main")),
+    Derivation("Theorem 1, with minima", functional="average_squared_gradient", steps=("thm1.minima.mean",),
+               right_side=4 * _telescoped + RIGHT_SIDE,
+               needs=(("cap_8", 1 - 8 * z), ("noise_cap", h - 5 * z), ("q_condition", CONDITION)),
+               assumptions=_NONCONVEX,
+               readings={**_DISTINCT, readings.SNAPSHOTS: readings.PERIOD, readings.AVERAGE: readings.FROM_ROUND_0,
+                         readings.LOCAL_GRADIENTS: readings.FROM_STEP_0,
+                         readings.KINDS_OF_ROUNDS: readings.EXACT_SHARES},
+               proves=("fast.thm1@minima",)),
     Derivation("Theorem 1, repaired", functional="average_squared_gradient",
                steps=("thm1.corrected.sum", "thm1.corrected.gradient", "thm1.corrected.noise"),
                right_side=4 * _telescoped + (4 * h * L * eta + sympy.Rational(44, 5) * z * L * eta) * sigma**2
@@ -183,6 +193,14 @@ NONCONVEX = (
 )  # fmt: skip
 
 VALUES = (
+    Derivation("a floor, from the condition on every round", functional="floor_of_snapshots",
+               steps=("thm1.minima.floor",), left_side=LEAST, right_side=MEAN,
+               needs=(("q_condition", CONDITION.subs(_least_G2, (gradient + sigma_G) ** 2)), ("one_step", 1 - K),
+                      ("cap_8", 1 - 8 * z)),
+               proves=("fast.thm1@floor",)),
+    Derivation("what the appendix's condition leaves", functional="arbitrary_probability", steps=("a3.25_forces_q",),
+               left_side=p, right_side=mu**2 / (256 * L**2),
+               needs=(("q_condition", q - 1 + (mu * K * eta - 16 * z**2) / 4),), proves=("fast.thm2@room",)),
     Derivation("the condition at sigma_G = 0", functional="least_snapshot_probability_identical",
                steps=("rem2.rewritten",), readings={readings.Q_CONDITION: readings.PRODUCT},
                proves=("fast.rem2.a@main",)),

@@ -66,6 +66,8 @@ _two_or_more = region(capped("local_lr", sympy.Rational(47, 200) / (L * K)), pos
                       count("local_steps", 2))  # fmt: skip
 _growth = (1 + 1 / K) * k * (1 + k / K) + 1
 _drift_2 = 2 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2) + 12 * K**2 * eta**2 * norm2(g)
+_sum = k * (k - 1) / 2 + k * (k - 1) * (2 * k - 1) / (6 * K)
+_mean_drift = sympy.Rational(5, 6) * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2 + 6 * K * norm2(g))
 _drift_5 = 5 * K * eta**2 * (sigma**2 + 6 * K * sigma_G**2) + 30 * K**2 * eta**2 * norm2(g)
 
 DRIFT = (
@@ -111,6 +113,17 @@ DRIFT = (
     gram("drift.printed", "Lemma 3 of Reddi et al.", "E|x_k - x|^2 <= 5K eta^2 (sigma^2 + 6K sigma_G^2) + 30K^2 eta^2 "
          "|grad F(x)|^2", _drift_5 - f_x, given=((_drift_2 - f_x, sympy.Integer(1)),), kind="lemma",
          rests_on=("drift",)),
+    # sum over k < n of k (1 + k/K), n = K; f_x plays the mean over k of E|x_k - x|^2
+    Step("drift.mean_sum", "local training", "the mean over k < K of k (1 + k/K) is at most 5K/6, by induction",
+         "induction",
+         (Identity(_sum.subs(k, 0)), Identity(_sum.subs(k, k + 1) - _sum, k + k**2 / K),
+          Nonnegative(5 * K / 6 - _sum.subs(k, K) / K, (region(count("local_steps")),))),
+         printed=False, rests_on=("drift.sum",)),
+    gram("drift.mean", "local training", "the mean over k < K of E|x_k - x|^2 is at most 5/6 K eta^2 sigma^2 + 5 K^2 "
+         "eta^2 (sigma_G^2 + |grad F(x)|^2) where z <= 0.235",
+         sympy.Rational(5, 6) * K * eta**2 * sigma**2 + 5 * K**2 * eta**2 * (sigma_G**2 + norm2(g)) - f_x,
+         given=((_mean_drift - f_x, sympy.Integer(1)),), kind="lemma", printed=False,
+         rests_on=("drift.mean_sum", "drift.one_step")),
 )  # fmt: skip
 
 DRIFT_CAP = ("drift", 1 - sympy.Rational(200, 47) * L * K * eta)

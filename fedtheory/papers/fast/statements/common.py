@@ -50,6 +50,9 @@ COHORT_DRAW = Ambiguity(
 RANDOM_SNAPSHOTS = Ambiguity(
     readings.SNAPSHOTS, (readings.PROBABILITY,), "every round is a snapshot with probability q, on its own"
 )
+EXACT_SHARES = Ambiguity(
+    readings.KINDS_OF_ROUNDS, (readings.EXACT_SHARES,), "appendix A.3: 'R_u = qR rounds under uniform' participation"
+)
 PERIODIC_SNAPSHOTS = Ambiguity(readings.SNAPSHOTS, (readings.PERIOD,), "the rounds 0, I, 2I, ... are snapshots")
 COHORT_IS_A_SET = Ambiguity(readings.UNIFORM_COHORT, (readings.WITHOUT_REPLACEMENT,), "m different clients")
 

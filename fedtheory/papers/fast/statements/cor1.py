@@ -58,6 +58,9 @@ COROLLARY_1_CORRECTED = THEOREM_1_CORRECTED.edited(
     choices={"local_lr": step},
 )
 
+one_size = 1 / sqrt(m * R * K)
+"""The rate of cohorts of one size."""
+
 # With R >= (K / h)^3, h = inverse_cohort, the second rate is below the first; here h = 1/m.
 COROLLARY_2 = COROLLARY_1.edited(
     "main",
@@ -65,19 +68,17 @@ COROLLARY_2 = COROLLARY_1.edited(
     id="fast.cor2",
     title="The rate of FAST on non-convex objectives, cohorts of one size",
     terms=(
-        Term("optimization", 4 * zeta / c * sqrt(1 / (m * R * K))),
-        Term("noise", 4 * L * c * sigma**2 * sqrt(1 / (m * R * K))),
-        Term("heterogeneity", (120 * (1 - q) + 60 * q) * L**2 * c**2 * sigma_G**2 * sqrt(1 / (m * R * K))),
+        Term("optimization", 4 * zeta / c * one_size),
+        Term("noise", 4 * L * c * sigma**2 * one_size),
+        Term("heterogeneity", (120 * (1 - q) + 60 * q) * L**2 * c**2 * sigma_G**2 * one_size),
     ),
     hypotheses=(
         *THEOREM_1.hypotheses,
         EQUAL_COHORTS,
         Hypothesis("many_rounds", Ge(R, (m * n * K) ** 3 / (n * q + m * (1 - q)) ** 3), "before Corollary 2"),
     ),
-    rates=(Term("only", sqrt(1 / (m * R * K))),),
+    rates=(Term("only", one_size),),
 )
-
-_one_size = 1 / sqrt(m * R * K)
 
 # Theorem 1 as repaired, with n = m. It needs no many rounds: the faster rate is kept as a term of its own.
 COROLLARY_2_CORRECTED = COROLLARY_1_CORRECTED.edited(
@@ -86,10 +87,10 @@ COROLLARY_2_CORRECTED = COROLLARY_1_CORRECTED.edited(
     id="fast.cor2",
     title="The rate of FAST on non-convex objectives, cohorts of one size, down to the floor of arbitrary rounds",
     terms=(
-        Term("optimization", 4 * zeta / c * _one_size),
-        Term("noise", 6 * L * c * sigma**2 * _one_size),
+        Term("optimization", 4 * zeta / c * one_size),
+        Term("noise", 6 * L * c * sigma**2 * one_size),
         Term("arbitrary_rounds", 4 * (1 - q) ** 2 * sigma_G**2),
-        Term("cohorts", 8 * (q + 2 * m * (1 - q)) * L * K * c * sigma_G**2 * _one_size),
+        Term("cohorts", 8 * (q + 2 * m * (1 - q)) * L * K * c * sigma_G**2 * one_size),
         Term("heterogeneity", 53 * L**2 * c**2 * sigma_G**2 * m * K / R),
     ),
     hypotheses=(*COROLLARY_1_CORRECTED.hypotheses, EQUAL_COHORTS),

@@ -6,14 +6,16 @@ from sympy import Ge, Le, Rational
 
 from ....claims import readings
 from ....claims.statement import Ambiguity, Claim, Hypothesis, Term, least
-from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
+from ....functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, of_values
 from ....quantities import symbols
+from ....units import SQUARED_SLOPE
 from .common import (
-    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, NONCONVEX, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
-    K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
+    CORRECTED_NONCONVEX, COHORT_DRAW, COHORT_IS_A_SET, EXACT_SHARES, NONCONVEX, PERIODIC_SNAPSHOTS,
+    RANDOM_SNAPSHOTS, SNAPSHOT_RULE, K, L, R, assumptions, eta, inverse_cohort, m, n, period, q, z,
 )  # fmt: skip
 
 sigma, sigma_G, zeta = symbols("gradient_noise", "dissimilarity", "initial_gap")
+least_G1, least_G2, gradient = symbols("least_full_pseudogradient", "least_arbitrary_pseudogradient", "gradient_norm")
 G1, G2, G3 = symbols("peak_full_pseudogradient", "peak_arbitrary_pseudogradient", "peak_cohort_pseudogradient")
 
 SUM_OVER_ROUNDS = Ambiguity(
@@ -62,6 +64,56 @@ MAIN = Claim(
 
 # The appendix restates the theorem with the same mathematics: zeta is written out as F(x_0) - F(x*).
 APPENDIX = MAIN.edited("appendix", "FAST, appendix A.2, Theorem 1, (24)")
+
+# As SAFARI's submitted version has it in its Theorem 4, with the least G_1 and G_2 of the rounds. G_3 stands on the
+# other side and stays a maximum. The condition is the proof's, before dividing: as a quotient a far start meets it,
+# whose G_3 makes the denominator negative.
+MINIMA = MAIN.edited(
+    "minima",
+    "FAST, Theorem 1, with minima over the rounds as in SAFARI's submitted version; not printed",
+    title="FAST on non-convex objectives, under a condition that every round has to meet",
+    hypotheses=(
+        MAIN.hypotheses[0],
+        Hypothesis(
+            "q_condition",
+            Ge(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * least_G2)),
+            "Theorem 1, before dividing",
+        ),
+    ),
+    ambiguities=(
+        SUM_OF_THE_PROOF,
+        Ambiguity(readings.LOCAL_GRADIENTS, (readings.FROM_STEP_0,), "the steps that the algorithm takes"),
+        PERIODIC_SNAPSHOTS, EXACT_SHARES, COHORT_IS_A_SET,
+    ),
+    assumptions=CORRECTED_NONCONVEX,
+)  # fmt: skip
+
+# What that condition makes of every run that meets it, with one local step, not printed. Let a be |grad F| in an
+# arbitrary round, the least over them: then G_2 <= (a + sigma_G)^2, and so q G_1 >= (1 - q) (2 sigma_G^2 - (a +
+# sigma_G)^2). The mean of |grad F|^2 over the rounds, at least q G_1 + (1 - q) a^2, is above (1 - q) (sigma_G^2 - 2 a
+# sigma_G) and above (1 - q) a^2, and the larger of these is least at a = (sqrt(2) - 1) sigma_G: the floor is
+# (3 - 2 sqrt(2)) (1 - q) sigma_G^2, with 3 - 2 sqrt(2) = .17157, here rounded down.
+_LARGEST_G2 = (gradient + sigma_G) ** 2
+FLOOR = Claim(
+    id="fast.thm1",
+    edition="floor",
+    title="Runs that meet a condition on every round do not converge",
+    source="FAST, Theorem 1, with minima over the rounds: a consequence of its condition on q, not printed",
+    functional=of_values(
+        "floor_of_snapshots", "343/2000 (1 - q) sigma_G^2, of the mean of |grad F|^2 over the rounds",
+        Rational(343, 2000) * (1 - q) * sigma_G**2, r"\frac{343}{2000}(1-q)\sigma_G^2", units=SQUARED_SLOPE,
+    ),
+    terms=(Term("snapshots", q * least_G1), Term("arbitrary_rounds", (1 - q) * gradient**2)),
+    hypotheses=(
+        Hypothesis("one_step", Le(K, 1), "one local step"),
+        Hypothesis("step_cap", Le(eta, 1 / (8 * L * K)), "Theorem 1"),
+        Hypothesis(
+            "q_condition",
+            Ge(q * (least_G1 - 2 * z * G3), (1 - q) * (2 * K**2 * sigma_G**2 - (1 - 2 * z) * _LARGEST_G2)),
+            "Theorem 1, before dividing, with G_2 as large as it can be",
+        ),
+    ),
+)  # fmt: skip
 
 _proved_reading = (SUM_OF_THE_PROOF, RANDOM_SNAPSHOTS, COHORT_IS_A_SET)
 
@@ -146,4 +198,4 @@ PERIODIC = SHARPER.edited(
     ambiguities=(SUM_OF_THE_PROOF, PERIODIC_SNAPSHOTS, COHORT_IS_A_SET),
 )
 
-EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED, PERIODIC)
+EDITIONS = (MAIN, APPENDIX, MINIMA, FLOOR, CORRECTED, SHARP, SHARPER, AVERAGED, PERIODIC)

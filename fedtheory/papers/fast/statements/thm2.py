@@ -15,7 +15,7 @@ from sympy import Ge, Le, Rational, exp
 
 from ....assumptions import COHORT_BEFORE_NOISE, UNCORRELATED_NOISE
 from ....claims.statement import Claim, Hypothesis, Term, least
-from ....functionals import FINAL_SQUARED_DISTANCE
+from ....functionals import FINAL_SQUARED_DISTANCE, of_values
 from ....quantities import symbols
 from .common import (
     CORRECTED_STRONGLY_CONVEX, COHORT_DRAW, COHORT_IS_A_SET, PERIODIC_SNAPSHOTS, RANDOM_SNAPSHOTS, SNAPSHOT_RULE,
@@ -51,6 +51,17 @@ APPENDIX = MAIN.edited(
     "FAST, appendix A.3, Theorem 2, (25)",
     terms={"arbitrary_rounds": (1 - q) / (2 * mu) * K * eta * sigma_G**2},
     hypotheses={"q_condition": Ge(q, 1 - progress / 4)},
+)
+
+# Not printed: a - 16 z^2 is largest at z = mu/(32 L), where it is mu^2/(64 L^2).
+ROOM = Claim(
+    id="fast.thm2",
+    edition="room",
+    title="How often a round may be arbitrary at all",
+    source="FAST, appendix A.3, Theorem 2: a consequence of its condition on q, not printed",
+    functional=of_values("arbitrary_probability", "1 - q, the probability of an arbitrary round", 1 - q, "1-q"),
+    terms=(Term("room", mu**2 / (256 * L**2)),),
+    hypotheses=(APPENDIX.hypothesis("q_condition"),),
 )
 
 CORRECTED = MAIN.edited(
@@ -150,4 +161,4 @@ PERIODIC = SHARPER.edited(
     ambiguities=(PERIODIC_SNAPSHOTS, COHORT_IS_A_SET),
 )
 
-EDITIONS = (MAIN, APPENDIX, CORRECTED, SHARP, SHARPER, AVERAGED, WIDE, PERIODIC)
+EDITIONS = (MAIN, APPENDIX, ROOM, CORRECTED, SHARP, SHARPER, AVERAGED, WIDE, PERIODIC)

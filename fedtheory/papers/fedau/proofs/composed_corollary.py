@@ -11,7 +11,7 @@ from ....proof.of_chosen_steps import ChosenSteps
 from ....proof.of_cutoffs import LogarithmicCutoff
 from ....proof.of_weights import PLAIN, OfWeights
 from ....quantities import symbols
-from .composed import OF_F, SUMMED, bounded, bounded_corrected, of_claims
+from .composed import OF_F, SUMMED, bounded, bounded_corrected, nearly_optimal, of_claims
 from .composed_intervals import early_cutoff, early_rounded, late_rounded
 
 L, I, N, T = symbols("smoothness", "local_steps", "clients", "rounds")
@@ -31,6 +31,10 @@ _chosen = partial(
 THEOREMS = {
     "cor4@main": _chosen(
         bounded, OF_F, slope=_slope(Q, I * delta**2 + sigma**2),
+        weights=OfWeights(PLAIN, SUMMED | {readings.SCALE: readings.KNOWN_BEFOREHAND}),
+    ),
+    "cor4.nearly_optimal@main": _chosen(
+        nearly_optimal, OF_F, slope=_slope(Q, I * delta**2 + sigma**2),
         weights=OfWeights(PLAIN, SUMMED | {readings.SCALE: readings.KNOWN_BEFOREHAND}),
     ),
     "cor4@corrected": _chosen(

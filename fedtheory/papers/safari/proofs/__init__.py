@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import beside, composed, constants, dimension, learnability, lemmas, repaired5, thm4, thm5, three_steps
+from . import beside, composed, constants, dimension, learnability, lemmas, repaired5, shares, thm4, thm5, three_steps
 from .derivations import DERIVATIONS
 
 __all__ = ["DERIVATIONS", "STEPS"]
@@ -19,6 +19,7 @@ STEPS: tuple[Step, ...] = (
     *thm5.ALL,
     *repaired5.ALL,
     *three_steps.ALL,
+    *shares.STEPS,
     *composed.STEPS,
 )
 """Every step in the paper's order: learnability and the lemmas first, the steps that are not printed last."""

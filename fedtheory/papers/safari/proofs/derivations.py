@@ -8,11 +8,11 @@ import sympy
 
 from ....claims import readings
 from ....proof.derivations import Derivation
-from . import composed
+from . import composed, shares
 from .from_samples import LEARNABILITY
-from .repaired5 import FLOOR, PROGRESS
+from .repaired5 import FLOOR, PROGRESS, UNBIASED_PROGRESS, UNBIASED_REST
 from .tables import (
-    G1, G2, K, L, R, bias, client_cost, d, decrease, drift, eta, eta_s, excess, gradient, least_G1, least_G2,
+    G1, G2, K, L, R, bias, client_cost, clients, d, decrease, drift, eta, eta_s, excess, gradient, least_G1, least_G2,
     least_ratio, m, mu, noise, pseudogradient, q, rate, server, sigma, sigma_G, sigma_s, tied_rate, w, z, zeta,
 )  # fmt: skip
 
@@ -165,6 +165,12 @@ CONVEX = (
                right_side=sympy.exp(-PROGRESS * R) * d**2 + FLOOR / PROGRESS,
                needs=(("server_cap", 1 - 2 * w), ("drift_cap", mu - 20 * L**2 * K * eta)), assumptions=_CONVEX,
                readings=_RANDOM, proves=("safari.thm5@sharp",)),
+    Derivation("Theorem 5, all clients", functional="final_squared_distance",
+               steps=("thm5.unbiased.round", "thm5.unbiased.progress", "thm5.unbiased.factor", "s5.84_geometric_sum",
+                   "s5.84_exponential"),
+               right_side=sympy.exp(-UNBIASED_PROGRESS * R) * d**2 + UNBIASED_REST / UNBIASED_PROGRESS,
+               needs=(("server_cap", 1 - 2 * w), ("drift_cap", mu - 20 * L**2 * K * eta), ("everyone", m - clients)),
+               assumptions=_CONVEX, readings=_RANDOM, proves=("safari.thm5@unbiased",)),
 )  # fmt: skip
 
-DERIVATIONS = (*LEARNABILITY, *NONCONVEX, *CONVEX, *composed.DERIVATIONS)
+DERIVATIONS = (*LEARNABILITY, *NONCONVEX, *CONVEX, *composed.DERIVATIONS, *shares.DERIVATIONS)

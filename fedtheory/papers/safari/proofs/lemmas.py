@@ -48,8 +48,6 @@ SERVER = (
 # The mean drift -------------------------------------------------------------------------------------------------------
 
 _wide = region(at_least("local_steps", k + 1), nonnegative("k"))
-_sum = k * (k - 1) / 2 + k * (k - 1) * (2 * k - 1) / (6 * K)
-_mean_2 = sympy.Rational(5, 6) * K * eta**2 * noise + 5 * K**2 * eta**2 * (bias + norm2(g))
 _mean_3 = K * eta**2 * noise + sympy.Rational(4, 3) * K**2 * eta**2 * (bias + norm2(g))
 _small = setting(capped("local_lr", 2 / L))
 _counting = region(count("k"), positive("local_lr"), nonnegative("gradient_noise"))
@@ -60,16 +58,6 @@ _two, _three = (
 _third = region(interval("local_lr", 2 / L, sympy.Rational(8, 3) / L), positive("smoothness"))
 
 DRIFT = (
-    # sum over k < n of k (1 + k/K), n = K
-    Step("drift.mean_sum", _LOCAL, "the mean over k < K of k (1 + k/K) is at most 5K/6, by induction", "induction",
-         (Identity(_sum.subs(k, 0)), Identity(_sum.subs(k, k + 1) - _sum, k + k**2 / K),
-          Nonnegative(5 * K / 6 - _sum.subs(k, K) / K, (region(count("local_steps")),))),
-         printed=False, rests_on=("drift.sum",)),
-    gram("drift.mean", _LOCAL, "the mean over k < K of E|x_k - x|^2 is at most 5/6 K eta^2 sigma^2 + 5 K^2 eta^2 "
-         "(sigma_G^2 + |grad F(x)|^2) where z <= 0.235",
-         _mean_2 - D,
-         given=((sympy.Rational(5, 6) * K * eta**2 * (noise + 6 * K * bias + 6 * K * norm2(g)) - D, one),),
-         kind="lemma", printed=False, rests_on=("drift.mean_sum", "drift.one_step")),
     # T y = y - eta grad F_i(y); y = difference of two points, v of their gradients
     gram("step.nonexpansive", _LOCAL, "a gradient step of size eta <= 2/L of a convex smooth F_i brings no two points "
          "apart",

@@ -11,8 +11,27 @@ import sympy
 from ....proof.gram import dot, norm2, vectors
 from ....proof.regions import Region, at_least, capped, count, equal
 from ....proof.steps import Nonnegative, Step
-from ....proof.write import nonnegative_step
-from .tables import K, L, bias, eta, eta_s, gram, m, mu, noise, one, q, rate, server, setting, tied_rate, under, z
+from ....proof.write import given, nonnegative_step
+from .tables import (
+    K,
+    L,
+    bias,
+    clients,
+    eta,
+    eta_s,
+    gram,
+    m,
+    mu,
+    noise,
+    one,
+    q,
+    rate,
+    server,
+    setting,
+    tied_rate,
+    under,
+    z,
+)
 from .thm5 import QUARTER
 
 e, g, u, v, w, b, A, B, N, S, W, Y = vectors("e g u v w b A B N S W Y")
@@ -182,4 +201,36 @@ SHARP = (
     nonnegative_step("thm5.sharp.factor", "repaired", "P <= 1", 1 - PROGRESS, _slow, printed=False),
 )  # fmt: skip
 
-ALL = (*CLIENT_ROUND, *TRIANGLE, *CORRECTED, *SHARP)
+# Where all clients take part A is 0 -----------------------------------------------------------------------------------
+
+UNBIASED_PROGRESS = 2 * mu * _a - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta**2
+UNBIASED_REST = (
+    6 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server + (1 + 1 / clients) * q * K * eta**2 * noise
+)  # fmt: skip
+_squared = (1 - q) * L * eta_s**2 + 8 * q * L * K**2 * eta**2
+_of_Y = _c / (z * L) + 2 * q * K**2 * eta**2
+_unbiased = g + Y
+_everyone = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)), count("clients"))
+
+UNBIASED = (
+    given("thm5.unbiased.everyone", "own", "all clients take part in the clients' rounds, so that the participants' "
+          "mean of grad F_i(x_r) is grad F(x_r)"),
+    gram("thm5.unbiased.round", "own", "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the rest, without a floor, P = 2 mu a - "
+         "(1-q) L mu eta_s^2 - 9 q L^2 K^2 eta_c^2",
+         (1 - UNBIASED_PROGRESS) * norm2(e) + UNBIASED_REST - (1 - q) * _server_moved
+         - q * norm2(e - eta * (K * _unbiased + N)),
+         given=((server - norm2(S), (1 - q) * eta_s**2),
+                (K**2 * norm2(_unbiased) + K * noise / clients - norm2(K * _unbiased + N), q * eta**2),
+                (dot(e, g) - mu * norm2(e), 2 * _a - _squared), (dot(e, g) - norm2(g) / L, _squared),
+                (_cross_drift, _c), (2 * norm2(g) + 2 * norm2(Y) - norm2(_unbiased), q * K**2 * eta**2),
+                (L**2 * D - norm2(Y), _of_Y), (_mean_2 - D, L**2 * _of_Y)),
+         zero=((dot(e, S), 2 * (1 - q) * eta_s), (dot(g, S), -2 * (1 - q) * eta_s**2), (dot(e, N), 2 * q * eta)),
+         where=_everyone, printed=False,
+         rests_on=("thm5.unbiased.everyone", "thm2.monotone", "thm5.sharp.cocoercive", "thm5.sharp.cross_drift",
+                   "server.noise", "noise.separated", "drift.mean", "jensen", "s5.78_kinds", *_optimum)),
+    nonnegative_step("thm5.unbiased.progress", "own", "P >= mu a > 0", UNBIASED_PROGRESS - mu * _a, _slow,
+                     printed=False),
+    nonnegative_step("thm5.unbiased.factor", "own", "P <= 1", 1 - UNBIASED_PROGRESS, _slow, printed=False),
+)  # fmt: skip
+
+ALL = (*CLIENT_ROUND, *TRIANGLE, *CORRECTED, *SHARP, *UNBIASED)

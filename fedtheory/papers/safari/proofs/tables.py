@@ -16,6 +16,7 @@ __all__ = ["K", "L", "R", "d", "decrease", "gradient", "mu", "sigma", "sigma_G",
 m, q, eta, eta_s, sigma_s = sympy.symbols("arbitrary_cohort client_round_probability local_lr server_lr server_noise")
 G1, G2 = sympy.symbols("peak_server_gradient peak_arbitrary_pseudogradient")
 least_G1, least_G2 = sympy.symbols("least_server_gradient least_arbitrary_pseudogradient")
+clients = sympy.Symbol("clients")
 least_ratio = sympy.Symbol("least_client_progress")
 pseudogradient, excess, drift = sympy.symbols("arbitrary_pseudogradient arbitrary_excess arbitrary_drift")
 

@@ -1,13 +1,15 @@
 """What SAFARI states."""
 
-from . import corollaries, learnability, lemmas, rem5, rounds, thm4, thm5
+from . import corollaries, learnability, lemmas, rem5, rounds, shares, thm4, thm5
 
 CLAIMS = (
     *learnability.EDITIONS,
     *lemmas.EDITIONS,
     *rounds.NONCONVEX,
     *thm4.EDITIONS,
+    shares.FLOOR,
     *corollaries.COROLLARY_1,
+    shares.RATIO,
     *rounds.CONVEX,
     *thm5.EDITIONS,
     corollaries.COROLLARY_2,

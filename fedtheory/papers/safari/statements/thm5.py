@@ -26,6 +26,7 @@ from .common import (
 )  # fmt: skip
 
 least, peak, least_G3 = symbols("least_client_progress", "peak_client_progress", "least_gradient")
+(M,) = symbols("clients")
 
 Q_CONDITION = Ambiguity(
     readings.Q_CONDITION,
@@ -155,4 +156,20 @@ SHARPER = SHARP.edited(
     assumptions=assumptions(*STRONGLY_CONVEX, UNCORRELATED_NOISE, COHORT_BEFORE_NOISE),
 )
 
-EDITIONS = (MAIN, APPENDIX, DERIVED, CORRECTED, SHARP, SHARPER)
+# Not printed: with participants whose mean is F nothing pulls away from x*, and there is no floor, for every q. The
+# algorithm draws nobody, so that the participants are all clients here.
+_unbiased = 2 * mu * mean_step - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta_c**2
+UNBIASED = SHARP.edited(
+    "unbiased",
+    "SAFARI, Theorem 5 where all clients take part, not printed",
+    title="SAFARI on strongly convex objectives, where the clients' rounds are of all clients: no floor",
+    terms=(
+        Term("initial", exp(-_unbiased * R) * distance**2),
+        Term("drift", 6 * q * K**2 * eta_c**2 * sigma_G**2 / _unbiased),
+        Term("server_noise", (1 - q) * eta_s**2 * sigma_s**2 / _unbiased),
+        Term("noise", (1 + 1 / M) * q * K * eta_c**2 * sigma**2 / _unbiased),
+    ),
+    bound={"arbitrary_cohort": M},
+)
+
+EDITIONS = (MAIN, APPENDIX, DERIVED, CORRECTED, SHARP, SHARPER, UNBIASED)
