@@ -37,6 +37,9 @@ class Forms:
         dimension: D.
         gradient_noise, server_noise: sigma and sigma_s, Fractions.
         basis: (D, D), whose columns are the coordinates' directions; ``None`` where they are the given ones.
+        in_balls: whether numbers are balls (``claims.balls.Ball``) and Fractions that mix with them. Then what is known
+            in floats only, as probabilities of some processes and steps by some rules, is taken as the dyadic numbers
+            that these floats are.
         trained: the clients' maps that were made so far, by the way of training (see ``rounds.training_maps``).
     """
 
@@ -47,6 +50,7 @@ class Forms:
     gradient_noise: Fraction
     server_noise: Fraction
     basis: np.ndarray | None = None
+    in_balls: bool = False
     trained: dict[Any, LocalMaps] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property

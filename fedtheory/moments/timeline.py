@@ -163,7 +163,7 @@ def _varying(setting: Setting, one_round: Callable, exact: bool, forms: Forms | 
     made = {}
     for process in (setting.participation,) if phases is None else dict.fromkeys(phases.processes):
         own = replace(setting, participation=process)
-        made[process] = [drawn(own, kind, exact) for kind in algorithm.kinds]
+        made[process] = [drawn(own, kind, exact, forms is not None and forms.in_balls) for kind in algorithm.kinds]
 
     def operator(process: Participation, place: int, round: int) -> np.ndarray:
         kind, draws = algorithm.kinds[place].at(round), made[process][place]

@@ -1,0 +1,259 @@
+"""Exact errors as floats with proven bounds: followed in balls, in as many binary digits as that takes.
+
+A round's operator on second moments (see ``timeline``) is made in balls, and moved on by powers of two of it. Radii grow
+with the horizon, and where an error vanishes its moments about x* cancel; both cost digits and nothing else, so the
+number of digits is raised until every value is known to one of the last digits of a float, or to the least one.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import arb, arb_mat
+
+from ..claims.balls import ball, ball_matrix, working_precision
+from .powers import small_bits
+from .timeline import MOST_VARYING, Schedule, Timeline, Varying
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+DIGITS = 51
+"""Binary digits of a value that have to be known."""
+
+LEAST = 2.0**-1074
+"""The smallest float above 0: what is known to it is known well enough."""
+
+SPARE, MOST_BITS = 64, 2**14
+"""Binary digits that are taken besides those that a horizon costs, and the most."""
+
+FEW = 200
+"""So many horizons are reached one after another; more by small and giant steps."""
+
+
+class Imprecise(ValueError):
+    """No enclosure is narrow enough."""
+
+
+def rounded(rounds: np.ndarray, enclose: Callable[[], list[list[arb]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers >= 0 as floats, and bounds of their distance from what they stand for, as ``enclose`` gives the numbers
+    in balls of the working precision; infinite where they are above the range of floats.
+
+    Raises:
+        Imprecise: no enclosure in ``MOST_BITS`` is narrow enough.
+
+    >>> values, accuracy = rounded(np.array([1]), lambda: [[arb(1) / 3]])
+    >>> float(values[0, 0]), 0 < float(accuracy[0, 0]) < 1e-16
+    (0.3333333333333333, True)
+    """
+    bits = SPARE + 2 * int(rounds.max()).bit_length()
+    while bits <= MOST_BITS:
+        with working_precision(bits):
+            found = enclose()
+            missing = max(_missing(value) for row in found for value in row)
+            if missing <= 0:
+                pairs = [[_nearest(value) for value in row] for row in found]
+                return np.array([[p[0] for p in row] for row in pairs]), np.array([[p[1] for p in row] for row in pairs])
+        bits = max(2 * bits, bits + missing + SPARE)
+    raise Imprecise(f"rounds = {reprlib.repr(int(rounds.max()))}: no enclosure of the errors in {MOST_BITS} binary digits is narrow "
+                    "enough; allowed are fewer rounds")  # fmt: skip
+
+
+def _missing(value: arb) -> int:
+    """So many more digits of a value are needed, at least; 0 or less where none are."""
+    if not value.is_finite():
+        return 1
+    radius = value.rad()
+    if radius == 0:
+        return 0
+    known = -1074
+    if not value.contains(0):
+        known = max(known, _exponent(abs(value).lower()) - DIGITS)
+    return _exponent(radius) - known
+
+
+def _exponent(value: arb) -> int:
+    """e with |value| < 2^e, about the least."""
+    mantissa, exponent = value.mid().man_exp()
+    return int(mantissa).bit_length() + int(exponent)
+
+
+def _nearest(value: arb) -> tuple[float, float]:
+    """A float >= 0 near a number >= 0, and a bound of their distance."""
+    middle = max(0.0, float(value.mid()))
+    if math.isinf(middle):
+        return math.inf, math.inf
+    distance = float(abs(value - arb(middle)).upper())
+    return middle, 0.0 if value == arb(middle) else math.nextafter(distance, math.inf)
+
+
+# Moving on ------------------------------------------------------------------------------------------------------------
+
+Blocks = list[arb_mat]
+"""A matrix for each coordinate that evolves alone, or one."""
+
+
+def blocks_of(array: np.ndarray) -> Blocks:
+    """The matrices (*blocks, n, k), in balls."""
+    return [ball_matrix(each) for each in array.reshape(-1, *array.shape[-2:])]
+
+
+def times(one: Blocks, other: Blocks) -> Blocks:
+    return [a * b for a, b in zip(one, other, strict=True)]
+
+
+class Powers:
+    """Powers of one operator, squared when they are asked for."""
+
+    def __init__(self, operator: Blocks) -> None:
+        self.squares = [operator]
+
+    def moved(self, states: Blocks, number: int) -> Blocks:
+        """The states, so many times on."""
+        for bit in range(number.bit_length()):
+            if bit == len(self.squares):
+                self.squares.append(times(self.squares[-1], self.squares[-1]))
+            if number >> bit & 1:
+                states = times(self.squares[bit], states)
+        return states
+
+
+class _Periods:
+    """The rounds of a ``Schedule``."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.period = schedule.period
+        self.first, self.rest = Powers(blocks_of(schedule.first)), Powers(blocks_of(schedule.rest))
+        self.whole = self.first if self.period == 1 else Powers(self.rest.moved(self.first.squares[0], self.period - 1))
+
+    def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
+        """From before the round ``begin`` to before the round ``end``."""
+        place = begin % self.period
+        if place and begin < end:
+            ahead = min(end - begin, self.period - place)
+            states, begin = self.rest.moved(states, ahead), begin + ahead
+        states = self.whole.moved(states, (end - begin) // self.period)
+        left = (end - begin) % self.period
+        return self.rest.moved(self.first.moved(states, 1), left - 1) if left else states
+
+
+class Advancing:
+    """The rounds of a ``Timeline``, in balls."""
+
+    def __init__(self, plan: Timeline) -> None:
+        made = {id(schedule): _Periods(schedule) for schedule in plan.schedules}
+        self.parts = [made[id(schedule)] for schedule in plan.schedules]
+        ends = np.cumsum([0, *plan.lengths]).tolist()
+        self.length = ends[-1] if plan.cyclic else None
+        self.spans = list(pairwise(ends)) if plan.cyclic else [*pairwise(ends[:-1]), (ends[-2], math.inf)]
+        self._cycle: Powers | None = None
+
+    @property
+    def steady(self) -> _Periods | None:
+        """The only schedule, where there is one."""
+        return self.parts[0] if len(self.parts) == 1 and self.length is None else None
+
+    def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
+        """From before the round ``begin`` to before the round ``end``."""
+        if self.length is None:
+            return self._within(states, begin, end)
+        cycles = end // self.length - -(-begin // self.length)
+        if cycles <= 0:
+            middle = min(end, -(-begin // self.length) * self.length)
+            states = self._within(states, *self._placed(begin, middle))
+            return self._within(states, *self._placed(middle, end))
+        states = self._within(states, *self._placed(begin, -(-begin // self.length) * self.length))
+        if self._cycle is None:
+            whole = blocks_of(np.stack([_identity(each.nrows()) for each in states]))
+            self._cycle = Powers(self._within(whole, 0, self.length))
+        return self._within(self._cycle.moved(states, cycles), 0, end % self.length)
+
+    def _placed(self, begin: int, end: int) -> tuple[int, int]:
+        """The same rounds in the first cycle; ``end`` may be its end."""
+        assert self.length is not None
+        return begin % self.length, begin % self.length + end - begin
+
+    def _within(self, states: Blocks, begin: int, end: int) -> Blocks:
+        for part, (low, high) in zip(self.parts, self.spans, strict=True):
+            if begin < min(end, high) and end > low:
+                last = int(min(end, high))
+                states, begin = part.moved(states, int(begin - low), int(last - low)), last
+        return states
+
+
+def _identity(size: int) -> np.ndarray:
+    return np.eye(size, dtype=int).astype(object)
+
+
+def observed_in_balls(
+    plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: Sequence[int]
+) -> list[list[arb]]:
+    """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, from the state
+    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds."""
+    states, wanted = blocks_of(start[..., None]), sorted(set(rounds))
+    rows = [ball_matrix(np.stack([row.reshape(len(states), -1)[b] for row in observables])) for b in range(len(states))]
+    if isinstance(plan, Varying):
+        known = dict(_one_by_one(plan, states, rows, wanted))
+    else:
+        moving = Advancing(plan)
+        if moving.steady is not None and moving.steady.period == 1 and len(wanted) > FEW and wanted[-1] < 2**62:
+            known = _by_giant_steps(moving.steady.whole, states, rows, wanted)
+        else:
+            known, at = {}, 0
+            for r in wanted:
+                states, at = moving.moved(states, at, r), r
+                known[r] = _summed(rows, states)
+    return [[known[r][q] for r in rounds] for q in range(len(observables))]
+
+
+def _summed(rows: Blocks, states: Blocks) -> list[arb]:
+    total = sum(times(rows, states)[1:], rows[0] * states[0])
+    return [total[q, 0] for q in range(total.nrows())]
+
+
+def _one_by_one(plan: Varying, states: Blocks, rows: Blocks, wanted: list[int]) -> Iterator[tuple[int, list[arb]]]:
+    if wanted[-1] > MOST_VARYING:
+        raise ValueError(f"rounds = {wanted[-1]}: allowed are at most {MOST_VARYING} with step sizes by rule")
+    at = 0
+    for r in wanted:
+        for passed in range(at, r):
+            states = times(blocks_of(plan.of_round(passed)), states)
+        at = r
+        yield r, _summed(rows, states)
+
+
+def _by_giant_steps(powers: Powers, states: Blocks, rows: Blocks, wanted: list[int]) -> dict[int, list[arb]]:
+    """Observables take the small steps w P^b, and states the giant ones P^(a m) z_0 (see ``powers.at_horizons``)."""
+    cycles, count = np.array(wanted, dtype=np.int64), rows[0].nrows()
+    small = small_bits(cycles, 0 * cycles, count)
+    of_row, row = np.unique(cycles & (1 << small) - 1, return_inverse=True)
+    giant, state = np.unique(cycles >> small, return_inverse=True)
+    turned = Powers([each.transpose() for each in powers.squares[0]])
+    moved, columns, at = [], [each.transpose() for each in rows], 0
+    for b in of_row.tolist():
+        columns, at = turned.moved(columns, b - at), b
+        moved.append(columns)
+    step = [Powers(powers.moved(_identities(states), 1 << small))]
+    reached, at = [], 0
+    for a in giant.tolist():
+        states, at = step[0].moved(states, a - at), a
+        reached.append(states)
+    left = arb_mat([[c for each in columns for c in _column(each, q)] for columns in moved for q in range(count)])
+    right = arb_mat([[c for each in states for c in _column(each, 0)] for states in reached])
+    table = (left * right.transpose()).table()
+    return {r: [table[int(i) * count + q][int(j)] for q in range(count)] for r, i, j in
+            zip(wanted, row, state, strict=True)}  # fmt: skip
+
+
+def _identities(states: Blocks) -> Blocks:
+    return [ball_matrix(_identity(each.nrows())) for each in states]
+
+
+def _column(matrix: arb_mat, place: int) -> list[arb]:
+    return [matrix[i, place] for i in range(matrix.nrows())]
