@@ -10,19 +10,15 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, ctx
 
-from ..claims.balls import ball, ball_matrix, working_precision
+from ..claims.balls import ball_matrix, working_precision
 from .powers import small_bits
 from .timeline import MOST_VARYING, Schedule, Timeline, Varying
-
-if TYPE_CHECKING:
-    from ..setting import Setting
 
 DIGITS = 51
 """Binary digits of a value that have to be known."""
@@ -41,9 +37,14 @@ class Imprecise(ValueError):
     """No enclosure is narrow enough."""
 
 
-def rounded(rounds: np.ndarray, enclose: Callable[[], list[list[arb]]]) -> tuple[np.ndarray, np.ndarray]:
+def rounded(
+    rounds: np.ndarray, enclose: Callable[[], list[list[arb]]], enough: Sequence[float] = ()
+) -> tuple[np.ndarray, np.ndarray]:
     """Numbers >= 0 as floats, and bounds of their distance from what they stand for, as ``enclose`` gives the numbers
     in balls of the working precision; infinite where they are above the range of floats.
+
+    Args:
+        enough: for each of the rounds, a distance that is small enough; by default ``LEAST``.
 
     Raises:
         Imprecise: no enclosure in ``MOST_BITS`` is narrow enough.
@@ -52,30 +53,32 @@ def rounded(rounds: np.ndarray, enclose: Callable[[], list[list[arb]]]) -> tuple
     >>> float(values[0, 0]), 0 < float(accuracy[0, 0]) < 1e-16
     (0.3333333333333333, True)
     """
-    bits = SPARE + 2 * int(rounds.max()).bit_length()
+    bits = SPARE + 4 * int(rounds.max()).bit_length()
+    wanted = [math.frexp(max(each, LEAST))[1] - 1 for each in enough] or [-1074] * len(rounds)
     while bits <= MOST_BITS:
         with working_precision(bits):
             found = enclose()
-            missing = max(_missing(value) for row in found for value in row)
+            missing = max(_missing(value, least) for row in found for value, least in zip(row, wanted, strict=True))
             if missing <= 0:
                 pairs = [[_nearest(value) for value in row] for row in found]
                 return np.array([[p[0] for p in row] for row in pairs]), np.array([[p[1] for p in row] for row in pairs])
         bits = max(2 * bits, bits + missing + SPARE)
-    raise Imprecise(f"rounds = {reprlib.repr(int(rounds.max()))}: no enclosure of the errors in {MOST_BITS} binary digits is narrow "
-                    "enough; allowed are fewer rounds")  # fmt: skip
+    raise Imprecise(f"rounds = {reprlib.repr(int(rounds.max()))}: no enclosure of the errors in {MOST_BITS} binary "
+                    "digits is narrow enough; allowed are fewer rounds")  # fmt: skip
 
 
-def _missing(value: arb) -> int:
-    """So many more digits of a value are needed, at least; 0 or less where none are."""
+def _missing(value: arb, least: int) -> int:
+    """So many more digits of a value are needed, at least; 0 or less where it is known to its last digit as a float, or
+    to 2^least."""
     if not value.is_finite():
         return 1
     radius = value.rad()
     if radius == 0:
         return 0
-    known = -1074
-    if not value.contains(0):
-        known = max(known, _exponent(abs(value).lower()) - DIGITS)
-    return _exponent(radius) - known
+    missing = _exponent(radius) - least
+    if value.contains(0):  # perhaps it is 0; perhaps more digits show that it is not
+        return min(missing, ctx.prec)
+    return min(missing, _exponent(radius) - _exponent(abs(value).lower()) + DIGITS)
 
 
 def _exponent(value: arb) -> int:
@@ -109,28 +112,107 @@ def times(one: Blocks, other: Blocks) -> Blocks:
 
 
 class Powers:
-    """Powers of one operator, squared when they are asked for."""
+    """Powers of one operator, squared when they are asked for. What is less than the working precision shows, beside
+    1, is taken for 0 and for an error: products of numbers of all sizes are slow.
 
-    def __init__(self, operator: Blocks) -> None:
-        self.squares = [operator]
+    Args:
+        operator: on states (z, a), of which a sums over time and moves nothing: z' = T z, a' = a + w z.
+        constants: the places in z whose sum never changes; () where that is not known.
+    """
+
+    def __init__(self, operator: Blocks, constants: Sequence[int] = ()) -> None:
+        self.squares, self.constants = [operator], constants
+        self._norms: dict[int, list[float]] = {}
 
     def moved(self, states: Blocks, number: int) -> Blocks:
         """The states, so many times on."""
         for bit in range(number.bit_length()):
             if bit == len(self.squares):
-                self.squares.append(times(self.squares[-1], self.squares[-1]))
+                self.squares.append(self._square())
+            if bit and self._forgets(bit, number >> bit):
+                return self._settled(states, number >> bit, bit)
             if number >> bit & 1:
                 states = times(self.squares[bit], states)
         return states
+
+    def _square(self) -> Blocks:
+        last, least = self.squares[-1], arb(2) ** -ctx.prec
+        return [each.chop(least) + _blur(each.nrows(), ctx.prec) for each in times(last, last)]
+
+    def _forgets(self, bit: int, number: int) -> bool:
+        """Whether so many of the 2^bit-th powers leave nothing of differences between states."""
+        if not self.constants or self.squares[0][0].nrows() < LARGE:
+            return False
+        if bit not in self._norms:
+            self._norms[bit] = [self._norm(each) for each in self.squares[bit]]
+        return all(norm < 0.5 and -math.log2(max(norm, LEAST)) * number > NOTHING for norm in self._norms[bit])
+
+    def _norm(self, power: arb_mat) -> float:
+        """That of T on the differences, whose ``constants`` sum to 0: so a column may be taken from those."""
+        size = power.nrows() - 1
+        common = [power[i, self.constants[0]].mid() for i in range(size)]
+        rows = ([abs(power[i, j] - common[i] if j in self.constants else power[i, j]) for j in range(size)]
+                for i in range(size))  # fmt: skip
+        return max(float(sum(row, arb(0)).upper()) for row in rows) * (1 + 1e-9)
+
+    def _settled(self, states: Blocks, number: int, bit: int) -> Blocks:
+        """The states, so many of the 2^bit-th powers on. With l the sum of the constants, and l u = 1, the limit is
+        l z times the solution of (I - T + u l^T) z* = u, and of the same x = (I - T)^{-1} (z - z*),
+
+            T^n z = z* + T^n (z - z*),    sum_{s < n} T^s z = n z* + x - T^n x.
+        """
+        found, rounds = [], number << bit
+        for operator, power, norm, state in zip(
+            self.squares[0], self.squares[bit], self._norms[bit], states, strict=True
+        ):
+            size = operator.nrows() - 1
+            common = [power[i, self.constants[0]].mid() for i in range(size)]
+            total = sum((common[i] for i in self.constants), arb(0))
+            common = [each / total for each in common]
+            off = [[int(i == j) - operator[i, j] + (common[i] if j in self.constants else 0) for j in range(size)]
+                   for i in range(size)]  # fmt: skip
+            limit = arb_mat(off).solve(_column_of(common))
+            begun = arb_mat([[state[i, c] for c in range(state.ncols())] for i in range(size)])
+            known = arb_mat([[sum((state[i, c] for i in self.constants), arb(0)) for c in range(state.ncols())]])
+            away = begun - limit * known
+            passed, row = arb_mat(off).solve(away), arb_mat([[operator[size, j] for j in range(size)]])
+            left = arb(norm) ** number
+            ended = limit * known + _around(away, left)
+            gained = row * (limit * known) * rounds + row * (passed + _around(passed, left))
+            found.append(arb_mat([[ended[i, c] for c in range(state.ncols())] for i in range(size)]
+                                 + [[state[size, c] + gained[0, c] for c in range(state.ncols())]]))  # fmt: skip
+        return found
+
+
+LARGE, NOTHING = 8, 1200
+"""From so many numbers on a far state is the limit, where less than 2^-1200 is left of what came before."""
+
+
+def _column_of(numbers: list[arb]) -> arb_mat:
+    return arb_mat([[number] for number in numbers])
+
+
+def _around(matrix: arb_mat, share: arb) -> arb_mat:
+    """Around 0, what is at most this share of the largest entry of each column."""
+    rows, columns = range(matrix.nrows()), range(matrix.ncols())
+    largest = [max((abs(matrix[i, c]).upper() for i in rows), key=float) * share for c in columns]
+    return arb_mat([[arb(0, largest[c].upper()) for c in columns] for _ in rows])
+
+
+@lru_cache(maxsize=64)
+def _blur(size: int, bits: int) -> arb_mat:
+    """Balls around 0 that hold what is less than 2^-bits."""
+    return arb_mat(size, size, [arb(0, arb(2) ** -bits)] * size**2)
 
 
 class _Periods:
     """The rounds of a ``Schedule``."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, constants: Sequence[int]) -> None:
         self.period = schedule.period
-        self.first, self.rest = Powers(blocks_of(schedule.first)), Powers(blocks_of(schedule.rest))
-        self.whole = self.first if self.period == 1 else Powers(self.rest.moved(self.first.squares[0], self.period - 1))
+        self.first, self.rest = (Powers(blocks_of(each), constants) for each in (schedule.first, schedule.rest))
+        whole = self.rest.moved(self.first.squares[0], self.period - 1)
+        self.whole = self.first if self.period == 1 else Powers(whole, constants)
 
     def moved(self, states: Blocks, begin: int, end: int) -> Blocks:
         """From before the round ``begin`` to before the round ``end``."""
@@ -144,10 +226,11 @@ class _Periods:
 
 
 class Advancing:
-    """The rounds of a ``Timeline``, in balls."""
+    """The rounds of a ``Timeline``, in balls; ``constants`` as in ``Powers``."""
 
-    def __init__(self, plan: Timeline) -> None:
-        made = {id(schedule): _Periods(schedule) for schedule in plan.schedules}
+    def __init__(self, plan: Timeline, constants: Sequence[int]) -> None:
+        self.constants = constants
+        made = {id(schedule): _Periods(schedule, constants) for schedule in plan.schedules}
         self.parts = [made[id(schedule)] for schedule in plan.schedules]
         ends = np.cumsum([0, *plan.lengths]).tolist()
         self.length = ends[-1] if plan.cyclic else None
@@ -171,7 +254,7 @@ class Advancing:
         states = self._within(states, *self._placed(begin, -(-begin // self.length) * self.length))
         if self._cycle is None:
             whole = blocks_of(np.stack([_identity(each.nrows()) for each in states]))
-            self._cycle = Powers(self._within(whole, 0, self.length))
+            self._cycle = Powers(self._within(whole, 0, self.length), self.constants)
         return self._within(self._cycle.moved(states, cycles), 0, end % self.length)
 
     def _placed(self, begin: int, end: int) -> tuple[int, int]:
@@ -192,16 +275,18 @@ def _identity(size: int) -> np.ndarray:
 
 
 def observed_in_balls(
-    plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: Sequence[int]
-) -> list[list[arb]]:
+    plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: Sequence[int],
+    constants: Sequence[int] = (),
+) -> list[list[arb]]:  # fmt: skip
     """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, from the state
-    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds."""
+    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds. The entries at ``constants`` (see ``Powers``)
+    have a sum that never changes."""
     states, wanted = blocks_of(start[..., None]), sorted(set(rounds))
     rows = [ball_matrix(np.stack([row.reshape(len(states), -1)[b] for row in observables])) for b in range(len(states))]
     if isinstance(plan, Varying):
         known = dict(_one_by_one(plan, states, rows, wanted))
     else:
-        moving = Advancing(plan)
+        moving = Advancing(plan, constants)
         if moving.steady is not None and moving.steady.period == 1 and len(wanted) > FEW and wanted[-1] < 2**62:
             known = _by_giant_steps(moving.steady.whole, states, rows, wanted)
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -123,7 +123,7 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
         numbers, first = _in_fractions(setting, rounds)
     else:
         numbers, off = rounded(rounds, lambda: _enclosed(setting, rounds.tolist()))
-        first = float(enclosed_start(setting))
+        first = float(_initial_squared_gradient(setting))
         return ExactErrors(rounds, *numbers, first, dict(zip(NUMBERS, off, strict=True)))
     off = np.zeros(numbers.shape)
     if not exact:
@@ -152,37 +152,86 @@ def _in_fractions(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any
     """The numbers before each of the rounds, (4, len(rounds)), and |grad F(x_0)|^2."""
     quadratic(setting)
     forms = setting.whatever_the_start(("forms", True), lambda: forms_of(setting, True))
-    start, rows, plan = _accumulating(setting, forms)
+    start, rows, plan = _accumulating(setting, forms, NUMBERS[:2], NUMBERS[1])
     values, first = observed(plan, start, rows, rounds), (rows[1] * start).sum()
     return np.stack([*values, values[2] + values[1] - first]), first
 
 
 def _enclosed(setting: Setting, rounds: list[int]) -> list[list[arb]]:
     """The same in balls of the working precision."""
+    (distance, gradient), total, later = _followed_in_balls(setting, rounds, NUMBERS[:2], NUMBERS[1])
+    return [distance, gradient, total, later]
+
+
+def enclosed_functional(
+    setting: Setting, functional: Functional, rounds: Any, average: str = AVERAGES[0], enough: Sequence[float] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """A functional's values with R = each of ``rounds``, of the last iterate's observable or its plain mean, in floats;
+    and their accuracy, as ``exact_errors`` has them, or for each of the rounds one that is said to be ``enough``.
+
+    Raises:
+        ValueError: as ``exact_errors``; R = 0 where there is nothing to average.
+
+    >>> import fedtheory as ft
+    >>> from fedtheory.functionals import FINAL_GAP
+    >>> fed = ft.federations.Quadratic.common_hessian(offsets=[0, 0])
+    >>> s = ft.Setting(fed, ft.algorithms.fedavg(local_lr="1/2"), ft.participation.Fixed([0, 1]), start=2)
+    >>> enclosed_functional(s, FINAL_GAP, [1, 10**6])  # 2^-(2 R)
+    (array([0.5, 0. ]), array([0.e+000, 5.e-324]))
+    """
+    check_average(average)
+    numbers, name = whole_rounds(setting, rounds, LONGEST), functional.observable
+    if functional.average and min(numbers.tolist()) < 1:
+        raise ValueError(f"rounds contain {numbers.min()}: an average needs >= 1")
+    if is_one_sided(setting):
+        found = exact_errors(setting, numbers)
+        return found.functional(functional, average), found.accuracy_of(functional, average)
+
+    def enclose() -> list[list[arb]]:
+        (values,), before, later = _followed_in_balls(setting, numbers.tolist(), (name,), name)
+        if not functional.average:
+            return [values]
+        sums = later if average == AVERAGES[0] else before
+        return [[total / r for total, r in zip(sums, numbers.tolist(), strict=True)]]
+
+    values, off = rounded(numbers, enclose, enough)
+    return values[0], off[0]
+
+
+def _followed_in_balls(
+    setting: Setting, rounds: list[int], names: Sequence[str], summed: str
+) -> tuple[list[list[arb]], list[arb], list[arb]]:
+    """The observables before each of the rounds, and the sums of one of them over the rounds s < r and 0 < s <= r."""
     quadratic(setting)
-    start, rows, plan = _accumulating(setting, in_balls(setting))
-    distance, gradient, total = observed_in_balls(plan, start, rows, rounds)
-    first = ball((rows[1] * start).sum())
-    return [distance, gradient, total, [s + g - first for s, g in zip(total, gradient, strict=True)]]
+    forms = in_balls(setting)
+    start, rows, plan = _accumulating(setting, forms, names, summed)
+    every = (start.shape[-1] - 1) // len(chain_of(setting.participation, setting.federation.clients).sets)
+    *values, total = observed_in_balls(plan, start, rows, rounds, range(every - 1, start.shape[-1] - 1, every))
+    one = values[names.index(summed)]
+    first = ball((rows[names.index(summed)] * start).sum())
+    later = [s + g - first if r else arb(0) for r, s, g in zip(rounds, total, one, strict=True)]
+    return values, total, later
 
 
-def enclosed_start(setting: Setting) -> Fraction:
+def _initial_squared_gradient(setting: Setting) -> Fraction:
     """|grad F(x_0)|^2."""
     fed = quadratic(setting)
     gradient = fed.exact_hessian @ (setting.exact_start - fed.exact_optimum)
     return gradient @ gradient
 
 
-def _accumulating(setting: Setting, forms: Forms) -> tuple[np.ndarray, np.ndarray, Timeline | Varying]:
-    """The start, the rows of E|x - x*|^2, E|grad F(x)|^2 and the sum of the latter so far, and the rounds."""
+def _accumulating(
+    setting: Setting, forms: Forms, names: Sequence[str], summed: str
+) -> tuple[np.ndarray, np.ndarray, Timeline | Varying]:
+    """The start, the rows of the observables and the sum of one of them so far, and the rounds."""
     squares, start = forms.squares(), packed_start(setting, forms)
-    distance, gradient = (observable(setting, forms, squares[name]) for name in NUMBERS[:2])
-    moments = timeline(setting, symmetric_moment_map, forms.dtype == object, forms)
+    weights = {name: observable(setting, forms, squares[name]) for name in names}
+    plan = accumulated(timeline(setting, symmetric_moment_map, forms.dtype == object, forms), weights[summed])
     none = 0 * start[..., -1:]
-    rows = [np.concatenate([row, none], axis=-1) for row in (distance, gradient)]
+    rows = [np.concatenate([row, none], axis=-1) for row in weights.values()]
     total = np.zeros_like(rows[0])
     total[..., -1] = total[..., -1] + 1
-    return np.concatenate([start, none], axis=-1), np.stack([*rows, total]), accumulated(moments, gradient)
+    return np.concatenate([start, none], axis=-1), np.stack([*rows, total]), plan
 
 
 def _in_floats(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any]:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..claims.balls import Ball, ball
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -64,6 +66,10 @@ class LinearRound:
     def mean_increment(self) -> np.ndarray:
         """P = sum_a E[u_a] P_a, (*blocks, size, size)."""
         return combined(self.first, self.increments)
+
+    def in_balls(self) -> LinearRound:
+        """The same with increments in balls of the working precision."""
+        return replace(self, increments=np.vectorize(lambda each: Ball(ball(each)), otypes=[object])(self.increments))
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""

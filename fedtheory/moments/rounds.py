@@ -316,7 +316,8 @@ def rounds_with(
     """The rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
-        return [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
+        found = [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
+        return [each.in_balls() for each in found] if forms is not None and forms.in_balls else found
     if isinstance(kind, ServerRound):
         return [server_round(layout, server_map(fed, kind, exact, forms))] * len(draws)
     if exact and isinstance(kind.server.global_lr, float) and not (forms is not None and forms.in_balls):

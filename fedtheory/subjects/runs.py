@@ -31,7 +31,17 @@ from ..quantities import POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from ..setting import Setting
 from . import kinked_runs
 from .base import Point, Space, runs_of
-from .by_rule import by_rule, followed, free_of_steps, left_in_floats, numbers_of, possible, step_of
+from .by_rule import (
+    by_rule,
+    followed,
+    free_of_steps,
+    left_in_floats,
+    lower_ends,
+    numbers_of,
+    possible,
+    step_of,
+    surely,
+)
 from .candidates import LEFT_OUT, Candidate, demands, draw, in_words, perturb, settle, snapshots, structured, within
 from .enclosure import algorithm_of, with_new_steps
 from .entries import FREE, stated_constants
@@ -196,7 +206,16 @@ class Runs(Space):
             left = self._errors(setting, horizons)
             admissible &= ~np.isnan(left)
         seen = self._surely(left, setting)
+        if not of_round:
+            right = bound.value.max(axis=0) if np.ndim(bound.value) == 2 else np.broadcast_to(bound.value, left.shape)
+            seen = surely(setting, horizons, self.statement.functional, self.average, seen, right)
         yield from finds_at(candidate, lambda rounds: setting, bound, horizons, admissible, left, seen)
+
+    def certain(self, found: Found) -> Found:
+        functional, fed = self.statement.functional, found.point.federation
+        if self.demands.one_round or functional.compute or functional.of_all_rounds or not isinstance(fed, Quadratic):
+            return found
+        return found.with_left(float(lower_ends(found.point, np.array([found.rounds]), functional, self.average)[0]))
 
     def _errors(self, setting: Setting, horizons: np.ndarray) -> np.ndarray:
         """The left side at the horizons, infinite where floats are too small for it; nan where it is not known."""
