@@ -34,7 +34,7 @@ FEW = 200
 
 
 class Imprecise(ValueError):
-    """No enclosure is narrow enough."""
+    """No enclosure is narrow enough, or it would take too long."""
 
 
 def rounded(
@@ -47,7 +47,7 @@ def rounded(
         enough: for each of the rounds, a distance that is small enough; by default ``LEAST``.
 
     Raises:
-        Imprecise: no enclosure in ``MOST_BITS`` is narrow enough.
+        Imprecise: no enclosure in ``MOST_BITS`` is narrow enough, or it would take too long.
 
     >>> values, accuracy = rounded(np.array([1]), lambda: [[arb(1) / 3]])
     >>> float(values[0, 0]), 0 < float(accuracy[0, 0]) < 1e-16
@@ -126,6 +126,15 @@ class Powers:
 
     def moved(self, states: Blocks, number: int) -> Blocks:
         """The states, so many times on."""
+        size = states[0].nrows()
+        if number <= size // states[0].ncols() and number >> len(self.squares):  # squares would cost more
+            for _ in range(number):
+                states = times(self.squares[0], states)
+            return states
+        if size**3 * number.bit_length() > MOST_WORK:
+            raise Imprecise(f"rounds = {number} of a recursion of {size} numbers: enclosed are at most {size} such "
+                            f"rounds, or one of at most {int((MOST_WORK / number.bit_length()) ** (1 / 3))} numbers; "
+                            "errors_in_floats states no accuracy")  # fmt: skip
         for bit in range(number.bit_length()):
             if bit == len(self.squares):
                 self.squares.append(self._square())
@@ -183,6 +192,9 @@ class Powers:
                                  + [[state[size, c] + gained[0, c] for c in range(state.ncols())]]))  # fmt: skip
         return found
 
+
+MOST_WORK = 2 * 10**10
+"""The most products that powers may take; each is some 20 to 100 ns."""
 
 LARGE, NOTHING = 8, 1200
 """From so many numbers on a far state is the limit, where less than 2^-1200 is left of what came before."""

@@ -87,7 +87,7 @@ def eigenvectors(hessian: arb_mat, near: np.ndarray) -> tuple[list[arb], arb_mat
         value = (_dot(v, moved) / square).mid()
         rest = [m - value * x for m, x in zip(moved, v, strict=True)]
         values.append(value)
-        off.append((_dot(rest, rest) / square).sqrt().upper())
+        off.append((abs(_dot(rest, rest)).upper() / square).sqrt().upper())
         length = square.sqrt()
         for i in range(size):
             vectors[i, d] = v[i] / length
