@@ -22,7 +22,7 @@ from ..claims.balls import ball
 from ..functionals import AVERAGES, Functional, check_average
 from ..participation import Recorded
 from .enclosed import observed_in_balls, rounded
-from .following import followed
+from .following import followed, followed_in_balls
 from .forms import Forms, about_optimum, forms_of
 from .forms_in_balls import in_balls
 from .joint_law import chain_of
@@ -204,12 +204,15 @@ def _followed_in_balls(
     """The observables before each of the rounds, and the sums of one of them over the rounds s < r and 0 < s <= r."""
     quadratic(setting)
     forms = in_balls(setting)
-    start, rows, plan = _accumulating(setting, forms, names, summed)
-    every = (start.shape[-1] - 1) // len(chain_of(setting.participation, setting.federation.clients).sets)
-    *values, total = observed_in_balls(plan, start, rows, rounds, range(every - 1, start.shape[-1] - 1, every))
-    one = values[names.index(summed)]
-    first = ball((rows[names.index(summed)] * start).sum())
-    later = [s + g - first if r else arb(0) for r, s, g in zip(rounds, total, one, strict=True)]
+    weights, bare = np.stack([forms.squares()[name] for name in names]), packed_start(setting, forms)
+    found = followed_in_balls(setting, forms, bare, weights, rounds, names.index(summed))
+    if found is None:
+        start, rows, plan = _accumulating(setting, forms, names, summed)
+        every = (start.shape[-1] - 1) // len(chain_of(setting.participation, setting.federation.clients).sets)
+        found = observed_in_balls(plan, start, rows, rounds, range(every - 1, start.shape[-1] - 1, every))
+    *values, total = found
+    first = ball((observable(setting, forms, forms.squares()[summed]) * bare).sum())
+    later = [s + g - first if r else arb(0) for r, s, g in zip(rounds, total, values[names.index(summed)], strict=True)]
     return values, total, later
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.base import OwnRound
+from ..claims.balls import matrix_product
 from ..federations.base import ONE_SIDED
 from ..federations.quadratic import Quadratic
 
@@ -88,7 +89,7 @@ def identity_like(matrix: np.ndarray) -> np.ndarray:
 
 def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Products of matrices (..., d, d); those of d = 1 are numbers."""
-    return one * other if one.shape[-1] == 1 else one @ other
+    return one * other if one.shape[-1] == 1 else matrix_product(one, other)
 
 
 def whole(fed: Quadratic, exact: bool = False) -> Forms:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from ..algorithms.base import OwnRound
-from ..claims.balls import Ball, ball, ball_matrix
+from ..claims.balls import Ball, ball, ball_matrix, from_matrix
 from ..federations.base import ONE_SIDED
 from ..federations.quadratic import Quadratic
 from .forms import Forms, forms_of
@@ -52,17 +52,11 @@ def _along_eigenvectors(fed: Quadratic, whole: Forms) -> Forms | None:
         return None
     values, vectors = found
     curvatures = np.array([Ball(value) for value in values], dtype=object)
-    minimisers = objects(ball_matrix(whole.minimisers) * vectors)
+    minimisers = from_matrix(ball_matrix(whole.minimisers) * vectors)
     return Forms(
         np.tile(curvatures, (fed.clients, 1))[..., None, None], minimisers[..., None], curvatures[..., None, None],
-        fed.dimension, fed.exact_gradient_noise, fed.exact_server_noise, objects(vectors), True,
+        fed.dimension, fed.exact_gradient_noise, fed.exact_server_noise, from_matrix(vectors), True,
     )  # fmt: skip
-
-
-def objects(matrix: arb_mat) -> np.ndarray:
-    """A matrix of balls as an array of such."""
-    entries = np.array([Ball(value) for value in matrix.entries()], dtype=object)
-    return entries.reshape(matrix.nrows(), matrix.ncols())
 
 
 def eigenvectors(hessian: arb_mat, near: np.ndarray) -> tuple[list[arb], arb_mat] | None:

@@ -42,6 +42,7 @@ from ..algorithms.aggregation import (
 )
 from ..algorithms.base import ClientRound
 from ..algorithms.server import Adam, Amplified, Momentum, Plain, Server
+from ..claims.balls import matrix_product
 from .draws import COUNT, PRESENT, SHARE, Draws
 from .linear_rounds import LinearRound, Noise
 
@@ -222,7 +223,7 @@ class _Builder:
                 present = a + (len(families) - 1) * len(here)
                 loads[present] = loads.get(present, 0 * own) + own
             for factor, load in loads.items():
-                increments[factor] = load @ change
+                increments[factor] = matrix_product(load, change)
             noises.append(Noise(self.local.noise[i], list(loads), np.array(list(loads.values()))))
         return LinearRound(increments, *self._moments(families, here), self._sources(noises))
 

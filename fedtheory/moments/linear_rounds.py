@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..claims.balls import Ball, ball
+from ..claims.balls import Ball, ball, matrix_product
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class LinearRound:
         for noise in self.noises:
             second = self.second[np.ix_(noise.factors, noise.factors)]
             for load, partner in zip(noise.loads, combined(second, noise.loads), strict=True):
-                added = added + load @ noise.covariance @ partner.T
+                added = added + matrix_product(matrix_product(load, noise.covariance), partner.T)
         return added
 
     def about(self, point: np.ndarray) -> LinearRound:
