@@ -1,8 +1,8 @@
 """Exact errors as floats with proven bounds: followed in balls, in as many binary digits as that takes.
 
-A round's operator on second moments (see ``timeline``) is made in balls, and moved on by powers of two of it. Radii grow
-with the horizon, and where an error vanishes its moments about x* cancel; both cost digits and nothing else, so the
-number of digits is raised until every value is known to one of the last digits of a float, or to the least one.
+A round's operator on second moments (see ``timeline``) is made in balls, and moved on by powers of two of it. Radii
+grow with the horizon, and where an error vanishes its moments about x* cancel; both cost digits and nothing else, so
+the number of digits is raised until every value is known to the last digit of a float, or to the least float.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def rounded(
             found = enclose()
             missing = max(_missing(value, least) for row in found for value, least in zip(row, wanted, strict=True))
             if missing <= 0:
-                pairs = [[_nearest(value) for value in row] for row in found]
-                return np.array([[p[0] for p in row] for row in pairs]), np.array([[p[1] for p in row] for row in pairs])
+                pairs = np.array([[_nearest(value) for value in row] for row in found])
+                return pairs[..., 0], pairs[..., 1]
         bits = max(2 * bits, bits + missing + SPARE)
     raise Imprecise(f"rounds = {reprlib.repr(int(rounds.max()))}: no enclosure of the errors in {MOST_BITS} binary "
                     "digits is narrow enough; allowed are fewer rounds")  # fmt: skip
@@ -291,8 +291,8 @@ def observed_in_balls(
     constants: Sequence[int] = (),
 ) -> list[list[arb]]:  # fmt: skip
     """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, from the state
-    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds. The entries at ``constants`` (see ``Powers``)
-    have a sum that never changes."""
+    ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds. The entries at
+    ``constants`` have a sum that never changes (see ``Powers``)."""
     states, wanted = blocks_of(start[..., None]), sorted(set(rounds))
     rows = [ball_matrix(np.stack([row.reshape(len(states), -1)[b] for row in observables])) for b in range(len(states))]
     if isinstance(plan, Varying):

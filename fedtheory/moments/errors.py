@@ -313,9 +313,9 @@ def whole_rounds(setting: Setting, rounds: Any, most: int = LONGEST_IN_FLOATS) -
 def _whole(number: Any) -> int:
     """One of the rounds as an int."""
     number = number.item() if isinstance(number, np.generic) else number
-    if isinstance(number, int | float | Fraction) and not isinstance(number, bool):
-        if math.isfinite(number) and number >= 0 and number == int(number):
-            return int(number)
+    finite = math.isfinite(number) if isinstance(number, float) else isinstance(number, int | Fraction)
+    if finite and not isinstance(number, bool) and number >= 0 and number == int(number):
+        return int(number)
     raise ValueError(f"rounds contain {reprlib.repr(number)}: allowed are whole numbers >= 0")
 
 

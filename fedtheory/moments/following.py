@@ -145,7 +145,8 @@ class _FactorsInBalls:
 
     def __init__(self, round: LinearRound) -> None:
         left, right = round.factors()
-        self.pairs = [(ball_matrix(one), ball_matrix(other).transpose()) for one, other in zip(left, right, strict=True)]
+        pairs = zip(left, right, strict=True)
+        self.pairs = [(ball_matrix(one), ball_matrix(other).transpose()) for one, other in pairs]
         self.noise = ball_matrix(round.added_noise())
 
     def after(self, moments: arb_mat) -> arb_mat:

@@ -36,9 +36,8 @@ def in_balls(setting: Setting) -> Forms:
     mixes = any(isinstance(kind, OwnRound) for kind in setting.algorithm.kinds)
     shared = fed.has_common_hessian and fed.dimension >= FEWEST and fed.noise != ONE_SIDED
     along = _along_eigenvectors(fed, exact) if shared and not exact.blocks and not mixes else None
-    return along or replace(
-        exact, hessians=_balls(exact.hessians), minimisers=_balls(exact.minimisers), hessian=_balls(exact.hessian), in_balls=True,
-    )
+    numbers = {name: _balls(getattr(exact, name)) for name in ("hessians", "minimisers", "hessian")}
+    return along or replace(exact, in_balls=True, **numbers)
 
 
 _balls = np.vectorize(lambda value: Ball(ball(value)), otypes=[object])

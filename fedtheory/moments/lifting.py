@@ -310,7 +310,7 @@ def _identity(kind: np.dtype, size: int) -> np.ndarray:
 
 def _of_kind(numbers: np.ndarray, kind: np.dtype) -> np.ndarray:
     """Numbers as floats, or exactly; floats among exact ones are the dyadic numbers that they are."""
-    if kind == object and any(isinstance(number, float) for number in numbers.ravel()[:1]):
+    if kind.hasobject and any(isinstance(number, float) for number in numbers.ravel()[:1]):
         return np.vectorize(Fraction, otypes=[object])(numbers)
     return numbers.astype(kind)
 

@@ -99,7 +99,9 @@ def _check(setting: Setting, one_round: Callable, chain: Chain, layout: Any, for
     whole = {mean_map: size, symmetric_moment_map: size * (size + 1) // 2}.get(one_round, size**2)
     algorithm = f"algorithm = {type(setting.algorithm).__name__}"
     in_balls = forms is not None and forms.in_balls
-    check_size(states * whole, algorithm, f"a state of {size} numbers and {states} of the participants", exact, in_balls)
+    check_size(
+        states * whole, algorithm, f"a state of {size} numbers and {states} of the participants", exact, in_balls
+    )
     if forms is not None and forms.blocks:
         check_entries(forms.dimension, states * whole, algorithm, exact)
 

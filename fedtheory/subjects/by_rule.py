@@ -18,6 +18,7 @@ from ..moments.evaluators import BALL, Question, left
 from ..moments.rounds import quadratic
 from ..schedule import StepRule
 from ..setting import Setting
+from .found import Found
 
 # Searching, in floating point -----------------------------------------------------------------------------------------
 
@@ -78,9 +79,14 @@ NOTHING = 1e-200
 
 
 def scale_of(setting: Setting, units: Any) -> float:
-    """Smoothness and the extent of start and minimisers around x*, to the powers of the left side's units."""
+    """``scale`` of the start and the minimisers."""
     fed = quadratic(setting)
-    points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum]).astype(float)
+    points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
+    return scale(fed, units, points.astype(float))
+
+
+def scale(fed: Any, units: Any, points: np.ndarray) -> float:
+    """What a left side of these units is measured in: smoothness and the extent of ``points`` around x*, to powers."""
     extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
     return float(fed.constants()["smoothness"].value) ** units.objective * extent
 
@@ -101,6 +107,14 @@ def surely(
     if doubtful.any():
         found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, right[doubtful] / 1000)
     return found
+
+
+def certainly(found: Found, functional: Functional, average: str) -> Found:
+    """A find with the lower end of its left side's enclosure; itself where there are none of the functional."""
+    followed_exactly = isinstance(found.point.federation, Quadratic) and not functional.of_all_rounds
+    if functional.compute is not None or not followed_exactly:
+        return found
+    return found.with_left(float(lower_ends(found.point, np.array([found.rounds]), functional, average)[0]))
 
 
 def lower_ends(

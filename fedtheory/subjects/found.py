@@ -41,7 +41,7 @@ class Found:
         """The same with a left side of this size, if it is less."""
         if not left < self.left:
             return self
-        return replace(self, left=left, ratio=self.ratio * left / self.left if 0 < left else 0.0)
+        return replace(self, left=left, ratio=self.ratio * left / self.left if left > 0 else 0.0)
 
 
 def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:

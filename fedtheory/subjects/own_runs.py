@@ -28,7 +28,7 @@ from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
 from .base import Point, Space, runs_of, span
-from .by_rule import SEARCHED_BY_RULE, left_in_floats, longest, lower_ends, scale_of, surely
+from .by_rule import SEARCHED_BY_RULE, certainly, left_in_floats, longest, scale_of, surely
 from .candidates import DIVERGING_STEP, MOST_CLIENTS, log_uniform
 from .found import LATE, Found, finds_at
 from .limits import limit_of
@@ -308,7 +308,8 @@ class OwnRuns(Space):
             return mean, np.maximum(low, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             left = left_in_floats(setting, self.horizons[:count], functional, self.average)
-        return left, np.where(left < np.inf, np.maximum(left - RESOLUTION * scale_of(setting, functional.units), 0), left)
+        rounding = RESOLUTION * scale_of(setting, functional.units)
+        return left, np.where(left < np.inf, np.maximum(left - rounding, 0), left)
 
     def _simulated(self, setting: Setting, replicas: int, confidence: float) -> tuple[np.ndarray, ...]:
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
@@ -320,10 +321,7 @@ class OwnRuns(Space):
         return tuple(values[places] for values in found)
 
     def certain(self, found: Found) -> Found:
-        functional = self.statement.functional
-        if self.why_simulated or functional.compute is not None or functional.of_all_rounds:
-            return found
-        return found.with_left(float(lower_ends(found.point, np.array([found.rounds]), functional, self.average)[0]))
+        return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
 
