@@ -121,13 +121,17 @@ def from_matrix(matrix: arb_mat) -> np.ndarray:
 
 def matrix_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """one @ other for arrays of numbers (..., n, m) and (..., m, k); large ones of balls as matrices of such."""
-    balls = one.dtype == object and one.shape[-1] >= DENSE and any(isinstance(a.flat[0], Ball) for a in (one, other))
-    if not balls:
+    if one.dtype != object or one.shape[-1] < DENSE or not (holds_balls(one) or holds_balls(other)):
         return one @ other
     shape = np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
     ones, others = (np.broadcast_to(a, (*shape, *a.shape[-2:])).reshape(-1, *a.shape[-2:]) for a in (one, other))
     found = [from_matrix(ball_matrix(a) * ball_matrix(b)) for a, b in zip(ones, others, strict=True)]
     return np.stack(found).reshape(*shape, one.shape[-2], other.shape[-1])
+
+
+def holds_balls(array: np.ndarray) -> bool:
+    """Whether some of the entries are balls."""
+    return any(isinstance(each, Ball) for each in array.flat)
 
 
 DENSE = 8

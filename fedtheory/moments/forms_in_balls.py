@@ -13,7 +13,7 @@ from ..algorithms.base import OwnRound
 from ..claims.balls import Ball, ball, ball_matrix, from_matrix
 from ..federations.base import ONE_SIDED
 from ..federations.quadratic import Quadratic
-from .forms import Forms, forms_of
+from .forms import Forms, about_optimum, forms_of
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -31,27 +31,29 @@ def in_balls(setting: Setting) -> Forms:
     Raises:
         ValueError: F has no unique minimiser.
     """
-    fed, exact = setting.federation, forms_of(setting, exact=True)
+    fed = setting.federation
     assert isinstance(fed, Quadratic)
     mixes = any(isinstance(kind, OwnRound) for kind in setting.algorithm.kinds)
     shared = fed.has_common_hessian and fed.dimension >= FEWEST and fed.noise != ONE_SIDED
-    along = _along_eigenvectors(fed, exact) if shared and not exact.blocks and not mixes else None
+    if shared and fed.exact_diagonals is None and not mixes and (found := _along_eigenvectors(fed)):
+        return found
+    exact = forms_of(setting, exact=True)
     numbers = {name: _balls(getattr(exact, name)) for name in ("hessians", "minimisers", "hessian")}
-    return along or replace(exact, in_balls=True, **numbers)
+    return replace(exact, in_balls=True, **numbers)
 
 
 _balls = np.vectorize(lambda value: Ball(ball(value)), otypes=[object])
 
 
-def _along_eigenvectors(fed: Quadratic, whole: Forms) -> Forms | None:
+def _along_eigenvectors(fed: Quadratic) -> Forms | None:
     """The coordinates along the eigenvectors of the Hessian that all clients share; ``None`` where these are not told
     apart."""
-    found = eigenvectors(ball_matrix(whole.hessian), fed.hessians[0])
+    found = eigenvectors(ball_matrix(fed.exact_hessian), fed.hessians[0])
     if found is None:
         return None
     values, vectors = found
     curvatures = np.array([Ball(value) for value in values], dtype=object)
-    minimisers = from_matrix(ball_matrix(whole.minimisers) * vectors)
+    minimisers = from_matrix(ball_matrix(about_optimum(fed, fed.exact_centres, True)) * vectors)
     return Forms(
         np.tile(curvatures, (fed.clients, 1))[..., None, None], minimisers[..., None], curvatures[..., None, None],
         fed.dimension, fed.exact_gradient_noise, fed.exact_server_noise, from_matrix(vectors), True,

@@ -111,7 +111,8 @@ def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
     >>> combined(np.array([[1, 1], [0, 2]]), np.array([[3, 4], [5, 6]])).tolist()
     [[8, 10], [10, 12]]
     """
-    flat = np.dot(weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1))
+    one, other = weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1)
+    flat = matrix_product(one, other) if one.dtype == object else np.dot(one, other)
     return flat.reshape(*weights.shape[:-1], *arrays.shape[1:])
 
 

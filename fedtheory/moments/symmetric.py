@@ -11,7 +11,7 @@ from math import isqrt
 
 import numpy as np
 
-from ..claims.balls import Ball, ball_matrix
+from ..claims.balls import Ball, ball_matrix, holds_balls
 from .linear_rounds import LinearRound
 
 
@@ -81,7 +81,7 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
         folded[:, apart] += entries[:, columns[apart], rows[apart]]
         return folded
     left, right = (np.moveaxis(each, 0, -3) for each in round.factors())  # (*blocks, factors, s, s)
-    if any(isinstance(each, Ball) for each in round.increments.ravel()):
+    if holds_balls(round.increments):
         pairs = zip(left.reshape(-1, *left.shape[-3:]), right.reshape(-1, *left.shape[-3:]), strict=True)
         operator = np.array([_folded_in_balls(*pair) for pair in pairs], dtype=object)
         operator = operator.reshape(*left.shape[:-3], *operator.shape[1:])
