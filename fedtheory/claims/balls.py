@@ -113,6 +113,31 @@ def ball_matrix(matrix: np.ndarray) -> arb_mat:
     return arb_mat(rows, columns, [ball(v) for v in matrix.ravel()])
 
 
+def from_matrix(matrix: arb_mat) -> np.ndarray:
+    """A matrix of balls as an array of ``Ball``."""
+    entries = np.array([Ball(value) for value in matrix.entries()], dtype=object)
+    return entries.reshape(matrix.nrows(), matrix.ncols())
+
+
+def matrix_product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """one @ other for arrays of numbers (..., n, m) and (..., m, k); large ones of balls as matrices of such."""
+    if one.dtype != object or one.shape[-1] < DENSE or not (holds_balls(one) or holds_balls(other)):
+        return one @ other
+    shape = np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
+    ones, others = (np.broadcast_to(a, (*shape, *a.shape[-2:])).reshape(-1, *a.shape[-2:]) for a in (one, other))
+    found = [from_matrix(ball_matrix(a) * ball_matrix(b)) for a, b in zip(ones, others, strict=True)]
+    return np.stack(found).reshape(*shape, one.shape[-2], other.shape[-1])
+
+
+def holds_balls(array: np.ndarray) -> bool:
+    """Whether some of the entries are balls."""
+    return any(isinstance(each, Ball) for each in array.flat)
+
+
+DENSE = 8
+"""From so many columns on."""
+
+
 def evaluate_in_balls(expression: sympy.Expr, values: Mapping[str, Number]) -> arb:
     """The expression, enclosed."""
     balls = {s.name: ball(values[s.name]) for s in expression.free_symbols}

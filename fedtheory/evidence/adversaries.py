@@ -21,7 +21,7 @@ from ..moments.trajectory import fast_of, peaks_at, trajectory
 from ..participation import Fixed
 from ..quantities import QUANTITIES, RUN_QUANTITIES, symbol
 from ..setting import Setting
-from ..subjects.by_rule import left_in_floats, longest
+from ..subjects.by_rule import left_in_floats, longest, surely
 from ..subjects.run import RunPoint
 from .judge import parse
 
@@ -95,6 +95,8 @@ def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> 
     bound = claim.at(settled, rounds=horizons, **used)
     average = next((a.options[0] for a in claim.ambiguities if a.name == "average"), AVERAGES[0])
     left = left_in_floats(settled, horizons, claim.functional, average)
+    right = np.broadcast_to(bound.value, horizons.shape)
+    left = surely(settled, horizons, claim.functional, average, left, right)
 
     def spread(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         return {name: np.broadcast_to(np.asarray(v, dtype=float), horizons.shape) for name, v in values.items()}

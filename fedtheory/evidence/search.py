@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 from itertools import chain, islice
 
 import numpy as np
@@ -43,7 +44,8 @@ class SearchReport:
             them, so ``best`` and ``best_late`` are those of the reading with the smallest ratio.
         searched, left_out: what was drawn, and what not, in words.
         shares: by term, its largest share of the right side at the worst places of admissible points.
-        leads: ``best`` and the best of some other families, all that exceed the bound by more than rounding may.
+        leads: ``best`` and the best of some other families, all that are certain to exceed the bound by more than
+            rounding may.
     """
 
     claim: str
@@ -138,14 +140,41 @@ def search_in(
     if overall:
         chosen = min(overall, key=lambda reading: overall[reading].ratio)
         best, best_late = overall[chosen], bests[chosen][1]
-        others = _diverse(
-            [found for result in finds[chosen] for found in result[:1] if found.ratio < best.ratio], LEADS
-        )
-        leads = tuple(found for found in (best, *others) if found.ratio > 1 + ROUNDING)
+        others = [found for found, _ in finds[chosen] if found.ratio > 1 + ROUNDING and found.point is not best.point]
+        leads = tuple(islice(_confirmed(space, [best, *_diverse(others, len(others))]), 1 + LEADS))
     return SearchReport(
         statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall, *searched(statement, space),
         shares=tracker.shares, leads=leads,
     )  # fmt: skip
+
+
+def ranked(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
+    """Finds by their ratios, the largest first; of those that exceed the bound by what is certain of their left sides,
+    which is looked at as they come: one that falls behind waits for its turn.
+
+    >>> from dataclasses import replace
+    >>> class Doubting(Space):
+    ...     def certain(self, found):
+    ...         return replace(found, ratio=0.5) if found.ratio == np.inf else found
+    >>> finds = [Found(None, None, {}, 1, 1.0, 1.0, ratio) for ratio in (2.0, np.inf, 0.7)]
+    >>> [found.ratio for found in ranked(Doubting(), finds)]
+    [2.0, 0.7, 0.5]
+    """
+    waiting = [(-found.ratio, place, found.ratio <= 1 + ROUNDING, found) for place, found in enumerate(finds)]
+    heapify(waiting)
+    while waiting:
+        _, place, seen, found = heappop(waiting)
+        if not seen:
+            found = space.certain(found)
+            if waiting and -found.ratio > waiting[0][0]:
+                heappush(waiting, (-found.ratio, place, True, found))
+                continue
+        yield found
+
+
+def _confirmed(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
+    """Of the finds, in their order, those that are certain to exceed the bound by more than rounding may."""
+    return (found for found in map(space.certain, finds) if found.ratio > 1 + ROUNDING)
 
 
 def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
@@ -200,7 +229,7 @@ class _Tracker:
         for place in (0, 1):
             finds = [found for result in results if (found := result[place])]
             climbed = [self._climb(start, place, reading, steps, rng) for start in _diverse(finds, climbs)]
-            bests.append(worst([*finds, *climbed]))
+            bests.append(next(ranked(self.space, [*climbed, *finds]), None))
         return bests[0], bests[1]
 
     def _climb(self, best: Found, place: int, reading: str, steps: int, rng: np.random.Generator) -> Found:

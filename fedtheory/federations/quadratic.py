@@ -240,6 +240,8 @@ class Quadratic(Placed, ConvexFederation):
     @cached_property
     def exact_hessian(self) -> np.ndarray:
         """The Hessian of F in Fractions, shape (D, D)."""
+        if self.has_common_hessian:
+            return full_matrices(exact_array("hessians", self._given[:1]))[0]
         return np.tensordot(self.exact_weight, self.exact_hessians, axes=1)
 
     @property

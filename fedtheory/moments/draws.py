@@ -43,6 +43,10 @@ from ..participation.groups import GroupAvailability
 COUNT, SHARE, PRESENT = FAMILIES = ("count", "share", "present")
 
 
+class FloatsOnly(ValueError):
+    """Fractions are asked for, and a process knows its probabilities in floats only."""
+
+
 class Draws(ABC):
     """The moments of one round's draws; arrays of Fractions (dtype object) or floats."""
 
@@ -245,7 +249,7 @@ def _plain_draws(process: Uniform | Fixed, clients: int, exact: bool) -> Draws:
 def _draws_by_law(process: Participation, clients: int, exact: bool) -> Draws:
     inclusion = process.inclusion(clients)
     if exact and inclusion.first.dtype != object:
-        raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
+        raise FloatsOnly(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
     match process:
         case Uniform(replacement=True):
             return WithReplacement((Fraction(1, clients),) * clients, process.cohort)
@@ -284,7 +288,7 @@ def answering(selection: NaiveSelection, process: Participation, clients: int, e
     available = _availability(process, selection.groups)
     laws = [_answers(available[j], rates[j], selection.answers) for j in range(len(rates)) if len(available[j]) > 1]
     if exact and any(law.dtype != object for law in laws):
-        raise ValueError(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
+        raise FloatsOnly(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
     members = process.members if isinstance(process, Fixed) else range(clients)
     here = sorted(members)
     there = {j: place for place, j in enumerate(j for j in range(len(rates)) if len(available[j]) > 1)}

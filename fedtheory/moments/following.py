@@ -8,13 +8,16 @@ entries, and each of its squares takes 2 n^3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb, arb_mat
 
+from ..claims.balls import ball, ball_matrix
 from .forms import Forms
-from .joint_law import LARGEST, chain_of
+from .joint_law import LARGEST, LARGEST_IN_BALLS, chain_of
 from .linear_rounds import LinearRound
 from .rounds import layout_of, rounds_of_kind
 from .symmetric import unpacked
@@ -93,6 +96,62 @@ def followed(
         found[:, r] = np.einsum("qij,ij->q", weights, moments[layout.of_model, layout.of_model])
         moments = (rest if r % (algorithm.period or 1) else first).after(moments)
     return found
+
+
+SECONDS = 60
+"""What following a run in balls may take."""
+_PRODUCT, _ENTRY = 5e-8, 3e-5  # seconds a product takes, and an entry of an operator that is made: rough
+
+
+def followed_in_balls(
+    setting: Setting, forms: Forms, start: np.ndarray, weights: np.ndarray, rounds: list[int], summed: int
+) -> list[list[arb]] | None:
+    """The forms ``weights`` (q, d, d) of the model's error before each of the rounds, and the sum of one of them over
+    the rounds before, in balls; ``None`` where operators take less time, or rounds differ.
+
+    Raises:
+        ValueError: as ``rounds_of_kind``.
+    """
+    last, algorithm, numbers = max(rounds), setting.algorithm, start.shape[-1]
+    if forms.blocks or not is_steady(setting) or len(chain_of(setting.participation, len(forms.hessians)).sets) > 1:
+        return None
+    size, factors = isqrt(2 * numbers), 3 + len(forms.hessians)
+    by_operator = numbers**2 * _ENTRY + numbers**3 * min(16, last.bit_length()) * _PRODUCT
+    by_operator = SECONDS if numbers > LARGEST_IN_BALLS else by_operator
+    if 2 * last * factors * size**3 * _PRODUCT > by_operator:
+        return None
+    layout = layout_of(setting)
+    made = [rounds_of_kind(setting, kind, True, layout, forms)[0] for kind in dict.fromkeys(algorithm.kinds)]
+    shares = [algorithm.share, 1 - algorithm.share] if len(made) > 1 and algorithm.period is None else [Fraction(1)]
+    kinds = [_FactorsInBalls(each) for each in made]
+    moments, rows = ball_matrix(unpacked(start)), [ball_matrix(weight) for weight in weights]
+    wanted, known, total, model = set(rounds), {}, arb(0), range(layout.of_model.stop)
+    for r in range(last + 1):
+        of_model = arb_mat([[moments[i, j] for j in model] for i in model])
+        values = [(row * of_model).trace() for row in rows]
+        if r in wanted:
+            known[r] = [*values, total]
+        total = total + values[summed]
+        if algorithm.period is not None:
+            moments = kinds[0 if r % algorithm.period == 0 else -1].after(moments)
+        else:
+            moved = [each.after(moments) * ball(q) for each, q in zip(kinds, shares, strict=True)]
+            moments = sum(moved[1:], moved[0])
+    return [[known[r][q] for r in rounds] for q in range(len(weights) + 1)]
+
+
+class _FactorsInBalls:
+    """As ``Factors``, of one round."""
+
+    def __init__(self, round: LinearRound) -> None:
+        left, right = round.factors()
+        pairs = zip(left, right, strict=True)
+        self.pairs = [(ball_matrix(one), ball_matrix(other).transpose()) for one, other in pairs]
+        self.noise = ball_matrix(round.added_noise())
+
+    def after(self, moments: arb_mat) -> arb_mat:
+        """Z'."""
+        return sum((one * moments * other for one, other in self.pairs), moments + self.noise)
 
 
 def _by_operator(numbers: int, last: int, work: float = 0) -> float:

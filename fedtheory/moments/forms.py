@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.base import OwnRound
+from ..claims.balls import matrix_product
 from ..federations.base import ONE_SIDED
 from ..federations.quadratic import Quadratic
 
@@ -37,6 +38,9 @@ class Forms:
         dimension: D.
         gradient_noise, server_noise: sigma and sigma_s, Fractions.
         basis: (D, D), whose columns are the coordinates' directions; ``None`` where they are the given ones.
+        in_balls: whether numbers are balls (``claims.balls.Ball``) and Fractions that mix with them. Then what is known
+            in floats only, as probabilities of some processes and steps by some rules, is taken as the dyadic numbers
+            that these floats are.
         trained: the clients' maps that were made so far, by the way of training (see ``rounds.training_maps``).
     """
 
@@ -47,6 +51,7 @@ class Forms:
     gradient_noise: Fraction
     server_noise: Fraction
     basis: np.ndarray | None = None
+    in_balls: bool = False
     trained: dict[Any, LocalMaps] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
@@ -84,7 +89,7 @@ def identity_like(matrix: np.ndarray) -> np.ndarray:
 
 def product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Products of matrices (..., d, d); those of d = 1 are numbers."""
-    return one * other if one.shape[-1] == 1 else one @ other
+    return one * other if one.shape[-1] == 1 else matrix_product(one, other)
 
 
 def whole(fed: Quadratic, exact: bool = False) -> Forms:

@@ -21,8 +21,9 @@ import numpy as np
 from ..participation import Cyclic, Incomplete, Markov, Participation
 from .draws import Draws, draws_of_set
 
-LARGEST, LARGEST_EXACT = 2500, 1024
-"""The most numbers that a recursion may have, in floats and in Fractions: its operator has as many rows and columns."""
+LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS = 2500, 1024, 1100
+"""The most numbers that a recursion may have, in floats, in Fractions and in balls: its operator has as many rows and
+columns."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,12 @@ def chain_of(process: Participation, clients: int) -> Chain:
     return Chain(tuple(sets), initial, transitions)
 
 
-def check_size(numbers: int, what: str, how: str, exact: bool = False) -> None:
-    """Raise ``ValueError`` if a recursion would have more numbers than ``LARGEST``, or ``LARGEST_EXACT``."""
-    largest = LARGEST_EXACT if exact else LARGEST
+def check_size(numbers: int, what: str, how: str, exact: bool = False, in_balls: bool = False) -> None:
+    """Raise ``ValueError`` if a recursion would have more numbers than ``LARGEST``, ``LARGEST_EXACT`` or, ``in_balls``,
+    ``LARGEST_IN_BALLS``."""
+    largest = LARGEST_IN_BALLS if in_balls else LARGEST_EXACT if exact else LARGEST
     if numbers > largest:
-        kind = "Fractions" if exact else "numbers"
+        kind = "balls" if in_balls else "Fractions" if exact else "numbers"
         raise ValueError(f"{what}: {how} make an exact recursion of {numbers} {kind}; allowed are at most {largest}")
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ from ..algorithms.aggregation import (
 )
 from ..algorithms.base import ClientRound
 from ..algorithms.server import Adam, Amplified, Momentum, Plain, Server
+from ..claims.balls import matrix_product
 from .draws import COUNT, PRESENT, SHARE, Draws
 from .linear_rounds import LinearRound, Noise
 
@@ -222,7 +223,7 @@ class _Builder:
                 present = a + (len(families) - 1) * len(here)
                 loads[present] = loads.get(present, 0 * own) + own
             for factor, load in loads.items():
-                increments[factor] = load @ change
+                increments[factor] = matrix_product(load, change)
             noises.append(Noise(self.local.noise[i], list(loads), np.array(list(loads.values()))))
         return LinearRound(increments, *self._moments(families, here), self._sources(noises))
 
@@ -241,6 +242,13 @@ class _Builder:
     def remembers(self) -> bool:
         return isinstance(self.kind.aggregation, LatestUpdates)
 
+    @cached_property
+    def _step(self) -> ServerStep:
+        """The server's; floats are, among exact numbers, the dyadic ones that they are."""
+        step = server_step(self.kind.server)
+        exact = self.dtype == object
+        return ServerStep(*(Fraction(each) if exact and isinstance(each, float) else each for each in step))
+
     def _number(self, value: Fraction) -> object:
         return value if self.dtype == object else float(value)
 
@@ -250,7 +258,7 @@ class _Builder:
 
     def _to_server(self, weight: Fraction) -> np.ndarray:
         """Where an update of this weight goes, (size, D)."""
-        step = server_step(self.kind.server)
+        step = self._step
         load = self._number(step.update_to_model * weight) * self._part(self.layout.of_model)
         if step.update_to_memory != 0:
             load = load + self._number(step.update_to_memory * weight) * self._part(self.layout.of_server)
@@ -258,7 +266,7 @@ class _Builder:
 
     def _if_anybody(self) -> np.ndarray:
         """What happens whenever the server steps, (size, size)."""
-        layout, step = self.layout, server_step(self.kind.server)
+        layout, step = self.layout, self._step
         increment = _zeros(self.dtype, layout.size, layout.size)
         if self.remembers and layout.remembered:
             updates = np.sum([self._part(layout.of_update(i)) for i in layout.remembered], axis=0)
@@ -279,7 +287,7 @@ class _Builder:
         second[0], second[:, 0] = first, first
         if clients:
             second[1:, 1:] = np.block(blocks)
-        return first.astype(self.dtype), second.astype(self.dtype)
+        return _of_kind(first, self.dtype), _of_kind(second, self.dtype)
 
 
 def _update(layout: Layout, local: LocalMaps, client: int) -> np.ndarray:
@@ -298,6 +306,13 @@ def _identity(kind: np.dtype, size: int) -> np.ndarray:
     identity = np.eye(size, dtype=int).astype(kind)
     identity.flags.writeable = False
     return identity
+
+
+def _of_kind(numbers: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Numbers as floats, or exactly; floats among exact ones are the dyadic numbers that they are."""
+    if kind.hasobject and any(isinstance(number, float) for number in numbers.ravel()[:1]):
+        return np.vectorize(Fraction, otypes=[object])(numbers)
+    return numbers.astype(kind)
 
 
 def _zeros(kind: np.dtype, *shape: int) -> np.ndarray:

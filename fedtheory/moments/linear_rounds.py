@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..claims.balls import Ball, ball, matrix_product
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -65,6 +67,10 @@ class LinearRound:
         """P = sum_a E[u_a] P_a, (*blocks, size, size)."""
         return combined(self.first, self.increments)
 
+    def in_balls(self) -> LinearRound:
+        """The same with increments in balls of the working precision."""
+        return replace(self, increments=np.vectorize(lambda each: Ball(ball(each)), otypes=[object])(self.increments))
+
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """L_c and R_c with E z' z'^T = Z + sum_c L_c Z R_c^T + noise, each (number, *blocks, size, size)."""
         mean, identity = self.mean_increment(), np.eye(self.size, dtype=int).astype(self.increments.dtype)
@@ -89,7 +95,7 @@ class LinearRound:
         for noise in self.noises:
             second = self.second[np.ix_(noise.factors, noise.factors)]
             for load, partner in zip(noise.loads, combined(second, noise.loads), strict=True):
-                added = added + load @ noise.covariance @ partner.T
+                added = added + matrix_product(matrix_product(load, noise.covariance), partner.T)
         return added
 
     def about(self, point: np.ndarray) -> LinearRound:
@@ -105,7 +111,8 @@ def combined(weights: np.ndarray, arrays: np.ndarray) -> np.ndarray:
     >>> combined(np.array([[1, 1], [0, 2]]), np.array([[3, 4], [5, 6]])).tolist()
     [[8, 10], [10, 12]]
     """
-    flat = np.dot(weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1))
+    one, other = weights.reshape(-1, len(arrays)), arrays.reshape(len(arrays), -1)
+    flat = matrix_product(one, other) if one.dtype == object else np.dot(one, other)
     return flat.reshape(*weights.shape[:-1], *arrays.shape[1:])
 
 

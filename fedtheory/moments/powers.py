@@ -60,7 +60,7 @@ def at_horizons(
     cycles, phase = np.divmod(np.asarray(rounds, dtype=np.int64), period)
     whole = np.linalg.matrix_power(rest, period - 1) @ first if period > 1 else first
     bits = int(cycles.max()).bit_length()
-    small = _small_bits(cycles, phase, len(observables))
+    small = small_bits(cycles, phase, len(observables))
     of_row, row = np.unique(phase << small | cycles & (1 << small) - 1, return_inverse=True)
     giant, state = np.unique(cycles >> small, return_inverse=True)
     rows = _in_phase(first, rest, of_row >> small, observables)
@@ -122,7 +122,7 @@ def settled(power: np.ndarray, times: np.ndarray, states: np.ndarray) -> np.ndar
     return found
 
 
-def _small_bits(cycles: np.ndarray, phase: np.ndarray, observables: int) -> int:
+def small_bits(cycles: np.ndarray, phase: np.ndarray, observables: int) -> int:
     """The binary digits of the numbers of periods that observables take: none where horizons are few."""
     phases = len(np.unique(phase))
     digits = max(0, round(np.log2(max(1, int(cycles.max())) / (observables * phases)) / 2))

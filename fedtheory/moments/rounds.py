@@ -34,7 +34,7 @@ from ..participation import Fixed, LargestNoise, Participation
 from ..schedule import one_number
 from .after_noise import as_one_client, chosen_noise
 from .cohorts import Law, certain, law_of
-from .draws import PRESENT, Draws, answering, draws_of, draws_of_set, phases_of
+from .draws import PRESENT, Draws, FloatsOnly, answering, draws_of, draws_of_set, phases_of
 from .forms import Forms, identity_like, product, squares, whole
 from .identical_clients import averaged_noise
 from .joint_law import chain_of
@@ -103,7 +103,7 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms:
             not step by plain SGD.
     """
     forms = forms or whole(fed, exact)
-    sizes, way = step_sizes(kind, exact), (kind.local_steps, kind.local_lr, kind.proximal)
+    sizes, way = step_sizes(kind, exact, forms.in_balls), (kind.local_steps, kind.local_lr, kind.proximal)
     if way not in forms.trained:  # two kinds of round, and all phases, train alike
         if isinstance(kind.local_lr, tuple):
             made = _varying_maps(forms, sizes, kind.proximal)
@@ -113,8 +113,8 @@ def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms:
     return forms.trained[way]
 
 
-def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
-    """The sizes of a round's local steps.
+def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[Any]:
+    """The sizes of a round's local steps. Where Fractions are asked for, floats are refused, or taken ``as_known``.
 
     Raises:
         ValueError: as ``training_maps``.
@@ -122,9 +122,10 @@ def step_sizes(kind: ClientRound, exact: bool) -> list[Any]:
     if kind.local_solver != PLAIN_SGD:
         raise ValueError(f"local_solver = {kind.local_solver}: moments are known of plain SGD")
     sizes = kind.local_lr if isinstance(kind.local_lr, tuple) else [one_number("local_lr", kind.local_lr)]
-    for size in sizes if exact else ():
-        if isinstance(size, float):
-            raise ValueError(f"local_lr = {size} is irrational: allowed in Fractions are rational steps")
+    if exact and any(isinstance(size, float) for size in sizes):
+        if not as_known:
+            raise ValueError(f"local_lr = {sizes[0]} is irrational: allowed in Fractions are rational steps")
+        sizes = [Fraction(size) if isinstance(size, float) else size for size in sizes]
     return list(sizes) * (kind.local_steps if len(sizes) == 1 else 1)
 
 
@@ -177,7 +178,8 @@ def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False, forms: Fo
     """The server's map in a round of its own, as of a single client that minimises F in one step."""
     forms = forms or whole(fed, exact)
     one = replace(forms, hessians=forms.hessian[None], minimisers=0 * forms.minimisers[:1])
-    return _maps(one, forms.server_noise, one_number("server_lr", kind.server_lr), 1)
+    size = one_number("server_lr", kind.server_lr)
+    return _maps(one, forms.server_noise, Fraction(size) if forms.in_balls else size, 1)
 
 
 def _maps(forms: Forms, noise: Fraction, lr: Fraction, steps: int, proximal: Fraction = Fraction(0)) -> LocalMaps:
@@ -273,12 +275,19 @@ def rounds_of_kind(
             floats only.
     """
     fed, layout = quadratic(setting), layout or layout_of(setting)
-    return rounds_with(setting.participation, fed, kind, drawn(setting, kind, exact), exact, layout, forms)
+    draws = drawn(setting, kind, exact, forms is not None and forms.in_balls)
+    return rounds_with(setting.participation, fed, kind, draws, exact, layout, forms)
 
 
-def drawn(setting: Setting, kind: Kind, exact: bool) -> list[Draws] | list[Law]:
+def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Draws] | list[Law]:
     """Who takes part in a round of this kind, for each state of participants with a memory, or once; in rounds of the
-    server's own it does not matter, and for a step of one's own the cohorts are told apart."""
+    server's own it does not matter, and for a step of one's own the cohorts are told apart. Where Fractions are asked
+    for and the process knows floats only, they are refused, or given ``as_known``."""
+    if as_known:
+        try:
+            return drawn(setting, kind, exact)
+        except FloatsOnly:
+            exact = False
     if isinstance(kind, OwnRound):
         process, clients = setting.participation, setting.federation.clients
         if process.independent_rounds:
@@ -310,9 +319,12 @@ def rounds_with(
     """The rounds of this kind for each of these draws."""
     if isinstance(kind, OwnRound):
         has_common_noise(fed)  # refuses what is not followed
-        return [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
+        found = [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
+        return [each.in_balls() for each in found] if forms is not None and forms.in_balls else found
     if isinstance(kind, ServerRound):
         return [server_round(layout, server_map(fed, kind, exact, forms))] * len(draws)
+    if exact and isinstance(kind.server.global_lr, float) and not (forms is not None and forms.in_balls):
+        raise ValueError(f"global_lr = {kind.server.global_lr} is irrational: allowed in Fractions are rational steps")
     bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact, forms)
     if isinstance(process, LargestNoise) and kind.uniform is None:
         local = as_one_client(local, chosen_noise(fed, kind, process, exact))

@@ -11,6 +11,7 @@ from math import isqrt
 
 import numpy as np
 
+from ..claims.balls import Ball, ball_matrix, holds_balls
 from .linear_rounds import LinearRound
 
 
@@ -80,6 +81,12 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
         folded[:, apart] += entries[:, columns[apart], rows[apart]]
         return folded
     left, right = (np.moveaxis(each, 0, -3) for each in round.factors())  # (*blocks, factors, s, s)
+    if holds_balls(round.increments):
+        pairs = zip(left.reshape(-1, *left.shape[-3:]), right.reshape(-1, *left.shape[-3:]), strict=True)
+        operator = np.array([_folded_in_balls(*pair) for pair in pairs], dtype=object)
+        operator = operator.reshape(*left.shape[:-3], *operator.shape[1:])
+        operator[..., -1] = operator[..., -1] + packed(round.added_noise())
+        return operator
     of_row = []
     for i in range(size):
         later = right[..., i:, :].reshape(*right.shape[:-2], -1)  # (*blocks, factors, (j, l))
@@ -91,3 +98,16 @@ def symmetric_increment(round: LinearRound) -> np.ndarray:
     operator = np.concatenate(of_row, axis=-2)
     operator[..., -1] = operator[..., -1] + packed(round.added_noise())
     return operator
+
+
+def _folded_in_balls(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The same without noise from the factors (factors, s, s) of one block, by one product of matrices of balls."""
+    size = left.shape[-1]
+    rows, columns = triangle(size)
+    one, other = (ball_matrix(each.reshape(len(each), -1)) for each in (left, right))
+    entries = np.array((one.transpose() * other).entries(), dtype=object).reshape([size] * 4)  # i, k, j, l
+    folded = entries.transpose(0, 2, 1, 3)[rows, columns]
+    both = folded[:, rows, columns]
+    apart = rows != columns
+    both[:, apart] = both[:, apart] + folded[:, columns[apart], rows[apart]]
+    return np.frompyfunc(Ball, 1, 1)(both)

@@ -98,7 +98,10 @@ def _check(setting: Setting, one_round: Callable, chain: Chain, layout: Any, for
     size, states = layout.size, len(chain.sets)
     whole = {mean_map: size, symmetric_moment_map: size * (size + 1) // 2}.get(one_round, size**2)
     algorithm = f"algorithm = {type(setting.algorithm).__name__}"
-    check_size(states * whole, algorithm, f"a state of {size} numbers and {states} of the participants", exact)
+    in_balls = forms is not None and forms.in_balls
+    check_size(
+        states * whole, algorithm, f"a state of {size} numbers and {states} of the participants", exact, in_balls
+    )
     if forms is not None and forms.blocks:
         check_entries(forms.dimension, states * whole, algorithm, exact)
 
@@ -163,7 +166,7 @@ def _varying(setting: Setting, one_round: Callable, exact: bool, forms: Forms | 
     made = {}
     for process in (setting.participation,) if phases is None else dict.fromkeys(phases.processes):
         own = replace(setting, participation=process)
-        made[process] = [drawn(own, kind, exact) for kind in algorithm.kinds]
+        made[process] = [drawn(own, kind, exact, forms is not None and forms.in_balls) for kind in algorithm.kinds]
 
     def operator(process: Participation, place: int, round: int) -> np.ndarray:
         kind, draws = algorithm.kinds[place].at(round), made[process][place]

@@ -153,6 +153,10 @@ class Space(Protocol):
         """Both sides in floating point at the candidate's worst horizon and at its worst late one; ``None`` where no
         horizon meets every hypothesis."""
 
+    def certain(self, found: Found) -> Found:
+        """The find with what is certain of its left side: the lower end of an enclosure, where it has one."""
+        return found
+
     def readings(self, found: Found) -> tuple[str, ...]:
         """Under which readings the find is one."""
         return ("",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,15 @@ import numpy as np
 from ..claims.evaluation import compiled
 from ..claims.schedules import by_rule, rule_of
 from ..claims.statement import Claim
+from ..federations import Quadratic
 from ..functionals import Functional
-from ..moments.averages import of_run
-from ..moments.errors import exact_errors
+from ..moments.averages import run_in_floats
+from ..moments.errors import enclosed_functional, errors_in_floats
 from ..moments.evaluators import BALL, Question, left
+from ..moments.rounds import quadratic
 from ..schedule import StepRule
 from ..setting import Setting
+from .found import Found
 
 # Searching, in floating point -----------------------------------------------------------------------------------------
 
@@ -60,12 +63,70 @@ def possible(step: Any) -> bool:
 
 
 def left_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """The functional's value at each of ``rounds``."""
+    """The functional's value at each of ``rounds``, quickly: errors by rounding grow with them."""
     if functional.compute is not None:
         return np.broadcast_to(left(functional, Question(setting, rounds, {"average": average})), rounds.shape)
     if functional.of_all_rounds or functional.observable == "gap":
-        return of_run(setting, functional, rounds, average=average)
-    return exact_errors(setting, rounds).functional(functional, average)
+        return run_in_floats(setting, functional, rounds, average)
+    return errors_in_floats(setting, rounds).functional(functional, average)
+
+
+LOST = 1e-16
+"""Of a left side in units of ``scale_of``: so much of it, times the rounds, may be what rounding left."""
+
+NOTHING = 1e-200
+"""A right side that is less fades in floats: other horizons tell more."""
+
+
+def scale_of(setting: Setting, units: Any) -> float:
+    """``scale`` of the start and the minimisers."""
+    fed = quadratic(setting)
+    points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
+    return scale(fed, units, points.astype(float))
+
+
+def scale(fed: Any, units: Any, points: np.ndarray) -> float:
+    """What a left side of these units is measured in: smoothness and the extent of ``points`` around x*, to powers."""
+    extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
+    return float(fed.constants()["smoothness"].value) ** units.objective * extent
+
+
+def surely(
+    setting: Setting, rounds: np.ndarray, functional: Functional, average: str, seen: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """What is certain of a left side that floats have ``seen``: where it exceeds the right side and may be nothing but
+    rounding, the lower end of its enclosure; 0 where there is none, and where the right side is nothing in floats."""
+    if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
+        return seen
+    with np.errstate(invalid="ignore"):
+        doubtful = (seen > right) & (seen < LOST * (rounds + 1.0) * scale_of(setting, functional.units))
+    found = seen.copy()
+    if doubtful.any():
+        found[doubtful] = 0.0
+        doubtful &= right > NOTHING
+    if doubtful.any():
+        found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, right[doubtful] / 1000)
+    return found
+
+
+def certainly(found: Found, functional: Functional, average: str) -> Found:
+    """A find with the lower end of its left side's enclosure; itself where there are none of the functional."""
+    followed_exactly = isinstance(found.point.federation, Quadratic) and not functional.of_all_rounds
+    if functional.compute is not None or not followed_exactly:
+        return found
+    return found.with_left(float(lower_ends(found.point, np.array([found.rounds]), functional, average)[0]))
+
+
+def lower_ends(
+    setting: Setting, rounds: np.ndarray, functional: Functional, average: str, enough: Sequence[float] = ()
+) -> np.ndarray:
+    """Numbers that the functional's values at each of ``rounds`` are not below, by little or by what is ``enough``; 0
+    where no enclosure is known."""
+    try:
+        values, accuracy = enclosed_functional(setting, functional, rounds, average, enough)
+    except ValueError:
+        return np.zeros(len(rounds))
+    return np.where(np.isinf(values), values, np.maximum(values - accuracy, 0.0))
 
 
 def computed_left(setting: Setting, rounds: int, functional: Functional, average: str) -> Any:

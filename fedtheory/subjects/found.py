@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,12 @@ class Found:
     right: float
     ratio: float
     fading: float = 1.0
+
+    def with_left(self, left: float) -> Found:
+        """The same with a left side of this size, if it is less."""
+        if not left < self.left:
+            return self
+        return replace(self, left=left, ratio=self.ratio * left / self.left if left > 0 else 0.0)
 
 
 def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:

@@ -28,7 +28,7 @@ from ..schedule import StepRule
 from ..setting import Setting
 from ..simulation.engine import simulate
 from .base import Point, Space, runs_of, span
-from .by_rule import SEARCHED_BY_RULE, left_in_floats, longest
+from .by_rule import SEARCHED_BY_RULE, certainly, left_in_floats, longest, scale_of, surely
 from .candidates import DIVERGING_STEP, MOST_CLIENTS, log_uniform
 from .found import LATE, Found, finds_at
 from .limits import limit_of
@@ -213,6 +213,7 @@ class OwnRuns(Space):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
             yield plain
             yield replace(plain, spread=0.0, start=1.0)
+            yield replace(plain, start=0.0)
             yield replace(plain, dimension=2, conditioning=1e-3)
         for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
             yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
@@ -301,6 +302,9 @@ class OwnRuns(Space):
             return None
         left, seen = self._left(setting, len(self.horizons))
         admissible &= ~np.isnan(left)
+        if not self.why_simulated:
+            functional, right = self.statement.functional, np.broadcast_to(bound.value, left.shape)
+            seen = surely(setting, self.horizons, functional, self.average, seen, right)
         finds = list(finds_at(candidate, lambda rounds: setting, bound, self.horizons, admissible, left, seen))
         late = max((found for found in finds if found.fading < LATE), key=lambda found: found.ratio, default=None)
         return (max(finds, key=lambda found: found.ratio), late) if finds else None
@@ -313,7 +317,8 @@ class OwnRuns(Space):
             return mean, np.maximum(low, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             left = left_in_floats(setting, self.horizons[:count], functional, self.average)
-        return left, np.where(left < np.inf, np.maximum(left - RESOLUTION * _unit(setting, functional.units), 0), left)
+        rounding = RESOLUTION * scale_of(setting, functional.units)
+        return left, np.where(left < np.inf, np.maximum(left - rounding, 0), left)
 
     def _simulated(self, setting: Setting, replicas: int, confidence: float) -> tuple[np.ndarray, ...]:
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
@@ -323,6 +328,9 @@ class OwnRuns(Space):
         rounds, found = run.rounds_of(functional), run.interval(functional, self.average, confidence)
         places = np.searchsorted(rounds, self.horizons)
         return tuple(values[places] for values in found)
+
+    def certain(self, found: Found) -> Found:
+        return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
 
     # Exact points.
 
@@ -374,14 +382,6 @@ def _told(error: str) -> str:
     where, _, rest = error.partition(": algorithm ")
     name, _, what = rest.partition(" ")
     return f"{name} {what.partition(':')[0]} ({where.rpartition('/')[2]})"
-
-
-def _unit(setting: Setting, units: Any) -> float:
-    """Smoothness and the extent around x*, to the powers of the left side's units."""
-    fed: Any = setting.federation
-    points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum]).astype(float)
-    extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
-    return float(fed.constants()["smoothness"].value) ** units.objective * extent
 
 
 class OwnSubject:

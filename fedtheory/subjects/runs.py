@@ -29,9 +29,10 @@ from ..moments.trajectory import fast_of, ranges_of_run
 from ..participation import Fixed, IndexBeta
 from ..quantities import LEAST_QUANTITIES, POINT_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from ..setting import Setting
+from . import by_rule as in_floats
 from . import kinked_runs
 from .base import Point, Space, runs_of
-from .by_rule import by_rule, followed, free_of_steps, left_in_floats, numbers_of, possible, step_of
+from .by_rule import by_rule, certainly, followed, free_of_steps, left_in_floats, possible, step_of
 from .candidates import LEFT_OUT, Candidate, demands, draw, in_words, perturb, settle, snapshots, structured, within
 from .enclosure import algorithm_of, with_new_steps
 from .entries import FREE, stated_constants
@@ -54,7 +55,6 @@ ATTEMPTS = 3
 
 COHORT_DRAWS = ("without replacement", "with replacement")
 """How a uniform cohort can be drawn."""
-
 GRID = 5
 """Points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all of them."""
 
@@ -196,7 +196,13 @@ class Runs(Space):
             left = self._errors(setting, horizons)
             admissible &= ~np.isnan(left)
         seen = self._surely(left, setting)
+        if not of_round:
+            right = np.atleast_2d(bound.value).max(axis=0) + np.zeros(left.shape)
+            seen = in_floats.surely(setting, horizons, self.statement.functional, self.average, seen, right)
         yield from finds_at(candidate, lambda rounds: setting, bound, horizons, admissible, left, seen)
+
+    def certain(self, found: Found) -> Found:
+        return found if self.demands.one_round else certainly(found, self.statement.functional, self.average)
 
     def _errors(self, setting: Setting, horizons: np.ndarray) -> np.ndarray:
         """The left side at the horizons, infinite where floats are too small for it; nan where it is not known."""
@@ -219,13 +225,14 @@ class Runs(Space):
 
     def _surely(self, left: np.ndarray, setting: Setting) -> np.ndarray:
         """A left side, less what it may be off; 0 where it is nothing but that."""
-        if isinstance(setting.federation, Piecewise):
+        fed, units = setting.federation, self.statement.functional.units
+        if isinstance(fed, Piecewise):
             points, cancelling = kinked_runs.extent(setting).astype(float), 0.0
         else:
             fed = quadratic(setting)
             points = (np.vstack([fed.exact_centres, setting.exact_start]) - fed.exact_optimum).astype(float)
-            cancelling = CANCELLATION * self._unit(setting, points[:-1])
-        unit, begun = self._unit(setting, points), self._unit(setting, points[-1:])
+            cancelling = CANCELLATION * in_floats.scale(fed, units, points[:-1])
+        unit, begun = in_floats.scale(fed, units, points), in_floats.scale(fed, units, points[-1:])
         seen = np.where((left > 0) & (left < RESOLUTION * unit), 0.0, left)
         if self.demands.one_round:
             return np.where(seen > 0, np.maximum(seen - ONE_ROUND_RESOLUTION * begun, 0.0), seen)
@@ -234,18 +241,11 @@ class Runs(Space):
         off = ONE_ROUND_RESOLUTION * np.sqrt(before) * np.sqrt(unit) * (not self.statement.choices) + cancelling
         return np.where((seen > 0) & (seen < 1e8 * off), np.maximum(seen - off, 0.0), seen)
 
-    def _unit(self, setting: Setting, points: np.ndarray) -> float:
-        """What the left side is measured in: smoothness and the extent of ``points`` around x*, to the powers of its
-        units."""
-        fed, units = setting.federation, self.statement.functional.units
-        extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
-        return float(fed.constants()["smoothness"].value) ** units.objective * extent
-
     def _without_poles(self, bound: Bound, shape: tuple[int, ...]) -> np.ndarray:
         """Where no denominator of a hypothesis changes sign on the grid: a quotient of numbers linear in each maximum
         then takes its extremes at the grid's corners."""
         clear = np.ones(shape, dtype=bool)
-        arrays = numbers_of(bound.quantities)
+        arrays = in_floats.numbers_of(bound.quantities)
         for denominator in self._denominators if any(np.ndim(value) == 2 for value in arrays.values()) else ():
             value = compiled(denominator)(arrays)
             if np.ndim(value) == 2:

@@ -190,7 +190,7 @@ def test_rows_are_the_claims_own_numbers_at_admissible_settings():
     assert raised == pytest.approx(1 - (0.01 - 16 * 0.01**2) / 4, rel=1e-15) and rows.admissible().all()
     bound = statement.at(rows.setting, rounds=HORIZONS)
     np.testing.assert_array_equal(rows.right, bound.value)
-    np.testing.assert_array_equal(rows.left, rows.setting.exact(HORIZONS).squared_distance)
+    np.testing.assert_allclose(rows.left, rows.setting.exact(HORIZONS).squared_distance, rtol=1e-12)  # floats
     # No q is allowed where the step exceeds mu/(16 L^2 K).
     assert rows_of(statement, pair(lr="1/15", snapshot_probability=0)) is None
     # Random runs have no maxima that are known beforehand.

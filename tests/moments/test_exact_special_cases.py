@@ -10,8 +10,8 @@ import pytest
 
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
-from fedtheory.moments.errors import exact_errors, expected_models
-from fedtheory.moments.joint_law import LARGEST, LARGEST_EXACT, chain_of
+from fedtheory.moments.errors import errors_in_floats, exact_errors, expected_models
+from fedtheory.moments.joint_law import LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS, chain_of
 from fedtheory.moments.lifting import NotClosed
 from fedtheory.moments.rounds import local_maps, rounds_of_kind
 from fedtheory.moments.stationary import fixed_point, stationary
@@ -274,6 +274,8 @@ def test_sizes() -> None:
     fed = Quadratic([[1]] * clients, [[i] for i in range(clients)])
     setting = on(algorithms.mifa(**STEPS), Uniform(2), fed)
     with pytest.raises(ValueError, match=rf"a state of 72 numbers .* of {72 * 73 // 2} numbers; .* most {LARGEST}"):
+        errors_in_floats(setting, [10**8])
+    with pytest.raises(ValueError, match=rf"of {72 * 73 // 2} balls; allowed are at most {LARGEST_IN_BALLS}"):
         setting.exact([10**8])
     assert fixed_point(setting).bias[0] == pytest.approx(0, abs=1e-9)  # means are fewer
     half = on(algorithms.mifa(**STEPS), Uniform(2), Quadratic([[1]] * 45, [[i] for i in range(45)]))

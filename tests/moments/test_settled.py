@@ -5,7 +5,7 @@ import pytest
 
 import fedtheory as ft
 from fedtheory.moments import powers
-from fedtheory.moments.errors import exact_errors
+from fedtheory.moments.errors import errors_in_floats
 
 CLIENTS, DIMENSION = 4, 11
 MIXED = [0, 1, 7, 100, 2000, 20_001, 10**6, 10**8 + 1]
@@ -30,9 +30,9 @@ def dense(noise: float, apart: bool, period: int | None = None) -> ft.Setting:
 def test_the_limit_is_what_powers_come_to(
     setting: ft.Setting, rounds: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = exact_errors(setting, rounds)
+    found = errors_in_floats(setting, rounds)
     monkeypatch.setattr(powers, "LARGE", 10**9)
-    plain = exact_errors(setting, rounds)
+    plain = errors_in_floats(setting, rounds)
     for name in ("squared_distance", "squared_gradient", "gradient_sum"):
         ours, theirs = getattr(found, name), getattr(plain, name)
         assert ours == pytest.approx(theirs, rel=1e-11, abs=0), name
@@ -53,7 +53,7 @@ def test_the_limit_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         return found
 
     monkeypatch.setattr(powers, "settled", counted)
-    exact_errors(dense(0.3, True), [10**8])
+    errors_in_floats(dense(0.3, True), [10**8])
     assert taken[-1] and len(taken) < 16  # of 27 binary digits
 
 
