@@ -9,10 +9,11 @@ from ..claims.statement import Claim
 from ..proof import chains, text
 from ..proof.chains import Chain
 from ..proof.library import Library
-from ..proof.of_algorithm import Rounds, built_in, read_rounds
+from ..proof.of_algorithm import Rounds, read_rounds
+from ..proof.of_algorithm import built_in as rounds_of_parts
 from ..proof.steps import Decision
+from . import built_in, check_own_names, explained, papers
 from . import claim as claim_of
-from . import explained, papers
 from .paper import Paper, PaperError
 
 
@@ -27,6 +28,7 @@ def library() -> Library:
 
 def library_with(paper: Paper) -> Library:
     """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
+    check_own_names(paper)
     return _library((*(known for known in papers().values() if known is not paper), paper))
 
 
@@ -77,15 +79,25 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
+        tuple(built_in()),
     )
 
 
 def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:
-    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw."""
+    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw: that of a paper of
+    this package, whose word for it is taken.
+
+    Raises:
+        ValueError: there is none, and nothing else says what the rounds are.
+    """
     own = [paper for paper in all_papers if paper.name == claim.paper]
-    subject = next((p.subjects[algorithm] for p in (*own, *all_papers) if algorithm in p.subjects), None)
-    runs_as = getattr(subject, "runs_as", None)
-    return built_in(claim, algorithm) if runs_as is None else read_rounds(*runs_as(claim))
+    drawing = next((p for p in (*own, *all_papers) if algorithm in p.subjects), None)
+    runs_as = None if drawing is None else getattr(drawing.subjects[algorithm], "runs_as", None)
+    if runs_as is None:
+        return rounds_of_parts(claim, algorithm)
+    if drawing not in built_in().values():
+        raise ValueError(f"{algorithm}: what its rounds are is said in a file of one's own, and nothing checks it")
+    return read_rounds(*runs_as(claim))
 
 
 def _library_for(claim: Claim, paper: Paper | None) -> Library:

@@ -66,6 +66,7 @@ class Derivation:
         left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
         choices: the quantities that it chooses, and how; the claim has to choose the same.
         origin: the theorem of the kernel from which all of this is computed, if it is: see ``joints``.
+        paper: whose derivation it is.
     """
 
     name: str
@@ -81,15 +82,17 @@ class Derivation:
     left_side: sympy.Expr | None = None
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
+    paper: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.readings:
             check_options(name, self.options(name))
 
-    def of(self, algorithm: str) -> Self:
-        """The same, about this algorithm's runs unless it says another's; nothing is computed for it."""
+    def of(self, algorithm: str, paper: str = "") -> Self:
+        """The same, about this algorithm's runs unless it says another's, and of this paper; nothing is computed for
+        it."""
         made = copy(self)
-        made.__dict__["algorithm"] = self.algorithm or algorithm
+        made.__dict__.update({"algorithm": self.algorithm or algorithm, "paper": paper})
         return made
 
     def options(self, name: str) -> tuple[str, ...]:
@@ -103,12 +106,18 @@ class Derivation:
         return self.bounds(claim.functional) and (not of_runs or self.algorithm == algorithm)
 
     def bounds(self, functional: Functional) -> bool:
-        """Whether it is about this functional, and not only about one of the same name."""
-        if functional.name != self.functional:
+        """Whether it is about this functional, and not only about one of the same name: about one of ``functionals``,
+        or about an expression of values. What a ``compute`` of one's own gives is another left side."""
+        if functional.name != self.functional or functional.compute is not None:
             return False
-        if self.left_side is not None:
-            own = None if functional.expression is None else bare(functional.expression)
-            return own is not None and (own == self.left_side or is_identity(own, self.left_side))
-        known = [f for f in vars(functionals).values() if isinstance(f, Functional) and f.name == functional.name]
-        bounded = self.origin is not None or self.right_side is not None
-        return functional in known if bounded else functional.expression is not None
+        if self.left_side is None and (self.origin is not None or self.right_side is not None):
+            return functional in functionals.named(functional.name)
+        own = expression_of(functional)
+        return own is not None and (self.left_side is None or own == self.left_side or is_identity(own, self.left_side))
+
+
+def expression_of(functional: Functional) -> sympy.Expr | None:
+    """The expression over bare symbols that a functional is, if it is one of values alone; ``None`` of every other: an
+    expression says nothing of runs, rounds or points."""
+    of_values = functional.scope == "values" and functional.compute is None and functional.expression is not None
+    return bare(functional.expression) if of_values else None

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -24,9 +24,11 @@ from ..claims.arithmetic import compiled, denominators, exact_slack, two_sided_d
 from ..claims.balls import decimal, evaluate_in_balls, working_precision
 from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
-from ..proof.positivity import Certificate, prove
-from ..proof.regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
+from .positivity import Certificate, prove
+from .regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
+
+COMPATIBLE, CONTRADICTORY, UNKNOWN = "compatible", "contradictory", "unknown"
 
 SAMPLES = 20_000
 """Points at which a witness is looked for."""
@@ -49,7 +51,7 @@ class Compatibility:
     """Whether the hypotheses can be met together.
 
     Attributes:
-        state: ``compatible``, ``contradictory`` or ``unknown``.
+        state: ``COMPATIBLE``, ``CONTRADICTORY`` or ``UNKNOWN``.
         witness: rational values by quantity, as text ("1/20"), where compatible.
         slack: by hypothesis, its slack at the witness (a lower bound where that is irrational), as text.
         reading: the reading that the witness is for, or {}.
@@ -64,6 +66,7 @@ class Compatibility:
     proofs: tuple[Mapping[str, Any], ...] = ()
 
 
+@lru_cache(maxsize=500)
 def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
 
@@ -78,25 +81,38 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     for reading, hypotheses in systems:
         found = _witness(claim, hypotheses, seed)
         if found:
-            return Compatibility("compatible", *found, reading)
+            return Compatibility(COMPATIBLE, *found, reading)
     proofs = []
-    for _, hypotheses in systems:
-        proof = certificate(claim, hypotheses) or _unsatisfiable(claim, hypotheses)
-        if proof is None:
-            return Compatibility("unknown")
-        proofs.append(proof)
-    return Compatibility("contradictory", proofs=tuple(proofs))
+    for reading, hypotheses in systems:
+        proof = certificate(claim, hypotheses)
+        solved = None if proof else _solved(claim, hypotheses)
+        if isinstance(solved, tuple):
+            return Compatibility(COMPATIBLE, *solved, reading)
+        proofs.append(proof or solved)
+    if not all(proofs):
+        return Compatibility(UNKNOWN)
+    return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
 
 
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
-    """The hypotheses under every reading that changes them, the literal reading first."""
+    """The hypotheses under every reading that changes them, with what the assumptions say of the same quantities, the
+    literal reading first."""
+    implied = tuple(_implied(claim))
     systems: dict[tuple, tuple[dict[str, str], tuple[Hypothesis, ...]]] = {}
     for reading in claim.readings():
         hypotheses = tuple(h.under(reading) for h in claim.hypotheses)
         options = {o for h in claim.hypotheses for o in h.alternatives}
         used = {name: option for name, option in reading.items() if option in options}
-        systems.setdefault(tuple(h.relation for h in hypotheses), (used, hypotheses))
+        systems.setdefault(tuple(h.relation for h in hypotheses), (used, (*hypotheses, *implied)))
     return list(systems.values())
+
+
+def _implied(claim: Claim) -> Iterator[Hypothesis]:
+    """mu/2 |x_0 - x*|^2 <= F(x_0) - F* <= L/2 |x_0 - x*|^2, as far as a claim assumes it and has the quantities."""
+    gap, distance = symbol("initial_gap"), symbol("initial_distance")
+    for kind, name, relation in (("smooth", "smoothness", sympy.Le), ("strongly_convex", "strong_convexity", sympy.Ge)):
+        if kind in claim.assumed and {name, gap.name, distance.name} <= {*claim.quantities}:
+            yield Hypothesis(f"gap_if_{kind}", relation(gap, symbol(name) / 2 * distance**2), "implied")
 
 
 # A witness ------------------------------------------------------------------------------------------------------------
@@ -121,12 +137,21 @@ def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple
             point |= {name: exact_slack(value, point) for name, value in fixed.items()}
         except (ValueError, ZeroDivisionError):
             continue
-        slack = slacks(claim, hypotheses, point)
-        if slack is not None and all(value >= 0 for value in slack.values()):
-            return {n: str(v) for n, v in point.items()}, {
-                n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
-            }
+        if found := _met(claim, hypotheses, point):
+            return found
     return None
+
+
+def _met(
+    claim: Claim, hypotheses: Sequence[Hypothesis], point: Mapping[str, Fraction]
+) -> tuple[dict[str, str], dict[str, str]] | None:
+    """(values, slacks) of a point as text, if it meets the hypotheses; decided exactly."""
+    slack = slacks(claim, hypotheses, point)
+    if slack is None or not all(value >= 0 for value in slack.values()):
+        return None
+    return {n: str(v) for n, v in point.items()}, {
+        n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
+    }
 
 
 @cache
@@ -313,30 +338,33 @@ def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
             yield name, (interval(name, bound, 1) if known.upper == 1 else at_least(name, bound))
 
 
-def _unsatisfiable(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any] | None:
-    """The polynomial system of the hypotheses, if z3 shows that no real numbers solve it (whole numbers are taken for
-    real ones); ``None`` if it does not, or cannot be asked."""
+def _solved(
+    claim: Claim, hypotheses: Sequence[Hypothesis]
+) -> dict[str, Any] | tuple[dict[str, str], dict[str, str]] | None:
+    """What z3 says of the polynomial system of the hypotheses: a proof that no numbers solve it, (values, slacks) of a
+    point that solves it and is then decided exactly, or ``None`` if neither, or if it cannot be asked."""
     try:
         import z3
     except ImportError:
         return None
     atoms = list(_atoms(claim, hypotheses))
-    names = sorted({s.name for _, e in atoms for s in e.free_symbols})
-    numbers = {name: z3.Real(name) for name in names}
-    solver = z3.SolverFor("QF_NRA")
+    used = {s.name for _, e in atoms for s in e.free_symbols}
+    numbers = {name: (z3.Int if QUANTITIES[name].integer else z3.Real)(name) for name in sorted(used)}
+    reals = {name: z3.ToReal(x) if QUANTITIES[name].integer else x for name, x in numbers.items()}
+    solver = z3.Solver() if any(QUANTITIES[name].integer for name in used) else z3.SolverFor("QF_NRA")
     solver.set("rlimit", SOLVER_STEPS)
-    for name, x in numbers.items():
+    for name, x in reals.items():
         known = QUANTITIES[name]
         if known.lower > -np.inf:
-            solver.add(x > 0 if known.positive else x >= int(known.lower))
+            solver.add(x > 0 if known.positive else x >= z3.RealVal(str(Fraction(known.lower))))
         if known.upper < np.inf:
-            solver.add(x <= int(known.upper))
+            solver.add(x <= z3.RealVal(str(Fraction(known.upper))))
     for small, large in ORDERED_PAIRS:
-        if small in numbers and large in numbers:
-            solver.add(numbers[small] <= numbers[large])
+        if small in reals and large in reals:
+            solver.add(reals[small] <= reals[large])
     for _, expression in atoms:
         top, bottom = sympy.fraction(sympy.together(expression))
-        top, bottom = (_to_z3(sympy.expand(part), numbers, z3) for part in (top, bottom))
+        top, bottom = (_to_z3(sympy.expand(part), reals, z3) for part in (top, bottom))
         holds = z3.And(bottom != 0, top * bottom >= 0)
         # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
         # harder to contradict.
@@ -344,12 +372,19 @@ def _unsatisfiable(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, 
         solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
     try:
         outcome = solver.check()
+        if outcome == z3.unsat:
+            return {"fails": " and ".join(h.name for h in hypotheses), "solver": f"z3 {z3.get_version_string()}",
+                    "system": solver.to_smt2()}  # fmt: skip
+        if outcome != z3.sat:
+            return None
+        values = [(name, solver.model().eval(x, model_completion=True)) for name, x in numbers.items()]
     except z3.Z3Exception:
         return None
-    if outcome != z3.unsat:
+    if not all(z3.is_rational_value(value) or z3.is_int_value(value) for _, value in values):
         return None
-    return {"fails": " and ".join(h.name for h in hypotheses), "solver": f"z3 {z3.get_version_string()}",
-            "system": solver.to_smt2()}  # fmt: skip
+    point = {name: _ladder(name)[0] for name in claim.quantities if name not in claim.choices}
+    point |= {name: Fraction(str(value)) for name, value in values if name not in claim.choices}
+    return _met(claim, hypotheses, point)
 
 
 def _to_z3(polynomial: sympy.Expr, numbers: Mapping[str, Any], z3: Any) -> Any:
