@@ -89,13 +89,14 @@ def check_own_names(paper: Paper) -> None:
         others = [f"paper {other.name!r}" for other in algorithms().get(name, ()) if other is not paper]
         others += ["this package"] if name in known_subjects() else []
         if others:
-            raise PaperError(f"paper {paper.name!r}: its subject {name!r} would be another one than that of {others[0]}: "
-                             "allowed is a name of its own")  # fmt: skip
+            raise PaperError(f"paper {paper.name!r}: its subject {name!r} would be another one than that of "
+                             f"{others[0]}: allowed is a name of its own")  # fmt: skip
     for claim in paper.claims:
         for there in functionals.named(claim.functional.name):
             if apart := claim.functional.apart_from(there):
-                raise PaperError(f"{claim.ref}: its functional {there.name!r} has another {' and '.join(apart)} than the "
-                                 f"built-in {there.name!r}, {there.meaning}: allowed is a name of its own")  # fmt: skip
+                known = f"the built-in {there.name!r}, {there.meaning}"
+                raise PaperError(f"{claim.ref}: its functional {there.name!r} has another {' and '.join(apart)} than "
+                                 f"{known}: allowed is a name of its own")  # fmt: skip
 
 
 def paper(name: str) -> Paper:

@@ -77,7 +77,7 @@ def _steps(paper: Paper, steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _derivations(paper: Paper, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
-    return tuple(d.of(paper.algorithm, paper.name) for d in derivations)
+    return tuple(d.of(paper.algorithm) for d in derivations)
 
 
 def _as_given(paper: Paper, part: Any) -> Any:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import warnings
 from functools import cache, lru_cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..claims.statement import Claim
 from ..proof import chains, text
@@ -15,6 +19,9 @@ from ..proof.steps import Decision
 from . import built_in, check_own_names, explained, papers
 from . import claim as claim_of
 from .paper import Paper, PaperError
+
+if TYPE_CHECKING:
+    from ..subjects.base import Subject
 
 
 def library() -> Library:
@@ -68,7 +75,7 @@ def sentence(decision: Decision, paper: Paper | None = None) -> str:
 
 @lru_cache(maxsize=4)
 def _library(all_papers: tuple[Paper, ...]) -> Library:
-    usable = []
+    usable, known = [], tuple(built_in().values())
     for paper in all_papers:
         if failure := _failure(paper):
             warnings.warn(f"the proofs of paper {paper.name!r} are left out: {failure}", stacklevel=3)
@@ -79,25 +86,42 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
-        tuple(built_in()),
+        None if {*all_papers} <= {*known} else _library(known),
     )
 
 
 def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:
-    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw: that of a paper of
-    this package, whose word for it is taken.
+    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw: the word of a
+    paper of this package is taken, that of another one where its examples bear it out.
 
     Raises:
-        ValueError: there is none, and nothing else says what the rounds are.
+        ValueError: there is none, and nothing else says what the rounds are; or examples are of other rounds.
     """
     own = [paper for paper in all_papers if paper.name == claim.paper]
     drawing = next((p for p in (*own, *all_papers) if algorithm in p.subjects), None)
     runs_as = None if drawing is None else getattr(drawing.subjects[algorithm], "runs_as", None)
     if runs_as is None:
         return rounds_of_parts(claim, algorithm)
+    rounds = read_rounds(*runs_as(claim))
     if drawing not in built_in().values():
-        raise ValueError(f"{algorithm}: what its rounds are is said in a file of one's own, and nothing checks it")
-    return read_rounds(*runs_as(claim))
+        _check_examples(claim, algorithm, drawing.subjects[algorithm], rounds)
+    return rounds
+
+
+EXAMPLES = 20
+"""So many candidates of a search are looked at, of an algorithm of one's own."""
+
+
+def _check_examples(claim: Claim, algorithm: str, subject: Subject, rounds: Rounds) -> None:
+    """Refuse a subject whose examples have other rounds than it says, or that draws none with rounds."""
+    space, draw = subject.space(claim), np.random.default_rng(0)
+    candidates = [*islice(space.structured(), EXAMPLES // 2)]
+    candidates += [space.draw(draw) for _ in range(EXAMPLES - len(candidates))]
+    settings = [found[0].point for candidate in candidates if (found := space.assess(candidate))]
+    wrong = next((s for s in settings if read_rounds(s.algorithm, s.participation) != rounds), None)
+    if wrong is not None or not settings:
+        seen = f"examples have others: {wrong.algorithm}" if settings else "no example bears it out"
+        raise ValueError(f"{algorithm}: its subject says that its rounds are {' and '.join(rounds.kinds)}, and {seen}")
 
 
 def _library_for(claim: Claim, paper: Paper | None) -> Library:

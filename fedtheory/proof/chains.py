@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
@@ -118,8 +119,8 @@ def prove(claim: Claim, library: Library) -> Chain:
 
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
-    """The chain that proves the claim, or ``None``: no counterexample is looked for, and no solver asked but whether the
-    hypotheses can be met. What the kernel composes is tried first."""
+    """The chain that proves the claim, or ``None``: no counterexample is looked for, and a solver is asked only whether
+    the hypotheses can be met. What the kernel composes is tried first."""
     for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
@@ -147,9 +148,12 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
         yield _open("composed", claim, found)
     yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
-        yield _open("joined", claim, "every step may hold: that they follow on each other, and end in the right side, is "
-                    "declared in a file of one's own, which shows nothing")  # fmt: skip
+        yield _open("joined", claim, "every step may hold: that they follow on each other, and end in the right side, "
+                    "is declared in a file of one's own, which shows nothing")  # fmt: skip
     yield from _met(claim, derivation)
+
+
+_compatibility = lru_cache(maxsize=1000)(compatibility)
 
 
 def _only_declared(derivation: Derivation, library: Library) -> bool:
@@ -169,11 +173,11 @@ def _met(claim: Claim, derivation: Derivation) -> Iterator[Step]:
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
         claim = replace(claim, ambiguities=tuple(kept))
-    found = compatibility(claim)
+    found = _compatibility(claim)
     if found.state == CONTRADICTORY:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
-        yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {fails} fails "
-                    "wherever the others hold")  # fmt: skip
+        yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {fails} "
+                    "fails wherever the others hold")  # fmt: skip
     elif found.state != COMPATIBLE:
         yield _open("hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say "
                     "nothing")  # fmt: skip

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -20,11 +20,12 @@ import numpy as np
 import sympy
 from flint import arb
 
-from ..claims.arithmetic import compiled, denominators, exact_slack, two_sided_denominators
+from ..claims.arithmetic import compiled, exact_slack
 from ..claims.balls import decimal, evaluate_in_balls, working_precision
 from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
+from . import smt
 from .positivity import Certificate, prove
 from .regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 
@@ -35,9 +36,6 @@ SAMPLES = 20_000
 
 COMBINATIONS = 64
 """Regions on which a certificate is looked for, at most."""
-
-SOLVER_STEPS = 20_000_000
-"""z3's resource limit: unlike a time limit, the same answer on every machine."""
 
 _LADDERS = {
     "count": ("1", "2", "4", "3", "16", "100", "400", "10000", "1000000"),
@@ -66,7 +64,6 @@ class Compatibility:
     proofs: tuple[Mapping[str, Any], ...] = ()
 
 
-@lru_cache(maxsize=500)
 def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     """Decide whether values of the quantities, within the vocabulary's bounds, meet every hypothesis.
 
@@ -343,64 +340,13 @@ def _solved(
 ) -> dict[str, Any] | tuple[dict[str, str], dict[str, str]] | None:
     """What z3 says of the polynomial system of the hypotheses: a proof that no numbers solve it, (values, slacks) of a
     point that solves it and is then decided exactly, or ``None`` if neither, or if it cannot be asked."""
-    try:
-        import z3
-    except ImportError:
+    names = [name for name in claim.quantities if name not in claim.choices]
+    solved = smt.solve([expression for _, expression in _atoms(claim, hypotheses)])
+    if isinstance(solved, smt.Unsolvable):
+        return {"fails": " and ".join(h.name for h in hypotheses), "solver": solved.solver, "system": solved.system}
+    if solved is None:
         return None
-    atoms = list(_atoms(claim, hypotheses))
-    used = {s.name for _, e in atoms for s in e.free_symbols}
-    numbers = {name: (z3.Int if QUANTITIES[name].integer else z3.Real)(name) for name in sorted(used)}
-    reals = {name: z3.ToReal(x) if QUANTITIES[name].integer else x for name, x in numbers.items()}
-    solver = z3.Solver() if any(QUANTITIES[name].integer for name in used) else z3.SolverFor("QF_NRA")
-    solver.set("rlimit", SOLVER_STEPS)
-    for name, x in reals.items():
-        known = QUANTITIES[name]
-        if known.lower > -np.inf:
-            solver.add(x > 0 if known.positive else x >= z3.RealVal(str(Fraction(known.lower))))
-        if known.upper < np.inf:
-            solver.add(x <= z3.RealVal(str(Fraction(known.upper))))
-    for small, large in ORDERED_PAIRS:
-        if small in reals and large in reals:
-            solver.add(reals[small] <= reals[large])
-    for _, expression in atoms:
-        top, bottom = sympy.fraction(sympy.together(expression))
-        top, bottom = (_to_z3(sympy.expand(part), reals, z3) for part in (top, bottom))
-        holds = z3.And(bottom != 0, top * bottom >= 0)
-        # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
-        # harder to contradict.
-        infinite = len(denominators(expression)) > len(two_sided_denominators(expression))
-        solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
-    try:
-        outcome = solver.check()
-        if outcome == z3.unsat:
-            return {"fails": " and ".join(h.name for h in hypotheses), "solver": f"z3 {z3.get_version_string()}",
-                    "system": solver.to_smt2()}  # fmt: skip
-        if outcome != z3.sat:
-            return None
-        values = [(name, solver.model().eval(x, model_completion=True)) for name, x in numbers.items()]
-    except z3.Z3Exception:
-        return None
-    if not all(z3.is_rational_value(value) or z3.is_int_value(value) for _, value in values):
-        return None
-    point = {name: _ladder(name)[0] for name in claim.quantities if name not in claim.choices}
-    point |= {name: Fraction(str(value)) for name, value in values if name not in claim.choices}
-    return _met(claim, hypotheses, point)
-
-
-def _to_z3(polynomial: sympy.Expr, numbers: Mapping[str, Any], z3: Any) -> Any:
-    names = sorted(s.name for s in polynomial.free_symbols)
-    if not names:
-        return z3.RealVal(str(polynomial))
-    plain = polynomial.xreplace({s: sympy.Symbol(s.name) for s in polynomial.free_symbols})
-    terms = sympy.Poly(plain, *map(sympy.Symbol, names)).terms()
-    total = z3.RealVal(0)
-    for powers, coefficient in terms:
-        product = z3.RealVal(str(coefficient))
-        for name, power in zip(names, powers, strict=True):
-            for _ in range(power):
-                product = product * numbers[name]
-        total = total + product
-    return total
+    return _met(claim, hypotheses, {name: solved.get(name, _ladder(name)[0]) for name in names})
 
 
 def reverify(claim: Claim, proof: Mapping[str, Any]) -> bool:

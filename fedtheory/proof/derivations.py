@@ -66,7 +66,6 @@ class Derivation:
         left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
         choices: the quantities that it chooses, and how; the claim has to choose the same.
         origin: the theorem of the kernel from which all of this is computed, if it is: see ``joints``.
-        paper: whose derivation it is.
     """
 
     name: str
@@ -82,17 +81,15 @@ class Derivation:
     left_side: sympy.Expr | None = None
     choices: Mapping[str, sympy.Expr] = field(default_factory=dict, hash=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
-    paper: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.readings:
             check_options(name, self.options(name))
 
-    def of(self, algorithm: str, paper: str = "") -> Self:
-        """The same, about this algorithm's runs unless it says another's, and of this paper; nothing is computed for
-        it."""
+    def of(self, algorithm: str) -> Self:
+        """The same, about this algorithm's runs unless it says another's; nothing is computed for it."""
         made = copy(self)
-        made.__dict__.update({"algorithm": self.algorithm or algorithm, "paper": paper})
+        made.__dict__["algorithm"] = self.algorithm or algorithm
         return made
 
     def options(self, name: str) -> tuple[str, ...]:

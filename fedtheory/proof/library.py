@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..claims.statement import Claim
 from ..claims.whose import algorithm_of
@@ -22,14 +22,14 @@ class Library:
         algorithms: whose runs a paper's claims are about, by the paper's name.
         rounds: what the rounds of an algorithm are, of the claim and the algorithm's name; ``ValueError`` where the
             kernel has no words for them.
-        vouched: the papers whose word is taken for how the steps of a derivation follow on each other, where that is
-            declared; by default all.
+        vouched: a part of it, whose word is taken for how the steps of a derivation follow on each other, where that is
+            declared; by default all of it.
     """
 
     def __init__(
         self, steps: Iterable[Step], derivations: Iterable[Derivation] = (),
         algorithms: Mapping[str, str] | None = None, rounds: Callable[[Claim, str], Rounds] = built_in,
-        vouched: Collection[str] | None = None,
+        vouched: Library | None = None,
     ) -> None:  # fmt: skip
         self.steps, self.derivations = tuple(steps), tuple(derivations)
         self.algorithms, self.rounds, self.vouched = dict(algorithms or {}), rounds, vouched
@@ -76,9 +76,11 @@ class Library:
         return done
 
     def vouches_for(self, derivation: Derivation) -> bool:
-        """Whether a derivation and all of its steps are of papers whose word is taken."""
-        papers = {derivation.paper, *(self.step(name).paper for name in self.needed(derivation.steps))}
-        return self.vouched is None or papers <= {*self.vouched}
+        """Whether a derivation and all of its steps are of the part whose word is taken."""
+        if self.vouched is None:
+            return True
+        needed = {*self.needed(derivation.steps)}
+        return any(derivation is d for d in self.vouched.derivations) and needed <= self.vouched._by_name.keys()
 
     def assumed(self, names: Iterable[str]) -> tuple[str, ...]:
         """The kinds of assumption that the steps of these names take, with all that they rest on."""

@@ -25,6 +25,7 @@ from fedtheory.evidence.consistency import (
 )
 from fedtheory.papers import all_claims, claim
 from fedtheory.proof import compatibility as deciding
+from fedtheory.proof import smt
 from fedtheory.proof.compatibility import compatibility, reverify, slacks, strict
 from fedtheory.proof.positivity import Certificate, prove
 from fedtheory.proof.regions import count, nonnegative, positive, region
@@ -151,7 +152,7 @@ def test_a_solver_out_of_steps_decides_nothing(monkeypatch):
     pytest.importorskip("z3")
     statement = planted("fast.thm2@appendix", Le(q, Rational(1, 2)))
     monkeypatch.setattr(deciding, "certificate", lambda claim, hypotheses: None)
-    monkeypatch.setattr(deciding, "SOLVER_STEPS", 10)
+    monkeypatch.setattr(smt, "SOLVER_STEPS", 10)
     assert compatibility(statement).state == "unknown"
 
 
