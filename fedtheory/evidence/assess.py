@@ -254,16 +254,9 @@ def _proof(ref: str) -> dict[str, Any]:
         "decided": described["decided"],
         "repaired": described["repaired"],
         "first_open": f"{first.step.equation}: {first.step.says}" if first else None,
-        "readings": _narrowed(statement, described["readings"]),
+        "readings": chain.narrowed,
         "assuming": list(assuming),
     }
-
-
-def _narrowed(statement: Claim, proved: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """The options that a proof covers, of each ambiguity of which it does not cover all."""
-    covered = {a.name: [o for o in a.options if any(r[a.name] == o for r in proved)] for a in statement.ambiguities}
-    options = {a.name: list(a.options) for a in statement.ambiguities}
-    return {name: some for name, some in covered.items() if proved and some != options[name]}
 
 
 def _consistency(ref: str) -> list[dict[str, Any]]:

@@ -18,11 +18,12 @@ from ..subjects.base import Instance
 from ..subjects.found import ratio
 from .judge import Judgement, judge
 from .replay import replay
+from .rule import PROVED_AND_REFUTED
 from .search import ROUNDING
 
 VERDICTS = (
-    "proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous", "not applicable",
-    "not checked",
+    "proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous", PROVED_AND_REFUTED,
+    "not applicable", "not checked",
 )  # fmt: skip
 """What a verdict can be; see docs/scorecard.md."""
 

@@ -91,6 +91,13 @@ class Chain:
         )  # fmt: skip
 
     @property
+    def narrowed(self) -> dict[str, list[str]]:
+        """The options that it covers, of each ambiguity of which it does not cover all; none if it proves nothing."""
+        proved, ambiguities = self.readings, self.claim.ambiguities
+        covered = {a.name: [o for o in a.options if any(r[a.name] == o for r in proved)] for a in ambiguities}
+        return {a.name: covered[a.name] for a in ambiguities if proved and covered[a.name] != list(a.options)}
+
+    @property
     def counts(self) -> dict[str, tuple[int, int]]:
         """By kind of step: how many are decided (proved or gap), of how many. Definitions have nothing to decide."""
         steps = [d for d in self.decisions if d.step.kind != "definition"]

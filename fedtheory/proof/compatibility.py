@@ -42,6 +42,12 @@ _LADDERS = {
     "share": ("1", "0", "1/2", "9/10", "1/10", "99/100", "999/1000", "1/100"),
     "number": ("1", "1/100", "1/10", "1/2", "1/1000", "2", "1/20", "1/8", "10", "1/100000", "1000"),
 }
+_FINER = {
+    "count": [*map(str, range(1, 21)), *(f"{m}{'0' * k}" for k in range(1, 9) for m in (3, 5, 10))],
+    "share": [*(f"{k}/20" for k in range(21)), *(f"{1 + k}/{10**d}" for d in range(2, 6) for k in (0, 10**d - 3))],
+    "number": [str(Fraction(m) / 2 * Fraction(10) ** k) for k in range(-6, 7) for m in (2, 3, 4, 6, 10, 14)],
+}
+"""What is tried where that finds nothing."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +88,10 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     proofs = []
     for reading, hypotheses in systems:
         proof = certificate(claim, hypotheses)
-        solved = None if proof else _solved(claim, hypotheses)
+        solved = proof or _solved(claim, hypotheses) or _witness(claim, hypotheses, seed, _FINER)
         if isinstance(solved, tuple):
             return Compatibility(COMPATIBLE, *solved, reading)
-        proofs.append(proof or solved)
+        proofs.append(solved)
     if not all(proofs):
         return Compatibility(UNKNOWN)
     return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
@@ -115,14 +121,19 @@ def _implied(claim: Claim) -> Iterator[Hypothesis]:
 # A witness ------------------------------------------------------------------------------------------------------------
 
 
-def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple[dict[str, str], dict[str, str]] | None:
-    """(values, slacks) of a point that meets the hypotheses, decided exactly; short numbers first."""
+def _witness(
+    claim: Claim, hypotheses: Sequence[Hypothesis], seed: int, steps: Mapping[str, Sequence[str]] = _LADDERS
+) -> tuple[dict[str, str], dict[str, str]] | None:
+    """(values, slacks) of a point that meets the hypotheses, decided exactly; of ``_LADDERS`` short numbers first."""
     fixed = _fixed(hypotheses)
     names = [name for name in claim.quantities if name not in claim.choices and name not in fixed]
-    ladders = {name: _ladder(name) for name in names}
+    ladders = {name: _ladder(name, steps) for name in names}
     last = np.array([len(ladders[name]) - 1 for name in names], dtype=np.int64)
     # Every coordinate at once is on its first rung in the first point.
-    places = np.vstack([0 * last, np.minimum(_rungs(seed, len(names)), last)])
+    drawn = np.minimum(_rungs(seed, len(names)), last)
+    if steps is not _LADDERS:
+        drawn = np.random.default_rng(seed).integers(0, last + 1, (SAMPLES, len(names)))
+    places = np.vstack([0 * last, drawn])
     places = np.unique(places, axis=0)
     places = places[np.argsort(places.sum(1), kind="stable")]
     numbers = {name: np.array([float(v) for v in ladders[name]])[places[:, i]] for i, name in enumerate(names)}
@@ -167,10 +178,10 @@ def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:
     return {left.name: right for left, right in both.items() if not right.free_symbols & set(both)}
 
 
-def _ladder(name: str) -> list[Fraction]:
+def _ladder(name: str, steps: Mapping[str, Sequence[str]] = _LADDERS) -> list[Fraction]:
     known = QUANTITIES[name]
     kind = "count" if known.integer else "share" if known.upper == 1 else "number"
-    values = [Fraction(v) for v in _LADDERS[kind]]
+    values = [Fraction(v) for v in steps[kind]]
     if not known.positive and known.lower == 0 and kind == "number":
         values.insert(1, Fraction(0))
     return [v for v in values if v >= known.lower]

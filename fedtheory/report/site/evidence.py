@@ -11,6 +11,7 @@ from typing import Any
 
 from ...evidence import tightness_column
 from ...evidence.assess import PUBLISHED
+from ...evidence.rule import PROVED_AND_REFUTED
 from ...files import read_json
 from ...papers import papers
 from ...papers.certificates import STEPS, folders
@@ -232,7 +233,7 @@ def _point(data: Any) -> str:
 def verdict_counts() -> Iterator[tuple[str, dict[str, int]]]:
     """By verdict, the most favourable first: how many claims of each paper have it."""
     order = ["proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous",
-             "not applicable", NOT_CHECKED]  # fmt: skip
+             PROVED_AND_REFUTED, "not applicable", NOT_CHECKED]  # fmt: skip
     counted: dict[str, dict[str, int]] = {}
     for ref, row in rows().items():
         of = counted.setdefault(row["verdict"], {})
