@@ -77,10 +77,11 @@ def _against(evidence: Mapping[str, Any]) -> str:
 
 def complete_proof(judgement: Judgement) -> Chain | None:
     """The complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is none, as
-    there should be. It is made anew."""
+    there should be. It is made anew, unless a published one is open."""
+    from ..papers.certificates import published_outcome
     from ..papers.proofs import proof_of
 
-    chain = proof_of(judgement.statement)
+    chain = proof_of(judgement.statement) if published_outcome(judgement.statement.ref) in ("", "proved") else None
     fallen = [dict(reading.reading) for reading in judgement.readings if reading.refutes]
     return chain if chain and any(dict(reading) in fallen for reading in chain.readings) else None
 

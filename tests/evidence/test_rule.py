@@ -52,6 +52,8 @@ WORDS = [
      "None of the 9 settings looked at meets every hypothesis."),
     (row(search=SEARCH | {"admissible": 0}, measured=[{"outcome": "undecided", "data": "digits"}]), "untested",
      "None of the 9 settings looked at meets every hypothesis."),
+    (row(proof=COMPLETE, search=SEARCH | {"admissible": 0}), "untested",
+     "Its proof is complete, of what may say nothing. None of the 9 settings looked at meets every hypothesis."),
     (row(instance=INSTANCE), "refuted",
      "An exact instance exceeds the bound 1.5 times with every printed hypothesis met."),
     (row(instance=INSTANCE | {"ratio": "inf"}), "refuted",

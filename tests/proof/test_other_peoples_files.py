@@ -279,10 +279,10 @@ def test_by_no_route(ref: str) -> None:
 
 def test_under_a_reading_that_nothing_meets_nothing_is_proved(monkeypatch) -> None:
     """Which its proof covers, and no other."""
-    low = Hypothesis("low", Le(q, 1 + L), "", {"other": Le(q, L / (4 + 4 * L))})
+    low = Hypothesis("low", Le(eta, 1 / L), "", {"other": Le(eta, 1 / (4 * L))})
     curved = Hypothesis("curved", Le(mu, 1 + L), "", {"other": Ge(mu, 2 * L)})
     this = mine(
-        functional=of_values("my_value", "q", q, "q"),
+        functional=of_values("my_value", "L eta", L * eta, "L"),
         terms=(Term("half", Rational(1, 2)),),
         ambiguities=(Ambiguity("mine", ("literal", "other"), ""),),
         hypotheses=(low, curved),
