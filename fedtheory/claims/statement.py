@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _Named = TypeVar("_Named", "Term", "Hypothesis")
 
+PRINTED = ("main", "appendix", "submission")
+"""The editions that a paper prints: its text, its appendix, the version that was submitted. The others are ours."""
+
 BOUND = "bound"
 """The source of the hypotheses that a claim's ``bound`` makes."""
 
@@ -207,6 +210,16 @@ class Claim:
     @property
     def paper(self) -> str:
         return self.id.split(".")[0]
+
+    @property
+    def printed(self) -> bool:
+        """Whether a paper prints it; else it is an edition of our own.
+
+        >>> from fedtheory.papers import editions
+        >>> [claim.edition for claim in editions("fast.thm2") if claim.printed]
+        ['main', 'appendix']
+        """
+        return self.edition in PRINTED
 
     @property
     def assumed(self) -> frozenset[str]:

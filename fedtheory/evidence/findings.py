@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.comparison import compare
-from ..claims.statement import Claim
+from ..claims.statement import PRINTED, Claim
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
 from .assess import published_instance, published_needs
@@ -42,10 +42,6 @@ class Row:
         return asdict(self)
 
 
-PRINTED = ("main", "appendix", "submission")
-"""Editions that a paper prints; the others are ours."""
-
-
 def errata(
     paper: str, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Row, ...]:
@@ -62,7 +58,7 @@ def errata(
     papers = sorted({claim.paper for claim in all_claims()})
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
-    printed = [claim for claim in all_claims() if claim.paper == paper and claim.edition in PRINTED]
+    printed = [claim for claim in all_claims() if claim.paper == paper and claim.printed]
     found: list[Row] = []
     for done, claim in enumerate(printed, start=1):
         found += kept_findings(claim, cache)

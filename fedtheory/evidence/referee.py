@@ -46,8 +46,8 @@ class Report:
         proof: by what it is proved, or why not, in a sentence.
         search: what was searched and what was not, as plain data.
         instance: the refuting instance's file content, or ``None``.
-        chain: the complete proof that an instance contradicts, with its certificates, as plain data; or ``None``.
         statement: the claim itself.
+        chain: the complete proof that an instance contradicts, with its certificates, as plain data; or ``None``.
     """
 
     claim: str
@@ -58,8 +58,8 @@ class Report:
     proof: str
     search: dict[str, Any]
     instance: dict[str, Any] | None
-    chain: dict[str, Any] | None = None
     statement: Claim | None = field(default=None, repr=False, compare=False)
+    chain: dict[str, Any] | None = None
 
     def data(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -88,7 +88,8 @@ class Report:
         return [
             "", "The instance:", "", "```json", f"{{\n{content}\n}}", "```", "",
             f"`--save` writes it, with what was judged, to `{self.instance_file}` beside the report; "
-            f"`fedtheory replay {self.instance_file} --theorem FILE` judges it afresh, where FILE states the theorem.{both}",
+            f"`fedtheory replay {self.instance_file} --theorem FILE` judges it afresh, where FILE states the theorem."
+            f"{both}",
         ]  # fmt: skip
 
     @property
@@ -136,16 +137,16 @@ def save_instances(reports: Iterable[Report], folder: Path) -> None:
 
 
 STATES = {
-    PROVED_AND_REFUTED: "its proof is complete, and an exact instance refutes it: one of the two is wrong, and both are "
-    "given",
+    PROVED_AND_REFUTED: "its proof is complete, and an exact instance refutes it: one of the two is wrong, and both "
+    "are given",
     "refuted": "an exact instance meets every hypothesis and exceeds the bound",
     "contradictory": "no setting meets all hypotheses",
     "needs": "it falls where an assumption is violated that it does not make; nothing else was found against it",
-    "open": "a step of the proof does not hold, or how its steps follow on each other is only declared, or a lead is not "
-    "confirmed; the statement itself may be right",
+    "open": "a step of the proof does not hold, or how its steps follow on each other is only declared, or a lead is "
+    "not confirmed; the statement itself may be right",
     "proved": "its proof is composed by the kernel, or a single step, and nothing was found against it",
-    "steps decided": "every step of a proof from the papers at hand is decided, how they follow on each other is declared "
-    "there, and nothing was found against it",
+    "steps decided": "every step of a proof from the papers at hand is decided, how they follow on each other is "
+    "declared there, and nothing was found against it",
     "untested": "no setting that was looked at meets every hypothesis, so nothing is said for or against it",
     "survived": "nothing was found against it, which is no proof",
 }
@@ -156,7 +157,9 @@ def status(reports: Iterable[Report]) -> int:
     """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted (with a proof or without),
     contradictory or needs what it does not assume, else 2: one is not judged."""
     states = {report.state for report in reports}
-    return 1 if states & {PROVED_AND_REFUTED, "refuted", "contradictory", "needs"} else 2 if states & {"open", "untested"} else 0
+    if states & {PROVED_AND_REFUTED, "refuted", "contradictory", "needs"}:
+        return 1
+    return 2 if states & {"open", "untested"} else 0
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -270,7 +273,8 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     shown = judgement or next(iter(needed.values()), None)
     both = chain is not None and shown is not None
     if both:
-        found.append(Row(claim.ref, "proof", proved_and_refuted(_proof_text(chain), "below"), "proof and instance"))
+        what = f"{proved_and_refuted(_proof_text(chain), 'below')} Both are saved with the report."
+        found.append(Row(claim.ref, "proof", what, "proof and instance"))
     rows = [*found, *rows, *gaps, *unseen, *repaired]
     opened = gaps or report.lead
     state = "open" if opened else "untested" if not report.admissible else chain.verdict if chain else "survived"
@@ -285,7 +289,7 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     instance = shown.to_json() if shown else None
     proof = chain_data(chain) if chain and both else None
     return Report(
-        claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance, proof, claim
+        claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance, claim, proof
     )
 
 

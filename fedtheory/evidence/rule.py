@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 PROVED_AND_REFUTED = "proved and refuted"
-"""What a claim is called of which there are a complete proof and an exact instance against it: an error of this program,
-or of a file that is examined, of which both are shown."""
+"""What a claim is called of which there are a complete proof and an exact instance against it: an error of this
+program, or of a file that is examined, of which both are shown."""
 
 
 def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     """The verdict and one sentence of why, from a row's evidence (docs/scorecard.md).
 
     An instance against what a complete proof shows is told with the proof (``proved and refuted``): one of the two is
-    wrong. Else a replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search, a bound
-    exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then come
-    contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume (``needs``; a proof
-    that takes an assumption which is not stated, without such an instance, leaves the claim ``unproved``), a search that
-    met no admissible setting (``untested``, even with a proof), a complete proof (``proved`` where nothing in it is
-    declared by hand, else ``steps decided``), a proof with an open step (``unproved``), and a survived search
+    wrong. Else a replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search,
+    a bound exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then
+    come contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume (``needs``; a
+    proof that takes an assumption which is not stated, without such an instance, leaves the claim ``unproved``), a
+    search that met no admissible setting (``untested``, even with a proof), a complete proof (``proved`` where nothing
+    in it is declared by hand, else ``steps decided``), a proof with an open step (``unproved``), and a survived search
     (``holds``).
     """
     proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]

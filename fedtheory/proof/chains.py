@@ -155,7 +155,7 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
         yield _open("composed", claim, found)
     yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
-        yield _open("joined", claim, "every step may hold: that they follow on each other, and end in the right side, "
+        yield _open("joined", claim, "that the steps follow on each other, and end in the right side, "
                     "is declared in a file of one's own, which shows nothing")  # fmt: skip
     yield from _met(claim, derivation)
 

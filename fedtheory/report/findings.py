@@ -15,8 +15,8 @@ from ..papers import all_claims
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
 
-def refresh(path: Path, paper: str, rows: Sequence[Row]) -> None:
-    """Replace what stands between the markers by the verdicts and the findings of a paper.
+def put(path: Path, generated: str) -> None:
+    """Replace what stands between the markers of a file.
 
     Raises:
         ValueError: the file has not exactly one marker of each kind, in order.
@@ -26,7 +26,7 @@ def refresh(path: Path, paper: str, rows: Sequence[Row]) -> None:
     _, end, after = rest.partition(END)
     if not (begin and end) or BEGIN in rest or END in after:
         raise ValueError(f"{path}: allowed is a file with one line {BEGIN!r} and, after it, one line {END!r}")
-    write_beside(path, f"{before}{BEGIN}\n{generated(paper, rows)}\n{END}{after}".encode())
+    write_beside(path, f"{before}{BEGIN}\n{generated}\n{END}{after}".encode())
 
 
 def generated(paper: str, rows: Sequence[Row]) -> str:

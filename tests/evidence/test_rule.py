@@ -115,7 +115,9 @@ def test_one_word_and_why(evidence, word, why):
 def test_proved_and_refuted_is_told_with_both():
     word, why = overall(row(instance=INSTANCE, proof=COMPLETE, search=SEARCH | {"largest_ratio": "1.5"}))
     assert word == PROVED_AND_REFUTED
-    assert why.startswith("There is a complete proof of it (7 steps), and an exact instance against it (one.json refutes ")
+    assert why.startswith(
+        "There is a complete proof of it (7 steps), and an exact instance against it (one.json refutes "
+    )
     proof = COMPLETE | {"readings": {"root": ["a", "b"], "mean": ["c"]}}
     for reading in ({"root": "b", "mean": "c"}, {"root": "a"}, {"other": "x"}, {}):
         word, why = overall(row(instance=only_under({"root": "z"}, reading), proof=proof))

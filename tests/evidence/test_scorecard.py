@@ -96,7 +96,11 @@ EXCEEDED = [{"data": "digits", "outcome": "exceeded"}]
         ({}, "holds", "the largest left / right is 0.5"),
         ({"exact": NOTHING}, "untested", "None of the 9 settings looked at meets every hypothesis."),
         ({"exact": NOTHING, "proof": OPEN}, "untested", "None of the 9 settings"),
-        ({"exact": NOTHING, "proof": PROVED}, "untested", "Its proof is complete, of what may say nothing. None of the 9"),
+        (
+            {"exact": NOTHING, "proof": PROVED},
+            "untested",
+            "Its proof is complete, of what may say nothing. None of the 9",
+        ),
         ({"exact": NOTHING, "measured": HELD}, "holds", "None of the 9 settings"),
         ({"exact": NOTHING, "consistency": EMPTY}, "vacuous", "a step above"),
         ({"exact": LEAD}, "not checked", "a ratio of 1.5; no instance confirms it"),
@@ -263,7 +267,9 @@ def test_verify_exits_with_one_where_a_claim_is_proved_and_refuted(quick, tmp_pa
     before = (assess.PUBLISHED / "scorecard.json").read_bytes()
     done = CliRunner().invoke(app, [*arguments, *accept])
     assert done.exit_code == 1 and before == (assess.PUBLISHED / "scorecard.json").read_bytes()
-    assert "fast.lemma1@main: There is a complete proof of it" in done.stderr and "one of the two is wrong" in done.stderr
+    assert (
+        "fast.lemma1@main: There is a complete proof of it" in done.stderr and "one of the two is wrong" in done.stderr
+    )
     proof = json.loads((tmp_path / "r" / "proofs" / "fast.lemma1@main.json").read_text())
     assert (proof["claim"], proof["outcome"]) == ("fast.lemma1@main", "proved") and proof["steps"]
     assert (tmp_path / "r" / "instances" / "fast.lemma1@main.json").exists()
