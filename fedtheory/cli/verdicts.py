@@ -267,14 +267,14 @@ def errata(
     from ..evidence.cache import Cache
     from ..evidence.findings import errata as find
     from ..files import check_target
-    from ..report.findings import refresh
+    from ..report.findings import generated, put
 
     if into:
         check_target(into)
     with Progress() as progress:
         rows = find(paper, None if fresh else Cache(report / "cache"), lambda *at: progress("errata", *at))
     if into:
-        refresh(into, paper, rows)
+        put(into, generated(paper, rows))
     print_json([row.data() for row in rows]) if json else print_findings(rows)
 
 

@@ -285,11 +285,11 @@ def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
         "refutes": instance["refutes"],
         "ratio": float(instance["ratio"]),
         "readings": len(instance["readings"]),
-        "only_under": [] if instance["refutes"] else _refuting(instance["readings"]),
+        "only_under": [] if instance["refutes"] else refuting(instance["readings"]),
     }
 
 
-def _refuting(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def refuting(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """The readings that fall, without the ambiguities on which that does not depend."""
     falls = {tuple(each["reading"].items()): each["refutes"] for each in judged}
     names = list(judged[0]["reading"])

@@ -70,7 +70,8 @@ def _against(evidence: Mapping[str, Any]) -> str:
     if instance and any(_covered(proof["readings"], reading) for reading in instance["only_under"]):
         return f"{instance['file']} refutes it under a reading that the proof covers"
     for need in evidence["needs"]:
-        if not {*need["violates"]} & with_implied(proof["assuming"]):
+        under = any(_covered(proof["readings"], reading) for reading in need.get("only_under") or [{}])
+        if under and not {*need["violates"]} & with_implied(proof["assuming"]):
             return f"{need['file']} refutes it and violates nothing that the proof takes"
     return ""
 

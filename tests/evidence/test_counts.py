@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,15 @@ def test_what_a_paper_prints_says_where() -> None:
     """And the edition tells which it is."""
     where = {"main": r"section|appendix|Theorem|Remark", "appendix": r"appendix|proof of", "submission": "submitted"}
     for claim in CLAIMS:
-        assert claim.printed == (claim.edition in PRINTED)
+        assert claim.printed == (claim.edition in PRINTED and "not printed" not in claim.source)
         if claim.printed:
             assert re.search(where[claim.edition], claim.source), claim.ref
+
+
+def test_a_consequence_of_what_is_printed_is_ours() -> None:
+    main = next(claim for claim in CLAIMS if claim.printed)
+    ours = replace(main, source=f"{main.source}: a consequence, not printed")
+    assert main.printed and not ours.printed and not replace(main, edition="sharp").printed
 
 
 def test_a_proof_that_leaves_the_literal_reading_out_is_marked() -> None:
