@@ -24,8 +24,8 @@ VERDICTS_READ = (
     "A claim is a statement of the paper (`thm1`) in an edition (`@main`: as in the text); what the verdicts mean says "
     "[scorecard.md](../scorecard.md). *Largest* is the largest left side over right side: of the instance that refutes "
     "the claim, else of a search among settings that meet every hypothesis, where up to 1 the claim holds (in "
-    "brackets: once the bound's first term has faded to a tenth). *Proof* is how many steps of a proof are decided, and whether "
-    "[the kernel](../kernel.md) composes it from its axioms; or where it is open."
+    "brackets: once the bound's first term has faded to a tenth). *Proof* is how many steps of a proof are decided, "
+    "and whether [the kernel](../kernel.md) composes it from its axioms; or where it is open."
 )
 FINDINGS_READ = (
     "*Where* is a place in the paper, or a term or a hypothesis by its name in the code. An *instance* is exact and "
