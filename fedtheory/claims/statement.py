@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 _Named = TypeVar("_Named", "Term", "Hypothesis")
 
-PRINTED = ("main", "appendix", "submission")
-"""The editions that a paper prints: its text, its appendix, the version that was submitted. The others are ours."""
-
-NOT_PRINTED = "not printed"
-"""How the source of a statement ends that is ours all the same, such as what follows from a printed one."""
-
 BOUND = "bound"
 """The source of the hypotheses that a claim's ``bound`` makes."""
 
@@ -213,16 +207,6 @@ class Claim:
     @property
     def paper(self) -> str:
         return self.id.split(".")[0]
-
-    @property
-    def printed(self) -> bool:
-        """Whether a paper prints it, by its edition and its source; else it is a statement of our own.
-
-        >>> from fedtheory.papers import editions
-        >>> [claim.edition for claim in editions("fast.thm2") if claim.printed]
-        ['main', 'appendix']
-        """
-        return self.edition in PRINTED and not self.source.endswith(NOT_PRINTED)
 
     @property
     def assumed(self) -> frozenset[str]:

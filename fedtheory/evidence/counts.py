@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..claims.editions import is_printed
 from ..claims.statement import Claim
 from .rule import PROVED_AND_REFUTED
 
@@ -51,8 +52,8 @@ def counted(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> d
         by[rows[claim.ref]["verdict"] if claim.ref in rows else "not checked"].append(claim)
     found = {}
     for verdict, those in by.items():
-        printed = [claim for claim in those if claim.printed]
-        own = [claim.ref for claim in those if not claim.printed]
+        printed = [claim for claim in those if is_printed(claim)]
+        own = [claim.ref for claim in those if not is_printed(claim)]
         aside = [claim.ref for claim in printed if not read_literally(claim, rows.get(claim.ref))]
         if those:
             found[verdict] = Count(tuple(claim.ref for claim in printed), tuple(own), tuple(aside))

@@ -11,7 +11,8 @@ import sympy
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.comparison import Difference, compare, part_of
-from ..claims.statement import PRINTED, Claim
+from ..claims.editions import PRINTED, is_printed
+from ..claims.statement import Claim
 from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
@@ -68,7 +69,7 @@ def errata(
     papers = sorted({claim.paper for claim in all_claims()})
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
-    printed = [claim for claim in all_claims() if claim.paper == paper and claim.printed]
+    printed = [claim for claim in all_claims() if claim.paper == paper and is_printed(claim)]
     found: list[Row] = []
     for done, claim in enumerate(printed, start=1):
         found += kept_findings(claim, cache)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..assumptions import ASSUMPTIONS
+from ..claims.editions import is_printed
 from ..evidence.counts import read_literally
 from ..evidence.findings import CLAIMED, UNDECIDED, Row
 from ..evidence.referee import cell
@@ -62,7 +63,7 @@ def verdicts(paper: str) -> str:
     claims = [claim for claim in all_claims() if claim.paper == paper and claim.ref in card]
     lines = ["## Verdicts", "", VERDICTS_READ]
     for title, printed in (("As printed", True), ("Editions of our own", False)):
-        some = [claim for claim in claims if claim.printed is printed]
+        some = [claim for claim in claims if is_printed(claim) is printed]
         lines += ["", f"### {title}", "", "| claim | source | verdict | largest | proof | remark |",
                   "| --- | --- | --- | --- | --- | --- |"] if some else []  # fmt: skip
         for claim in some:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.claims.statement import PRINTED
+from fedtheory.claims.editions import PRINTED, is_printed
 from fedtheory.evidence.counts import VERDICTS, counted, read_literally, text
 from fedtheory.evidence.scorecard import published_rows
 from fedtheory.papers import all_claims
@@ -26,22 +26,22 @@ def test_every_statement_is_counted_once() -> None:
     for name in {claim.paper for claim in CLAIMS}:
         of = [claim for claim in CLAIMS if claim.paper == name]
         printed, own = map(sum, zip(*(count.of(name) for count in COUNTS.values()), strict=True))
-        assert (printed, own) == (sum(claim.printed for claim in of), sum(not claim.printed for claim in of))
+        assert (printed, own) == (sum(is_printed(claim) for claim in of), sum(not is_printed(claim) for claim in of))
 
 
 def test_what_a_paper_prints_says_where() -> None:
     """And the edition tells which it is."""
     where = {"main": r"section|appendix|Theorem|Remark", "appendix": r"appendix|proof of", "submission": "submitted"}
     for claim in CLAIMS:
-        assert claim.printed == (claim.edition in PRINTED and "not printed" not in claim.source)
-        if claim.printed:
+        assert is_printed(claim) == (claim.edition in PRINTED and "not printed" not in claim.source)
+        if is_printed(claim):
             assert re.search(where[claim.edition], claim.source), claim.ref
 
 
 def test_a_consequence_of_what_is_printed_is_ours() -> None:
-    main = next(claim for claim in CLAIMS if claim.printed)
+    main = next(claim for claim in CLAIMS if is_printed(claim))
     ours = replace(main, source=f"{main.source}: a consequence, not printed")
-    assert main.printed and not ours.printed and not replace(main, edition="sharp").printed
+    assert is_printed(main) and not is_printed(ours) and not is_printed(replace(main, edition="sharp"))
 
 
 def test_a_proof_that_leaves_the_literal_reading_out_is_marked() -> None:
@@ -51,7 +51,7 @@ def test_a_proof_that_leaves_the_literal_reading_out_is_marked() -> None:
         left_out = [a.name for a in claim.ambiguities if a.name in readings and a.options[0] not in readings[a.name]]
         assert read_literally(claim, ROWS[claim.ref]) is (not left_out)
         marked = {ref for count in COUNTS.values() for ref in count.not_literally}
-        assert (claim.ref in marked) is (bool(left_out) and claim.printed)
+        assert (claim.ref in marked) is (bool(left_out) and is_printed(claim))
     assert "fast.rem2.a@main" in COUNTS["proved"].not_literally  # read as a product; the quotient falls
 
 
