@@ -169,7 +169,9 @@ def instance_rows(claim: Claim) -> Iterator[Row]:
     instance = published_instance(claim.ref)
     if instance and instance["refutes"]:
         yield Row(claim.ref, "statement", refutation_text(instance), "instance", _under_all(instance))
-    for options in refuting(instance["readings"]) if instance and not instance["refutes"] else ():
+    if instance is None or instance["refutes"]:
+        return
+    for options in refuting(instance["readings"]):
         those = [each for each in instance["readings"] if options.items() <= each["reading"].items()]
         read = ", ".join(f"{name}: {option}" for name, option in options.items())
         several = f", in all {len(those)} ways to read the rest; in the first" if len(those) > 1 else ""

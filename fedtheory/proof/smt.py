@@ -7,7 +7,7 @@ missing, fails or runs out of time, nothing is decided.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -151,7 +151,7 @@ def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction]
         return None
 
 
-def _of(polynomial: sympy.Expr, numbers: Mapping[str, Any], z3: Any) -> Any:
+def _of(polynomial: sympy.Expr, numbers: dict[str, Any], z3: Any) -> Any:
     """A polynomial in quantities."""
     plain = sympy.expand(polynomial).xreplace({s: sympy.Symbol(s.name) for s in polynomial.free_symbols})
     return _polynomial(Polynomial.of(plain), numbers, z3)

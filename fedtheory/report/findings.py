@@ -115,7 +115,9 @@ def _remark(evidence: Mapping[str, Any]) -> str:
 
 def findings(paper: str, rows: Sequence[Row]) -> str:
     """The findings: a row for all claims of which the same is said, and for all of their places."""
-    sources, told, named = {claim.ref: claim.source for claim in all_claims()}, [], {}
+    sources = {claim.ref: claim.source for claim in all_claims()}
+    told: list[Row] = []
+    named: dict[str, None] = {}
     for row in rows:
         text, kinds = _in_words(row, paper)
         named |= dict.fromkeys(kinds)
