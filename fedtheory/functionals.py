@@ -4,7 +4,7 @@ weights, of a server's selection, of a learning problem, of quantities."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,17 @@ class Functional:
     def of_all_rounds(self) -> bool:
         """Whether it is more than an observable at the last round or its plain average over the rounds."""
         return self.of_mean or self.best or self.weights is not None
+
+    def apart_from(self, other: Functional) -> tuple[str, ...]:
+        """The attributes in which it is another left side: all but an expression that is not looked at, as both are of
+        runs, rounds or points.
+
+        >>> FINAL_GAP.apart_from(FINAL_GAP), replace(FINAL_GAP, average=True).apart_from(FINAL_GAP)
+        ((), ('average',))
+        """
+        unread = set() if "values" in (self.scope, other.scope) else {"expression", "alternatives"}
+        names = (attribute.name for attribute in fields(self) if attribute.name not in unread)
+        return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 
     def under(self, reading: Mapping[str, str]) -> Functional:
         """The functional with the expression that it has under a reading (option by ambiguity)."""
@@ -348,3 +359,12 @@ def of_values(
     """A left side that is an expression of quantities, under some readings another one."""
     return Functional(name, meaning, units, latex, scope="values", expression=expression,
                       alternatives=alternatives or {})  # fmt: skip
+
+
+def named(name: str) -> tuple[Functional, ...]:
+    """The left sides of this name that are defined here: one, or none.
+
+    >>> named("final_squared_distance")[0].meaning, named("mine")
+    ('E|x_R - x*|^2', ())
+    """
+    return tuple({id(f): f for f in globals().values() if isinstance(f, Functional) and f.name == name}.values())

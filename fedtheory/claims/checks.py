@@ -73,8 +73,9 @@ def _expressions(claim: Claim) -> Iterator[tuple[str, Any]]:
         for relation in (hypothesis.relation, *hypothesis.alternatives.values()):
             yield f"hypothesis {hypothesis.name!r}", relation
     yield from ((f"choice of {name}", expression) for name, expression in claim.choices.items())
-    if claim.functional.expression is not None:
-        yield f"functional {claim.functional.name!r}", claim.functional.expression
+    left = claim.functional
+    for expression in (*([] if left.expression is None else [left.expression]), *left.alternatives.values()):
+        yield f"functional {left.name!r}", expression
 
 
 def check_algorithm(claim: Claim) -> None:

@@ -84,6 +84,13 @@ _PARTS = {
 }  # fmt: skip
 
 
+def part_of(claim: Claim, difference: Difference) -> Any:
+    """What stands in a claim where it differs from another one: an expression, a relation, words; ``None``: nothing."""
+    if difference.kind == "functional":
+        return claim.functional.meaning
+    return _PARTS[difference.kind](claim).get(difference.name)
+
+
 def _same(a: Any, b: Any) -> bool:
     if a == b or isinstance(a, str):
         return a == b

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..printing import Progress, print_findings, print_json, print_judgement, print_scorecard, print_tree
 from .app import Json, Ref, app
+
+if TYPE_CHECKING:
+    from ..evidence.judge import Judgement
 
 
 @app.command()
@@ -24,8 +27,9 @@ def replay(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim. A
-    certificate of a worst case is verified; exit status 1 if it proves nothing."""
+    """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim, or if
+    that has a complete proof too: one of the two is wrong. A certificate of a worst case is verified; exit status 1 if
+    it proves nothing."""
     from contextlib import nullcontext
 
     from ..evidence.replay import ReplayError
@@ -40,16 +44,28 @@ def replay(
             if is_certificate(data):
                 return replay_certificate(data, json)
             judgement = judge_again(data)
+            both = _proved_too(judgement)
     except ReplayError as error:
         print(f"fedtheory: replay failed: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
-    content = judgement.to_json()
-    if json:
-        print_json(content)
-    else:
-        print_judgement(content)
-    if not judgement.refutes:
+    content = judgement.to_json() | both
+    print_json(content) if json else print_judgement(content)
+    if both or not judgement.refutes:
         raise typer.Exit(1)
+
+
+def _proved_too(judgement: Judgement) -> dict[str, Any]:
+    """The complete proof of what an instance refutes, told on standard error; as plain data, or none."""
+    from ..evidence.rule import complete_proof, proved_and_refuted
+    from ..proof.certificates import chain_data
+
+    chain = complete_proof(judgement)
+    if chain is None or chain.derivation is None:
+        return {}
+    ref = judgement.statement.ref
+    said = proved_and_refuted(f"'{chain.derivation.name}', {len(chain.decisions)} steps", "this one")
+    print(f"fedtheory: {ref}: {said}", file=sys.stderr)
+    return {"proof": chain_data(chain)}
 
 
 def _instance_file(named: str) -> Path:
@@ -89,7 +105,7 @@ def refute(
     json: Json = False,
 ) -> None:
     """Search for an instance that refutes a claim under every reading, or else take the one that its paper constructs;
-    exit status 1 if there is none."""
+    exit status 1 if there is none, or if the claim has a complete proof too: one of the two is wrong."""
     from ..evidence.constructions import construct
     from ..evidence.judge import Judgement
     from ..evidence.refute import refute as search_instance
@@ -112,7 +128,10 @@ def refute(
     content = result.to_json()
     if save:
         write_json(save, content)
-    print_json(content) if json else print_judgement(content)
+    both = _proved_too(result)
+    print_json(content | both) if json else print_judgement(content)
+    if both:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -247,14 +266,14 @@ def errata(
     from ..evidence.cache import Cache
     from ..evidence.findings import errata as find
     from ..files import check_target
-    from ..report.findings import refresh
+    from ..report.findings import generated, put
 
     if into:
         check_target(into)
     with Progress() as progress:
         rows = find(paper, None if fresh else Cache(report / "cache"), lambda *at: progress("errata", *at))
     if into:
-        refresh(into, paper, rows)
+        put(into, generated(paper, rows))
     print_json([row.data() for row in rows]) if json else print_findings(rows)
 
 
@@ -302,12 +321,16 @@ def verify(
 ) -> None:
     """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
     report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
-    published scorecard or an instance does not replay. A refuted theorem is no error."""
+    published scorecard, an instance does not replay, or a claim is proved and refuted, whose proof is then written to
+    the report's folder too. A refuted theorem is no error."""
     from ..evidence import assess, scorecard, shown
     from ..evidence.cache import Cache
+    from ..evidence.rule import PROVED_AND_REFUTED
     from ..files import check_target, read_json
-    from ..papers import index
+    from ..papers import claim, index
     from ..papers.certificates import publish
+    from ..papers.proofs import prove as prove_claim
+    from ..proof.certificates import chain_data
     from ..report import drawing
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
@@ -324,7 +347,11 @@ def verify(
         if verdict.instance:
             scorecard.write_json(report / "instances" / f"{verdict.claim}.json", verdict.instance)
     published = assess.PUBLISHED / "scorecard.json"
-    if accept:
+    contradicted = [verdict for verdict in verdicts if verdict.verdict == PROVED_AND_REFUTED]
+    for verdict in contradicted:
+        print(f"fedtheory: {verdict.claim}: {verdict.why}", file=sys.stderr)
+        scorecard.write_json(report / "proofs" / f"{verdict.claim}.json", chain_data(prove_claim(claim(verdict.claim))))
+    if accept and not contradicted:
         scorecard.write_json(published, card)
         publish()
         index.refresh()
@@ -337,5 +364,5 @@ def verify(
         print(f"\nWrote {report / 'scorecard.json'} and {', '.join(str(path) for path in drawn)}")
     for line in lines:
         print(f"fedtheory: differs from the published scorecard: {line}", file=sys.stderr)
-    if lines:
+    if lines or contradicted:
         raise typer.Exit(1)

@@ -254,16 +254,9 @@ def _proof(ref: str) -> dict[str, Any]:
         "decided": described["decided"],
         "repaired": described["repaired"],
         "first_open": f"{first.step.equation}: {first.step.says}" if first else None,
-        "readings": _narrowed(statement, described["readings"]),
+        "readings": chain.narrowed,
         "assuming": list(assuming),
     }
-
-
-def _narrowed(statement: Claim, proved: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """The options that a proof covers, of each ambiguity of which it does not cover all."""
-    covered = {a.name: [o for o in a.options if any(r[a.name] == o for r in proved)] for a in statement.ambiguities}
-    options = {a.name: list(a.options) for a in statement.ambiguities}
-    return {name: some for name, some in covered.items() if proved and some != options[name]}
 
 
 def _consistency(ref: str) -> list[dict[str, Any]]:
@@ -281,7 +274,7 @@ def _needs_json(kind: str, instance: dict[str, Any]) -> dict[str, Any]:
     return {
         "assumption": kind, "violates": instance["violates"], "ratio": float(instance["ratio"]),
         "file": f"needs/{instance['claim']}.{kind}.json", "readings": len(instance["readings"]),
-        **({} if instance["refutes"] else {"only_under": _refuting(instance["readings"])}),
+        **({} if instance["refutes"] else {"only_under": refuting(instance["readings"])}),
     }  # fmt: skip
 
 
@@ -293,11 +286,11 @@ def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:
         "refutes": instance["refutes"],
         "ratio": float(instance["ratio"]),
         "readings": len(instance["readings"]),
-        "only_under": [] if instance["refutes"] else _refuting(instance["readings"]),
+        "only_under": [] if instance["refutes"] else refuting(instance["readings"]),
     }
 
 
-def _refuting(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def refuting(judged: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """The readings that fall, without the ambiguities on which that does not depend."""
     falls = {tuple(each["reading"].items()): each["refutes"] for each in judged}
     names = list(judged[0]["reading"])

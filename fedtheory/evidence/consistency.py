@@ -20,10 +20,10 @@ from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
 from ..exact import exact_number
 from ..papers.whose import findings
+from ..proof.compatibility import bounds_part, compatibility
 from ..proof.positivity import Certificate, prove
 from ..proof.regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
-from .compatibility import bounds_part, compatibility
 from .limits import STEP, Q, limiting_slack, needs_small_steps
 
 FADING = ("peak_full_pseudogradient", "peak_cohort_pseudogradient")

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import sympy
+
 from ..assumptions import ASSUMPTIONS
-from ..claims.comparison import compare
+from ..claims.comparison import Difference, compare, part_of
+from ..claims.editions import PRINTED, is_printed
 from ..claims.statement import Claim
+from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
-from .assess import published_instance, published_needs
+from .assess import published_instance, published_needs, refuting
 from .cache import Cache
 from .consistency import check_consistency
 from .units import check_units
@@ -31,19 +35,22 @@ class Row:
         what: one sentence.
         check: what found it: ``units``, ``consistency``, ``proof``, ``instance``, ``rate``, ``edition``, ``reading``,
             ``search``, ``repair``, ``tables``.
+        shown: the same for a page, in LaTeX and without what a page says once; or "".
     """
 
     claim: str
     where: str
     what: str
     check: str
+    shown: str = ""
 
     def data(self) -> dict[str, str]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value or name != "shown"}
 
 
-PRINTED = ("main", "appendix", "submission")
-"""Editions that a paper prints; the others are ours."""
+UNDECIDED = " This is neither proved nor refuted."
+CLAIMED = "it is claimed that "
+"""How the sentence on a step ends that is not decided, and how one on a step begins."""
 
 
 def errata(
@@ -62,7 +69,7 @@ def errata(
     papers = sorted({claim.paper for claim in all_claims()})
     if paper not in papers:
         raise ValueError(f"paper = {paper!r}: allowed is {' or '.join(papers)}")
-    printed = [claim for claim in all_claims() if claim.paper == paper and claim.edition in PRINTED]
+    printed = [claim for claim in all_claims() if claim.paper == paper and is_printed(claim)]
     found: list[Row] = []
     for done, claim in enumerate(printed, start=1):
         found += kept_findings(claim, cache)
@@ -139,9 +146,9 @@ def merged(rows: Iterable[Row]) -> tuple[Row, ...]:
     >>> merged([Row("a@main", "(1)", "wrong", "proof"), Row("b@main", "(1)", "wrong", "proof")])[0].claim
     'a@main, b@main'
     """
-    claims: dict[tuple[str, str, str], dict[str, None]] = {}
+    claims: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for row in rows:
-        claims.setdefault((row.where, row.what, row.check), {})[row.claim] = None
+        claims.setdefault((row.where, row.what, row.check, row.shown), {})[row.claim] = None
     return tuple(Row(", ".join(refs), *rest) for rest, refs in claims.items())
 
 
@@ -157,22 +164,38 @@ def findings(claim: Claim) -> Iterator[Row]:
 
 
 def instance_rows(claim: Claim) -> Iterator[Row]:
-    """The published instance, replayed; where it refutes some readings only, a row for each of these."""
+    """The published instance, replayed; where it refutes some readings only, a row for each of the options that decide
+    it, whatever the others are."""
     instance = published_instance(claim.ref)
     if instance and instance["refutes"]:
-        yield Row(claim.ref, "statement", refutation_text(instance), "instance")
-    for reading in instance["readings"] if instance and not instance["refutes"] else ():
-        if reading["refutes"]:
-            read = ", ".join(f"{name}: {option}" for name, option in reading["reading"].items())
-            sides = f"left {reading['left']} > right {reading['right']}"
-            what = f"refuted when read with {read}: {sides} on an exact instance"
-            yield Row(claim.ref, "statement", what, "instance")
+        yield Row(claim.ref, "statement", refutation_text(instance), "instance", _under_all(instance))
+    if instance is None or instance["refutes"]:
+        return
+    for options in refuting(instance["readings"]):
+        those = [each for each in instance["readings"] if options.items() <= each["reading"].items()]
+        read = ", ".join(f"{name}: {option}" for name, option in options.items())
+        several = f", in all {len(those)} ways to read the rest; in the first" if len(those) > 1 else ""
+        sides = f"left {those[0]['left']} > right {those[0]['right']} on an exact instance"
+        read_so = f"refuted where read with {read}{several}: "
+        yield Row(claim.ref, "statement", read_so + sides, "instance", read_so + _sides(those[0]))
+
+
+def _under_all(instance: dict[str, Any]) -> str:
+    readings = len(instance["readings"])
+    return f"refuted{f' under all {readings} readings' if readings > 1 else ''}: {_sides(instance)}"
+
+
+def _sides(judged: dict[str, Any]) -> str:
+    """Both sides of an instance in short."""
+    left, right, ratio = (f"{float(judged[name]):.4g}" for name in ("left", "right", "ratio"))
+    return f"{left} > {right}" + ("" if ratio == "inf" else f", {ratio} times")
 
 
 def needs_rows(claim: Claim) -> Iterator[Row]:
     """What a claim falls without and does not state: the published instances, replayed."""
     for kind, instance in published_needs(claim.ref).items():
-        yield Row(claim.ref, "assumptions", needs_text(kind, instance), "instance")
+        shown = f"needs `{kind}`, which is not stated: {_sides(instance)} without it"
+        yield Row(claim.ref, "assumptions", needs_text(kind, instance), "instance", shown)
 
 
 def needs_text(kind: str, instance: dict[str, Any]) -> str:
@@ -242,5 +265,15 @@ def edition_rows(claim: Claim) -> Iterator[Row]:
     main = editions(claim.id)[0]
     if claim.edition != main.edition:
         for difference in compare(main, claim):
+            there, here = (_in_latex(each, difference) for each in (main, claim))
             what = f"differs from {main.ref}: {difference.before} there, {difference.after} here"
-            yield Row(claim.ref, difference.name, what, "edition")
+            shown = f"differs from {main.ref}: {there} there, {here} here"
+            yield Row(claim.ref, difference.name, what, "edition", shown)
+
+
+def _in_latex(claim: Claim, difference: Difference) -> str:
+    """What stands in a claim where it differs from another one."""
+    part = part_of(claim, difference)
+    if isinstance(part, sympy.Basic):
+        return f"${expression_latex(part, claim.letters)}$"
+    return "nothing" if part is None else str(part)

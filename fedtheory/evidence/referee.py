@@ -17,13 +17,14 @@ from ..papers import load as load_paper
 from ..papers.paper import Paper, PaperError
 from ..papers.proofs import library, proof_of, sentence
 from ..papers.whose import algorithm_of, subject_of
+from ..proof.certificates import chain_data
 from ..proof.chains import Chain, made_of, tied
 from ..proof.steps import Decision, decide_all
 from .findings import Row, consistency_rows, needs_text, open_rows, refutation_text, unit_rows
 from .judge import Judgement
 from .refute import falls_without, followed_up, search_further
 from .repair import repairs
-from .rule import Contradiction
+from .rule import PROVED_AND_REFUTED, proved_and_refuted
 from .search import SearchReport, search
 
 Tell = Callable[[str, int, int], None] | None
@@ -46,6 +47,7 @@ class Report:
         search: what was searched and what was not, as plain data.
         instance: the refuting instance's file content, or ``None``.
         statement: the claim itself.
+        chain: the complete proof that an instance contradicts, with its certificates, as plain data; or ``None``.
     """
 
     claim: str
@@ -57,13 +59,14 @@ class Report:
     search: dict[str, Any]
     instance: dict[str, Any] | None
     statement: Claim | None = field(default=None, repr=False, compare=False)
+    chain: dict[str, Any] | None = None
 
     def data(self) -> dict[str, Any]:
         """The report as plain data."""
         return {
             "claim": self.claim, "title": self.title, "state": self.state, "search": self.search,
             "proof": self.proof, "findings": [row.data() for row in self.rows], "steps": self.steps,
-            "instance": self.instance,
+            "instance": self.instance, **({"chain": self.chain} if self.chain else {}),
         }  # fmt: skip
 
     def markdown(self) -> str:
@@ -81,16 +84,23 @@ class Report:
             return []
         own = {key: value for key, value in self.instance.items() if key not in JUDGED}
         content = ",\n".join(f"  {json_text(key)}: {json_text(value)}" for key, value in own.items())
+        both = "" if self.chain is None else f" The proof, with its certificates, is written to `{self.proof_file}`."
         return [
             "", "The instance:", "", "```json", f"{{\n{content}\n}}", "```", "",
             f"`--save` writes it, with what was judged, to `{self.instance_file}` beside the report; "
-            f"`fedtheory replay {self.instance_file} --theorem FILE` judges it afresh, where FILE states the theorem.",
+            f"`fedtheory replay {self.instance_file} --theorem FILE` judges it afresh, where FILE states the theorem."
+            f"{both}",
         ]  # fmt: skip
 
     @property
     def instance_file(self) -> str:
         """The name of the instance's file."""
         return f"{self.claim}.instance.json"
+
+    @property
+    def proof_file(self) -> str:
+        """The name of the file of the proof that an instance contradicts."""
+        return f"{self.claim}.proof.json"
 
 
 CLIMBS, DRAWN_FOR_A_CLIMB = 12, 30
@@ -118,21 +128,25 @@ def save(reports: Sequence[Report], path: str | Path) -> Path:
 
 
 def save_instances(reports: Iterable[Report], folder: Path) -> None:
-    """Write each refuting instance in a file of the folder that can be replayed."""
+    """Write each refuting instance in a file of the folder that can be replayed, and the proof that it contradicts, if
+    there is one."""
     for report in reports:
-        if report.instance:
-            content = json_text(report.instance, indent=1) + "\n"
-            write_beside(folder / report.instance_file, content.encode())
+        for name, content in ((report.instance_file, report.instance), (report.proof_file, report.chain)):
+            if content:
+                write_beside(folder / name, (json_text(content, indent=1) + "\n").encode())
 
 
 STATES = {
+    PROVED_AND_REFUTED: "its proof is complete, and an exact instance refutes it: one of the two is wrong, and both "
+    "are given",
     "refuted": "an exact instance meets every hypothesis and exceeds the bound",
     "contradictory": "no setting meets all hypotheses",
     "needs": "it falls where an assumption is violated that it does not make; nothing else was found against it",
-    "open": "a step of the proof does not hold, or a lead is not confirmed; the statement itself may be right",
+    "open": "a step of the proof does not hold, or how its steps follow on each other is only declared, or a lead is "
+    "not confirmed; the statement itself may be right",
     "proved": "its proof is composed by the kernel, or a single step, and nothing was found against it",
-    "steps decided": "every step of its proof is decided, how they follow on each other is declared, and nothing was "
-    "found against it",
+    "steps decided": "every step of a proof from the papers at hand is decided, how they follow on each other is "
+    "declared there, and nothing was found against it",
     "untested": "no setting that was looked at meets every hypothesis, so nothing is said for or against it",
     "survived": "nothing was found against it, which is no proof",
 }
@@ -140,10 +154,12 @@ STATES = {
 
 
 def status(reports: Iterable[Report]) -> int:
-    """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted, contradictory or needs what
-    it does not assume, else 2: one is not judged."""
+    """0 if every claim is proved, has its steps decided or survived, 1 if one is refuted (with a proof or without),
+    contradictory or needs what it does not assume, else 2: one is not judged."""
     states = {report.state for report in reports}
-    return 1 if states & {"refuted", "contradictory", "needs"} else 2 if states & {"open", "untested"} else 0
+    if states & {PROVED_AND_REFUTED, "refuted", "contradictory", "needs"}:
+        return 1
+    return 2 if states & {"open", "untested"} else 0
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -214,8 +230,6 @@ def _examined(claim: Claim, path: Path, seed: int, candidates: int, progress: Te
     """The report; an error that comes from the file's own code, or from what it says, is told as such."""
     try:
         return examine(claim, seed, candidates, progress)
-    except Contradiction:
-        raise
     except Exception as error:
         frames = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
         if str(path) in frames:
@@ -251,28 +265,32 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     if judgement is None:
         report, judgement, more = search_further(claim, report, seed)
         why = why or more
-    if chain and judgement:
-        raise Contradiction(f"{claim.ref}: an instance refutes a claim whose proof is complete")
     needed = {} if judgement else falls_without(claim)
-    if chain and needed:
-        raise Contradiction(f"{claim.ref}: falls without {next(iter(needed))}, which its complete proof does not take")
     repaired = list(_repair_rows(claim, seed))
     tell(f"{claim.ref}: what was found", 1, 1)
     unseen = [row for row in _unseen_rows(claim, report) if row.where not in {r.where for r in repaired}]
     found = [*_search_rows(claim, report, judgement, why), *_needs_rows(claim, needed)]
+    shown = judgement or next(iter(needed.values()), None)
+    both = chain is not None and shown is not None
+    if both:
+        what = f"{proved_and_refuted(_proof_text(chain), 'below')} Both are saved with the report."
+        found.append(Row(claim.ref, "proof", what, "proof and instance"))
     rows = [*found, *rows, *gaps, *unseen, *repaired]
     opened = gaps or report.lead
-    state = "open" if opened else chain.verdict if chain else "survived" if report.admissible else "untested"
+    state = "open" if opened else "untested" if not report.admissible else chain.verdict if chain else "survived"
     state = "refuted" if judgement else "contradictory" if contradictory else "needs" if needed else state
+    state = PROVED_AND_REFUTED if both else state
     searched = {
         "searched": report.searched, "left_out": report.left_out, "candidates": report.candidates,
         "admissible": report.admissible, "seed": seed, "largest_ratio": report.best.ratio if report.best else 0.0,
         "unseen": list(report.unseen),
     }  # fmt: skip
-    steps = len(chain.decisions) if chain and state == chain.verdict else 0
-    shown = judgement or next(iter(needed.values()), None)
+    steps = len(chain.decisions) if chain and state in (chain.verdict, PROVED_AND_REFUTED) else 0
     instance = shown.to_json() if shown else None
-    return Report(claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance, claim)
+    proof = chain_data(chain) if chain and both else None
+    return Report(
+        claim.ref, claim.title, state, tuple(rows), steps, _proof_text(attempt), searched, instance, claim, proof
+    )
 
 
 def _attempt(claim: Claim) -> Chain | None:
@@ -290,7 +308,9 @@ def _proof_text(attempt: Chain | None) -> str:
         return "no derivation of any paper is about this left side of this algorithm's runs"
     name, first = attempt.derivation.name, attempt.first_open
     if first is None:
-        return f"'{name}', {len(attempt.decisions)} steps, each decided, given by definition or repaired"
+        under = "; ".join(f"{of}: {' or '.join(options)}" for of, options in attempt.narrowed.items())
+        steps = f"'{name}', {len(attempt.decisions)} steps, each decided, given by definition or repaired"
+        return f"{steps}, read with {under}" if under else steps
     return f"not proved; '{name}' does not show it: {sentence(first).rstrip('.')}"
 
 

@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..assumptions import with_implied
 from ..proof.joints import DECLARED, KERNEL, PROVED, STEPS_DECIDED
 from .search import ROUNDING
 
+if TYPE_CHECKING:
+    from ..proof.chains import Chain
+    from .judge import Judgement
 
-class Contradiction(Exception):
-    """A claim that is both proved and refuted: an error of this program, never a verdict."""
+
+PROVED_AND_REFUTED = "proved and refuted"
+"""What a claim is called of which there are a complete proof and an exact instance against it: an error of this
+program, or of a file that is examined, of which both are shown."""
 
 
 def overall(evidence: dict[str, Any]) -> tuple[str, str]:
     """The verdict and one sentence of why, from a row's evidence (docs/scorecard.md).
 
-    A replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search, a bound
-    exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then come
-    contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume, by which it falls
-    under every reading (``needs``; a proof that takes an assumption which is not stated, without such an instance,
-    leaves the claim ``unproved``: one by which it falls under some readings is told), a complete
-    proof (``proved`` where nothing in it is declared by hand, else ``steps decided``), a search that met no admissible
-    setting (``untested``), a proof with an open step (``unproved``), and a survived search (``holds``).
-
-    Raises:
-        Contradiction: a claim is refuted under every reading, and proved under one; or under one that its proof covers;
-            or by what violates an assumption that its proof does not take.
+    An instance against what a complete proof shows is told with the proof (``proved and refuted``): one of the two is
+    wrong. Else a replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search,
+    a bound exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then
+    come contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume, by which it
+    falls under every reading (``needs``; a proof that takes an assumption which is not stated, without such an
+    instance, leaves the claim ``unproved``: one by which it falls under some readings is told), a search that met no
+    admissible setting (``untested``, even with a proof), a complete proof (``proved`` where nothing in it is declared
+    by hand, else ``steps decided``), a proof with an open step (``unproved``), and a survived search (``holds``).
     """
     proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]
     proved = proof is not None and proof["outcome"] == "proved"
+    if proved and (against := _against(evidence)):
+        return PROVED_AND_REFUTED, proved_and_refuted(f"{proof['steps']} steps", against)
     if instance and instance["refutes"]:
-        if proved:
-            raise Contradiction(f"{instance['file']} refutes a claim whose proof is complete")
         return "refuted", _refuted(instance)
     only_under = instance["only_under"] if instance else []
-    if proved and any(_covered(proof["readings"], reading) for reading in only_under):
-        raise Contradiction(f"{instance['file']} refutes a claim under a reading under which its proof is complete")
-    for instance in evidence["needs"] if proved else ():
-        if not {*instance["violates"]} & with_implied(proof["assuming"]):
-            raise Contradiction(f"{instance['file']} violates nothing that the complete proof takes")
     lead = _lead(evidence)
     if lead:
         return "not checked", lead
@@ -56,13 +53,48 @@ def overall(evidence: dict[str, Any]) -> tuple[str, str]:
         return "needs", _needs(needs, proof if proved else None, found) + remark
     if proved and proof["assuming"]:
         return "unproved", _unstated(proof["assuming"], bool(evidence["needs"])) + f" {_survived(found)}{remark}"
+    if found and not found["admissible"] and not any(row["outcome"] == "holds" for row in evidence["measured"]):
+        complete = "Its proof is complete, of what may say nothing. " if proved else ""
+        return "untested", f"{complete}{_survived(found)}{remark}"
     if proved:
         return _word(proof), _proved(proof, found) + remark
-    if found and not found["admissible"] and not any(row["outcome"] == "holds" for row in evidence["measured"]):
-        return "untested", f"{_survived(found)}{remark}"
     if proof is not None and proof["first_open"]:
         return "unproved", f"Its proof is open at {proof['first_open']}. {_survived(found)}{remark}"
     return ("holds", _survived(found) + remark) if found else ("not checked", "No search covers it.")
+
+
+def _against(evidence: Mapping[str, Any]) -> str:
+    """The instance that contradicts a complete proof, and how; or "": one under every reading, or under one that the
+    proof covers, or one that violates nothing which the proof takes."""
+    proof, instance = evidence["proof"], evidence["exact"]["instance"]
+    if instance and instance["refutes"]:
+        return f"{instance['file']} refutes it"
+    if instance and any(_covered(proof["readings"], reading) for reading in instance["only_under"]):
+        return f"{instance['file']} refutes it under a reading that the proof covers"
+    for need in evidence["needs"]:
+        under = any(_covered(proof["readings"], reading) for reading in need.get("only_under") or [{}])
+        if under and not {*need["violates"]} & with_implied(proof["assuming"]):
+            return f"{need['file']} refutes it and violates nothing that the proof takes"
+    return ""
+
+
+def complete_proof(judgement: Judgement) -> Chain | None:
+    """The complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is none, as
+    there should be. It is made anew, unless a published one is open."""
+    from ..papers.certificates import published_outcome
+    from ..papers.proofs import proof_of
+
+    chain = proof_of(judgement.statement) if published_outcome(judgement.statement.ref) in ("", "proved") else None
+    fallen = [dict(reading.reading) for reading in judgement.readings if reading.refutes]
+    return chain if chain and any(dict(reading) in fallen for reading in chain.readings) else None
+
+
+def proved_and_refuted(proof: str, against: str) -> str:
+    """The sentence on a claim of which there are both."""
+    return (
+        f"There is a complete proof of it ({proof}), and an exact instance against it ({against}): one of the two is "
+        "wrong, which is an error of this program or of what it was given."
+    )
 
 
 def covered(word: str, evidence: Mapping[str, Any]) -> dict[str, list[str]]:

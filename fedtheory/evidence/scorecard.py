@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..files import json_text, write_beside
+from ..files import json_text, read_json, write_beside
 from .rule import covered
 from .tightness_column import published_column
 from .verdict import Verdict
@@ -29,6 +30,16 @@ def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
             "tightness": published_column(verdict.claim),
         })  # fmt: skip
     return {"schema": SCHEMA, "fedtheory": __version__, "rows": rows}
+
+
+def published_rows() -> dict[str, dict[str, Any]]:
+    """The published scorecard's rows by ref.
+
+    >>> published_rows()["fast.thm1@main"]["verdict"]
+    'refuted'
+    """
+    rows = read_json(Path(str(files("fedtheory.evidence"))) / "published" / "scorecard.json")["rows"]
+    return {f"{row['id']}@{row['edition']}": row for row in rows}
 
 
 def _rounded(value: Any) -> Any:

@@ -16,15 +16,10 @@ from ..papers.whose import from_setting
 from ..setting import Setting
 from ..subjects.base import Instance
 from ..subjects.found import ratio
+from .counts import VERDICTS
 from .judge import Judgement, judge
 from .replay import replay
 from .search import ROUNDING
-
-VERDICTS = (
-    "proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous", "not applicable",
-    "not checked",
-)  # fmt: skip
-"""What a verdict can be; see docs/scorecard.md."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TYPE_CHECKING
 
+from .. import functionals
 from ..quantities import nearest
 from .paper import Paper, PaperError
 
@@ -41,15 +42,24 @@ def papers() -> dict[str, Paper]:
     return _found()[0] | _ADDED
 
 
+def built_in() -> dict[str, Paper]:
+    """Those that come with this package: its folders here.
+
+    >>> "fast" in built_in()
+    True
+    """
+    own = [getattr(sys.modules.get(place), "PAPER", None) for _, place, _ in _folders()]
+    return {name: one for name, one in _found()[0].items() if one in own}
+
+
 @contextmanager
 def added(paper: Paper) -> Iterator[None]:
     """With one paper more among ``papers()``, the last, such as a user's own.
 
     Raises:
-        PaperError: another one has its name.
+        PaperError: another one has its name, or it redefines what another one has: see ``redefined``.
     """
-    if paper.name in papers():
-        raise PaperError(f"paper {paper.name!r}: another one has that name: {papers()[paper.name].home or 'given'}")
+    check_own_names(paper)
     _ADDED[paper.name] = paper
     try:
         yield
@@ -58,6 +68,35 @@ def added(paper: Paper) -> Iterator[None]:
 
 
 _ADDED: dict[str, Paper] = {}
+
+
+def check_own_names(paper: Paper) -> None:
+    """Refuse a paper that gives another meaning to a name that is known: of a paper, of an algorithm or a subject whose
+    examples another paper or this package draws, or of a left side of ``functionals`` that it would compute otherwise.
+    (Quantities: see ``own.define``.)
+
+    Raises:
+        PaperError: it does; both are named.
+    """
+    if papers().get(paper.name, paper) is not paper:
+        raise PaperError(f"paper {paper.name!r}: another one has that name: {papers()[paper.name].home or 'given'}")
+    if papers().get(paper.name) is paper:
+        return  # it is one of the known ones, which have been looked at
+    from ..subjects import known as known_subjects
+    from .whose import algorithms
+
+    for name in paper.subjects:
+        others = [f"paper {other.name!r}" for other in algorithms().get(name, ()) if other is not paper]
+        others += ["this package"] if name in known_subjects() else []
+        if others:
+            raise PaperError(f"paper {paper.name!r}: its subject {name!r} would be another one than that of "
+                             f"{others[0]}: allowed is a name of its own")  # fmt: skip
+    for claim in paper.claims:
+        for there in functionals.named(claim.functional.name):
+            if apart := claim.functional.apart_from(there):
+                known = f"the built-in {there.name!r}, {there.meaning}"
+                raise PaperError(f"{claim.ref}: its functional {there.name!r} has another {' and '.join(apart)} than "
+                                 f"{known}: allowed is a name of its own")  # fmt: skip
 
 
 def paper(name: str) -> Paper:

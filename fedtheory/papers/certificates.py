@@ -58,6 +58,17 @@ def published() -> tuple[str, ...]:
     return tuple(sorted(p.stem for folder in folders().values() for p in folder.glob("*.json") if p.name != STEPS))
 
 
+def published_outcome(ref: str) -> str:
+    """What the file of a claim says of its proof's steps; "" where there is none.
+
+    >>> published_outcome("fast.lemma2@main"), published_outcome("fast.thm1@main"), published_outcome("mine.thm1@main")
+    ('proved', 'gap', '')
+    """
+    folder = folders().get(ref.partition(".")[0])
+    file = folder / f"{ref}.json" if folder else None
+    return json.loads(file.read_text())["outcome"] if file and file.exists() else ""
+
+
 def reverify(ref: str, places: Folders | None = None) -> Chain:
     """The chain of a claim's file, its certificates and counterexamples checked against the steps and the claim of now.
 

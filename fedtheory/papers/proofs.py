@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import warnings
 from functools import cache, lru_cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..claims.statement import Claim
 from ..proof import chains, text
 from ..proof.chains import Chain
 from ..proof.library import Library
-from ..proof.of_algorithm import Rounds, built_in, read_rounds
+from ..proof.of_algorithm import Rounds, read_rounds
+from ..proof.of_algorithm import built_in as rounds_of_parts
 from ..proof.steps import Decision
+from . import built_in, check_own_names, explained, papers
 from . import claim as claim_of
-from . import explained, papers
 from .paper import Paper, PaperError
+
+if TYPE_CHECKING:
+    from ..subjects.base import Subject
 
 
 def library() -> Library:
@@ -27,6 +35,7 @@ def library() -> Library:
 
 def library_with(paper: Paper) -> Library:
     """The same with those of one paper more, such as a user's own; its steps may rest on the others'."""
+    check_own_names(paper)
     return _library((*(known for known in papers().values() if known is not paper), paper))
 
 
@@ -66,7 +75,7 @@ def sentence(decision: Decision, paper: Paper | None = None) -> str:
 
 @lru_cache(maxsize=4)
 def _library(all_papers: tuple[Paper, ...]) -> Library:
-    usable = []
+    usable, known = [], tuple(built_in().values())
     for paper in all_papers:
         if failure := _failure(paper):
             warnings.warn(f"the proofs of paper {paper.name!r} are left out: {failure}", stacklevel=3)
@@ -77,15 +86,42 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         (derivation for paper in usable for derivation in paper.derivations),
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
+        None if {*all_papers} <= {*known} else _library(known),
     )
 
 
 def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:
-    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw."""
+    """What the rounds of a claim's algorithm are, by the subject whose examples a search would draw: the word of a
+    paper of this package is taken, that of another one where its examples bear it out.
+
+    Raises:
+        ValueError: there is none, and nothing else says what the rounds are; or examples are of other rounds.
+    """
     own = [paper for paper in all_papers if paper.name == claim.paper]
-    subject = next((p.subjects[algorithm] for p in (*own, *all_papers) if algorithm in p.subjects), None)
-    runs_as = getattr(subject, "runs_as", None)
-    return built_in(claim, algorithm) if runs_as is None else read_rounds(*runs_as(claim))
+    drawing = next((p for p in (*own, *all_papers) if algorithm in p.subjects), None)
+    subject: Any = None if drawing is None else drawing.subjects[algorithm]
+    if not hasattr(subject, "runs_as"):
+        return rounds_of_parts(claim, algorithm)
+    rounds = read_rounds(*subject.runs_as(claim))
+    if drawing not in built_in().values() and hasattr(subject, "space"):  # without it nothing is examined
+        _check_examples(claim, algorithm, subject, rounds)
+    return rounds
+
+
+EXAMPLES = 20
+"""So many candidates of a search are looked at, of an algorithm of one's own."""
+
+
+def _check_examples(claim: Claim, algorithm: str, subject: Subject, rounds: Rounds) -> None:
+    """Refuse a subject whose examples have other rounds than it says, or that draws none with rounds."""
+    space, draw = subject.space(claim), np.random.default_rng(0)
+    candidates = [*islice(space.structured(), EXAMPLES // 2)]
+    candidates += [space.draw(draw) for _ in range(EXAMPLES - len(candidates))]
+    settings = [found[0].point for candidate in candidates if (found := space.assess(candidate))]
+    wrong = [s.algorithm for s in settings if read_rounds(s.algorithm, s.participation) != rounds]
+    if wrong or not settings:
+        seen = f"examples have others: {wrong[0]}" if wrong else "no example bears it out"
+        raise ValueError(f"{algorithm}: its subject says that its rounds are {' and '.join(rounds.kinds)}, and {seen}")
 
 
 def _library_for(claim: Claim, paper: Paper | None) -> Library:

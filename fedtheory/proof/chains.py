@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
+from .compatibility import COMPATIBLE, CONTRADICTORY, compatibility
 from .derivations import Derivation
 from .joints import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 from .library import Library
@@ -89,6 +91,13 @@ class Chain:
         )  # fmt: skip
 
     @property
+    def narrowed(self) -> dict[str, list[str]]:
+        """The options that it covers, of each ambiguity of which it does not cover all; none if it proves nothing."""
+        proved, ambiguities = self.readings, self.claim.ambiguities
+        covered = {a.name: [o for o in a.options if any(r[a.name] == o for r in proved)] for a in ambiguities}
+        return {a.name: covered[a.name] for a in ambiguities if proved and covered[a.name] != list(a.options)}
+
+    @property
     def counts(self) -> dict[str, tuple[int, int]]:
         """By kind of step: how many are decided (proved or gap), of how many. Definitions have nothing to decide."""
         steps = [d for d in self.decisions if d.step.kind != "definition"]
@@ -117,11 +126,13 @@ def prove(claim: Claim, library: Library) -> Chain:
 
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
-    """The chain that proves the claim, or ``None``: no counterexample is looked for and no solver asked. What the
-    kernel composes is tried first."""
+    """The chain that proves the claim, or ``None``: no counterexample is looked for, and a solver is asked only whether
+    the hypotheses can be met. What the kernel composes is tried first."""
     for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
+        if _only_declared(derivation, library):
+            continue
         decisions = certified_all(_tying(claim, derivation, library))
         if decisions is not None and (made := made_of(claim, derivation, decisions, library)).outcome == "proved":
             return made
@@ -130,7 +141,9 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
     """The steps that tie a claim to a derivation of the library: see ``tie.tie``. Where that rests on a theorem of the
-    kernel, it has to be what is computed from it, and the theorem one about what the claim is about."""
+    kernel, it has to be what is computed from it, and the theorem one about what the claim is about. Where it is
+    declared how the steps follow on each other, it has to be by whose word is taken; and some values have to meet the
+    claim's hypotheses, else it says nothing."""
     return tuple(_tying(claim, derivation, library))
 
 
@@ -139,8 +152,42 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     own = [library.step(name) for name in library.needed(derivation.steps)]
     wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
     if found := next(iter(wrong), ""):
-        yield Step(f"{CLAIM}composed", claim.source, found, "unclear", expected="unknown", paper=claim.paper)
+        yield _open("composed", claim, found)
     yield from tying(claim, derivation, library.assumed(derivation.steps))
+    if _only_declared(derivation, library):
+        yield _open("joined", claim, "that the steps follow on each other, and end in the right side, "
+                    "is declared in a file of one's own, which shows nothing")  # fmt: skip
+    yield from _met(claim, derivation)
+
+
+_compatibility = lru_cache(maxsize=1000)(compatibility)
+
+
+def _only_declared(derivation: Derivation, library: Library) -> bool:
+    """Whether it is declared how its steps follow on each other, and not by whose word is taken."""
+    own = [library.step(name) for name in library.needed(derivation.steps)]
+    return joints(derivation, own) == DECLARED and not library.vouches_for(derivation)
+
+
+def _open(name: str, claim: Claim, says: str) -> Step:
+    return Step(f"{CLAIM}{name}", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
+
+
+def _met(claim: Claim, derivation: Derivation) -> Iterator[Step]:
+    """A step that is open, unless values of the quantities are known that meet all hypotheses of the claim, in a
+    reading that the derivation covers."""
+    covered = {a: [o for o in a.options if o in derivation.options(a.name)] for a in claim.ambiguities}
+    if any(some and len(some) < len(a.options) for a, some in covered.items()):
+        kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
+        claim = replace(claim, ambiguities=tuple(kept))
+    found = _compatibility(claim)
+    if found.state == CONTRADICTORY:
+        fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
+        yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {fails} "
+                    "fails wherever the others hold")  # fmt: skip
+    elif found.state != COMPATIBLE:
+        yield _open("hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say "
+                    "nothing")  # fmt: skip
 
 
 def _apart(claim: Claim, derivation: Derivation, own: Iterable[Step], library: Library) -> Iterator[str]:

@@ -103,12 +103,18 @@ class Derivation:
         return self.bounds(claim.functional) and (not of_runs or self.algorithm == algorithm)
 
     def bounds(self, functional: Functional) -> bool:
-        """Whether it is about this functional, and not only about one of the same name."""
-        if functional.name != self.functional:
+        """Whether it is about this functional, and not only about one of the same name: about one of ``functionals``,
+        or about an expression of values. What a ``compute`` of one's own gives is another left side."""
+        if functional.name != self.functional or functional.compute is not None:
             return False
-        if self.left_side is not None:
-            own = None if functional.expression is None else bare(functional.expression)
-            return own is not None and (own == self.left_side or is_identity(own, self.left_side))
-        known = [f for f in vars(functionals).values() if isinstance(f, Functional) and f.name == functional.name]
-        bounded = self.origin is not None or self.right_side is not None
-        return functional in known if bounded else functional.expression is not None
+        if self.left_side is None and (self.origin is not None or self.right_side is not None):
+            return functional in functionals.named(functional.name)
+        own = expression_of(functional)
+        return own is not None and (self.left_side is None or own == self.left_side or is_identity(own, self.left_side))
+
+
+def expression_of(functional: Functional) -> sympy.Expr | None:
+    """The expression over bare symbols that a functional is, if it is one of values alone; ``None`` of every other: an
+    expression says nothing of runs, rounds or points."""
+    of_values = functional.scope == "values" and functional.compute is None and functional.expression is not None
+    return bare(functional.expression) if of_values else None

@@ -42,7 +42,8 @@ def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
     if derivation.origin is not None and own and all(step.kind == "composed" for step in own):
         return KERNEL if is_computed(derivation, own) else DECLARED
     about_numbers = {step.kind for step in own} <= _ABOUT_NUMBERS
-    return SINGLE if derivation.right_side is None and about_numbers else DECLARED
+    single = type(derivation) is Derivation and derivation.right_side is None and about_numbers
+    return SINGLE if single else DECLARED
 
 
 def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:

@@ -10,6 +10,7 @@ from ..quantities import nearest
 from .derivations import Derivation
 from .of_algorithm import Rounds, built_in
 from .steps import Decision, Step, decide
+from .tie import CLAIM
 
 
 class Library:
@@ -21,18 +22,23 @@ class Library:
         algorithms: whose runs a paper's claims are about, by the paper's name.
         rounds: what the rounds of an algorithm are, of the claim and the algorithm's name; ``ValueError`` where the
             kernel has no words for them.
+        vouched: a part of it, whose word is taken for how the steps of a derivation follow on each other, where that is
+            declared; by default all of it.
     """
 
     def __init__(
         self, steps: Iterable[Step], derivations: Iterable[Derivation] = (),
         algorithms: Mapping[str, str] | None = None, rounds: Callable[[Claim, str], Rounds] = built_in,
+        vouched: Library | None = None,
     ) -> None:  # fmt: skip
         self.steps, self.derivations = tuple(steps), tuple(derivations)
-        self.algorithms, self.rounds = dict(algorithms or {}), rounds
+        self.algorithms, self.rounds, self.vouched = dict(algorithms or {}), rounds, vouched
         self._by_name: dict[str, Step] = {}
         self._decided: dict[str, Decision] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         for step in self.steps:
+            if step.name.startswith(CLAIM):
+                raise ValueError(f"step {step.name!r}: allowed is a name that does not begin with {CLAIM!r}")
             if step.name in self._by_name:
                 papers = " and ".join(sorted({self._by_name[step.name].paper, step.paper}))
                 raise ValueError(f"step {step.name!r}: its name occurs twice, in {papers or 'one list'}")
@@ -68,6 +74,13 @@ class Library:
             for found in matching:
                 self._visit(found, done, ())
         return done
+
+    def vouches_for(self, derivation: Derivation) -> bool:
+        """Whether a derivation and all of its steps are of the part whose word is taken."""
+        if self.vouched is None:
+            return True
+        needed = {*self.needed(derivation.steps)}
+        return any(derivation is d for d in self.vouched.derivations) and needed <= self.vouched._by_name.keys()
 
     def assumed(self, names: Iterable[str]) -> tuple[str, ...]:
         """The kinds of assumption that the steps of these names take, with all that they rest on."""

@@ -1,4 +1,4 @@
-"""A second decider for polynomial inequalities: z3, for up to a dozen parameters.
+"""A second decider for polynomial inequalities, and for systems of them: z3.
 
 Its counterexamples are checked in our own rational arithmetic. What it proves comes without a certificate. Where it is
 missing, fails or runs out of time, nothing is decided.
@@ -6,17 +6,33 @@ missing, fails or runs out of time, nothing is decided.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import sympy
 
+from ..claims.arithmetic import denominators, two_sided_denominators
+from ..quantities import ORDERED_PAIRS, QUANTITIES
 from .polynomials import Polynomial, Ratio
 from .positivity import Counterexample, counterexample_at
 from .regions import Region
 
 MOST_PARAMETERS = 12
-"""With more parameters z3 is not asked."""
+"""With more parameters z3 is not asked whether an inequality holds on a region."""
+
+SOLVER_STEPS = 20_000_000
+"""z3's resource limit for a system: unlike a time limit, the same answer on every machine."""
+
+
+@dataclass(frozen=True)
+class Unsolvable:
+    """That no numbers solve a system: which solver says so, and the system in SMT-LIB."""
+
+    solver: str
+    system: str
 
 
 def decide(expression: sympy.Expr, where: Region, milliseconds: int = 2000) -> bool | Counterexample | None:
@@ -85,4 +101,57 @@ def _rational(value: Any, z3: Any) -> Fraction:
     """A model's number, an irrational one to 30 digits: the point is checked anyway."""
     if z3.is_algebraic_value(value):
         value = value.approx(30)
+    if z3.is_int_value(value):
+        return Fraction(value.as_long())
     return Fraction(value.numerator_as_long(), value.denominator_as_long())
+
+
+def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction] | None:
+    """Whether some values of quantities, within the vocabulary's bounds, make every rational function >= 0: values to
+    be checked, or that there are none; ``None`` where z3 does not know, fails or is missing.
+
+    >>> from sympy import Rational, Symbol
+    >>> steps = Symbol("local_steps")  # a whole number
+    >>> type(solve([steps - Rational(6, 5), Rational(9, 5) - steps])).__name__, solve([steps - 3, 3 - steps])
+    ('Unsolvable', {'local_steps': Fraction(3, 1)})
+    """
+    try:
+        import z3
+    except ImportError:
+        return None
+    used = sorted({s.name for e in expressions for s in e.free_symbols})
+    whole = [name for name in used if QUANTITIES[name].integer]
+    numbers = {name: (z3.Int if name in whole else z3.Real)(name) for name in used}
+    reals = {name: z3.ToReal(number) if name in whole else number for name, number in numbers.items()}
+    solver = z3.Solver() if whole else z3.SolverFor("QF_NRA")
+    solver.set("rlimit", SOLVER_STEPS)
+    for name, number in reals.items():
+        known = QUANTITIES[name]
+        if known.lower > -math.inf:
+            solver.add(number > 0 if known.positive else number >= z3.RealVal(str(Fraction(known.lower))))
+        if known.upper < math.inf:
+            solver.add(number <= z3.RealVal(str(Fraction(known.upper))))
+    solver.add(*(reals[a] <= reals[b] for a, b in ORDERED_PAIRS if a in reals and b in reals))
+    for expression in expressions:
+        top, bottom = (_of(part, reals, z3) for part in sympy.fraction(sympy.together(expression)))
+        holds = z3.And(bottom != 0, top * bottom >= 0)
+        # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
+        # harder to contradict.
+        infinite = len(denominators(expression)) > len(two_sided_denominators(expression))
+        solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
+    try:
+        answer = solver.check()
+        if answer == z3.unsat:
+            return Unsolvable(f"z3 {z3.get_version_string()}", solver.to_smt2())
+        if answer != z3.sat:
+            return None
+        model = solver.model()
+        return {name: _rational(model.eval(x, model_completion=True), z3) for name, x in numbers.items()}
+    except (z3.Z3Exception, AttributeError):  # a model may have a value that is no number
+        return None
+
+
+def _of(polynomial: sympy.Expr, numbers: dict[str, Any], z3: Any) -> Any:
+    """A polynomial in quantities."""
+    plain = sympy.expand(polynomial).xreplace({s: sympy.Symbol(s.name) for s in polynomial.free_symbols})
+    return _polynomial(Polynomial.of(plain), numbers, z3)

@@ -18,7 +18,7 @@ from ..claims.schedules import by_rule
 from ..claims.statement import Ambiguity, Claim, Hypothesis, slack_of
 from ..quantities import QUANTITIES
 from .atoms import DURATIONS, Atoms, has_atoms
-from .derivations import Derivation
+from .derivations import Derivation, expression_of
 from .domain import Domain, Follows, bare, rational
 from .needs import Needed, has_unknown_sign
 from .roots import Unsupported, rooted, solve_choice
@@ -120,6 +120,8 @@ def _from_data(claim: Claim, derivation: Derivation) -> Iterator[Step]:
 def _under_hypotheses(claim: Claim, derivation: Derivation, domain: Domain, suffix: str) -> Iterator[Step]:
     bound = derivation.right_side
     if bound is None:
+        if expression_of(claim.functional) is None:
+            raise Unsupported(f"{claim.functional.name} is no expression of values")
         right = bare(claim.right_side)
         for option, left in _left_sides(claim, derivation):
             says = f"{claim.functional.meaning} is at most {right}"

@@ -70,6 +70,15 @@ def register(subject: Subject) -> None:
     _SUBJECTS[subject.name] = subject
 
 
+def known() -> tuple[str, ...]:
+    """The names of the subjects that are no algorithm's.
+
+    >>> "values" in known()
+    True
+    """
+    return tuple(_SUBJECTS)
+
+
 def named(name: str, what: str = "subject") -> Subject:
     """The subject of that name.
 

@@ -15,8 +15,6 @@ from sympy import Ge, Le, Rational
 
 from fedtheory.claims.evaluation import compiled
 from fedtheory.claims.statement import Claim, Hypothesis
-from fedtheory.evidence import compatibility as deciding
-from fedtheory.evidence.compatibility import compatibility, reverify, slacks, strict
 from fedtheory.evidence.consistency import (
     KINDS,
     SLIVER,
@@ -26,6 +24,9 @@ from fedtheory.evidence.consistency import (
     q_map,
 )
 from fedtheory.papers import all_claims, claim
+from fedtheory.proof import compatibility as deciding
+from fedtheory.proof import smt
+from fedtheory.proof.compatibility import compatibility, reverify, slacks, strict
 from fedtheory.proof.positivity import Certificate, prove
 from fedtheory.proof.regions import count, nonnegative, positive, region
 from fedtheory.quantities import symbols
@@ -141,7 +142,7 @@ def test_a_solver_in_trouble_decides_nothing(monkeypatch, trouble):
     elif trouble == "giving up":
         monkeypatch.setattr(z3.Solver, "check", lambda self: z3.unknown)
     else:
-        monkeypatch.setattr(deciding, "_unsatisfiable", lambda claim, hypotheses: None)
+        monkeypatch.setattr(deciding, "_solved", lambda claim, hypotheses: None)
     found = compatibility(statement)
     assert found.state == "unknown" and not found.proofs
     assert [finding.name for finding in check_consistency(statement)] == ["undecided"]
@@ -151,7 +152,7 @@ def test_a_solver_out_of_steps_decides_nothing(monkeypatch):
     pytest.importorskip("z3")
     statement = planted("fast.thm2@appendix", Le(q, Rational(1, 2)))
     monkeypatch.setattr(deciding, "certificate", lambda claim, hypotheses: None)
-    monkeypatch.setattr(deciding, "SOLVER_STEPS", 10)
+    monkeypatch.setattr(smt, "SOLVER_STEPS", 10)
     assert compatibility(statement).state == "unknown"
 
 

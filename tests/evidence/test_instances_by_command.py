@@ -12,6 +12,8 @@ from fedtheory.evidence import replay as replaying
 from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.search import search
 from fedtheory.papers import claim, papers
+from fedtheory.papers.proofs import proof_of
+from fedtheory.proof.chains import Chain
 
 FOLDERS = ("instances", "needs")
 PATHS = [path for p in papers().values() for name in FOLDERS for path in sorted((p.folder / name).glob("*.json"))]
@@ -94,3 +96,16 @@ def test_a_construction_is_of_its_own_claim_alone():
     assert construct(thm1).refutes
     assert construct(replace(thm1, terms=thm1.terms[:1])) is None
     assert construct(replace(thm1, id="mine.thm1")) is None
+
+
+def test_an_instance_against_what_is_proved_is_told_with_the_proof(tmp_path, monkeypatch):
+    """Of fast.rem2.a one reading is proved and the other falls. Were that one proved, both would be told."""
+    (path,) = [path for path in PATHS if path.stem == "fast.rem2.a@main"]
+    shown = proof_of(claim("fast.rem2.a"))
+    (falling,) = [r["reading"] for r in json.loads(path.read_text())["readings"] if r["refutes"]]
+    assert run("replay", path).stderr == ""
+    monkeypatch.setattr(Chain, "readings", (falling,))
+    done = run("replay", path, "--json")
+    assert done.exit_code == 1 and "fast.rem2.a@main: There is a complete proof of it" in done.stderr
+    proof = json.loads(done.stdout)["proof"]
+    assert proof["outcome"] == "proved" and len(proof["steps"]) == len(shown.decisions)

@@ -18,7 +18,7 @@ from fedtheory.evidence import referee as module
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, save, status
 from fedtheory.evidence.refute import confirmed
 from fedtheory.evidence.repair import repairs
-from fedtheory.evidence.rule import Contradiction
+from fedtheory.evidence.rule import PROVED_AND_REFUTED
 from fedtheory.evidence.search import search
 from fedtheory.papers import added, claim, papers
 from fedtheory.papers.proofs import proof_of
@@ -192,12 +192,18 @@ def test_a_lead_that_is_not_confirmed_leaves_the_theorem_open(example, monkeypat
     assert report.rows[0].check == "search" and report.rows[0].what.endswith("confirms it: no point can hold it")
 
 
-def test_what_is_proved_and_refuted_stops_the_program(monkeypatch) -> None:
+def test_what_is_proved_and_refuted_is_told_with_both(monkeypatch, tmp_path) -> None:
     half = claim("fast.lemma1").edited("half", "", terms={"curvature": claim("fast.lemma1").right_side / 2})
     assert examine(half, candidates=CANDIDATES).state == "refuted"
     monkeypatch.setattr(module, "proof_of", lambda _: proof_of(claim("fast.lemma1")))
-    with pytest.raises(Contradiction, match="half: an instance refutes a claim whose proof is complete"):
-        examine(half, candidates=CANDIDATES)
+    report = examine(half, candidates=CANDIDATES)
+    assert report.state == PROVED_AND_REFUTED and status([report]) == 1
+    (row,) = [row for row in report.rows if row.check == "proof and instance"]
+    assert "one of the two is wrong" in row.what and "one of the two is wrong" in report.markdown()
+    save([report], tmp_path / "r.md")
+    assert json.loads((tmp_path / report.proof_file).read_text())["outcome"] == "proved"
+    assert json.loads((tmp_path / report.instance_file).read_text())["refutes"] is True
+    assert report.proof_file in (tmp_path / "r.md").read_text()
 
 
 def test_the_instance_of_a_saved_report_is_replayed_with_its_theorem(report, tmp_path):

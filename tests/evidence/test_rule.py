@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fedtheory.evidence.rule import Contradiction, covered, needed, overall, with_readings
+from fedtheory.evidence.rule import PROVED_AND_REFUTED, covered, needed, overall, with_readings
 from fedtheory.evidence.search import ROUNDING
 from fedtheory.proof.joints import DECLARED, KERNEL, PROVED, STEPS_DECIDED
 
@@ -52,6 +52,8 @@ WORDS = [
      "None of the 9 settings looked at meets every hypothesis."),
     (row(search=SEARCH | {"admissible": 0}, measured=[{"outcome": "undecided", "data": "digits"}]), "untested",
      "None of the 9 settings looked at meets every hypothesis."),
+    (row(proof=COMPLETE, search=SEARCH | {"admissible": 0}), "untested",
+     "Its proof is complete, of what may say nothing. None of the 9 settings looked at meets every hypothesis."),
     (row(instance=INSTANCE), "refuted",
      "An exact instance exceeds the bound 1.5 times with every printed hypothesis met."),
     (row(instance=INSTANCE | {"ratio": "inf"}), "refuted",
@@ -110,14 +112,16 @@ def test_one_word_and_why(evidence, word, why):
     assert overall(evidence) == (word, why)
 
 
-def test_proved_and_refuted_is_an_error():
-    with pytest.raises(Contradiction, match=r"one\.json refutes a claim whose proof is complete"):
-        overall(row(instance=INSTANCE, proof=COMPLETE))
+def test_proved_and_refuted_is_told_with_both():
+    word, why = overall(row(instance=INSTANCE, proof=COMPLETE, search=SEARCH | {"largest_ratio": "1.5"}))
+    assert word == PROVED_AND_REFUTED
+    assert why.startswith(
+        "There is a complete proof of it (7 steps), and an exact instance against it (one.json refutes "
+    )
     proof = COMPLETE | {"readings": {"root": ["a", "b"], "mean": ["c"]}}
-    refuted = r"one\.json refutes a claim under a reading under which its proof is complete"
     for reading in ({"root": "b", "mean": "c"}, {"root": "a"}, {"other": "x"}, {}):
-        with pytest.raises(Contradiction, match=refuted):
-            overall(row(instance=only_under({"root": "z"}, reading), proof=proof))
+        word, why = overall(row(instance=only_under({"root": "z"}, reading), proof=proof))
+        assert word == PROVED_AND_REFUTED and "one.json refutes it under a reading that the proof covers" in why
     for reading in ({"root": "z", "mean": "c"}, {"root": "a", "mean": "z"}, {"mean": "z"}):
         assert overall(row(instance=only_under(reading), proof=proof))[0] == PROVED
     assert overall(row(instance=only_under({}), proof=OPEN | {"first_open": None}, search=SEARCH))[0] == "holds"
@@ -127,8 +131,8 @@ def test_an_instance_violates_what_the_proof_takes():
     """Independent noise is uncorrelated too: what violates one of the two may be what the proof takes."""
     other = NEED | {"violates": ["fixed_weights"], "file": "other.json"}
     taking = COMPLETE | {"assuming": ["independent_noise"]}
-    with pytest.raises(Contradiction, match=r"other\.json violates nothing that the complete proof takes"):
-        overall(row(needs=[NEED, other], proof=taking))
+    word, why = overall(row(needs=[NEED, other], proof=taking))
+    assert word == PROVED_AND_REFUTED and "other.json refutes it and violates nothing that the proof takes" in why
     assert overall(row(needs=[NEED | {"violates": ["uncorrelated_noise"]}], proof=taking))[0] == "needs"
     assert overall(row(needs=[other], proof=OPEN))[0] == "needs"
 

@@ -13,7 +13,7 @@ from fedtheory.cli import app
 from fedtheory.evidence import assess, scorecard
 from fedtheory.evidence.cache import Cache
 from fedtheory.evidence.replay import ReplayError
-from fedtheory.evidence.rule import Contradiction, covered, overall, with_readings
+from fedtheory.evidence.rule import PROVED_AND_REFUTED, covered, overall, with_readings
 from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
 from fedtheory.papers import all_claims
 from fedtheory.printing import print_scorecard
@@ -96,7 +96,11 @@ EXCEEDED = [{"data": "digits", "outcome": "exceeded"}]
         ({}, "holds", "the largest left / right is 0.5"),
         ({"exact": NOTHING}, "untested", "None of the 9 settings looked at meets every hypothesis."),
         ({"exact": NOTHING, "proof": OPEN}, "untested", "None of the 9 settings"),
-        ({"exact": NOTHING, "proof": PROVED}, "proved", "None of the 9 settings"),
+        (
+            {"exact": NOTHING, "proof": PROVED},
+            "untested",
+            "Its proof is complete, of what may say nothing. None of the 9",
+        ),
         ({"exact": NOTHING, "measured": HELD}, "holds", "None of the 9 settings"),
         ({"exact": NOTHING, "consistency": EMPTY}, "vacuous", "a step above"),
         ({"exact": LEAD}, "not checked", "a ratio of 1.5; no instance confirms it"),
@@ -149,15 +153,15 @@ def test_tightness_stands_in_the_rows_and_in_the_table(capsys):
 
 
 @pytest.mark.parametrize("proof", [PROVED, DECIDED])
-def test_proved_and_refuted_is_an_error_and_no_verdict(proof):
-    with pytest.raises(Contradiction, match="f refutes a claim whose proof is complete"):
-        overall(_evidence(exact=FALLS, proof=proof))
+def test_proved_and_refuted_is_a_word_of_its_own(proof):
+    word, why = overall(_evidence(exact=FALLS, proof=proof))
+    assert word == PROVED_AND_REFUTED and "an exact instance against it (f refutes it)" in why
 
 
 @pytest.mark.parametrize("covered", [{}, {"cohort": ["with replacement"]}])
-def test_refuted_under_a_reading_that_the_proof_covers_is_an_error(covered):
-    with pytest.raises(Contradiction, match="under a reading under which its proof is complete"):
-        overall(_evidence(exact=FALLS_SOMETIMES, proof=PROVED | {"readings": covered}))
+def test_so_is_refuted_under_a_reading_that_the_proof_covers(covered):
+    word, why = overall(_evidence(exact=FALLS_SOMETIMES, proof=PROVED | {"readings": covered}))
+    assert word == PROVED_AND_REFUTED and "under a reading that the proof covers" in why
 
 
 def test_a_refuted_verdict_needs_an_instance_and_a_known_word():
@@ -249,6 +253,26 @@ def test_verify_exits_with_one_when_a_verdict_differs(quick):
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 1
     assert f"{verdicts[place].claim}: verdict is not checked, published is proved" in done.stderr
+
+
+@pytest.mark.parametrize("accept", [[], ["--accept"]])
+def test_verify_exits_with_one_where_a_claim_is_proved_and_refuted(quick, tmp_path, monkeypatch, accept):
+    """Both artefacts are written, the sentence is printed, and nothing is taken as published."""
+    verdicts, arguments = quick
+    place = next(i for i, verdict in enumerate(verdicts) if verdict.claim == "fast.lemma1@main")
+    instance = {"refutes": True, "file": "instances/fast.lemma1@main.json", "ratio": 2.0, "readings": 1}
+    evidence = {**verdicts[place].evidence, "exact": {"search": None, "instance": instance | {"only_under": []}}}
+    verdicts[place] = Verdict("fast.lemma1@main", *overall(evidence), evidence, {"claim": "fast.lemma1@main"})
+    monkeypatch.setattr("fedtheory.papers.certificates.publish", lambda: pytest.fail("it is accepted"))
+    before = (assess.PUBLISHED / "scorecard.json").read_bytes()
+    done = CliRunner().invoke(app, [*arguments, *accept])
+    assert done.exit_code == 1 and before == (assess.PUBLISHED / "scorecard.json").read_bytes()
+    assert (
+        "fast.lemma1@main: There is a complete proof of it" in done.stderr and "one of the two is wrong" in done.stderr
+    )
+    proof = json.loads((tmp_path / "r" / "proofs" / "fast.lemma1@main.json").read_text())
+    assert (proof["claim"], proof["outcome"]) == ("fast.lemma1@main", "proved") and proof["steps"]
+    assert (tmp_path / "r" / "instances" / "fast.lemma1@main.json").exists()
 
 
 def _setting(**changes):

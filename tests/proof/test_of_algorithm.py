@@ -18,7 +18,7 @@ from fedtheory.papers import claim
 from fedtheory.papers.fedau.proofs import composed as of_fedau
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
-from fedtheory.papers.whose import algorithm_of, subject_of
+from fedtheory.papers.whose import algorithm_of, algorithms, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
@@ -61,7 +61,7 @@ KNOWN = {
     "fast": subject_of(claim("fast.thm1")).runs_as(claim("fast.thm1")),
     "safari": subject_of(claim("safari.thm4")).runs_as(claim("safari.thm4")),
     "fedau": subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1")),
-    "weights": (engine.constant_weights(aggregation_weight=[1, 2], **STEP), Bernoulli(["1/2", "1/4"])),
+    "constant_weights": (engine.constant_weights(aggregation_weight=[1, 2], **STEP), Bernoulli(["1/2", "1/4"])),
     "local_sgd": subject_of(claim("khaled2020.thm1")).runs_as(claim("khaled2020.thm1")),
     "fedavg": (engine.fedavg(**STEP), EVERYONE),
     "weighing_alike": (WEIGHING, Fixed(range(3))),
@@ -84,7 +84,7 @@ EXPECTED: dict[str, set[str]] = {
     **{f"composed, fedau.cor4@{edition}": {"fedau"} for edition in ("main", "corrected")},  # of its weights
 }  # fmt: skip
 """By derivation, of whose rounds its theorem is, where that is not the paper's algorithm alone."""
-SAME = {"fast": {"fast"}, "safari": {"safari"}, "fedau": {"fedau", "weights"}}
+SAME = {"fast": {"fast"}, "safari": {"safari"}, "fedau": {"fedau", "constant_weights"}}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def anew(derivation: Derivation, name: str, **changed: Any) -> Paper:
     step, origin = replace(library().step(derivation.steps[0]), name="mine.step"), derivation.origin
     assert origin is not None
     again = origin.derivation("mine", "mine.step", (own.ref,))
-    subjects = {name: Stub(name, ALL[name])} if name in ALL else {}
+    subjects = {name: Stub(name, ALL[name])} if name in ALL and name not in algorithms() else {}
     return Paper("mine", "", algorithm=name, claims=(own,), steps=(step,), derivations=(again,), subjects=subjects)
 
 

@@ -16,6 +16,7 @@ from ...claims.comparison import Difference, compare
 from ...claims.schedules import by_rule
 from ...claims.statement import Ambiguity, Claim
 from ...claims.typeset import expression_latex
+from ...evidence.counts import read_literally
 from ...papers import editions, papers
 from ...papers.whose import OF_RUNS, algorithm_of
 from ...quantities import QUANTITIES
@@ -106,6 +107,11 @@ class ClaimPage:
     commands: tuple[tuple[str, str], ...] = ()
     tightness: Mapping[str, Any] | None = None
     refereed: Mapping[str, Any] | None = None
+
+    @property
+    def literally(self) -> bool:
+        """Whether its proof covers the literal reading, if it has one."""
+        return read_literally(self.claim, self.row)
 
     @property
     def about(self) -> str:

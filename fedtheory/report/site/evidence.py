@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ...evidence import tightness_column
-from ...evidence.assess import PUBLISHED
+from ...evidence.scorecard import published_rows
 from ...files import read_json
 from ...papers import papers
 from ...papers.certificates import STEPS, folders
@@ -87,8 +87,7 @@ def rows() -> dict[str, dict[str, Any]]:
     >>> rows()["fast.thm1@main"]["verdict"]
     'refuted'
     """
-    content = read_json(PUBLISHED / "scorecard.json")
-    return {f"{row['id']}@{row['edition']}": row for row in content["rows"]}
+    return published_rows()
 
 
 def kinds_of(row: Mapping[str, Any] | None) -> list[str]:
@@ -227,15 +226,3 @@ def _point(data: Any) -> str:
         return ""
     pairs = data["point"].items() if isinstance(data["point"], dict) else data["point"]
     return f"{', '.join(f'{name} = {value}' for name, value in pairs)}: off by {data.get('value', '')}"
-
-
-def verdict_counts() -> Iterator[tuple[str, dict[str, int]]]:
-    """By verdict, the most favourable first: how many claims of each paper have it."""
-    order = ["proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous",
-             "not applicable", NOT_CHECKED]  # fmt: skip
-    counted: dict[str, dict[str, int]] = {}
-    for ref, row in rows().items():
-        of = counted.setdefault(row["verdict"], {})
-        paper = ref.partition(".")[0]
-        of[paper] = of.get(paper, 0) + 1
-    yield from sorted(counted.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order))

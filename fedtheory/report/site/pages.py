@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from ...evidence.counts import counted, read_literally
 from ...files import check_target
 from ...papers import all_claims, papers
 from ..colours import style_sheet
@@ -159,10 +160,9 @@ def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]
 
 
 def front_page() -> dict[str, Any]:
-    """The scorecard: a row a claim, and how many of each paper have which verdict."""
-    rows = [_front_row(claim) for claim in all_claims()]
-    verdicts = list(evidence.verdict_counts())
-    return {"rows": rows, "papers": {name: paper.title for name, paper in papers().items()}, "verdicts": verdicts,
+    """The scorecard: a row a claim, and how many of each paper have which verdict, printed ones and our own apart."""
+    rows, counts = [_front_row(claim) for claim in all_claims()], counted(all_claims(), evidence.rows())
+    return {"rows": rows, "papers": {name: paper.title for name, paper in papers().items()}, "counts": counts,
             "kinds": evidence.KINDS}  # fmt: skip
 
 
@@ -171,6 +171,7 @@ def _front_row(claim: Any) -> dict[str, Any]:
     return {
         "claim": claim, "verdict": row["verdict"] if row else evidence.NOT_CHECKED,
         "ratio": evidence.largest_ratio(row), "kinds": evidence.kinds_of(row),
+        "literally": read_literally(claim, row),
         "why": row["why"] if row else evidence.NOT_CHECKED, "tightness": evidence.tightness_in_short(claim.ref),
     }  # fmt: skip
 

@@ -98,6 +98,7 @@ def test_every_text_of_a_report_was_tried():
         "proof",
         "search",
         "instance",
+        "chain",
         "statement",
     }
 

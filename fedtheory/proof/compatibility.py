@@ -20,13 +20,16 @@ import numpy as np
 import sympy
 from flint import arb
 
-from ..claims.arithmetic import compiled, denominators, exact_slack, two_sided_denominators
+from ..claims.arithmetic import compiled, exact_slack
 from ..claims.balls import decimal, evaluate_in_balls, working_precision
 from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
-from ..proof.positivity import Certificate, prove
-from ..proof.regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
+from . import smt
+from .positivity import Certificate, prove
+from .regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
+
+COMPATIBLE, CONTRADICTORY, UNKNOWN = "compatible", "contradictory", "unknown"
 
 SAMPLES = 20_000
 """Points at which a witness is looked for."""
@@ -34,14 +37,17 @@ SAMPLES = 20_000
 COMBINATIONS = 64
 """Regions on which a certificate is looked for, at most."""
 
-SOLVER_STEPS = 20_000_000
-"""z3's resource limit: unlike a time limit, the same answer on every machine."""
-
 _LADDERS = {
     "count": ("1", "2", "4", "3", "16", "100", "400", "10000", "1000000"),
     "share": ("1", "0", "1/2", "9/10", "1/10", "99/100", "999/1000", "1/100"),
     "number": ("1", "1/100", "1/10", "1/2", "1/1000", "2", "1/20", "1/8", "10", "1/100000", "1000"),
 }
+_FINER = {
+    "count": [*map(str, range(1, 21)), *(f"{m}{'0' * k}" for k in range(1, 9) for m in (3, 5, 10))],
+    "share": [*(f"{k}/20" for k in range(21)), *(f"{1 + k}/{10**d}" for d in range(2, 6) for k in (0, 10**d - 3))],
+    "number": [str(Fraction(m) / 2 * Fraction(10) ** k) for k in range(-6, 7) for m in (2, 3, 4, 6, 10, 14)],
+}
+"""What is tried where that finds nothing."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Compatibility:
     """Whether the hypotheses can be met together.
 
     Attributes:
-        state: ``compatible``, ``contradictory`` or ``unknown``.
+        state: ``COMPATIBLE``, ``CONTRADICTORY`` or ``UNKNOWN``.
         witness: rational values by quantity, as text ("1/20"), where compatible.
         slack: by hypothesis, its slack at the witness (a lower bound where that is irrational), as text.
         reading: the reading that the witness is for, or {}.
@@ -78,38 +84,56 @@ def compatibility(claim: Claim, seed: int = 0) -> Compatibility:
     for reading, hypotheses in systems:
         found = _witness(claim, hypotheses, seed)
         if found:
-            return Compatibility("compatible", *found, reading)
+            return Compatibility(COMPATIBLE, *found, reading)
     proofs = []
-    for _, hypotheses in systems:
-        proof = certificate(claim, hypotheses) or _unsatisfiable(claim, hypotheses)
-        if proof is None:
-            return Compatibility("unknown")
-        proofs.append(proof)
-    return Compatibility("contradictory", proofs=tuple(proofs))
+    for reading, hypotheses in systems:
+        proof = certificate(claim, hypotheses)
+        solved = proof or _solved(claim, hypotheses) or _witness(claim, hypotheses, seed, _FINER)
+        if isinstance(solved, tuple):
+            return Compatibility(COMPATIBLE, *solved, reading)
+        proofs.append(solved)
+    if not all(proofs):
+        return Compatibility(UNKNOWN)
+    return Compatibility(CONTRADICTORY, proofs=tuple(proof for proof in proofs if proof))
 
 
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
-    """The hypotheses under every reading that changes them, the literal reading first."""
+    """The hypotheses under every reading that changes them, with what the assumptions say of the same quantities, the
+    literal reading first."""
+    implied = tuple(_implied(claim))
     systems: dict[tuple, tuple[dict[str, str], tuple[Hypothesis, ...]]] = {}
     for reading in claim.readings():
         hypotheses = tuple(h.under(reading) for h in claim.hypotheses)
         options = {o for h in claim.hypotheses for o in h.alternatives}
         used = {name: option for name, option in reading.items() if option in options}
-        systems.setdefault(tuple(h.relation for h in hypotheses), (used, hypotheses))
+        systems.setdefault(tuple(h.relation for h in hypotheses), (used, (*hypotheses, *implied)))
     return list(systems.values())
+
+
+def _implied(claim: Claim) -> Iterator[Hypothesis]:
+    """mu/2 |x_0 - x*|^2 <= F(x_0) - F* <= L/2 |x_0 - x*|^2, as far as a claim assumes it and has the quantities."""
+    gap, distance = symbol("initial_gap"), symbol("initial_distance")
+    for kind, name, relation in (("smooth", "smoothness", sympy.Le), ("strongly_convex", "strong_convexity", sympy.Ge)):
+        if kind in claim.assumed and {name, gap.name, distance.name} <= {*claim.quantities}:
+            yield Hypothesis(f"gap_if_{kind}", relation(gap, symbol(name) / 2 * distance**2), "implied")
 
 
 # A witness ------------------------------------------------------------------------------------------------------------
 
 
-def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple[dict[str, str], dict[str, str]] | None:
-    """(values, slacks) of a point that meets the hypotheses, decided exactly; short numbers first."""
+def _witness(
+    claim: Claim, hypotheses: Sequence[Hypothesis], seed: int, steps: Mapping[str, Sequence[str]] = _LADDERS
+) -> tuple[dict[str, str], dict[str, str]] | None:
+    """(values, slacks) of a point that meets the hypotheses, decided exactly; of ``_LADDERS`` short numbers first."""
     fixed = _fixed(hypotheses)
     names = [name for name in claim.quantities if name not in claim.choices and name not in fixed]
-    ladders = {name: _ladder(name) for name in names}
+    ladders = {name: _ladder(name, steps) for name in names}
     last = np.array([len(ladders[name]) - 1 for name in names], dtype=np.int64)
     # Every coordinate at once is on its first rung in the first point.
-    places = np.vstack([0 * last, np.minimum(_rungs(seed, len(names)), last)])
+    drawn = np.minimum(_rungs(seed, len(names)), last)
+    if steps is not _LADDERS:
+        drawn = np.random.default_rng(seed).integers(0, last + 1, (SAMPLES, len(names)))
+    places = np.vstack([0 * last, drawn])
     places = np.unique(places, axis=0)
     places = places[np.argsort(places.sum(1), kind="stable")]
     numbers = {name: np.array([float(v) for v in ladders[name]])[places[:, i]] for i, name in enumerate(names)}
@@ -121,12 +145,21 @@ def _witness(claim: Claim, hypotheses: Sequence[Hypothesis], seed: int) -> tuple
             point |= {name: exact_slack(value, point) for name, value in fixed.items()}
         except (ValueError, ZeroDivisionError):
             continue
-        slack = slacks(claim, hypotheses, point)
-        if slack is not None and all(value >= 0 for value in slack.values()):
-            return {n: str(v) for n, v in point.items()}, {
-                n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
-            }
+        if found := _met(claim, hypotheses, point):
+            return found
     return None
+
+
+def _met(
+    claim: Claim, hypotheses: Sequence[Hypothesis], point: Mapping[str, Fraction]
+) -> tuple[dict[str, str], dict[str, str]] | None:
+    """(values, slacks) of a point as text, if it meets the hypotheses; decided exactly."""
+    slack = slacks(claim, hypotheses, point)
+    if slack is None or not all(value >= 0 for value in slack.values()):
+        return None
+    return {n: str(v) for n, v in point.items()}, {
+        n: decimal(v) if isinstance(v, arb) else str(v) for n, v in slack.items()
+    }
 
 
 @cache
@@ -145,10 +178,10 @@ def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:
     return {left.name: right for left, right in both.items() if not right.free_symbols & set(both)}
 
 
-def _ladder(name: str) -> list[Fraction]:
+def _ladder(name: str, steps: Mapping[str, Sequence[str]] = _LADDERS) -> list[Fraction]:
     known = QUANTITIES[name]
     kind = "count" if known.integer else "share" if known.upper == 1 else "number"
-    values = [Fraction(v) for v in _LADDERS[kind]]
+    values = [Fraction(v) for v in steps[kind]]
     if not known.positive and known.lower == 0 and kind == "number":
         values.insert(1, Fraction(0))
     return [v for v in values if v >= known.lower]
@@ -313,59 +346,18 @@ def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
             yield name, (interval(name, bound, 1) if known.upper == 1 else at_least(name, bound))
 
 
-def _unsatisfiable(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any] | None:
-    """The polynomial system of the hypotheses, if z3 shows that no real numbers solve it (whole numbers are taken for
-    real ones); ``None`` if it does not, or cannot be asked."""
-    try:
-        import z3
-    except ImportError:
+def _solved(
+    claim: Claim, hypotheses: Sequence[Hypothesis]
+) -> dict[str, Any] | tuple[dict[str, str], dict[str, str]] | None:
+    """What z3 says of the polynomial system of the hypotheses: a proof that no numbers solve it, (values, slacks) of a
+    point that solves it and is then decided exactly, or ``None`` if neither, or if it cannot be asked."""
+    names = [name for name in claim.quantities if name not in claim.choices]
+    solved = smt.solve([expression for _, expression in _atoms(claim, hypotheses)])
+    if isinstance(solved, smt.Unsolvable):
+        return {"fails": " and ".join(h.name for h in hypotheses), "solver": solved.solver, "system": solved.system}
+    if solved is None:
         return None
-    atoms = list(_atoms(claim, hypotheses))
-    names = sorted({s.name for _, e in atoms for s in e.free_symbols})
-    numbers = {name: z3.Real(name) for name in names}
-    solver = z3.SolverFor("QF_NRA")
-    solver.set("rlimit", SOLVER_STEPS)
-    for name, x in numbers.items():
-        known = QUANTITIES[name]
-        if known.lower > -np.inf:
-            solver.add(x > 0 if known.positive else x >= int(known.lower))
-        if known.upper < np.inf:
-            solver.add(x <= int(known.upper))
-    for small, large in ORDERED_PAIRS:
-        if small in numbers and large in numbers:
-            solver.add(numbers[small] <= numbers[large])
-    for _, expression in atoms:
-        top, bottom = sympy.fraction(sympy.together(expression))
-        top, bottom = (_to_z3(sympy.expand(part), numbers, z3) for part in (top, bottom))
-        holds = z3.And(bottom != 0, top * bottom >= 0)
-        # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
-        # harder to contradict.
-        infinite = len(denominators(expression)) > len(two_sided_denominators(expression))
-        solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
-    try:
-        outcome = solver.check()
-    except z3.Z3Exception:
-        return None
-    if outcome != z3.unsat:
-        return None
-    return {"fails": " and ".join(h.name for h in hypotheses), "solver": f"z3 {z3.get_version_string()}",
-            "system": solver.to_smt2()}  # fmt: skip
-
-
-def _to_z3(polynomial: sympy.Expr, numbers: Mapping[str, Any], z3: Any) -> Any:
-    names = sorted(s.name for s in polynomial.free_symbols)
-    if not names:
-        return z3.RealVal(str(polynomial))
-    plain = polynomial.xreplace({s: sympy.Symbol(s.name) for s in polynomial.free_symbols})
-    terms = sympy.Poly(plain, *map(sympy.Symbol, names)).terms()
-    total = z3.RealVal(0)
-    for powers, coefficient in terms:
-        product = z3.RealVal(str(coefficient))
-        for name, power in zip(names, powers, strict=True):
-            for _ in range(power):
-                product = product * numbers[name]
-        total = total + product
-    return total
+    return _met(claim, hypotheses, {name: solved.get(name, _ladder(name)[0]) for name in names})
 
 
 def reverify(claim: Claim, proof: Mapping[str, Any]) -> bool:

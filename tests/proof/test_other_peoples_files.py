@@ -1,0 +1,310 @@
+"""Words that a file of somebody else's may not earn: by an expression that says nothing, under a name that is taken, by
+steps whose order is only declared, or from hypotheses that nothing meets. Where a check alone stands in the way, a test
+takes it out and sees the word come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import sympy
+from sympy import Ge, Le, Rational, exp, sqrt
+
+from fedtheory import functionals
+from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
+from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE, Functional, of_values
+from fedtheory.own import define
+from fedtheory.papers import added, claim
+from fedtheory.papers import proofs as module
+from fedtheory.papers.paper import Paper, PaperError
+from fedtheory.papers.proofs import library, proof_of, prove
+from fedtheory.papers.whose import subject_of
+from fedtheory.proof import chains, derivations, tie
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.domain import bare
+from fedtheory.proof.library import Library
+from fedtheory.proof.steps import Identity, Step
+from fedtheory.quantities import LENGTH, Quantity, symbols
+
+ONE = Step("mine.one", "(1)", "1 = 1", "identity", (Identity(sympy.Integer(1), sympy.Integer(1)),))
+FAST = claim("fast.thm2@sharp")
+L, mu, q, K, M, n, R, eta, gap, distance = symbols(
+    "smoothness", "strong_convexity", "snapshot_probability", "local_steps", "clients", "arbitrary_cohort", "rounds",
+    "local_lr", "initial_gap", "initial_distance",
+)  # fmt: skip
+
+
+def mine(of: Claim = FAST, **changes: Any) -> Claim:
+    return replace(of, id="mine.thm", edition="main", **changes)
+
+
+def paper(this: Claim, *steps: Step, **shown: Any) -> Paper:
+    """A paper of one's own with one claim, and a derivation of these steps."""
+    covered = {a.name: a.options for a in this.ambiguities}
+    by = Derivation("mine", functional=this.functional.name, steps=tuple(s.name for s in steps) or ("mine.one",),
+                    readings=covered, proves=(this.ref,), **shown)  # fmt: skip
+    return Paper("mine", "Mine", algorithm="fast", claims=(this,), steps=steps or (ONE,), derivations=(by,))
+
+
+def word(this: Claim, its: Paper | None = None) -> str:
+    """What is proved of it, or "open"."""
+    found = proof_of(this, its or Paper("mine", "Mine", algorithm="fast", claims=(this,)))
+    return "open" if found is None else found.verdict
+
+
+# An expression says nothing of runs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", [scope for scope in functionals.SCOPES if scope != "values"])
+@pytest.mark.parametrize("name", ["average_squared_gradient", "my_error"])
+def test_an_expression_is_no_left_side_but_of_values(scope: str, name: str, monkeypatch) -> None:
+    """ "0 <= 0" shows nothing of what is named and meant."""
+    copied = replace(AVERAGE_SQUARED_GRADIENT, name=name, scope=scope, expression=sympy.Integer(0))
+    if (name, scope) == ("average_squared_gradient", "round"):
+        with pytest.raises(PaperError, match="another scope than the built-in 'average_squared_gradient'"):
+            word(mine(functional=copied), paper(mine(functional=copied)))
+    if name == "my_error" or scope == "run":
+        this = mine(functional=copied, terms=(Term("nothing", gap * 0),))
+        assert word(this, paper(this)) == "open"
+
+        def any_expression(functional: Functional) -> sympy.Expr | None:
+            return None if functional.expression is None else bare(functional.expression)
+
+        for place in (derivations, tie):
+            monkeypatch.setattr(place, "expression_of", any_expression)
+        assert word(this, paper(this)) == "proved"
+
+
+def test_an_inequality_between_numbers_is_proved_by_itself() -> None:
+    this = mine(functional=of_values("my_value", "q", q, "q"), terms=(Term("one", sympy.Integer(1)),), hypotheses=(),
+                ambiguities=())  # fmt: skip
+    assert word(this, paper(this)) == "proved"
+    assert word(replace(this, terms=(Term("half", Rational(1, 2)),)), paper(this)) == "open"
+    computed = replace(this, functional=replace(this.functional, compute=lambda asked: 2))
+    assert word(computed, paper(computed)) == "open"
+
+
+# Names that are taken ------------------------------------------------------------------------------------------------
+
+
+def test_what_a_compute_gives_is_another_left_side() -> None:
+    """A million at R = 12345, under the name of the error."""
+    other = replace(FINAL_SQUARED_DISTANCE, compute=lambda asked: 10**6 * (asked.rounds == 12345))
+    assert other == FINAL_SQUARED_DISTANCE  # so that their equality tells nothing
+    about = [d for d in library().derivations if d.functional == FINAL_SQUARED_DISTANCE.name]
+    assert about and all(d.bounds(FINAL_SQUARED_DISTANCE) and not d.bounds(other) for d in about)
+    named = mine(functional=replace(other, name="my_error"))
+    assert word(named) == "open"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"compute": lambda asked: 0}, {"average": True}, {"meaning": "0"}, {"scope": "values", "expression": q},
+     {"observable": "gap"}, {"objective": "implied"}],
+)  # fmt: skip
+def test_a_functional_with_the_name_of_another(change: dict[str, Any]) -> None:
+    this = mine(functional=replace(FINAL_SQUARED_DISTANCE, **change))
+    own = r"mine\.thm@main: its functional 'final_squared_distance' has another"
+    both = rf"{own} .*{next(iter(change))}.* than the built-in 'final_squared_distance'"
+    with pytest.raises(PaperError, match=both):
+        word(this)
+    with pytest.raises(PaperError, match=both), added(paper(this)):
+        pass
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """The subject of another claim, under a name; drawn by ``drawn``, if that is given."""
+
+    of: Claim
+    name: str
+    drawn: Claim | None = None
+
+    def space(self, this: Claim) -> Any:
+        shown = self.drawn or self.of
+        return subject_of(shown).space(shown)
+
+    def parse(self, data: Mapping[str, Any], this: Claim) -> Any:
+        return subject_of(self.of).parse(data, this)
+
+    def runs_as(self, this: Claim) -> Any:
+        return subject_of(self.of).runs_as(self.of)
+
+
+LOCAL = claim("khaled2020.thm1@main")
+
+
+def said_of(name: str, **subject: Any) -> tuple[Claim, Paper]:
+    """The theorem on local SGD, said of an algorithm of this name, in a paper that draws its runs."""
+    this = mine(LOCAL, algorithm=name, letters={})
+    known = next(d for d in library().derivations if d.origin is not None and LOCAL.ref in d.proves)
+    assert known.origin is not None
+    step, shown = known.origin.step("mine.step", "", ""), known.origin.derivation("mine", "mine.step", (this.ref,))
+    subjects = {name: Renamed(LOCAL, name, **subject)}
+    return this, Paper(
+        "mine", "", algorithm=name, claims=(this,), steps=(step,), derivations=(shown,), subjects=subjects
+    )
+
+
+@pytest.mark.parametrize("name", ["fast", "safari", "local_sgd", "fedavg_decaying", "values", "selection"])
+def test_an_algorithm_or_a_subject_with_the_name_of_another(name: str) -> None:
+    this, its = said_of("mine_sgd")
+    its = replace_subjects(its, {name: Renamed(LOCAL, name)})
+    with pytest.raises(PaperError, match=f"paper 'mine': its subject '{name}' would be another one than that of "):
+        word(this, its)
+    with pytest.raises(PaperError, match="would be another one"), added(its):
+        pass
+
+
+def replace_subjects(its: Paper, subjects: Mapping[str, Any]) -> Paper:
+    return Paper(
+        "mine", "", algorithm=its.algorithm, claims=its.claims, steps=its.steps, derivations=(), subjects=subjects
+    )
+
+
+def test_an_algorithm_is_what_its_examples_are(monkeypatch) -> None:
+    """A subject says that its rounds are local SGD's, and draws FAST's."""
+    assert word(*said_of("mine_sgd")) == "proved"
+    this, lying = said_of("mine_sgd", drawn=claim("fast.thm2@sharp"))
+    assert word(this, lying) == "open"
+    monkeypatch.setattr(module, "_check_examples", lambda *arguments: None)
+    assert word(this, lying) == "proved"
+
+
+def test_a_paper_with_the_name_of_another() -> None:
+    this = replace(FAST, edition="mine")
+    with pytest.raises(PaperError, match=r"paper 'fast': another one has that name: fedtheory\.papers\.fast"):
+        word(this, Paper("fast", "Mine", algorithm="local_sgd", claims=(this,)))
+
+
+def test_a_quantity_with_the_name_of_another() -> None:
+    for own in (
+        Quantity("initial_distance", "|x_0|", LENGTH),
+        Quantity("rounds", "R", LENGTH, compute=lambda asked: 1),
+    ):
+        with pytest.raises(ValueError, match=f"{own.name} is a quantity already: .*; allowed is another name"):
+            define(own)
+
+
+def test_a_symbol_of_another_making() -> None:
+    with pytest.raises(ValueError, match="is a symbol of another making"):
+        mine(
+            functional=replace(
+                of_values("v", "v", q, "v"), alternatives={"x": sympy.Symbol("rounds") * 0 + sympy.Symbol("rounds")}
+            )
+        )
+
+
+# Steps that only their file joins ------------------------------------------------------------------------------------
+
+
+def nothing() -> Claim:
+    """E|x_R - x*|^2 <= 0."""
+    return mine(terms=(Term("nothing", FAST.terms[0].expression * 0),))
+
+
+def test_steps_of_ones_own_are_joined_by_nobody(monkeypatch) -> None:
+    this = nothing()
+    its = paper(this, right_side=sympy.Integer(0))
+    assert word(this, its) == "open" and prove(this, its).first_open.step.name == "claim.joined"
+    monkeypatch.setattr(Library, "vouches_for", lambda self, derivation: True)
+    assert word(this, its) == "steps decided"
+
+
+def test_nor_are_steps_of_others() -> None:
+    """Each holds; that they end in 0 is declared in the file."""
+    this, known = nothing(), next(d for d in library().derivations if d.algorithm == "fast" and d.origin is None)
+    by = Derivation("mine", functional=this.functional.name, steps=known.steps, right_side=sympy.Integer(0),
+                    readings={a.name: a.options for a in this.ambiguities})  # fmt: skip
+    its = Paper("mine", "Mine", algorithm="fast", claims=(this,), steps=(), derivations=(by,))
+    assert word(this, its) == "open"
+
+
+def test_a_step_has_no_name_of_those_that_tie_a_claim() -> None:
+    this = nothing()
+    with pytest.raises(ValueError, match=r"step 'claim\.one': allowed is a name that does not begin with 'claim\.'"):
+        word(this, paper(this, replace(ONE, name="claim.one"), right_side=sympy.Integer(0)))
+
+
+class Lenient(Derivation):
+    """A derivation of one's own kind, which bounds everything."""
+
+    def bounds(self, functional: Functional) -> bool:
+        return True
+
+
+def test_a_derivation_of_ones_own_kind() -> None:
+    this = nothing()
+    its = paper(this)
+    by = Lenient(**{f: getattr(its.derivations[0], f) for f in Derivation.__dataclass_fields__})
+    assert word(this, Paper("mine", "", algorithm="fast", claims=(this,), steps=(ONE,), derivations=(by,))) == "open"
+
+
+# Hypotheses that nothing meets ---------------------------------------------------------------------------------------
+
+CONTRADICTORY: Sequence[tuple[Any, ...]] = (
+    (Ge(q, 2),), (Ge(q, Rational(2, 3)), Le(q, Rational(1, 3))), (Ge(K, Rational(6, 5)), Le(K, Rational(9, 5))),
+    (Ge(mu, 2 * L),), (Ge(n, M + 1),), (Le(gap, 0), Ge(distance, 1)), (Ge(R, 3), Le(R**2, 5)),
+    (Ge(eta * L, 1), Le(eta, 1 / (3 * L))), (Le(exp(q), q / 2),), (Le(sqrt(L) + q + 1, sqrt(mu)),),
+)  # fmt: skip
+
+
+def under(of: Claim, relations: Sequence[Any]) -> Claim:
+    more = (Hypothesis(f"more_{i}", relation, "") for i, relation in enumerate(relations))
+    return mine(of, hypotheses=(*of.hypotheses, *more))
+
+
+@pytest.mark.parametrize("relations", CONTRADICTORY, ids=str)
+def test_from_contradictory_hypotheses_nothing_is_proved(relations: Sequence[Any], monkeypatch) -> None:
+    """Whether that is known (most) or only that nothing is known that meets them (the last two)."""
+    this = under(FAST, relations)
+    assert word(this) == "open"
+    opened = prove(this, Paper("mine", "", algorithm="fast", claims=(this,))).open
+    assert any(decision.step.name == "claim.hypotheses" for decision in opened)
+    monkeypatch.setattr(chains, "_met", lambda *arguments: iter(()))
+    assert word(this) == "proved"
+
+
+@pytest.mark.parametrize("ref", ["fast.lemma1@main", "fast.eq28@main", "fast.rem2.a@main", "flics.eq7.a@main"])
+def test_by_no_route(ref: str) -> None:
+    """The kernel's, declared steps, and one inequality between numbers."""
+    this = claim(ref)
+    name = next(s for s in this.quantities)
+    (x,) = symbols(name)
+    again = replace(this, hypotheses=(*this.hypotheses, Hypothesis("low", Le(x + 1, x**2 / (1 + x**2)), "")))
+    assert prove(this).outcome == "proved" and prove(again).outcome != "proved"
+
+
+def test_under_a_reading_that_nothing_meets_nothing_is_proved(monkeypatch) -> None:
+    """Which its proof covers, and no other."""
+    low = Hypothesis("low", Le(eta, 1 / L), "", {"other": Le(eta, 1 / (4 * L))})
+    curved = Hypothesis("curved", Le(mu, 1 + L), "", {"other": Ge(mu, 2 * L)})
+    this = mine(
+        functional=of_values("my_value", "L eta", L * eta, "L"),
+        terms=(Term("half", Rational(1, 2)),),
+        ambiguities=(Ambiguity("mine", ("literal", "other"), ""),),
+        hypotheses=(low, curved),
+    )
+    assert shown_read_with_other(this) == "open"
+    assert shown_read_with_other(replace(this, hypotheses=(low,))) == "proved"
+    monkeypatch.setattr(chains, "_met", lambda *arguments: iter(()))
+    assert shown_read_with_other(this) == "proved"
+
+
+def shown_read_with_other(this: Claim) -> str:
+    by = Derivation("mine", functional="my_value", steps=("mine.one",), readings={"mine": "other"})
+    return word(this, Paper("mine", "", algorithm="fast", claims=(this,), steps=(ONE,), derivations=(by,)))
+
+
+def test_hypotheses_that_values_meet() -> None:
+    """Though no short ones do."""
+    for relations in ((Le(sqrt(L) + q, mu - 1), Le(mu, L / 2)), (Le(q**2, Rational(1, 2)), Ge(q, Rational(7, 10)))):
+        assert word(under(FAST, relations)) == "proved"
+
+
+@pytest.fixture(autouse=True)
+def _no_paper_is_left() -> Iterator[None]:
+    yield
+    module._library.cache_clear()
