@@ -116,7 +116,7 @@ class Minibatches:
 
 
 def _orders(bits: Tensor, sizes: Tensor, total: int) -> tuple[Tensor, Tensor]:
-    """A random order of 0 to sizes[s] - 1 for every s, one after the other, ``total`` numbers, and where each begins."""
+    """A random order of 0 to sizes[s] - 1 for every s, in a row of ``total`` numbers, and where each begins."""
     offsets = sizes.cumsum(0) - sizes
     of = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes, output_size=total)
     place = torch.arange(len(of), device=sizes.device) - offsets[of]

@@ -147,7 +147,7 @@ class Visits:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """``counting``, for which the device is asked once where it is not known; None where all samples count alike."""
+        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
         return where_positive(self.weights) if self.counting is None else self.counting
 
     def place(self, samples: Samples) -> Place:

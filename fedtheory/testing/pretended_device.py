@@ -1,8 +1,8 @@
 """A CUDA device that is pretended: tensors say that they are on cuda:0, and are computed on the CPU.
 
-Code for a GPU can so be tested where there is none. As on CUDA, an operation whose tensors are on two devices is refused
-(a number without dimensions on the CPU may be combined with anything), and so is ``numpy()`` of a tensor on the device.
-What costs time on a GPU is counted: operations (kernels that are launched), copies between the devices, and
+Code for a GPU can so be tested where there is none. As on CUDA, an operation whose tensors are on two devices is
+refused (a number without dimensions on the CPU may be combined with anything), and so is ``numpy()`` of a tensor on the
+device. What costs time on a GPU is counted: operations (kernels that are launched), copies between the devices, and
 synchronisations, in which the processor waits for the device.
 """
 
@@ -45,6 +45,15 @@ class Counts:
     synchronisations: Counter[str] = field(default_factory=Counter)
     copies: Counter[str] = field(default_factory=Counter)
 
+    def clear(self) -> None:
+        """Begin again from nothing."""
+        for each in (self.operations, self.synchronisations, self.copies):
+            each.clear()
+
+    def totals(self) -> tuple[int, int, int]:
+        """How many operations, synchronisations and copies there were."""
+        return tuple(sum(each.values()) for each in (self.operations, self.synchronisations, self.copies))  # type: ignore[return-value]
+
 
 class _Tensor(Tensor):
     """A tensor that says it is on cuda:0; what it holds is on the CPU."""
@@ -70,6 +79,9 @@ class _Tensor(Tensor):
 
     def numpy(self, *, force: bool = False) -> Any:
         raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy it first")
+
+    def tolist(self) -> Any:
+        return self.cpu().tolist()
 
     def __array__(self, *args: object) -> Any:
         return self.numpy()
@@ -151,7 +163,8 @@ class _Device(TorchFunctionMode):
             strangers = [each for each in strangers if each.dtype not in (torch.int64, torch.bool, torch.int32)]
         if strangers:
             raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! ({name})"
+                "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
+                f"({name})"
             )
         masks = indexing and any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in args[1])
         sized = func is aten.repeat_interleave.Tensor and kwargs.get("output_size") is None
@@ -212,8 +225,10 @@ def pretended_device() -> Iterator[Counts]:
     """
     device = _Device()
     _PRESENT.append(device)
-    there = {"is_available": lambda: True, "device_count": lambda: 1, "get_device_name": lambda which=None: "pretended",
-             "mem_get_info": lambda which=None: (8 * 2**30, 8 * 2**30), "synchronize": lambda which=None: None}  # fmt: skip
+    there = {"is_available": lambda: True, "device_count": lambda: 1,
+             "get_device_name": lambda which=None: "pretended",
+             "mem_get_info": lambda which=None: (8 * 2**30, 8 * 2**30),
+             "synchronize": lambda which=None: None}  # fmt: skip
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)  # parameters change their type when they move
     try:
