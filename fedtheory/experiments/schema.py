@@ -19,7 +19,7 @@ import functools
 import itertools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ class RunPlan(Strict):
         observers: what is watched.
         dtype: of models.
         checkpoint_every: rounds between checkpoints.
-        device: ``cpu`` or ``cuda``.
+        device: ``cpu``, ``cuda``, or ``auto``: CUDA where there is one.
         seeded: dotted keys of the file that take the seed as their value too: of a partition, say.
     """
 
@@ -255,6 +255,11 @@ class Experiment(ExperimentFile):
     def first_label(self) -> str:
         """The label that a printed table's cells are found by first; "" if none stands beside."""
         return next((likeness.by[0] for likeness in self.checked.likeness if likeness.by), "")
+
+    def on_device(self, device: str) -> Experiment:
+        """The same, to be run on another device."""
+        run = {**self.content["run"], "device": device}
+        return replace(self, content={**self.content, "run": run})
 
     def at(self, name: str, labels: Mapping[str, str], values: Mapping[str, Any]) -> Point:
         """The setting with these values at these dotted keys.

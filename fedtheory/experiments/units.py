@@ -272,3 +272,18 @@ def estimate(unit: Unit) -> float | None:
     done = int(segments[-1].stem.rpartition("-")[2])
     rounds = int(unit.content["run"]["rounds"])
     return float(read_json(clock)["seconds"]) * max(0, rounds - done) / max(1, done)
+
+
+def seconds(text: str) -> float:
+    """A time such as 90s, 30m or 2h, in seconds.
+
+    Raises:
+        ValueError: another text.
+
+    >>> seconds("1.5m")
+    90.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match:
+        raise ValueError(f"budget = {text!r}: allowed is a number with a unit, as 90s, 30m or 2h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
