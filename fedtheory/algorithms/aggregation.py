@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from ..federations.base import Pairs
+from ..federations.places import kept_there
 from ..participation import Participation
 from ..randomness import in_memory
 
@@ -76,7 +76,8 @@ class Aggregation(ABC):
 
     @abstractmethod
     def step(self, updates: Updates, memory: Memory) -> tuple[Tensor, Memory]:
-        """Delta (replicas, D), and the memory after the round; what is given stays unchanged."""
+        """Delta (replicas, D), and the memory after the round; what is given stays unchanged, but for the updates that
+        `LatestUpdates` keep: they are as large as the models of all clients."""
 
 
 class WeightedSum(Aggregation):
@@ -157,9 +158,12 @@ class ObjectiveShares(WeightedSum):
         check_one_each("objective_weight", self.objective_weight, clients)
         return self
 
+    @kept_there
+    def _scaled(self) -> Tensor:
+        return floats(self.objective_weight) * len(self.objective_weight)
+
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        scaled = floats(self.objective_weight).to(counts.device) * len(self.objective_weight)
-        return scaled * AverageParticipating().weights(counts, memory)
+        return self._scaled(counts.device) * AverageParticipating().weights(counts, memory)
 
 
 @dataclass(frozen=True)
@@ -179,12 +183,12 @@ class Constant(WeightedSum):
         check_one_each("aggregation_weight", self.aggregation_weight, clients)
         return self
 
-    @cached_property
+    @kept_there
     def _weights(self) -> Tensor:
         return floats(self.aggregation_weight) / len(self.aggregation_weight)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        return counts * self._weights.to(counts.device)
+        return counts * self._weights(counts.device)
 
 
 @dataclass(frozen=True)
@@ -208,12 +212,12 @@ class GivenWeights(WeightedSum):
     def initial(self, x: Tensor, clients: int) -> Memory:
         return {"row": torch.zeros(len(x), dtype=torch.int64, device=x.device)}
 
-    @cached_property
+    @kept_there
     def _weights(self) -> Tensor:
         return torch.stack([floats(row) / len(row) for row in self.aggregation_weight])
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        return counts * self._weights.to(counts.device)[memory["row"]]
+        return counts * self._weights(counts.device)[memory["row"]]
 
     def after(self, counts: Tensor, memory: Memory) -> Memory:
         return {"row": (memory["row"] + 1) % len(self.aggregation_weight)}
@@ -243,13 +247,13 @@ class Known(WeightedSum):
                                  "would weigh 1/0")  # fmt: skip
         return Known(known)
 
-    @cached_property
+    @kept_there
     def _divisors(self) -> Tensor:
         known = self.participation_probability or ()
         return floats(known) * len(known)
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        return counts / self._divisors.to(counts.device)
+        return counts / self._divisors(counts.device)
 
 
 @dataclass(frozen=True)
@@ -305,9 +309,9 @@ class LatestUpdates(Aggregation):
 
     @staticmethod
     def latest(updates: Updates, memory: Memory) -> Tensor:
-        """y after the round, (replicas, clients, D)."""
+        """y after the round, (replicas, clients, D), in the place of y before."""
         where = (updates.pairs.replica, updates.pairs.client)
-        return memory["updates"].index_put(where, updates.delta)
+        return memory["updates"].index_put_(where, updates.delta)
 
 
 @dataclass(frozen=True)
@@ -327,7 +331,8 @@ class FedVarp(LatestUpdates):
         before = memory["updates"]
         change = updates.delta - before[updates.pairs.replica, updates.pairs.client]
         weights = AverageParticipating().weights(updates.counts, memory)
-        return before.mean(1) + updates.combined(weights, change), {"updates": self.latest(updates, memory)}
+        delta = before.mean(1) + updates.combined(weights, change)
+        return delta, {"updates": self.latest(updates, memory)}
 
 
 @dataclass(frozen=True)
@@ -375,13 +380,21 @@ class GroupWeights(WeightedSum):
         check_one_each("groups", self.groups, clients)
         return self
 
-    @cached_property
-    def _groups_and_weights(self) -> tuple[Tensor, Tensor]:
-        return torch.tensor(self.groups), floats(self.group_weight)
+    @kept_there
+    def _groups(self) -> Tensor:
+        return torch.tensor(self.groups)
+
+    @kept_there
+    def _p(self) -> Tensor:
+        return floats(self.group_weight)
+
+    @kept_there
+    def _own_estimate(self) -> Tensor:
+        return floats(self.estimate or ())
 
     def weights(self, counts: Tensor, memory: Memory) -> Tensor:
-        groups, p = (value.to(counts.device) for value in self._groups_and_weights)
-        own = None if self.estimate is None else floats(self.estimate).to(counts.device).expand(len(counts), -1)
+        groups, p = self._groups(counts.device), self._p(counts.device)
+        own = None if self.estimate is None else self._own_estimate(counts.device).expand(len(counts), -1)
         estimate = memory["estimate"] if own is None else own
         # A group whose estimate is 0 has not been counted yet, so none of its clients answers.
         ratio = torch.where(estimate > 0, p / estimate, 0.0)

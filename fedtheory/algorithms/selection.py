@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..federations.places import kept_there
 from ..participation import Keys
 from ..randomness import uniforms, words
 from ..selection.variance import fill
@@ -93,7 +93,7 @@ class GroupSelection(Selection):
         check_one_each("groups", self.groups, clients)
 
     def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
-        groups = self._groups.to(available.device)
+        groups = self._groups(available.device)
         per_group = _sums(available, groups, len(self.group_weight))
         rates = self.rates(per_group, round, memory)
         if self.answers == "independent":
@@ -111,9 +111,13 @@ class GroupSelection(Selection):
         """The memory after a round with these rates and so many clients of each group, (replicas, groups)."""
         return {}
 
-    @cached_property
+    @kept_there
     def _groups(self) -> Tensor:
         return torch.tensor(self.groups)
+
+    @kept_there
+    def _p(self) -> Tensor:
+        return floats(self.group_weight)
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,7 @@ class NaiveSelection(GroupSelection):
     """
 
     def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
-        return torch.minimum(
-            floats(self.group_weight).to(available.device) * self.budget_of(round), available.to(torch.float64)
-        )
+        return torch.minimum(self._p(available.device) * self.budget_of(round), available.to(torch.float64))
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,8 @@ class VarSelection(GroupSelection):
         history = memory["estimate"] * round
         p = np.broadcast_to([float(p) for p in self.group_weight], available.shape)
         budget = np.full(len(available), self.budget_of(round))
-        rates, _ = fill(p, history.cpu().numpy(), available.cpu().numpy().astype(float), budget)
+        known = torch.stack([history, available.to(history.dtype)]).cpu().numpy()  # a device is waited for once
+        rates, _ = fill(p, *known, budget)
         return torch.from_numpy(rates).to(available.device)
 
     def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:

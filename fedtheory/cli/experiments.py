@@ -116,6 +116,9 @@ def run(
     publish: Annotated[
         bool, typer.Option("--publish", help="Keep the results in tables/ours, with those that are there already.")
     ] = False,
+    device: Annotated[
+        str | None, typer.Option(help="Where runs are computed: cpu, cuda, cuda:1, auto; by default as a file says.")
+    ] = None,
     missing: Annotated[bool, typer.Option("--missing", help="Leave out runs that tables/ours has already.")] = False,
     figures: Annotated[Path, typer.Option(help="Where figures are drawn, their numbers beside them.")] = Path(
         "figures"
@@ -131,7 +134,7 @@ def run(
 
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
-    options = RunOptions(store, budget, workers, scheduler, track, publish, only, missing)
+    options = RunOptions(store, budget, workers, scheduler, track, publish, only, missing, device)
     drawn, others = _split(files or [], all_figures)
     failed = _draw(drawn, figures, "svg" if svg else "png")
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from .kept import new_runs, read_kept
 from .results import digest, gathered, published, runs_of
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
-from .units import Unit, finished, units_of
+from .units import Unit, finished, seconds, units_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ class RunOptions:
             those that are kept there already.
         only: a pattern that settings' names have to match, as ``FedAvg*``.
         missing: whether runs are left out that are kept beside the file already.
+        device: where runs are computed; by default as the file says.
     """
 
     store: Path
@@ -45,6 +45,7 @@ class RunOptions:
     publish: bool = False
     only: str = "*"
     missing: bool = False
+    device: str | None = None
 
     def executors(self) -> MakeExecutor | None:
         """What runs the units; ``None`` for this process.
@@ -113,6 +114,8 @@ def _run_file(
 ) -> bool:  # fmt: skip
     begun = digest(path)
     experiment = schema.read_experiment(path)
+    if options.device is not None:
+        experiment = experiment.on_device(options.device)
     searched = None
     done = watch.record if watch else lambda unit, result: None
     if experiment.checked.search:
@@ -217,18 +220,3 @@ def _of(path: Path, text: str) -> str:
 
 def unique(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
-
-
-def seconds(text: str) -> float:
-    """A time such as 90s, 30m or 2h, in seconds.
-
-    Raises:
-        ValueError: another text.
-
-    >>> seconds("1.5m")
-    90.0
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if not match:
-        raise ValueError(f"budget = {text!r}: allowed is a number with a unit, as 90s, 30m or 2h")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]

@@ -2,7 +2,8 @@
 
 What a kind takes is read off its signature, so that an algorithm or a process that is added to its package can stand
 in a file at once. Where an argument is a part itself (a process inside a process, a network's model), a table stands
-there. Long lists of integers have short spellings: see ``numbers``.
+there. Long lists of integers have short spellings: see ``numbers``. What a file has is checked by `part_models`; here
+it is called, which needs no more than a simulation does.
 """
 
 from __future__ import annotations
@@ -10,20 +11,12 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
-
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, create_model
-
-from .reading import Strict, explained
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_type_hints
 
 Kinds = Mapping[str, Callable[..., Any]]
 
 NO_ALGORITHMS = ("check_theorem_4_tie", "check_theorem_5_tie", "theorem_4_server_lr", "theorem_5_server_lr")
-MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
-"""What each model of a part is the arguments of."""
 
 
 def _algorithms() -> Kinds:
@@ -166,67 +159,45 @@ def logistic(
     return Logistic.split(rows.normalised(bias), clients, alpha, l2, seed, gradient_noise, noise, server_noise)
 
 
-def built(part: BaseModel) -> Any:
-    """What a checked part stands for: its kind called with its arguments, of which the parts are built first."""
-    given = {name: getattr(part, name) for name in part.model_fields_set if name != "kind"}
-    return MAKERS[type(part)](**{name: _plain(value) for name, value in given.items()})
+def make(family: str, content: Any) -> Any:
+    """What a part of this family stands for: its kind called with its arguments, of which the parts are made first; a
+    name alone is a kind without arguments.
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return built(value)
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-@functools.cache
-def union(family: str) -> Any:
-    """The models of all kinds of a family, told apart by ``kind``."""
-    models = [model_of(name, make) for name, make in kinds(family).items()]
-    if len(models) == 1:
-        return models[0]
-    return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007 (made at run time)
-
-
-def part(family: str) -> Any:
-    """The type of a field that holds a part of this family."""
-    return Annotated[Any, BeforeValidator(functools.partial(checked, family))]
-
-
-@functools.cache
-def _adapter(family: str) -> TypeAdapter[Any]:
-    return TypeAdapter(union(family))
-
-
-def checked(family: str, value: Any) -> Any:
-    """A table as a part of a family; a name alone stands for a kind without arguments.
-
-    Raises:
-        ValueError: it is none.
+    >>> make("process", {"kind": "Uniform", "cohort": 2}).cohort
+    2
     """
-    value = {"kind": value} if isinstance(value, str) else value
-    try:
-        return _adapter(family).validate_python(value)
-    except ValidationError as error:
-        given = value.get("kind") if isinstance(value, Mapping) else None
-        known = model_of(given, kinds(family)[given]) if isinstance(given, str) and given in kinds(family) else Strict
-        raise ValueError(explained(error, f"{'an' if family[0] in 'aeiou' else 'a'} {family}", known)) from None
+    given = {"kind": content} if isinstance(content, str) else dict(content)
+    return call(kinds(family)[given.pop("kind")], given)
 
 
-def model_of(kind: str, make: Callable[..., Any]) -> type[Strict]:
-    """A model of the arguments that a function or class takes.
+def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """A kind called with arguments as they stand in a file."""
+    hints = annotations(kind)
+    return kind(**{name: _argument(hints.get(name), value) for name, value in arguments.items()})
 
-    >>> sorted(model_of("Uniform", kinds("process")["Uniform"]).model_fields)
-    ['cohort', 'kind', 'replacement']
+
+def annotations(kind: Callable[..., Any]) -> dict[str, Any]:
+    """What each argument of a kind is annotated with."""
+    function = kind.__init__ if inspect.isclass(kind) else kind
+    return get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))
+
+
+def nested_family(annotation: Any) -> str | None:
+    """The family of parts that stands where an argument has this annotation, or one of these; ``None``: none does.
+
+    >>> from ..participation import Participation
+    >>> nested_family(Participation | None), nested_family(int)
+    ('process', None)
     """
-    function = make.__init__ if inspect.isclass(make) else make
-    hints = get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))
-    fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
-    for name, parameter in inspect.signature(make).parameters.items():
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[name] = (in_file(hints.get(name, Any)), default)
-    made = create_model(kind, __base__=Strict, **fields)
-    MAKERS[made] = make
-    return made
+    names = (getattr(each, "__name__", "") for each in (annotation, *get_args(annotation)))
+    return next((NESTED[name] for name in names if name in NESTED), None)
+
+
+def _argument(annotation: Any, value: Any) -> Any:
+    family = nested_family(annotation)
+    if family is not None:
+        return None if value is None else make(family, value)
+    return numbers(value) if isinstance(value, Mapping) else value
 
 
 class _Names(dict[str, Any]):
@@ -238,29 +209,6 @@ class _Names(dict[str, Any]):
 
             return Participation
         return getattr(builtins, name, Any)
-
-
-def in_file(annotation: Any) -> Any:
-    """The type that a value of this annotation has in a file: sequences are lists, exact numbers texts or numbers."""
-    if annotation is float:
-        return int | float  # a whole number stays one
-    if annotation in (int, bool, str, type(None)):
-        return annotation
-    if annotation is Fraction:
-        return float | str
-    if family := NESTED.get(getattr(annotation, "__name__", "")):
-        return part(family)
-    origin = get_origin(annotation)
-    if origin in (Union, UnionType):
-        members = get_args(annotation)
-        nested = [family for each in members if (family := NESTED.get(getattr(each, "__name__", "")))]
-        if nested:
-            return Annotated[Any, BeforeValidator(functools.partial(_or_nothing, nested[0]))]
-        return Union[tuple(in_file(each) for each in members)]  # noqa: UP007 (made at run time)
-    if origin is not None and inspect.isclass(origin) and issubclass(origin, Sequence):
-        inner: Any = list[in_file(get_args(annotation)[0])]  # type: ignore[misc]
-        return Annotated[inner, BeforeValidator(numbers)] if get_args(annotation)[0] is int else inner
-    return bool | int | float | str | list[Any]
 
 
 def numbers(value: Any) -> Any:
@@ -282,7 +230,3 @@ def numbers(value: Any) -> Any:
     if "first" in value:
         return list(range(value["first"]))
     return [group for group in range(value["groups"]) for _ in range(value["clients"])]
-
-
-def _or_nothing(family: str, value: Any) -> Any:
-    return None if value is None else checked(family, value)

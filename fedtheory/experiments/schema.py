@@ -15,13 +15,11 @@ title = "..."
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
-import math
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +27,8 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from ..files import read_file
 from ..quantities import nearest
-from .parts import built, part, union
+from .part_models import part, union
+from .points import ExperimentFile, Point, with_values
 from .reading import Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str
@@ -46,7 +45,7 @@ class RunPlan(Strict):
         observers: what is watched.
         dtype: of models.
         checkpoint_every: rounds between checkpoints.
-        device: ``cpu`` or ``cuda``.
+        device: ``cpu``, ``cuda``, or ``auto``: CUDA where there is one.
         seeded: dotted keys of the file that take the seed as their value too: of a partition, say.
     """
 
@@ -226,32 +225,13 @@ def model() -> Any:
 
 
 @dataclass(frozen=True)
-class Point:
-    """One setting of an experiment.
-
-    Attributes:
-        name: the values that make it this one; a folder's name.
-        labels: the same, by key.
-        content: the file's content with these values.
-    """
-
-    name: str
-    labels: Mapping[str, str]
-    content: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(ExperimentFile):
     """A checked experiment file.
 
     Attributes:
-        name: what errors and results call it.
-        content: as read.
         checked: the model.
     """
 
-    name: str
-    content: Mapping[str, Any]
     checked: Any
 
     @property
@@ -264,33 +244,22 @@ class Experiment:
         Raises:
             ValueError: a value that the file's model refuses; the setting is named.
         """
-        variants = list(self.checked.variants) or [Variant(name="", set={})]
-        grid = [self._called(key) for key in self.checked.grid]
-        found = []
-        for variant, *chosen in itertools.product(variants, *grid):
-            labels = {**self.checked.labels, **variant.labels} | {label: text for label, text, _ in chosen}
-            short = [variant.name] if variant.name else []
-            short += [f"{label}={text}" for label, text, _ in chosen]
-            values = dict(zip(self.checked.grid, (value for *_, value in chosen), strict=True))
-            found.append(self.at(", ".join(short) or "only", labels, {**variant.set, **values}))
-        return found
+        return [self._checked(point) for point in super().points()]
 
     @property
     def grid_labels(self) -> list[str]:
         """The labels that its grid gives."""
-        return [self._called(key)[0][0] for key in self.checked.grid]
+        return [self.label(key) for key in self.checked.grid]
 
     @property
     def first_label(self) -> str:
         """The label that a printed table's cells are found by first; "" if none stands beside."""
         return next((likeness.by[0] for likeness in self.checked.likeness if likeness.by), "")
 
-    def _called(self, key: str) -> list[tuple[str, str, Any]]:
-        """Of each value of a key of the grid the label, its text and the value."""
-        values, called = self.checked.grid[key], self.checked.called.get(key)
-        label = called.label if called else key.rpartition(".")[2]
-        texts = called.values if called and called.values else map(_text, values)
-        return [(label, text, value) for text, value in zip(texts, values, strict=True)]
+    def on_device(self, device: str) -> Experiment:
+        """The same, to be run on another device."""
+        run = {**self.content["run"], "device": device}
+        return replace(self, content={**self.content, "run": run})
 
     def at(self, name: str, labels: Mapping[str, str], values: Mapping[str, Any]) -> Point:
         """The setting with these values at these dotted keys.
@@ -298,34 +267,16 @@ class Experiment:
         Raises:
             ValueError: a key with an unknown head, or a value that is refused.
         """
-        content = copy.deepcopy(dict(self.content))
-        for key, value in values.items():
-            _put(content, key, value, self.name)
-        content = {k: v for k, v in content.items() if k not in ("grid", "called", "variants", "search", "likeness")}
-        try:
-            model().model_validate(content)
-        except ValidationError as error:
-            raise ValueError(explained(error, f"{self.name}, setting {name!r}", model())) from None
-        return Point(name, labels, content)
+        return self._checked(Point(name, labels, with_values(self.content, values, self.name)))
 
-
-def _put(content: dict[str, Any], key: str, value: Any, name: str) -> None:
-    *path, last = key.split(".")
-    place = content
-    for step in path:
-        if not isinstance(place.get(step), dict):
-            raise ValueError(f"{name}: {key}: allowed is a key of a table in the file, as algorithm.local_lr")
-        place = place[step]
-    if isinstance(value, dict) or not isinstance(place.get(last), dict):
-        place[last] = copy.deepcopy(value)
-    else:
-        raise ValueError(f"{name}: {key} = {value!r}: allowed is a table")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("kind", "table"))
-    return str(value).replace("/", "|")
+    def _checked(self, point: Point) -> Point:
+        seeded = dict.fromkeys(self.plan.seeded, self.plan.seeds[0])
+        for content in (point.content, with_values(point.content, seeded, self.name)):
+            try:
+                model().model_validate(dict(content))
+            except ValidationError as error:
+                raise ValueError(explained(error, f"{self.name}, setting {point.name!r}", model())) from None
+        return point
 
 
 def read_experiment(path: str | Path) -> Experiment:
@@ -342,50 +293,3 @@ def read_experiment(path: str | Path) -> Experiment:
     if len(set(names)) < len(names):
         raise ValueError(f"{path}: two settings are called alike: allowed are different names and values")
     return experiment
-
-
-def setting(content: Mapping[str, Any]) -> Any:
-    """The ``Setting`` of one point's content.
-
-    Raises:
-        ValueError: an argument outside its range.
-        FileNotFoundError: data that are not there.
-    """
-    from ..setting import Setting
-
-    checked = model().model_validate(dict(content))
-    federation, algorithm, participation = map(built, (checked.federation, checked.algorithm, checked.participation))
-    participation = participation.on(federation) if hasattr(participation, "on") else participation
-    if checked.local_solver is not None:
-        algorithm = algorithm.trained_by(built(checked.local_solver))
-    start = {} if checked.start is None else {"start": checked.start}
-    return Setting(federation, algorithm, participation, **start)
-
-
-def statistics(experiment: Any, rounds: Any, rows: Mapping[str, Any]) -> Iterator[tuple[str, list[float], list[float]]]:
-    """Of each statistic its name, its values in all replicas, and their deviations over evaluations (NaN for others
-    than means of several).
-
-    Raises:
-        ValueError: a row that was not observed, or fewer evaluations than asked for.
-    """
-    import numpy as np
-
-    for each in experiment.statistics:
-        if each.of not in rows:
-            raise ValueError(f"statistic {each.name}: of = {each.of!r} was not observed; {nearest(each.of, rows)}")
-        values = each.plus + each.scale * np.asarray(rows[each.of], dtype=float)
-        if each.take == "mean":
-            chosen = np.asarray(rounds) > rounds[-1] - each.last_rounds if each.last_rounds else slice(-each.last, None)
-            values = values[:, chosen]
-            if values.shape[1] < (each.last or 1):
-                raise ValueError(
-                    f"statistic {each.name}: {values.shape[1]} evaluations, allowed are {each.last} or more"
-                )
-            several = values.shape[1] > 1
-            with np.errstate(invalid="ignore"):  # of a run that diverged it is no number
-                spread = values.std(1, ddof=1) if several else np.full(len(values), math.nan)
-            yield each.name, values.mean(1).tolist(), spread.tolist()
-        else:
-            take = {"end": values[:, -1], "best": values.max(1), "least": values.min(1)}[each.take]
-            yield each.name, take.tolist(), [math.nan] * len(values)

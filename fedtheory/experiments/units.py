@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from ..files import json_text, read_json, write_beside
-from . import schema
-from .parts import built
+from .construction import observers, setting, statistics
+from .points import ExperimentFile, Point, with_values
 
 CHECKPOINTS = 20
 """So many in a run, unless the file says how often."""
@@ -65,25 +65,22 @@ class Unit:
         return Path(self.folder) / "result.json"
 
 
-def units_of(experiment: schema.Experiment, points: list[schema.Point], store: Path) -> list[Unit]:
-    """All units of these settings, seed after seed, so that every setting has its first seed early."""
-    stem = Path(experiment.name).stem
-    home = store / (experiment.checked.paper or "own") / folder_name(stem)
+def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> list[Unit]:
+    """All units of these settings of a file, seed after seed, so that every setting has its first seed early."""
+    name = experiment.name
+    home = store / (experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
     return [
-        Unit(experiment.name, point.name, dict(point.labels), seeded(experiment, point, seed), seed,
+        Unit(name, point.name, dict(point.labels), seeded(point.content, seed, name), seed,
              str(home / folder_name(point.name) / f"seed-{seed}"))
-        for seed in experiment.plan.seeds
+        for seed in experiment.content["run"].get("seeds", [0])
         for point in points
     ]  # fmt: skip
 
 
-def seeded(experiment: schema.Experiment, point: schema.Point, seed: int) -> Mapping[str, Any]:
+def seeded(content: Mapping[str, Any], seed: int, name: str) -> Mapping[str, Any]:
     """A setting's content in which the keys that follow the seed have it as their value."""
-    keys = experiment.plan.seeded
-    if not keys:
-        return point.content
-    inner = schema.Experiment(experiment.name, point.content, experiment.checked)
-    return inner.at(point.name, point.labels, dict.fromkeys(keys, seed)).content
+    keys = content["run"].get("seeded", ())
+    return with_values(content, dict.fromkeys(keys, seed), name) if keys else content
 
 
 def folder_name(name: str) -> str:
@@ -161,34 +158,31 @@ def _difference(there: Any, here: Any) -> str:
 
 
 def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
-    import torch
-
     if time.time() > deadline:
         raise OutOfTime("not begun")
-    checked = schema.model().model_validate(dict(unit.content))
-    setting, plan = schema.setting(unit.content), checked.run
+    made, plan = setting(unit.content), unit.content["run"]
     clock = Clock(folder / "time.json", deadline)
-    dtype = {} if plan.dtype is None else {"dtype": getattr(torch, plan.dtype)}
-    run = setting.simulate(
-        replicas=plan.replicas, rounds=plan.rounds, seed=unit.seed, record_every=plan.record_every,
-        observers=[built(each) for each in plan.observers], directory=folder, progress=clock, device=plan.device,
-        checkpoint_every=plan.checkpoint_every or max(1, plan.rounds // CHECKPOINTS), **dtype,
+    run = made.simulate(
+        replicas=plan.get("replicas", 1), rounds=plan["rounds"], seed=unit.seed, record_every=plan.get("record_every"),
+        observers=observers(unit.content), directory=folder, progress=clock, device=plan.get("device", "cpu"),
+        checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
+        dtype=plan.get("dtype"),
     )  # fmt: skip
     taken = {name: {"values": values, "deviations": spreads}
-             for name, values, spreads in schema.statistics(checked, run.rounds, run.rows)}  # fmt: skip
+             for name, values, spreads in statistics(unit.content, run.rounds, run.rows)}  # fmt: skip
     result = {
         "experiment": unit.experiment, "point": unit.point, "labels": dict(unit.labels), "seed": unit.seed,
         "asked": asked_for(unit.content), "statistics": taken, "diverged": run.divergence,
-        "rounds": run.rounds.tolist(), "rows": curves(checked, run.rows), "seconds": round(clock.note(), 3),
-        "commits": clock.commits, "data": data_copy(setting.federation), "fingerprint": setting.fingerprint(),
+        "rounds": run.rounds.tolist(), "rows": curves(unit.content, run.rows), "seconds": round(clock.note(), 3),
+        "commits": clock.commits, "data": data_copy(made.federation), "fingerprint": made.fingerprint(),
     }  # fmt: skip
     write_beside(folder / "result.json", json_text(result).encode())
     return json.loads(json_text(result))  # type: ignore[no-any-return]
 
 
-def curves(checked: Any, rows: Mapping[str, np.ndarray]) -> dict[str, list[list[float]]]:
+def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[str, list[list[float]]]:
     """The rows behind the statistics, (replicas, recorded rounds) each."""
-    return {name: rows[name].tolist() for name in dict.fromkeys(each.of for each in checked.statistics)}
+    return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in content["statistics"])}
 
 
 class Clock:
@@ -278,3 +272,18 @@ def estimate(unit: Unit) -> float | None:
     done = int(segments[-1].stem.rpartition("-")[2])
     rounds = int(unit.content["run"]["rounds"])
     return float(read_json(clock)["seconds"]) * max(0, rounds - done) / max(1, done)
+
+
+def seconds(text: str) -> float:
+    """A time such as 90s, 30m or 2h, in seconds.
+
+    Raises:
+        ValueError: another text.
+
+    >>> seconds("1.5m")
+    90.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match:
+        raise ValueError(f"budget = {text!r}: allowed is a number with a unit, as 90s, 30m or 2h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]

@@ -60,13 +60,12 @@ class Pairs:
     def of_rounds(cls, mask: Tensor, replica_ids: Tensor, seed: int, first: int) -> list[Pairs]:
         """Those of several rounds from the ``first`` on, for ``mask`` (rounds, replicas, clients), with keys drawn at
         once."""
-        round, client, replica, offsets = listed(mask)
+        round, client, replica, offsets, sizes = listed(mask)
         ids = replica_ids.index_select(0, replica)
-        whole = cls(client, replica, ids, offsets[0], seed, first if len(mask) == 1 else cast(int, round + first))
         if len(mask) == 1:
-            return [whole]
-        known = offsets.cpu().numpy()
-        sizes, ends = np.diff(known), known[:, -1].cumsum().tolist()
+            return [cls(client, replica, ids, offsets[0], seed, first, 0, {"sizes": sizes[0]})]
+        whole = cls(client, replica, ids, offsets[0], seed, cast(int, round + first))
+        ends = sizes.sum(1).cumsum().tolist()
         lengths = np.diff([0, *ends]).tolist()
         parts = zip(*(each.split(lengths) for each in (client, replica, ids)), [0, *ends[:-1]], strict=True)
         return [cls(c, r, n, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))

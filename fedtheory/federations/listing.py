@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..randomness import in_memory
 
+def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, np.ndarray]:
+    """Where ``mask`` (rounds, replicas, clients) is true: the rounds, the clients and the replicas, sorted by them; how
+    many places clients before each have in each round, (rounds, clients + 1); and how many each client has, (rounds,
+    clients), in main memory. A device is waited for once, until the mask is there."""
+    from .compiled_listing import list_pairs
 
-def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where ``mask`` (rounds, replicas, clients) is true: the rounds, the clients and the replicas, sorted by them, and
-    how many places clients before each have in each round, (rounds, clients + 1)."""
-    offsets = torch.zeros(len(mask), mask.shape[2] + 1, dtype=torch.int64, device=mask.device)
-    if in_memory(mask):
-        from .compiled_listing import list_pairs
-
-        found = torch.empty(3, int(mask.count_nonzero()), dtype=torch.int64)
-        round, client, replica = found.unbind()
-        list_pairs(mask.contiguous().numpy(), round.numpy(), client.numpy(), replica.numpy(), offsets.numpy())
-        return round, client, replica, offsets
-    round, client, replica = mask.transpose(1, 2).nonzero().unbind(1)
-    torch.cumsum(mask.sum(1), 1, out=offsets[:, 1:])
-    return round, client.contiguous(), replica.contiguous(), offsets
+    known = mask.cpu().contiguous().numpy()
+    found = torch.empty(3, np.count_nonzero(known), dtype=torch.int64)
+    offsets = torch.zeros(len(known), known.shape[2] + 1, dtype=torch.int64)
+    list_pairs(known, *found.numpy(), offsets.numpy())
+    round, client, replica = found.to(mask.device).unbind()
+    return round, client, replica, offsets.to(mask.device), np.diff(offsets.numpy())
 
 
 def places(counts: Tensor) -> Tensor:

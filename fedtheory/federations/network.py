@@ -161,8 +161,7 @@ class Network(Evaluated):
         moved.model = copy.deepcopy(self.model)
         moved.model.module.to(moved._device)
         moved._batches, moved._servers_batches = (
-            Minibatches(each.sizes.to(moved._device), each.batch_size, each.sampling)
-            for each in (self._batches, self._servers_batches)
+            each.to(moved._device) for each in (self._batches, self._servers_batches)
         )
         return moved
 
@@ -284,8 +283,10 @@ class Network(Evaluated):
         count, holders = len(replica_ids), len(self._starts) - 1
         client = torch.full_like(replica_ids, holder)
         replica = torch.arange(count, device=replica_ids.device)
-        offsets = torch.tensor([0] * (holder + 1) + [count] * (holders - holder), device=replica_ids.device)
-        return Pairs(client, replica, replica_ids, offsets, seed, round)
+        sizes = np.zeros(holders, dtype=np.int64)
+        sizes[holder] = count
+        offsets = torch.tensor([0, *sizes.cumsum().tolist()], device=replica_ids.device)
+        return Pairs(client, replica, replica_ids, offsets, seed, round, _known={"sizes": sizes})
 
     def visits(self, pairs: Pairs, first: int, steps: int) -> Visits:
         """Which of ``samples`` each pair uses in the steps ``first`` to ``first + steps - 1``, and the keys of what is

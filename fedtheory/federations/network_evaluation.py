@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -114,7 +115,7 @@ class Evaluated(ExactFederation):
             points, sizes = self._test_samples, self._test_sizes
         losses, right = per_sample(self.model, x, points, self.at_once)
         right &= losses.isfinite()
-        holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes)
+        holder = torch.arange(len(sizes), device=x.device).repeat_interleave(sizes, output_size=len(points))
         loss, accuracy = (holders_means(each, holder, sizes) for each in (losses, right))
         if len(sizes) < self.clients:
             loss, accuracy = loss.expand(-1, self.clients), accuracy.expand(-1, self.clients)
@@ -145,15 +146,21 @@ class Evaluated(ExactFederation):
         sizes = self.sizes
         return (1.0 / (self.clients * sizes.to(torch.float64))).repeat_interleave(sizes)
 
+    @kept
+    def _accuracy_points(self) -> tuple[Tensor, Tensor]:
+        """The numbers of the first ``accuracy_points`` samples of each client, and whose they are."""
+        sizes = np.diff(self._starts[: self.clients + 1]).clip(max=self.accuracy_points)
+        holder = np.arange(self.clients).repeat(sizes)
+        index = np.array(self._starts)[holder] + np.arange(len(holder)) - (sizes.cumsum() - sizes)[holder]
+        return torch.from_numpy(index).to(self._device), torch.from_numpy(holder).to(self._device)
+
     def training_accuracy(self, x: Tensor) -> Tensor:
         """(1/M) sum_i of the share of client i's points (of the first ``accuracy_points``) that x classifies right,
         (replicas,) float64."""
         if self.accuracy_points is None:
             return self.client_losses(x)[1].mean(1)
         sizes = self.sizes.clamp(max=self.accuracy_points)
-        starts = torch.tensor(self._starts[: self.clients], device=x.device).repeat_interleave(sizes)
-        holder = torch.arange(self.clients, device=x.device).repeat_interleave(sizes)
-        index = starts + torch.arange(len(holder), device=x.device) - (sizes.cumsum(0) - sizes)[holder]
+        index, holder = self._accuracy_points
         points = Samples(self.samples.features[index], self.samples.labels[index], self.samples.mean, self.samples.std)
         losses, right = per_sample(self.model, x, points, self.at_once)
         return holders_means(right & losses.isfinite(), holder, sizes).mean(1)

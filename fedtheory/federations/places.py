@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+import numpy as np
 import torch
+from torch import Tensor
 
 
 class Placeable(Protocol):
@@ -14,6 +18,7 @@ class Placeable(Protocol):
 
 
 P = TypeVar("P", bound=Placeable)
+S = TypeVar("S")
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -44,6 +49,42 @@ def device_name(device: torch.device) -> str:
     'cpu'
     """
     return "cpu" if device.type == "cpu" else f"{device.type}: {torch.cuda.get_device_name(device)}"
+
+
+def fetched(values: Sequence[Tensor]) -> list[np.ndarray]:
+    """Tensors of numbers that float64 has exactly, in main memory: a device is waited for once.
+
+    >>> fetched([torch.ones(2), torch.zeros(1, 1)])
+    [array([1., 1.], dtype=float32), array([[0.]], dtype=float32)]
+    """
+    if all(each.device.type == "cpu" for each in values):
+        return [each.numpy() for each in values]
+    whole = torch.cat([each.reshape(-1).to(torch.float64) for each in values]).cpu()
+    parts = whole.split([each.numel() for each in values])
+    return [part.view(each.shape).to(each.dtype).numpy() for part, each in zip(parts, values, strict=True)]
+
+
+def kept_there(make: Callable[[S], Tensor]) -> Callable[[S, torch.device], Tensor]:
+    """Make a method that returns a tensor one that returns it on a device: made and copied there once.
+
+    >>> class Two:
+    ...     @kept_there
+    ...     def numbers(self) -> Tensor:
+    ...         return torch.ones(2)
+    >>> two = Two()
+    >>> two.numbers(torch.device("cpu")) is two.numbers(torch.device("cpu"))
+    True
+    """
+    name = f"_{make.__name__}_there"
+
+    @functools.wraps(make)
+    def there(self: S, device: torch.device) -> Tensor:
+        copies: dict[torch.device, Tensor] = self.__dict__.setdefault(name, {})  # of a frozen object, too
+        if device not in copies:
+            copies[device] = make(self).to(device)
+        return copies[device]
+
+    return there
 
 
 def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.dtype:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,6 +40,17 @@ class Minibatches:
     batch_size: int
     sampling: str = "independent"
 
+    @cached_property
+    def known_sizes(self) -> np.ndarray:
+        """``sizes`` in main memory."""
+        return self.sizes.cpu().numpy()
+
+    def to(self, device: torch.device) -> Minibatches:
+        """The same with its sizes on another device."""
+        moved = Minibatches(self.sizes.to(device), self.batch_size, self.sampling)
+        moved.__dict__["known_sizes"] = self.known_sizes
+        return moved
+
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.batch_size != int(self.batch_size):
             raise ValueError(f"batch_size = {self.batch_size}: allowed is an integer >= 1, or None for all points")
@@ -55,17 +68,18 @@ class Minibatches:
         """
         step = torch.arange(first, first + steps, device=pairs.client.device)
         if self.sampling == "independent":
-            own, weights = self._independent(pairs, step), None
+            own, counting = self._independent(pairs, step), None
         else:
-            own, weights = self._in_order(pairs, first, steps)
+            own, counting = self._in_order(pairs, first, steps)
         starts = self.sizes.cumsum(0) - self.sizes
         index = starts[pairs.client][:, None, None] + own
         coordinates = pairs.seed, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step
         return Visits(
             index,
-            weights,
+            None if counting is None else torch.from_numpy(counting).to(index.device, torch.float32),
             dropout_keys(*coordinates) if dropout else None,
             augmentation_keys(*coordinates) if augmented else None,
+            counting,
         )
 
     def _independent(self, pairs: Pairs, step: Tensor) -> Tensor:
@@ -77,30 +91,34 @@ class Minibatches:
         sizes = self.sizes[pairs.client][:, None, None]
         return torch.minimum((uniforms(refined(bits[..., None], slots)) * sizes).long(), sizes - 1)
 
-    def _in_order(self, pairs: Pairs, first: int, steps: int) -> tuple[Tensor, Tensor | None]:
-        """Likewise of orders, and the weights of the points where visits end."""
+    def _in_order(self, pairs: Pairs, first: int, steps: int) -> tuple[Tensor, np.ndarray | None]:
+        """Likewise of orders, and where visits end which points count. How many orders are drawn is known in main
+        memory, so that no device is waited for."""
         B, sizes = self.batch_size, self.sizes[pairs.client]
+        known = self.known_sizes[: len(pairs.sizes)].repeat(pairs.sizes)  # pairs are sorted by client
         position = torch.arange(first * B, (first + steps) * B, device=sizes.device).view(1, steps, B)
         lap, place = position // sizes[:, None, None], position % sizes[:, None, None]
+        counting, drawn = None, ((first + steps) * B - 1) // known - first * B // known + 1
         if self.sampling == "one pass":
-            used, lap = lap == 0, torch.zeros_like(lap)
+            counting = np.arange(first * B, (first + steps) * B).reshape(steps, B) < known[:, None, None]
+            lap, drawn = torch.zeros_like(lap), np.ones_like(known)
         begin, laps = lap[:, 0, 0], lap[:, -1, -1] - lap[:, 0, 0] + 1
-        pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps)
+        pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps, output_size=int(drawn.sum()))
         before = laps.cumsum(0) - laps
         number = begin[pair] + torch.arange(len(pair), device=sizes.device) - before[pair]
         bits = words(
             pairs.seed, Axis.BATCH, pairs.replica_id[pair], pairs.client[pair], pairs.round, number
         )  # fmt: skip
-        shuffled, offsets = _orders(bits, sizes[pair])
+        shuffled, offsets = _orders(bits, sizes[pair], int((known * drawn).sum()))
         segment = before[:, None, None] + lap - begin[:, None, None]
         own = shuffled[offsets[segment] + place]
-        return own, used.to(torch.float32) if self.sampling == "one pass" else None
+        return own, counting
 
 
-def _orders(bits: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """A random order of 0 to sizes[s] - 1 for every s, one after the other, and where each begins."""
+def _orders(bits: Tensor, sizes: Tensor, total: int) -> tuple[Tensor, Tensor]:
+    """A random order of 0 to sizes[s] - 1 for every s, in a row of ``total`` numbers, and where each begins."""
     offsets = sizes.cumsum(0) - sizes
-    of = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes)
+    of = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes, output_size=total)
     place = torch.arange(len(of), device=sizes.device) - offsets[of]
     by_draw = torch.argsort(refined(bits[of], place), stable=True)
     order = by_draw[torch.argsort(of[by_draw], stable=True)]

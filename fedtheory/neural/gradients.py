@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import grad_and_value, vmap
@@ -48,7 +49,7 @@ def gradients(
     """
     if path not in ("auto", *PATHS):
         raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
-    if path not in ("auto", "loop") and model.mixes_samples and _filled_up(batches.weights):
+    if path not in ("auto", "loop") and model.mixes_samples and _filled_up(batches):
         raise ValueError(f"path = {path!r}, for batches of different sizes: allowed is 'loop', since batch norm would "
                          "see what fills them up")  # fmt: skip
     name = fastest(model, x, batches, precision) if path == "auto" else path
@@ -63,13 +64,10 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "
         for p in range(len(x)):
             tensors = model.unflattened(x[p].detach())
             moved = {name: tensors[name].clone() for name in model.statistics}
-            mine = tuple(each[p] for each in factors)
-            weights = None if batches.weights is None else batches.weights[p]
-            if weights is not None and not weights.any():
+            if batches.counts is not None and not batches.counts[p].any():
                 losses[p], found[p] = 0.0, 0.0
                 continue
-            given = (batches.features[p], batches.labels[p], weights, mine)
-            losses[p], slopes = one_gradient(model, tensors | moved, *given, precision)
+            losses[p], slopes = one_gradient(model, tensors | moved, batches, p, factors, precision)
             taken = [tensors[name] - moved[name] for name in moved]
             torch.cat([each.flatten() for each in (*slopes, *taken)], out=found[p])
     return losses, found
@@ -78,16 +76,17 @@ def one_by_one(model: FlatModel, x: Tensor, batches: Batches, precision: str = "
 def one_gradient(
     model: FlatModel,
     tensors: dict[str, Tensor],
-    features: Tensor,
-    labels: Tensor,
-    weights: Tensor | None,
+    batches: Batches,
+    pair: int,
     factors: tuple[Tensor, ...],
     precision: str,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The loss of one pair's batch, and its gradient by each trained parameter."""
-    if weights is not None:
-        used = _used(model, weights)
-        features, labels, weights = features[used], labels[used], weights[used]
+    """The loss of one pair's batch, and its gradient by each trained parameter; ``factors`` are those of all pairs."""
+    features, labels, weights = batches.features[pair], batches.labels[pair], None
+    factors = tuple(each[pair] for each in factors)
+    if batches.weights is not None and batches.counts is not None:
+        used = _used(model, batches.counts[pair])
+        features, labels, weights = features[used], labels[used], batches.weights[pair][used]
         factors = tuple(each[used] for each in factors)
     leaves = [tensors[name] for name in model.trainable]
     if covers(model, leaves[0], precision):
@@ -98,14 +97,16 @@ def one_gradient(
     return loss.detach(), list(torch.autograd.grad(loss, leaves, materialize_grads=True))
 
 
-def _used(model: FlatModel, weights: Tensor) -> slice | Tensor:
+def _used(model: FlatModel, counts: np.ndarray) -> slice | Tensor:
     """The samples of a batch that do not merely fill it up, with a few more where they do no harm."""
-    numbers = weights.nonzero()[:, 0]
-    return numbers if model.mixes_samples else slice(0, -(-(int(numbers[-1]) + 1) // FILLED_TO) * FILLED_TO)
+    (numbers,) = counts.nonzero()
+    if not model.mixes_samples:
+        return slice(0, -(-(int(numbers[-1]) + 1) // FILLED_TO) * FILLED_TO)
+    return slice(0, len(numbers)) if counts[: len(numbers)].all() else torch.from_numpy(numbers)
 
 
-def _filled_up(weights: Tensor | None) -> bool:
-    return weights is not None and bool((weights == 0).any())
+def _filled_up(batches: Batches) -> bool:
+    return batches.counts is not None and not batches.counts.all()
 
 
 def all_at_once(model: FlatModel, x: Tensor, batches: Batches, precision: str = "float32") -> tuple[Tensor, Tensor]:

@@ -111,7 +111,7 @@ def _step_after_step(
         batches = visits.batches(samples, step, task.augmentation)
         found, gradient = gradients(task.model, x, batches, path, task.precision)
         moved, remembered = task.step(x, start, gradient, size, state)
-        x, state, losses[:, step] = _where_active(batches.weights, (moved, remembered, found), (x, state))
+        x, state, losses[:, step] = _where_active(batches, (moved, remembered, found), (x, state))
     return Trained(x, state, losses)
 
 
@@ -164,7 +164,7 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
             own = {name: value[p : p + 1] for name, value in state.items()}
             copied = halves.Copied(model, x[p]) if task.is_plain and halves.covers(model, x, task.precision) else None
             for step, size in enumerate(task.sizes):
-                if mine.weights is not None and not (mine.weights[0, step] > 0).any():
+                if mine.counts is not None and not mine.counts[0, step].any():
                     continue
                 batches = mine.batches(samples, step, task.augmentation, place)
                 if copied is not None:
@@ -178,15 +178,10 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
 
 def _step_in_halves(task: Task, copied: halves.Copied, batches: Batches, size: float) -> Tensor:
     """One plain step of one pair, in place; the loss."""
-    loss, slopes = one_gradient(task.model, copied.tensors, *_given(task.model, batches), task.precision)
+    factors = task.model.factors(batches.keys, batches.features)
+    loss, slopes = one_gradient(task.model, copied.tensors, batches, 0, factors, task.precision)
     copied.move(slopes, size)
     return loss
-
-
-def _given(model: FlatModel, batches: Batches) -> tuple[Tensor, Tensor, Tensor | None, tuple[Tensor, ...]]:
-    """The only pair's features, labels, weights and dropout factors."""
-    factors = tuple(each[0] for each in model.factors(batches.keys, batches.features))
-    return batches.features[0], batches.labels[0], None if batches.weights is None else batches.weights[0], factors
 
 
 def _own_step(
@@ -197,7 +192,8 @@ def _own_step(
     tensors = model.unflattened(x.detach())
     leaves = [tensors[name] for name in model.trainable]
     moved = {name: tensors[name].clone() for name in model.statistics}
-    loss, slopes = one_gradient(model, tensors | moved, *_given(model, batches), task.precision)
+    factors = model.factors(batches.keys, batches.features)
+    loss, slopes = one_gradient(model, tensors | moved, batches, 0, factors, task.precision)
     with torch.no_grad():
         if task.is_plain:
             torch._foreach_add_(leaves, slopes, alpha=-size)
@@ -212,12 +208,12 @@ def _own_step(
 
 
 def _where_active(
-    weights: Tensor | None, new: tuple[Tensor, State, Tensor], old: tuple[Tensor, State]
+    batches: Batches, new: tuple[Tensor, State, Tensor], old: tuple[Tensor, State]
 ) -> tuple[Tensor, State, Tensor]:
     """``new`` for the pairs that make this step, ``old`` and loss 0 for the others."""
-    active = None if weights is None else (weights > 0).any(1)
-    if active is None or active.all():
+    if batches.weights is None or batches.counts is None or batches.counts.any(1).all():
         return new
+    active = (batches.weights > 0).any(1)
     column = active[:, None]
     state = {name: torch.where(column, value, old[1][name]) for name, value in new[1].items()}
     return torch.where(column, new[0], old[0]), state, torch.where(active, new[2], 0.0)

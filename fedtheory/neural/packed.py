@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,20 +25,33 @@ class Batches:
         keys: (P,) int64, of the dropout masks; None for a network without dropout.
         weights: (P, B) >= 0, not all 0 for any pair, of the samples in the mean; None where all count alike. A weight
             of 0 marks what only fills up a batch.
+        counting: (P, B) bool, where weights are above 0, in main memory; None where that is not known there.
     """
 
     features: Tensor
     labels: Tensor
     keys: Tensor | None = None
     weights: Tensor | None = None
+    counting: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    @cached_property
+    def counts(self) -> np.ndarray | None:
+        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
+        return where_positive(self.weights) if self.counting is None else self.counting
+
     def __getitem__(self, chosen: slice) -> Batches:
         keys = None if self.keys is None else self.keys[chosen]
         weights = None if self.weights is None else self.weights[chosen]
-        return replace(self, features=self.features[chosen], labels=self.labels[chosen], keys=keys, weights=weights)
+        counting = None if self.counts is None else self.counts[chosen]
+        return Batches(self.features[chosen], self.labels[chosen], keys, weights, counting)
+
+
+def where_positive(weights: Tensor | None) -> np.ndarray | None:
+    """Where weights are above 0, in main memory; a device is waited for."""
+    return None if weights is None else (weights > 0).cpu().numpy()
 
 
 def one_loss(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .augmentation import Augmentation
-from .packed import Batches
+from .packed import Batches, where_positive
 
 
 class Place(NamedTuple):
@@ -81,11 +83,17 @@ class Samples:
         """Features (end - begin, ...) of samples that lie in a row, ready for a network."""
         return self._normalised(_in_unit(self.features[begin:end]), fresh=self.features.dtype == torch.uint8)
 
+    @cached_property
+    def _mean_and_std(self) -> tuple[Tensor, Tensor]:
+        """Of the channels, (channels, 1, 1), on the samples' device."""
+        mean, std = (torch.tensor(each, device=self.labels.device).view(-1, 1, 1) for each in (self.mean, self.std))
+        return mean, std
+
     def _normalised(self, images: Tensor, fresh: bool) -> Tensor:
         """(images - mean) / std, where they are if nobody else has them."""
         if not self.std:
             return images
-        mean, std = (torch.tensor(each, device=images.device).view(-1, 1, 1) for each in (self.mean, self.std))
+        mean, std = self._mean_and_std
         return images.sub_(mean).div_(std) if fresh else (images - mean) / std
 
 
@@ -105,21 +113,23 @@ class Visits:
         weights: (P, K, B) >= 0, of the samples in a batch's mean loss; None where all count alike. A pair makes no step
             where all its weights are 0, so visits may differ in length and last batches in size.
         dropout_keys, augmentation_keys: (P, K) int64; None where nothing is drawn.
+        counting: (P, K, B) bool, where weights are above 0, in main memory; None where that is not known there.
     """
 
     index: Tensor
     weights: Tensor | None = None
     dropout_keys: Tensor | None = None
     augmentation_keys: Tensor | None = None
+    counting: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.index.dim() != 3 or self.index.dtype != torch.int64:
             raise ValueError(
                 f"index has shape {tuple(self.index.shape)} and type {self.index.dtype}: allowed is (P, K, B), int64"
             )
-        for name in ("weights", "dropout_keys", "augmentation_keys"):
+        for name in ("weights", "dropout_keys", "augmentation_keys", "counting"):
             value = getattr(self, name)
-            shape = self.index.shape if name == "weights" else self.index.shape[:2]
+            shape = self.index.shape if name in ("weights", "counting") else self.index.shape[:2]
             if value is not None and value.shape != shape:
                 raise ValueError(f"{name} has shape {tuple(value.shape)}: allowed is {tuple(shape)}")
 
@@ -132,8 +142,13 @@ class Visits:
 
     def __getitem__(self, chosen: slice) -> Visits:
         """Those of some of the pairs."""
-        optional = (self.weights, self.dropout_keys, self.augmentation_keys)
+        optional = (self.weights, self.dropout_keys, self.augmentation_keys, self.counts)
         return Visits(self.index[chosen], *(None if each is None else each[chosen] for each in optional))
+
+    @cached_property
+    def counts(self) -> np.ndarray | None:
+        """``counting``, for which the device is asked where it is not known; None where all samples count alike."""
+        return where_positive(self.weights) if self.counting is None else self.counting
 
     def place(self, samples: Samples) -> Place:
         """Memory for the features of one step."""
@@ -146,5 +161,6 @@ class Visits:
         """Every pair's batch of one step; ``place`` is what ``Samples.of`` takes."""
         at = [None if each is None else each[:, step] for each in (self.augmentation_keys, self.dropout_keys)]
         weights = None if self.weights is None else self.weights[:, step]
+        counting = None if self.counts is None else self.counts[:, step]
         index = self.index[:, step]
-        return Batches(samples.of(index, augmentation, at[0], place), samples.labels[index], at[1], weights)
+        return Batches(samples.of(index, augmentation, at[0], place), samples.labels[index], at[1], weights, counting)

@@ -63,7 +63,7 @@ def simulate(
         dtype: float32 or float64, by name or as torch has it; by default float64, for networks float32. Weights
             are in float64 either way, and so are draws, but for Gaussian noise, of which float32 draws its own.
         chunk: replicas that advance together (default: as many as ``memory_limit`` allows, up to a size at which more
-            at once are no faster). Draws do not depend on it.
+            at once are no faster). Draws do not depend on it. A chunk for which a GPU has no memory is halved.
         pairs_at_once: (replica, client) pairs that train together (default: as many as ``memory_limit`` allows, of
             quadratics as many as stay in a processor's cache).
         memory_limit: bytes that the simulation may hold besides the federation's data, with what is recorded; predicted
@@ -98,11 +98,32 @@ def simulate(
     keep = directory, checkpoint_every or max(1, rounds // 10)
     if executor is not None:
         return Run.join(_spread(executor, plan, spans, keep, _shifted(report, 0, replicas * rounds)))
-    parts = []
+    parts, left = [], spans[::-1]
     with plan.federation.working():
-        for span in spans:
-            parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
+        while left:
+            span = left.pop()
+            try:
+                parts.append(_chunk(plan, span, keep, _shifted(report, span[0] * rounds, replicas * rounds)))
+            except torch.OutOfMemoryError as error:
+                left += _halves(span, directory, error)[::-1]
     return Run.join(parts)
+
+
+def _halves(
+    span: tuple[int, int], directory: str | Path | None, error: torch.OutOfMemoryError
+) -> list[tuple[int, int]]:
+    """A span of replicas that a device has no memory for, in two. Checkpoints know the replicas that they are of, so
+    where they are kept it is said what to ask for instead."""
+    start, stop = span
+    if stop - start == 1 or directory is not None:
+        raise ValueError(
+            f"the device has no memory for {stop - start} replicas at a time ({str(error).splitlines()[0][:120]}): "
+            "allowed is a lower chunk, pairs_at_once or memory_limit"
+            + ", in another directory"
+            * (directory is not None)
+        ) from None
+    middle = (start + stop) // 2
+    return [(start, middle), (middle, stop)]
 
 
 def _chunk(plan: Plan, span: tuple[int, int], keep: Keep, progress: Callable[[int], None]) -> Run:

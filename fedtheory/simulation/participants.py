@@ -47,7 +47,7 @@ class Drawn:
 
     def chosen(self, which: tuple[int, ...]) -> Tensor | None:
         """In which replicas the round is of one of these kinds; ``None``: in all."""
-        return None if self.of_kind is None or len(which) == len(self.of_kind) else self.of_kind[list(which)].any(0)
+        return None if self.of_kind is None or len(which) == len(self.of_kind) else self.of_kind[which[0]]
 
 
 class Participants:
@@ -105,7 +105,7 @@ class Participants:
             return [None] * len(rounds)
         mask = counts > 0
         if of_kind is not None and len(which) < len(self.plan.kinds):
-            mask &= of_kind[:, list(which)].any(1)[:, :, None]
+            mask &= of_kind[:, which[0], :, None]
         found = Pairs.of_rounds(mask, self.ids, self.plan.seed, rounds.start)
         if kind.by_counts:
             found[0].drawn(WEIGHTS, lambda all: self._weights(kind, counts, all, rounds.start))
@@ -122,4 +122,5 @@ class Participants:
 def _true(mask: Tensor) -> list[tuple[Tensor, ...]]:
     """Where each row of ``mask`` (rounds, kinds, replicas) is true."""
     known = mask.cpu().numpy()
-    return [tuple(torch.from_numpy(row.nonzero()[0]).to(mask.device) for row in each) for each in known]
+    places = torch.from_numpy(known.nonzero()[2]).to(mask.device).split(known.sum(2).flatten().tolist())
+    return [places[i : i + mask.shape[1]] for i in range(0, len(places), mask.shape[1])]

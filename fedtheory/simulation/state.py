@@ -15,7 +15,7 @@ from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
 from ..algorithms.own import initial_memory
 from ..federations.base import ConvexFederation, ExactFederation, Federation
-from ..federations.places import device_name, find_device, find_dtype
+from ..federations.places import device_name, fetched, find_device, find_dtype
 from ..participation import Keys
 from ..randomness import Axis, in_memory
 from .observers import resolve
@@ -232,8 +232,9 @@ class State:
     def row(self) -> Row:
         """What is known of each statistic now."""
         kinds = (self.current, self.sums, self.least, self.most)
-        return {name + statistic: kind[name].cpu().numpy()
-                for name in self.sums for statistic, kind in zip(STATISTICS, kinds, strict=True)}  # fmt: skip
+        known = {name + statistic: kind[name]
+                 for name in self.sums for statistic, kind in zip(STATISTICS, kinds, strict=True)}  # fmt: skip
+        return dict(zip(known, fetched(list(known.values())), strict=True))
 
     def _finite(self) -> Tensor:
         """Where x is finite, (replicas,)."""

@@ -8,10 +8,11 @@ import pytest
 
 from fedtheory import data
 from fedtheory.experiments.by_class import ByClass
+from fedtheory.experiments.construction import setting
 from fedtheory.experiments.overview import overview
-from fedtheory.experiments.parts import built, checked
+from fedtheory.experiments.part_models import built, checked
 from fedtheory.experiments.results import experiment_files
-from fedtheory.experiments.schema import model, read_experiment, setting
+from fedtheory.experiments.schema import model, read_experiment
 from fedtheory.experiments.sweeps import perform_all
 from fedtheory.experiments.tables import folder
 from fedtheory.experiments.units import units_of

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedtheory.experiments.construction import statistics
 from fedtheory.experiments.results import experiment_files, published
-from fedtheory.experiments.schema import model, read_experiment, statistics
+from fedtheory.experiments.schema import model, read_experiment
 from fedtheory.experiments.units import Unit, perform, units_of
 from fedtheory.files import read_json
 
@@ -104,7 +105,7 @@ def test_the_numbers_of_a_long_run_are_those_of_its_curve(path: Path, tmp_path: 
     checked = model().model_validate(dict(unit.content))
     curves = {each: [lists[0]] for each, lists in row["curves"].items()}
     if whole:
-        for name, values, _ in statistics(checked, np.array(rounds), curves):
+        for name, values, _ in statistics(unit.content, np.array(rounds), curves):
             assert values == pytest.approx(row["statistics"][name]["values"][:1], abs=0.01)
     for each in checked.statistics:
         if each.take == "mean":

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.experiments.parts import FAMILIES, kinds, model_of
+from fedtheory.experiments.construction import setting
+from fedtheory.experiments.part_models import model_of
+from fedtheory.experiments.parts import FAMILIES, kinds
 from fedtheory.experiments.reading import line_numbers
-from fedtheory.experiments.schema import read_experiment, setting
+from fedtheory.experiments.schema import read_experiment
 from fedtheory.participation import Incomplete, Uniform
 
 TEXT = """title = "t"

@@ -7,7 +7,8 @@ import sys
 from importlib import import_module
 
 from fedtheory.cli import app
-from fedtheory.experiments.schema import read_experiment, setting
+from fedtheory.experiments.construction import setting
+from fedtheory.experiments.schema import read_experiment
 
 
 def warm(file: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
-from ...experiments.parts import built, union
+from ...experiments.part_models import built, union
 from ...experiments.reading import Listed, Strict
 from ...papers import claim
 from ...quantities import nearest

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from pydantic import Field
 
-from ...experiments.parts import built, union
+from ...experiments.part_models import built, union
 from ...experiments.reading import Listed, Strict
 from ..participation import plot_gap, plot_long_term
 from .base import Kind

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from ... import functionals
 from ...claims.statement import Claim
-from ...experiments.parts import built, union
+from ...experiments.part_models import built, union
 from ...experiments.reading import Listed, Strict
 from ...papers import claim
 from ...quantities import nearest

@@ -1,0 +1,65 @@
+"""What the plain content of one setting stands for: the setting, what is watched of it, and its statistics.
+
+A file's content is checked when it is read (`schema`); here nothing is needed that a simulation does not need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..quantities import nearest
+from ..setting import Setting
+from .parts import make
+
+
+def setting(content: Mapping[str, Any]) -> Setting:
+    """The ``Setting`` of one point's content.
+
+    Raises:
+        ValueError: an argument outside its range.
+        FileNotFoundError: data that are not there.
+    """
+    federation, algorithm = make("federation", content["federation"]), make("algorithm", content["algorithm"])
+    participation = make("process", content["participation"])
+    participation = participation.on(federation) if hasattr(participation, "on") else participation
+    if content.get("local_solver") is not None:
+        algorithm = algorithm.trained_by(make("solver", content["local_solver"]))
+    start = {} if content.get("start") is None else {"start": content["start"]}
+    return Setting(federation, algorithm, participation, **start)
+
+
+def observers(content: Mapping[str, Any]) -> list[Any]:
+    """What is watched."""
+    return [make("observer", each) for each in content["run"]["observers"]]
+
+
+def statistics(
+    content: Mapping[str, Any], rounds: Any, rows: Mapping[str, Any]
+) -> Iterator[tuple[str, list[float], list[float]]]:
+    """Of each statistic its name, its values in all replicas, and their deviations over evaluations (NaN for others
+    than means of several).
+
+    Raises:
+        ValueError: a row that was not observed, or fewer evaluations than asked for.
+    """
+    for each in content["statistics"]:
+        name, of, last, last_rounds = each["name"], each["of"], each.get("last"), each.get("last_rounds")
+        if of not in rows:
+            raise ValueError(f"statistic {name}: of = {of!r} was not observed; {nearest(of, rows)}")
+        values = each.get("plus", 0.0) + each.get("scale", 1.0) * np.asarray(rows[of], dtype=float)
+        if each.get("take", "end") == "mean":
+            chosen = np.asarray(rounds) > rounds[-1] - last_rounds if last_rounds else slice(-last, None)
+            values = values[:, chosen]
+            if values.shape[1] < (last or 1):
+                raise ValueError(f"statistic {name}: {values.shape[1]} evaluations, allowed are {last} or more")
+            several = values.shape[1] > 1
+            with np.errstate(invalid="ignore"):  # of a run that diverged it is no number
+                spread = values.std(1, ddof=1) if several else np.full(len(values), math.nan)
+            yield name, values.mean(1).tolist(), spread.tolist()
+        else:
+            taken = {"end": values[:, -1], "best": values.max(1), "least": values.min(1)}[each.get("take", "end")]
+            yield name, taken.tolist(), [math.nan] * len(values)

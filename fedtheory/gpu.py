@@ -1,0 +1,363 @@
+"""Measure a device in a few minutes: what it is, whether runs there give the CPU's numbers, how fast they are.
+
+    python -m fedtheory.gpu --budget 8m --into FOLDER [--device cuda] [--runs FILE.toml ...]
+
+It needs numpy, scipy, torch, numba and the standard library alone, so that it runs on a machine that is lent bare. What
+is measured is written as soon as it is known, to ``FOLDER/measured.json`` and, as tables, to ``FOLDER/measured.md``;
+whatever ends it, what was measured stays. The steps: the device; convex federations and networks beside the CPU; the
+engine and the training of networks beside plain loops on the same device; memory; runs of experiment files until the
+budget is spent, kept in ``FOLDER/runs`` as ``fedtheory run --store`` keeps them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import os
+import platform
+import statistics
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from . import __version__, algorithms, data, neural
+from .experiments.points import ExperimentFile
+from .experiments.units import OutOfTime, perform, seconds, units_of
+from .federations import Federation, Logistic, Network, Quadratic, random_quadratic
+from .federations.places import device_name, find_device
+from .files import check_target, json_text, read_file, write_beside
+from .neural import Adam
+from .participation import Bernoulli, Uniform
+from .setting import Setting
+
+Row = dict[str, Any]
+CLIENTS, LOCAL = 12, {"local_lr": "1/8", "local_steps": 2}
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
+"""Largest relative difference from the CPU's numbers: sums run in another order, and few rounds make little of it."""
+REPETITIONS = 3
+
+
+@dataclass
+class Measured:
+    """What was measured, kept in a folder as it grows.
+
+    Attributes:
+        device: that is measured.
+        into: the folder.
+        deadline: when the budget is spent, by ``time.monotonic``.
+        short: whether one row of each step is enough, to see that all of it goes.
+        steps: the rows of each step.
+    """
+
+    device: torch.device
+    into: Path
+    deadline: float
+    short: bool = False
+    steps: dict[str, list[Row]] = field(default_factory=dict)
+
+    def take(self, name: str, rows: Iterator[Row], share: float) -> None:
+        """Keep the rows of a step, one by one, for at most this share of the time that is left."""
+        kept = self.steps.setdefault(name, [])
+        begun = time.monotonic()
+        end = begun + share * max(0.0, self.deadline - begun)
+        for row in rows:
+            kept.append(row)
+            self.write()
+            print(f"{name}: " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()), flush=True)
+            if time.monotonic() > end or (self.short and name != "runs"):
+                break
+
+    def write(self) -> None:
+        """Write all that is known."""
+        write_beside(self.into / "measured.json", json_text(self.steps).encode())
+        write_beside(self.into / "measured.md", page(self.steps).encode())
+
+    def synchronised(self) -> float:
+        """The time, once the device has done all that it was asked for."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter()
+
+    def seconds(self, work: Callable[[], object]) -> float:
+        """What a piece of work takes, the median of some repetitions after one to warm up."""
+        times = []
+        for _ in range(2 if self.short else 1 + REPETITIONS):
+            begun = self.synchronised()
+            work()
+            times.append(self.synchronised() - begun)
+        return statistics.median(times[1:])
+
+
+def page(steps: dict[str, list[Row]]) -> str:
+    """The rows of each step as a table in Markdown.
+
+    >>> print(page({"device": [{"name": "cpu", "threads": 1}]}))
+    ## device
+    <BLANKLINE>
+    | name | threads |
+    | --- | --- |
+    | cpu | 1 |
+    <BLANKLINE>
+    """
+    parts = []
+    for name, rows in steps.items():
+        columns = list(dict.fromkeys(itertools.chain(*rows)))
+        lines = [columns, ["---"] * len(columns), *([_short(row.get(key, "")) for key in columns] for row in rows)]
+        parts.append(f"## {name}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n")
+    return "\n".join(parts)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "/")
+
+
+# what the device is
+
+
+def described(on: Measured) -> Iterator[Row]:
+    """Versions, names and sizes."""
+    row: Row = {"device": device_name(on.device), "torch": torch.__version__, "numpy": np.__version__,
+                "fedtheory": __version__, "python": platform.python_version(), "processor": _processor(),
+                "threads": torch.get_num_threads()}  # fmt: skip
+    if on.device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(on.device)
+        row |= {"cuda": str(torch.version.cuda), "GiB": total / 2**30, "free GiB": free / 2**30}
+    yield row
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.machine()
+
+
+# whether runs there give the CPU's numbers
+
+
+def convex() -> Iterator[tuple[str, Federation]]:
+    """Small federations of every kind of Hessian and noise."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(CLIENTS, 2))
+    dense = [[[2, k / 16], [k / 16, 1]] for k in range(CLIENTS)]
+    rows = [rng.normal(size=(3 + k % 4, 2)) for k in range(CLIENTS)]
+    labels = [np.arange(len(each)) % 2 for each in rows]
+    for noise, level in (("two-point", 0.0), ("two-point", 0.5), ("gaussian", 0.5)):
+        named = f"{noise} noise" if level else "no noise"
+        yield f"dense, {named}", Quadratic(dense, centres, level, noise, server_noise=level)
+        yield f"diagonal, {named}", Quadratic([[1, 1 + k % 3] for k in range(CLIENTS)], centres, level, noise)
+        yield f"common, {named}", random_quadratic(CLIENTS, 3, seed=1, gradient_noise=level, noise=noise)
+        yield f"logistic, {named}", Logistic(rows, labels, 0.1, gradient_noise=level, noise=noise)
+
+
+def images(points: int) -> data.Dataset:
+    """Noise in the shape of Fashion-MNIST: neither numbers nor times depend on what is seen."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (points, 1, 28, 28), dtype=np.uint8)
+    return data.Dataset("noise", pixels, np.arange(points) % 10, 10)
+
+
+def network(path: str, sampling: str = "independent", clients: int = CLIENTS, batch: int = 16) -> Network:
+    """A small CNN with the images."""
+    parts = data.LabelDirichlet(clients=clients, alpha=0.5)
+    return Network(neural.small_cnn(), images(50 * clients), parts, batch_size=batch, sampling=sampling, path=path)
+
+
+def correctness(on: Measured) -> Iterator[Row]:
+    """Largest differences between a run there and on the CPU, and whether a second run has the first one's bits."""
+    process = Bernoulli([f"{1 + i % 3}/4" for i in range(CLIENTS)])
+    some: dict[str, Any] = {
+        "fast": algorithms.fast(**LOCAL, cohort=2, snapshot_probability="1/3"),
+        "fedvarp": algorithms.fedvarp(**LOCAL),
+        "safari": algorithms.safari(**LOCAL, client_round_probability="1/2", server_lr="1/4"),
+    }
+    for fed, algorithm in itertools.product(convex(), some):
+        name, federation = fed
+        precision = "float32" if algorithm == "fedvarp" else "float64"
+        yield _compared(on, f"{name}, {algorithm}", Setting(federation, some[algorithm], process), precision, None)
+    for path, sampling, solver in itertools.product(
+        ("loop", "vmap", "grouped"), ("independent", "one pass"), (None, Adam(keep=True))
+    ):
+        how = algorithms.fast(cohort=4, snapshot_probability="1/2", local_lr=0.01, local_steps=3)
+        how = how if solver is None else how.trained_by(solver)
+        this = Setting(network(path, sampling), how, Uniform(6))
+        named = f"small CNN, {path}, {sampling}, {'SGD' if solver is None else 'Adam'}"
+        yield _compared(on, named, this, "float64", ["loss"])
+
+
+def _compared(on: Measured, name: str, setting: Setting, precision: str, observers: list[str] | None) -> Row:
+    options: dict[str, Any] = {"replicas": 2, "rounds": 3, "seed": 3, "dtype": precision, "observers": observers}
+    here = setting.simulate(**options, device="cpu")
+    there, again = (setting.simulate(**options, device=on.device) for _ in range(2))
+    worst = max(_difference(there.rows[row], values) for row, values in here.rows.items())
+    same = all((there.rows[row] == again.rows[row]).all() for row in here.rows)
+    return {"what": name, "precision": precision, "difference": worst, "allowed": TOLERANCES[precision],
+            "agrees": worst <= TOLERANCES[precision], "same bits again": same}  # fmt: skip
+
+
+def _difference(found: np.ndarray, known: np.ndarray) -> float:
+    scale = np.maximum(np.abs(known), 1.0)
+    return float(np.max(np.abs(found - known) / scale, initial=0.0))
+
+
+# how fast they are, beside plain loops on the same device
+
+
+def engine(on: Measured) -> Iterator[Row]:
+    """Local steps a second on quadratic federations of 100 clients in 50 dimensions."""
+    clients, dimension, steps, rounds = 100, 50, 5, 20
+    rng = np.random.default_rng(0)
+    centres, entries = rng.standard_normal((clients, dimension)), rng.uniform(0.1, 1, (clients, dimension))
+    roots = rng.standard_normal((clients, dimension, dimension)) / dimension**0.5
+    dense = (roots @ roots.transpose(0, 2, 1) + roots.transpose(0, 2, 1) @ roots) / 4
+    for hessians, replicas, share in itertools.product((entries, dense), (64, 1024), (0.1, 1.0)):
+        fed = Quadratic(hessians, centres, gradient_noise=0.5)
+        cohort = round(share * clients)
+        setting = Setting(fed, algorithms.fedavg(local_steps=steps, local_lr=0.01), Uniform(cohort))
+        options: dict[str, Any] = {"replicas": replicas, "rounds": rounds, "dtype": "float32", "device": on.device}
+        ours = on.seconds(lambda s=setting, o=options: s.simulate(**o, observers=["squared_distance"]))  # type: ignore[misc]
+        matrices, points = (torch.tensor(each, dtype=torch.float32, device=on.device) for each in (hessians, centres))
+        loop = on.seconds(lambda m=matrices, p=points, r=replicas, c=cohort: _batched_loop(m, p, r, c, steps, rounds))  # type: ignore[misc]
+        made = replicas * cohort * steps * rounds
+        kind = "dense" if hessians is dense else "diagonal"
+        yield {"hessians": kind, "replicas": replicas, "share": share, "engine, steps/s": made / ours,
+               "loop, steps/s": made / loop, "ratio": loop / ours}  # fmt: skip
+
+
+def _batched_loop(matrices: Tensor, centres: Tensor, replicas: int, cohort: int, steps: int, rounds: int) -> Tensor:
+    """FedAvg as one would write it: all replicas at once, cohorts and noise from torch's generator."""
+    clients, dimension = centres.shape
+    device = centres.device
+    x, scale = torch.zeros(replicas, dimension, device=device), 0.5 / dimension**0.5
+    for _ in range(rounds):
+        chosen = torch.rand(replicas, clients, device=device).topk(cohort).indices
+        own, c, several = x[:, None].expand(-1, cohort, -1), centres[chosen], matrices[chosen]
+        for _ in range(steps):
+            shifted = own - c
+            gradient = several * shifted if several.dim() == 3 else (several @ shifted[..., None])[..., 0]
+            signs = 2 * torch.randint(2, own.shape, device=device, dtype=torch.int8) - 1
+            own = own - 0.01 * (gradient + scale * signs)
+        x = own.mean(1)
+    return x.square().sum()
+
+
+def networks(on: Measured) -> Iterator[Row]:
+    """Rounds a second of the small CNN, 12 of 100 clients and five steps, beside clients trained one after another."""
+    steps, rounds, batch = 5, 5, 32
+    for replicas, path in itertools.product((1, 8), ("grouped", "vmap", "loop")):
+        net = network(path, clients=100, batch=batch)
+        setting = Setting(net, algorithms.fedavg(local_lr=0.05, local_steps=steps), Uniform(CLIENTS))
+        options: dict[str, Any] = {"replicas": replicas, "rounds": rounds, "record_every": rounds}
+        ours = on.seconds(lambda s=setting, o=options: s.simulate(**o, observers=["traffic"], device=on.device))  # type: ignore[misc]
+        plain = on.seconds(lambda n=net, r=replicas: _plain_rounds(n, on.device, r * rounds, steps, batch))  # type: ignore[misc]
+        yield {"path": path, "replicas": replicas, "ours, rounds/s": replicas * rounds / ours,
+               "plain, rounds/s": replicas * rounds / plain, "ratio": plain / ours}  # fmt: skip
+
+
+def _plain_rounds(net: Network, device: torch.device, rounds: int, steps: int, batch: int) -> None:
+    """FedAvg as one would write it with ``torch.optim``: the clients one after the other."""
+    features = torch.from_numpy(net.dataset.features).to(device)
+    labels = torch.from_numpy(net.dataset.labels).to(device)
+    parts = [torch.from_numpy(np.asarray(part)).to(device) for part in net.partition.train]
+    module = neural.small_cnn().to(device)
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+    for r in range(rounds):
+        after = []
+        for i in range(CLIENTS):
+            module.load_state_dict(state)
+            optimiser, mine = torch.optim.SGD(module.parameters(), lr=0.05), parts[(r + i) % len(parts)]
+            for _ in range(steps):
+                chosen = mine[torch.randint(len(mine), (batch,), device=device)]
+                optimiser.zero_grad()
+                nn.functional.cross_entropy(module(features[chosen] / 255), labels[chosen]).backward()
+                optimiser.step()
+            after.append({name: value.clone() for name, value in module.state_dict().items()})
+        state = {name: torch.stack([each[name] for each in after]).mean(0) for name in state}
+
+
+# memory
+
+
+def memory(on: Measured) -> Iterator[Row]:
+    """The most that was held beside the limit, in GiB: chunks are chosen so that it is kept."""
+    for limit in (2**29, 2**31):
+        setting = Setting(network("grouped"), algorithms.fedavg(local_lr=0.05, local_steps=2), Uniform(CLIENTS))
+        if on.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(on.device)
+        before = torch.cuda.memory_allocated(on.device) if on.device.type == "cuda" else 0
+        setting.simulate(replicas=64, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit)
+        peak = torch.cuda.max_memory_allocated(on.device) - before if on.device.type == "cuda" else math.nan
+        yield {"limit, GiB": limit / 2**30, "peak, GiB": peak / 2**30}
+
+
+# runs of experiment files
+
+
+def runs(on: Measured, files: Sequence[Path]) -> Iterator[Row]:
+    """Units of the files, one after another, until the time is over; each goes on where it was stopped."""
+    for path in files:
+        content = tomllib.loads(read_file(path).decode())
+        content["run"]["device"] = str(on.device)
+        experiment = ExperimentFile(str(path), content)
+        for unit in units_of(experiment, experiment.points(), on.into / "runs"):
+            try:
+                result = perform(unit, time.time() + on.deadline - time.monotonic())
+            except OutOfTime as left:
+                yield {"run": unit.name, "left": str(left)}
+                return
+            numbers = {name: each["values"] for name, each in result["statistics"].items()}
+            yield {"run": unit.name, "seconds": result["seconds"]} | numbers
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; its exit status: 0, 1 if numbers differ from the CPU's, 2 for arguments that it cannot take."""
+    parser = argparse.ArgumentParser(prog="python -m fedtheory.gpu", description=str(__doc__).splitlines()[0])
+    parser.add_argument("--budget", default="8m", help="time for all of it: 90s, 8m")
+    parser.add_argument("--into", type=Path, required=True, help="folder for what is measured")
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu")
+    parser.add_argument("--short", action="store_true", help="one row of each step, to see that all of it goes")
+    parser.add_argument("--runs", type=Path, nargs="*", default=[], help="experiment files (TOML)")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # products give the same bits again
+    try:
+        deadline = time.monotonic() + seconds(options.budget)
+        on = Measured(find_device(options.device), options.into, deadline, options.short)
+        options.into.mkdir(parents=True, exist_ok=True)
+        check_target(options.into / "measured.json")
+    except (ValueError, OSError) as error:
+        print(f"fedtheory.gpu: {error}", file=sys.stderr)
+        return 2
+    steps: dict[str, tuple[Iterator[Row], float]] = {
+        "device": (described(on), 1.0), "correctness": (correctness(on), 0.3), "engine": (engine(on), 0.3),
+        "networks": (networks(on), 0.4), "memory": (memory(on), 0.3), "runs": (runs(on, options.runs), 1.0),
+    }  # fmt: skip
+    for name, (rows, share) in steps.items():
+        try:
+            on.take(name, rows, share)
+        except (
+            RuntimeError,
+            ValueError,
+            OSError,
+        ) as error:  # of the driver, of memory, of a file: the next step may go
+            on.steps[name].append({"failed": f"{type(error).__name__}: {error}".splitlines()[0]})
+            on.write()
+            print(f"fedtheory.gpu: {name}: {error}".splitlines()[0], file=sys.stderr)
+    wrong = [row["what"] for row in on.steps.get("correctness", []) if not row.get("agrees", True)]
+    for name in wrong:
+        print(f"fedtheory.gpu: {name}: not the CPU's numbers", file=sys.stderr)
+    print(f"fedtheory.gpu: written to {options.into / 'measured.json'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
