@@ -14,6 +14,9 @@ from ..setting import Setting
 from .evaluators import Unserved
 from .selected import Counts, selection_of, settled, stationary_counts
 
+CERTAIN = 1e-10
+"""A variance of answers, relative to their number, that floats leave where all who are there are asked."""
+
 LARGEST_GROUPS = 12
 """Groups whose subsets are tried."""
 
@@ -101,8 +104,9 @@ def answer_covariance(setting: Setting, exact: bool) -> tuple[tuple[Any, ...], .
             "selection_variance: in the long run availability or budget change for ever, and which answers then vary "
             "together depends on the plan; state it"
         )
-    variances = [answer_variance(selection_of(setting).answers, s, a)
-                 for s, a in zip(mean, end.availability[0], strict=True)]  # fmt: skip
+    found = [answer_variance(selection_of(setting).answers, s, a)
+             for s, a in zip(mean, end.availability[0], strict=True)]  # fmt: skip
+    variances = [v if exact or v > CERTAIN * s else v * 0 for v, s in zip(found, mean, strict=True)]
     return tuple(tuple(v if i == j else v * 0 for j in range(len(mean))) for i, v in enumerate(variances))
 
 
