@@ -49,17 +49,17 @@ def constants_of(fed: Quadratic, names: tuple[str, ...], given: Mapping[str, Fra
     """
     from ..federations.relative import least_whole_factor
 
+    exact = {**fed.exact_constants(), **given}
     known = {
-        **{name: lambda value=value: value for name, value in fed.exact_constants().items()},
         "dissimilarity": lambda: root_above(fed.exact_squared_dissimilarity),
         "dissimilarity_at_optimum": lambda: root_above(fed.exact_squared_constants()["dissimilarity_at_optimum"]),
         "dissimilarity_factor": lambda: Fraction(least_whole_factor(fed) or 1),
         "dissimilarity_offset": lambda: offset_above(fed, given.get("dissimilarity_factor")),
     }
-    missing = [name for name in names if name not in known and name not in given]
+    missing = [name for name in names if name not in exact and name not in known]
     if missing:
         raise ValueError(f"{missing[0]} is not in a setting: give it")
-    return {name: given[name] if name in given else known[name]() for name in names}
+    return {name: exact[name] if name in exact else known[name]() for name in names}
 
 
 def offset_above(fed: Quadratic | Piecewise, factor: Fraction | None) -> Fraction:
