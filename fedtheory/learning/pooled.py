@@ -203,7 +203,8 @@ def counted(table: tuple[list[Fraction], np.ndarray], n: int, scale: int) -> Ite
     return go(0, n)
 
 
-def joint_tables(parts: list[list[tuple[np.ndarray, int]]]) -> Iterator[tuple[list[np.ndarray], int]]:
+def joint_tables(parts: list[list[tuple[np.ndarray, Any]]]) -> Iterator[tuple[list[np.ndarray], Any]]:
+    """Tables of counts of every source together, of which each source's have so much weight: the weights multiply."""
     if not parts:
         yield [], 1
         return

@@ -92,11 +92,12 @@ def law(hypotheses: FiniteClass, sources: Sequence[Source], value: Callable[[lis
         parts = [_weighed(source, hypotheses) for source in sources]
         balls: dict[tuple[int, int], arb] = {}  # by numerator and denominator, which are hashed faster than Fractions
         for errors, weight in joint_tables([rows for rows, _ in parts]):
-            at = value(errors).as_integer_ratio()
-            balls[at] = balls[at] + weight if at in balls else weight
-        found = {Fraction(*at): weight for at, weight in balls.items()}
+            ratio = value(errors).as_integer_ratio()
+            balls[ratio] = balls[ratio] + weight if ratio in balls else weight
+        found = {Fraction(*ratio): weight for ratio, weight in balls.items()}
         values = tuple(sorted(found))
-        return LikelyLaw(values, tuple(found[v] for v in values), sum((rest for _, rest in parts), arb(0)))
+        outside: arb = sum((rest for _, rest in parts), arb(0))
+        return LikelyLaw(values, tuple(found[v] for v in values), outside)
 
 
 def _half(samples: int) -> int:

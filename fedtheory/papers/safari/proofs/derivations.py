@@ -154,7 +154,7 @@ CONVEX = (
                assumptions=_CONVEX, readings=_RANDOM, proves=("safari.thm5@derived",)),
     _PRINTED_85,
     replace(_PRINTED_85, name="(56) to (85), as printed, with an O(.)", proves=("safari.cor2@main",),
-            readings=_PRINTED_85.readings | {readings.CONSTANTS: (readings.UNIFORM, readings.OF_THE_PROBLEM)}),
+            readings={**_PRINTED_85.readings, readings.CONSTANTS: (readings.UNIFORM, readings.OF_THE_PROBLEM)}),
     Derivation("Theorem 5, repaired", functional="final_squared_distance",
                steps=("thm5.corrected.round", *_RECURSION), right_side=_many + q * (2 * eta * K / mu) * bias / rate,
                needs=(_tie_5, ("cap_20", 1 - 20 * z), ("server_cap", 2 - (L + mu) * eta_s), _decay),
