@@ -32,6 +32,7 @@ LEFT_OUT = {
     "fedau.thm3@main": "variance bias", "fedau.thm3@sharp": "variance bias",
     "fedau.cor4@main": "leading weights optimization drift",
     "fedau.cor4@corrected": "leading weights optimization drift",
+    "fedau.cor4.nearly_optimal@main": "leading weights optimization drift",
     "flics.lemma5@corrected": "gradient drift mismatch", "flics.lemma7@corrected": "mean selection",
     **{f"flics.{name}@{edition}": "optimization drift mismatch selection" for name in ("thm1", "cor1_1")
        for edition in ("corrected", "intermittent", "received")},

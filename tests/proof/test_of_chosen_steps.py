@@ -44,8 +44,15 @@ def test_it_bounds_the_theorem_at_the_chosen_steps(name: str, seed: int) -> None
     bound = float(chosen.right_side().subs(at))
     assert theorem <= bound * (1 + 1e-12)  # the sums of floats round
     assert bound < 100 * theorem  # and is of its size
-    for need in (need for _, need in plain.needs() if "weight_error" not in map(str, need.free_symbols)):
+    asked = {"weight_error", "peak_weight_error"}  # of the claim
+    for need in (need for _, need in plain.needs() if not asked & {*map(str, need.free_symbols)}):
         assert float(need.subs(at | steps)) >= -1e-12
+
+
+def test_what_is_needed_of_other_quantities_than_the_steps_is_asked_of_the_claim() -> None:
+    """Nearly optimal weights; where the theorem asks for none, nothing but what the cutoff needs."""
+    assert {name for name, _ in THEOREMS["cor4.nearly_optimal@main"].needs()} == {"peak_weight_error_1", "two_rounds"}
+    assert {name for name, _ in CORRECTED.needs()} == {"two_rounds"}
 
 
 def test_the_draws_meet_every_entry() -> None:
