@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
 import runpy
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 
 from fedtheory.claims.statement import Hypothesis
 from fedtheory.cli import app
+from fedtheory.cli.statuses import run as run_command
 from fedtheory.evidence import referee as module
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, save, status
 from fedtheory.evidence.refute import confirmed
@@ -348,3 +351,62 @@ def test_a_short_search_climbs_from_fewer(monkeypatch):
         with pytest.raises(RefereeError, match="enough"):
             examine(claim("fast.lemma2"), **options)
     assert asked == [(1500, 12), (360, 12), (60, 2), (1, 1)]
+
+
+HOSTILE = """
+from dataclasses import replace
+import sympy
+from fedtheory.claims.statement import Hypothesis, Term
+from fedtheory.papers import claim
+from fedtheory.papers.paper import Paper
+from fedtheory.proof.derivations import Derivation
+from fedtheory.proof.steps import Identity, Step
+from fedtheory.quantities import symbols
+
+(q,) = symbols("snapshot_probability")
+FAST = claim("fast.lemma1")
+ONE = Step("mine.one", "(1)", "1 = 1", "identity", (Identity(sympy.Integer(1), sympy.Integer(1)),))
+
+
+def of(this, subjects=None, **shown):
+    by = Derivation("mine", functional=this.functional.name, steps=("mine.one",), proves=(this.ref,), **shown)
+    return Paper("mine", "", claims=(this,), steps=(ONE,), derivations=(by,), subjects=subjects or {{}})
+
+
+{file}
+"""
+HOSTILE_FILES = {
+    "an expression about points": ("PAPER = of(replace(FAST, id='mine.thm', functional=replace(FAST.functional, "
+                                   "expression=sympy.Integer(0)), terms=(Term('nothing', FAST.right_side * 0),)))",
+                                   2, "mine.thm@main: functional = linearization_error"),
+    "1 = 1": ("PAPER = of(replace(FAST, id='mine.thm', terms=(Term('all', 2 * FAST.right_side / 3),)), "
+              "right_side=sympy.Integer(0))", 1, "**refuted**"),
+    "contradictory": ("CLAIM = replace(FAST, id='mine.thm', hypotheses=(*FAST.hypotheses, Hypothesis('more', "
+                      "sympy.Ge(q, 2), '')))", 1, "**contradictory**"),
+    "a name": ("PAPER = of(replace(FAST, id='mine.thm'), {'fast': ONE})", 2,
+               "paper 'mine': its subject 'fast' would be another one than that of paper 'fast'"),
+    "a compute": ("PAPER = of(replace(FAST, id='mine.thm', functional=replace(FAST.functional, compute=print)))", 2,
+                  "has another compute than the built-in"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE_FILES)
+def test_a_hostile_file_earns_no_word(kind: str, tmp_path, monkeypatch) -> None:
+    """A report, or one line, and never a word that reads like a proof; no traceback."""
+    text, code, told = HOSTILE_FILES[kind]
+    path = tmp_path / "mine.py"
+    path.write_text(HOSTILE.format(file=text))
+    short = lambda *arguments, **more: referee(*arguments, **more | {"candidates": CANDIDATES})  # noqa: E731
+    monkeypatch.setattr(module, "referee", short)
+    done = printed_by_the_referee(path)
+    assert done[0] == code and told in done[1] and "Traceback" not in done[1], done[1]
+    assert "**proved**" not in done[1] and "**steps decided**" not in done[1]
+    assert code == 1 or done[1].strip().count("\n") == 0
+
+
+def printed_by_the_referee(path: Path) -> tuple[int, str]:
+    """The status, and all that is printed."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run_command(["referee", str(path)])
+    return code, out.getvalue() + err.getvalue()
