@@ -57,7 +57,6 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 DOORS = {("setting.py", "moments"), ("setting.py", "simulation")}
 """What a method of a setting imports when it is called."""
 
-LONGEST = 400
 ALONE = "proof/checker.py"
 """Longer, since it has to stand alone."""
 
@@ -128,8 +127,3 @@ def test_packages_form_no_circle() -> None:
     for name, to in edges() - DOORS:
         graph.setdefault(own(name), set()).add(to)
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
-
-
-def test_no_file_is_long() -> None:
-    long = {name for name, path in files() if name != ALONE and len(path.read_text().splitlines()) > LONGEST}
-    assert not long
