@@ -40,7 +40,8 @@ from .participation import Bernoulli, Uniform
 from .setting import Setting
 
 Row = dict[str, Any]
-CLIENTS, LOCAL = 12, {"local_lr": "1/8", "local_steps": 2}
+CLIENTS = 12
+LOCAL: dict[str, Any] = {"local_lr": "1/8", "local_steps": 2}
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference from the CPU's numbers: sums run in another order, and few rounds make little of it."""
 REPETITIONS = 3

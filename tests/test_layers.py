@@ -47,7 +47,7 @@ LAYERS = (
     ("papers",),
     ("evidence",),
     ("report",),
-    ("testing", "cli", "printing", "listings"),
+    ("testing", "cli", "gpu", "printing", "listings"),
     ("__main__",),
 )
 """From below: each imports from its own and from those before it."""
@@ -56,10 +56,6 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 DOORS = {("setting.py", "moments"), ("setting.py", "simulation")}
 """What a method of a setting imports when it is called."""
-
-ALONE = "proof/checker.py"
-"""Longer, since it has to stand alone."""
-
 
 STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """What imports stand in; an expression has none."""

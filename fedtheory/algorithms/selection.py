@@ -167,7 +167,7 @@ class VarSelection(GroupSelection):
         p = np.broadcast_to([float(p) for p in self.group_weight], available.shape)
         budget = np.full(len(available), self.budget_of(round))
         known = torch.stack([history, available.to(history.dtype)]).cpu().numpy()  # a device is waited for once
-        rates, _ = fill(p, *known, budget)
+        rates, _ = fill(p, known[0], known[1], budget)
         return torch.from_numpy(rates).to(available.device)
 
     def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, create_model
 
-from .parts import annotations, call, kinds, nested_family, numbers
+from .parts import annotated, call, kinds, nested_family, numbers
 from .reading import Strict, explained
 
 MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
@@ -63,7 +63,7 @@ def model_of(kind: str, make: Callable[..., Any]) -> type[Strict]:
     >>> sorted(model_of("Uniform", kinds("process")["Uniform"]).model_fields)
     ['cohort', 'kind', 'replacement']
     """
-    hints = annotations(make)
+    hints = annotated(make)
     fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
     for name, parameter in inspect.signature(make).parameters.items():
         default = ... if parameter.default is parameter.empty else parameter.default

@@ -172,11 +172,11 @@ def make(family: str, content: Any) -> Any:
 
 def call(kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """A kind called with arguments as they stand in a file."""
-    hints = annotations(kind)
+    hints = annotated(kind)
     return kind(**{name: _argument(hints.get(name), value) for name, value in arguments.items()})
 
 
-def annotations(kind: Callable[..., Any]) -> dict[str, Any]:
+def annotated(kind: Callable[..., Any]) -> dict[str, Any]:
     """What each argument of a kind is annotated with."""
     function = kind.__init__ if inspect.isclass(kind) else kind
     return get_type_hints(function, None, _Names(getattr(function, "__globals__", {})))

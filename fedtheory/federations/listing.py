@@ -14,9 +14,10 @@ def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, np.ndarray]:
     from .compiled_listing import list_pairs
 
     known = mask.cpu().contiguous().numpy()
-    found = torch.empty(3, np.count_nonzero(known), dtype=torch.int64)
+    found = torch.empty(3, int(np.count_nonzero(known)), dtype=torch.int64)
     offsets = torch.zeros(len(known), known.shape[2] + 1, dtype=torch.int64)
-    list_pairs(known, *found.numpy(), offsets.numpy())
+    round, client, replica = found.unbind()
+    list_pairs(known, round.numpy(), client.numpy(), replica.numpy(), offsets.numpy())
     round, client, replica = found.to(mask.device).unbind()
     return round, client, replica, offsets.to(mask.device), np.diff(offsets.numpy())
 

@@ -149,7 +149,8 @@ class Evaluated(ExactFederation):
     @kept
     def _accuracy_points(self) -> tuple[Tensor, Tensor]:
         """The numbers of the first ``accuracy_points`` samples of each client, and whose they are."""
-        sizes = np.diff(self._starts[: self.clients + 1]).clip(max=self.accuracy_points)
+        sizes = np.diff(self._starts[: self.clients + 1])
+        sizes = sizes if self.accuracy_points is None else sizes.clip(max=self.accuracy_points)
         holder = np.arange(self.clients).repeat(sizes)
         index = np.array(self._starts)[holder] + np.arange(len(holder)) - (sizes.cumsum() - sizes)[holder]
         return torch.from_numpy(index).to(self._device), torch.from_numpy(holder).to(self._device)

@@ -142,8 +142,11 @@ class Visits:
 
     def __getitem__(self, chosen: slice) -> Visits:
         """Those of some of the pairs."""
-        optional = (self.weights, self.dropout_keys, self.augmentation_keys, self.counts)
-        return Visits(self.index[chosen], *(None if each is None else each[chosen] for each in optional))
+        weights, dropout, augmented = (
+            None if each is None else each[chosen] for each in (self.weights, self.dropout_keys, self.augmentation_keys)
+        )
+        counting = None if self.counts is None else self.counts[chosen]
+        return Visits(self.index[chosen], weights, dropout, augmented, counting)
 
     @cached_property
     def counts(self) -> np.ndarray | None:

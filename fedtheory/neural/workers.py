@@ -247,11 +247,13 @@ def _task(
     options: dict[str, Any],
 ) -> None:
     """Train some of the pairs."""
-    index, *others = (None if each is None else torch.from_numpy(each) for each in visits)
+    index, weights, dropout, augmented = (None if each is None else torch.from_numpy(each) for each in visits)
     assert index is not None
     state = {name: shared[name][piece] for name in remembered}
     start = shared["models"][piece]
-    found = local_update(model, start, samples, Visits(index, *others), lr, solver, state=state, **options)
+    found = local_update(
+        model, start, samples, Visits(index, weights, dropout, augmented), lr, solver, state=state, **options
+    )
     for name, value in {"models": found.models, "losses": found.losses, **found.state}.items():
         shared[f"new {name}"][piece] = value
 

@@ -68,7 +68,7 @@ class _Tensor(Tensor):
         made.held = held
         return made
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     device = property(lambda self: CUDA)  # type: ignore[assignment]
     is_cuda = property(lambda self: True)  # type: ignore[assignment]
@@ -87,7 +87,7 @@ class _Tensor(Tensor):
         return self.numpy()
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         return _PRESENT[-1].dispatch(func, args, kwargs or {})
 
 
@@ -147,7 +147,7 @@ class _Device(TorchFunctionMode):
         """A copy on the CPU, which waits for the device."""
         self.counts.copies["from the device"] += 1
         self.counts.synchronisations["copy"] += 1
-        return x.detach().held.clone()
+        return _held(x.detach()).clone()
 
     def dispatch(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """One operation, some of whose tensors are on the device."""
@@ -200,7 +200,7 @@ class _Moved(torch.autograd.Function):
         return (ctx.device.fetched(gradient) if ctx.there else ctx.device.put(gradient)), None, None
 
 
-def _held(x: object) -> object:
+def _held(x: Any) -> Any:
     return x.held if isinstance(x, _Tensor) else x
 
 
@@ -225,7 +225,7 @@ def pretended_device() -> Iterator[Counts]:
     """
     device = _Device()
     _PRESENT.append(device)
-    there = {"is_available": lambda: True, "device_count": lambda: 1,
+    there: dict[str, Any] = {"is_available": lambda: True, "device_count": lambda: 1,
              "get_device_name": lambda which=None: "pretended",
              "mem_get_info": lambda which=None: (8 * 2**30, 8 * 2**30),
              "synchronize": lambda which=None: None, "current_device": lambda: 0,
