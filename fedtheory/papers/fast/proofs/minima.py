@@ -72,15 +72,16 @@ LEAST = sympy.Rational(343, 2000) * p * _bias
 """343/2000 < 3 - 2 sqrt(2)."""
 
 STEPS: tuple[Step, ...] = (
-    gram("thm1.minima.noise", "own", "E|W + N|^2 <= |W|^2 + 3/2 |N|^2 + 2 |W - K w|^2, w being known before the noise",
+    gram("thm1.minima.noise", "not printed",
+         "E|W + N|^2 <= |W|^2 + 3/2 |N|^2 + 2 |W - K w|^2, w being known before the noise",
          _split, zero=((dot(w, N), -2 * K),), printed=False, rests_on=("drift.noise",)),
-    gram("thm1.minima.snapshot", "own", "a snapshot round, under z <= 1/8",
+    gram("thm1.minima.snapshot", "not printed", "a snapshot round, under z <= 1/8",
          _snapshot(fall, norm2(V), norm2(W)) - norm2(g),
          given=((_descent(V), 4 / (K * eta)), (_split, 2 * L * eta / K),
                 (K * _noise / m - norm2(N), 3 * L * eta / K), (K**2 * L**2 * D - norm2(W - K * w), 4 * z / K**2),
                 (K**2 * L**2 * D - norm2(K * g - V), 2 / K**2), (_drift - D, L**2 * (2 + 4 * z))),
          where=_slow, printed=False, rests_on=("a2.5_mean", *_of_noise)),
-    gram("thm1.minima.arbitrary", "own", "an arbitrary round, under z <= 1/8",
+    gram("thm1.minima.arbitrary", "not printed", "an arbitrary round, under z <= 1/8",
          _arbitrary(fall, norm2(W)) - norm2(g),
          given=((_descent(W), 4 / (K * eta)), (_split, 2 * L * eta / K),
                 (K * _noise / n - norm2(N), 3 * L * eta / K), (K**2 * L**2 * D - norm2(W - K * w), 4 * z / K**2),
@@ -88,7 +89,8 @@ STEPS: tuple[Step, ...] = (
                 (_drift - D, L**2 * (4 + 4 * z))),
          where=_slow, printed=False, rests_on=("a2.14", *_of_noise)),
     # the means over the rounds of either kind of |g|^2, of the falls and of the squared sums
-    gram("thm1.minima.mean", "own", "the mean over both kinds of round, of which a share q are snapshots: the least of "
+    gram("thm1.minima.mean", "not printed",
+         "the mean over both kinds of round, of which a share q are snapshots: the least of "
          "the squares are below their means, and the condition on q leaves nothing of 4 p sigma_G^2",
          4 / (K * eta) * mean_fall + RIGHT_SIDE - q * square_u - p * square_a,
          given=((_snapshot(fall_u, of_all, of_cohort) - square_u, q), (_arbitrary(fall_a, of_few) - square_a, p),
@@ -98,7 +100,8 @@ STEPS: tuple[Step, ...] = (
          where=setting(*_data, cap=h / (5 * L * K)), kind="polynomial", printed=False,
          rests_on=("thm1.minima.snapshot", "thm1.minima.arbitrary", "a2.24_shares", "a2.24_telescope")),
     # (1 - t) a^2 - 2 t a sigma_G + (t - c) sigma_G^2 >= 0 where t^2 <= (1 - t) (t - c): t = 29/100, c = 343/2000
-    nonnegative_step("thm1.minima.floor", "own", "with one local step the mean of |grad F|^2 is above the floor by "
+    nonnegative_step("thm1.minima.floor", "not printed",
+                     "with one local step the mean of |grad F|^2 is above the floor by "
                      "more than 29/100 of the slack of the condition on q",
                      (MEAN - LEAST) - _weight * _at_largest, *_floor_cases(), printed=False),
 )  # fmt: skip

@@ -213,9 +213,11 @@ _unbiased = g + Y
 _everyone = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)), count("clients"))
 
 UNBIASED = (
-    given("thm5.unbiased.everyone", "own", "all clients take part in the clients' rounds, so that the participants' "
+    given("thm5.unbiased.everyone", "not printed",
+          "all clients take part in the clients' rounds, so that the participants' "
           "mean of grad F_i(x_r) is grad F(x_r)"),
-    gram("thm5.unbiased.round", "own", "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the rest, without a floor, P = 2 mu a - "
+    gram("thm5.unbiased.round", "not printed",
+         "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the rest, without a floor, P = 2 mu a - "
          "(1-q) L mu eta_s^2 - 9 q L^2 K^2 eta_c^2",
          (1 - UNBIASED_PROGRESS) * norm2(e) + UNBIASED_REST - (1 - q) * _server_moved
          - q * norm2(e - eta * (K * _unbiased + N)),
@@ -228,9 +230,9 @@ UNBIASED = (
          where=_everyone, printed=False,
          rests_on=("thm5.unbiased.everyone", "thm2.monotone", "thm5.sharp.cocoercive", "thm5.sharp.cross_drift",
                    "server.noise", "noise.separated", "drift.mean", "jensen", "s5.78_kinds", *_optimum)),
-    nonnegative_step("thm5.unbiased.progress", "own", "P >= mu a > 0", UNBIASED_PROGRESS - mu * _a, _slow,
+    nonnegative_step("thm5.unbiased.progress", "not printed", "P >= mu a > 0", UNBIASED_PROGRESS - mu * _a, _slow,
                      printed=False),
-    nonnegative_step("thm5.unbiased.factor", "own", "P <= 1", 1 - UNBIASED_PROGRESS, _slow, printed=False),
+    nonnegative_step("thm5.unbiased.factor", "not printed", "P <= 1", 1 - UNBIASED_PROGRESS, _slow, printed=False),
 )  # fmt: skip
 
 ALL = (*CLIENT_ROUND, *TRIANGLE, *CORRECTED, *SHARP, *UNBIASED)
