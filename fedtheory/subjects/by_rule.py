@@ -98,6 +98,8 @@ def surely(
     rounding, the lower end of its enclosure; 0 where there is none, and where the right side is nothing in floats."""
     if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
         return seen
+    if not (seen > right).any():
+        return seen
     with np.errstate(invalid="ignore"):
         doubtful = (seen > right) & (seen < LOST * (rounds + 1.0) * scale_of(setting, functional.units))
     found = seen.copy()
