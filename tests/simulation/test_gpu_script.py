@@ -101,13 +101,13 @@ def test_what_fails_is_said_and_the_rest_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     def failing(on: gpu.Measured):
-        yield {"hessians": "diagonal"}
         raise RuntimeError("CUDA error: out of memory\nmore lines")
+        yield
 
     monkeypatch.setattr(gpu, "engine", failing)
     assert gpu.main(["--device", "cpu", "--budget", "1h", "--short", "--into", str(tmp_path)]) == 0
     measured = json.loads((tmp_path / "measured.json").read_text())
-    assert measured["engine"] == [{"hessians": "diagonal"}, {"failed": "RuntimeError: CUDA error: out of memory"}]
+    assert measured["engine"] == [{"failed": "RuntimeError: CUDA error: out of memory"}]
     assert measured["networks"] and "engine: CUDA error: out of memory\n" in capsys.readouterr().err
 
 
