@@ -194,16 +194,26 @@ def _sides(judged: dict[str, Any]) -> str:
 def needs_rows(claim: Claim) -> Iterator[Row]:
     """What a claim falls without and does not state: the published instances, replayed."""
     for kind, instance in published_needs(claim.ref).items():
-        shown = f"needs `{kind}`, which is not stated: {_sides(instance)} without it"
+        judged, under = _falling(instance)
+        shown = f"needs `{kind}`, which is not stated{under}: {_sides(judged)} without it"
         yield Row(claim.ref, "assumptions", needs_text(kind, instance), "instance", shown)
 
 
 def needs_text(kind: str, instance: dict[str, Any]) -> str:
     """An instance that violates an assumption, in one sentence."""
+    judged, under = _falling(instance)
     return (
-        f"needs {kind}, which is not stated ({ASSUMPTIONS[kind].meaning}): left {instance['left']} > right "
-        f"{instance['right']} ({instance['ratio']} times) on an exact instance that violates it"
+        f"needs {kind}, which is not stated ({ASSUMPTIONS[kind].meaning}){under}: left {judged['left']} > right "
+        f"{judged['right']} ({judged['ratio']} times) on an exact instance that violates it"
     )
+
+
+def _falling(instance: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """An instance as it falls: as a whole, or under the first reading under which it does, and how that reads."""
+    if instance["refutes"]:
+        return instance, ""
+    readings = (", ".join(f"{name}: {o}" for name, o in options.items()) for options in refuting(instance["readings"]))
+    return next(each for each in instance["readings"] if each["refutes"]), f", read with {' or '.join(readings)}"
 
 
 def refutation_text(instance: dict[str, Any]) -> str:

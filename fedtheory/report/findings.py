@@ -107,7 +107,9 @@ def _remark(evidence: Mapping[str, Any]) -> str:
     if instance and not instance["refutes"]:
         options = (", ".join(f"{name}: {o}" for name, o in reading.items()) for reading in instance["only_under"])
         said.append(f"refuted where read with {' or '.join(options)}")
-    said += [f"{float(need['ratio']):.3g} times without `{need['assumption']}`" for need in evidence["needs"]]
+    for need in evidence["needs"]:
+        some = " under some readings" if need.get("only_under") else f" {float(need['ratio']):.3g} times"
+        said.append(f"exceeded{some} without `{need['assumption']}`")
     if units := evidence["units"]["findings"]:
         said.append(f"not homogeneous in {' and '.join(finding['where'] for finding in units)}")
     return "; ".join(said)

@@ -117,3 +117,12 @@ def test_what_is_generated_replaces_what_stood_there(tmp_path: Path) -> None:
 
 def test_the_pages_are_those_of_papers() -> None:
     assert {*PAGES} <= {*papers()}
+
+
+def test_what_falls_under_some_readings_says_under_which() -> None:
+    judged = [{"reading": {"q": option, "r": rest}, "refutes": option == "b", "left": "2", "right": "1", "ratio": "2"}
+              for option in "ab" for rest in "xy"]  # fmt: skip
+    partly = {"refutes": False, "left": "0", "right": "1", "ratio": "0", "readings": judged}
+    assert "(who takes part" in (told := module.needs_text("cohort_before_noise", partly))
+    assert ", read with q: b: left 2 > right 1 (2 times)" in told
+    assert "read with" not in module.needs_text("cohort_before_noise", partly | {"refutes": True})
