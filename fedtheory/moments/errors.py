@@ -124,12 +124,17 @@ def exact_errors(setting: Setting, rounds: Any = None, exact: bool = False) -> E
     else:
         numbers, off = rounded(rounds, lambda: _enclosed(setting, rounds.tolist()))
         first = float(_initial_squared_gradient(setting))
-        return ExactErrors(rounds, *numbers, first, dict(zip(NUMBERS, off, strict=True)))
+        return _made(rounds, numbers, first, dict(zip(NUMBERS, off, strict=True)))
     off = np.zeros(numbers.shape)
     if not exact:
         numbers, first = numbers.astype(float), float(first)
         off = np.spacing(numbers) * (numbers > 0)
-    return ExactErrors(rounds, *numbers, first, dict(zip(NUMBERS, off, strict=True)))
+    return _made(rounds, numbers, first, dict(zip(NUMBERS, off, strict=True)))
+
+
+def _made(rounds: np.ndarray, numbers: Any, initial: Any, accuracy: Mapping[str, np.ndarray]) -> ExactErrors:
+    distance, gradient, total, later = numbers
+    return ExactErrors(rounds, distance, gradient, total, later, initial, accuracy)
 
 
 def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
@@ -144,8 +149,8 @@ def errors_in_floats(setting: Setting, rounds: Any = None) -> ExactErrors:
         return exact_errors(setting, rounds)
     values, first = _in_floats(setting, rounds)
     values[:, ~np.isfinite(values).all(0)] = np.inf
-    return ExactErrors(rounds, *values, values[2] + values[1] - first, float(first),
-                       dict.fromkeys(NUMBERS, np.full(len(rounds), np.inf)))  # fmt: skip
+    none = dict.fromkeys(NUMBERS, np.full(len(rounds), np.inf))
+    return _made(rounds, [*values, values[2] + values[1] - first], float(first), none)
 
 
 def _in_fractions(setting: Setting, rounds: np.ndarray) -> tuple[np.ndarray, Any]:

@@ -107,7 +107,7 @@ def surely(
         found[doubtful] = 0.0
         doubtful &= right > NOTHING
     if doubtful.any():
-        found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, right[doubtful] / 1000)
+        found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, (right[doubtful] / 1000).tolist())
     return found
 
 
@@ -128,7 +128,8 @@ def lower_ends(
         values, accuracy = enclosed_functional(setting, functional, rounds, average, enough)
     except ValueError:
         return np.zeros(len(rounds))
-    return np.where(np.isinf(values), values, np.maximum(values - accuracy, 0.0))
+    off = np.where(np.isinf(values), 0.0, accuracy)
+    return np.maximum(values - off, 0.0)
 
 
 def computed_left(setting: Setting, rounds: int, functional: Functional, average: str) -> Any:

@@ -141,11 +141,12 @@ class OwnPoint(Point):
         fed = quadratic(self.setting)
         shift = self.setting.exact_start - fed.exact_optimum
         fewest, most = self.setting.participation.sizes(fed.clients)
+        true = {**self.true_constants(), **self.constants}
         values: dict[str, Number] = {
-            **self.true_constants(),
-            **self.constants,
+            **true,
             "initial_gap": shift @ fed.exact_hessian @ shift / 2,
             "initial_distance": ball(shift @ shift).sqrt(),
+            **{name: ball(square).sqrt() for name, square in fed.exact_squared_constants().items() if name not in true},
             "clients": Fraction(fed.clients),
             **({"arbitrary_cohort": Fraction(most)} if fewest == most else {}),
             "rounds": Fraction(self.rounds),
