@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from fedtheory import Setting, algorithms, gpu
+from fedtheory.experiments.commands import RunOptions, run_files
 from fedtheory.federations import Quadratic
 from fedtheory.participation import Uniform
 from fedtheory.simulation import engine
@@ -79,6 +80,20 @@ def test_runs_are_those_of_the_experiments(tmp_path: Path) -> None:
     assert next(gpu.runs(on, [file])) == rows[0]  # what is there is read, however late it is
     (left,) = list(gpu.runs(gpu.Measured(on.device, tmp_path / "other", 0.0), [file]))
     assert left["left"] == "not begun"
+
+
+def test_the_device_of_a_file_is_overruled(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(FILE.replace("rounds = 4", 'rounds = 4\ndevice = "cuda:9"'))
+    failed = run_files([file], RunOptions(tmp_path / "store"))
+    assert failed.failed and "device = 'cuda:9'" in failed.lines[0]
+    here = run_files([file], RunOptions(tmp_path / "store", device="auto" if torch.cuda.is_available() else "cpu"))
+    assert not here.failed and len(here.contents[0]["settings"]) == 2
+    with pretended_device() as counts:
+        there = run_files([file], RunOptions(tmp_path / "other", device="auto"))
+    assert counts.operations and not there.failed
+    for one, other in zip(here.contents[0]["settings"], there.contents[0]["settings"], strict=True):
+        assert one["statistics"]["distance"]["mean"] == pytest.approx(other["statistics"]["distance"]["mean"], rel=1e-9)
 
 
 def test_a_pretended_device_is_measured(tmp_path: Path) -> None:
