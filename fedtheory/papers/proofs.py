@@ -87,7 +87,18 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
         {paper.name: paper.algorithm for paper in usable},
         partial(_rounds, all_papers),
         None if {*all_papers} <= {*known} else _library(known),
+        _excluded,
     )
+
+
+def _excluded(claim: Claim) -> str:
+    """Why nothing that the claim is about meets its hypotheses, by its subject; "" where none knows that."""
+    from .whose import contradiction
+
+    try:
+        return contradiction(claim)
+    except ValueError:  # nobody draws what it is about
+        return ""
 
 
 def _rounds(all_papers: tuple[Paper, ...], claim: Claim, algorithm: str) -> Rounds:

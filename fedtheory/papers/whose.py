@@ -101,6 +101,13 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> P
     return make(claim, setting, rounds, **given)
 
 
+def contradiction(claim: Claim) -> str:
+    """Why nothing that the claim is about meets its hypotheses, where its subject knows that; "" where it does not."""
+    own = getattr(subject_of(claim), "contradiction", None)
+    found = None if own is None else own(claim)
+    return found[0] if found else ""
+
+
 def findings(claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(name, sentence, evidence) of what the claim's subject has to say on its hypotheses."""
     own = getattr(subject_of(claim), "findings", None)

@@ -157,7 +157,7 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
     if _only_declared(derivation, library):
         yield _open("joined", claim, "that the steps follow on each other, and end in the right side, "
                     "is declared in a file of one's own, which shows nothing")  # fmt: skip
-    yield from _met(claim, derivation)
+    yield from _met(claim, derivation, library)
 
 
 _compatibility = lru_cache(maxsize=1000)(compatibility)
@@ -173,9 +173,9 @@ def _open(name: str, claim: Claim, says: str) -> Step:
     return Step(f"{CLAIM}{name}", claim.source, says, "unclear", expected="unknown", paper=claim.paper)
 
 
-def _met(claim: Claim, derivation: Derivation) -> Iterator[Step]:
+def _met(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
     """A step that is open, unless values of the quantities are known that meet all hypotheses of the claim, in a
-    reading that the derivation covers."""
+    reading that the derivation covers, and nothing is known of its subject by which no run does."""
     covered = {a: [o for o in a.options if o in derivation.options(a.name)] for a in claim.ambiguities}
     if any(some and len(some) < len(a.options) for a, some in covered.items()):
         kept = (replace(a, options=tuple(some or a.options)) for a, some in covered.items())
@@ -188,6 +188,8 @@ def _met(claim: Claim, derivation: Derivation) -> Iterator[Step]:
     elif found.state != COMPATIBLE:
         yield _open("hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say "
                     "nothing")  # fmt: skip
+    elif why := library.excluded(claim):
+        yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {why}")
 
 
 def _apart(claim: Claim, derivation: Derivation, own: Iterable[Step], library: Library) -> Iterator[str]:

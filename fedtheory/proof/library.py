@@ -29,10 +29,10 @@ class Library:
     def __init__(
         self, steps: Iterable[Step], derivations: Iterable[Derivation] = (),
         algorithms: Mapping[str, str] | None = None, rounds: Callable[[Claim, str], Rounds] = built_in,
-        vouched: Library | None = None,
+        vouched: Library | None = None, excluded: Callable[[Claim], str] = lambda claim: "",
     ) -> None:  # fmt: skip
         self.steps, self.derivations = tuple(steps), tuple(derivations)
-        self.algorithms, self.rounds, self.vouched = dict(algorithms or {}), rounds, vouched
+        self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
         self._by_name: dict[str, Step] = {}
         self._decided: dict[str, Decision] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}

@@ -82,6 +82,7 @@ EXPECTED: dict[str, set[str]] = {
     **{f"composed, Theorem {number}, {edition}": {"drawn_by_weight", "drawn_uniformly"}  # which of them is a reading
        for number in (2, 3) for edition in ("main", "from_0")},
     **{f"composed, fedau.cor4@{edition}": {"fedau"} for edition in ("main", "corrected")},  # of its weights
+    "composed, fedau.cor4.nearly_optimal@main": {"fedau"},
 }  # fmt: skip
 """By derivation, of whose rounds its theorem is, where that is not the paper's algorithm alone."""
 SAME = {"fast": {"fast"}, "safari": {"safari"}, "fedau": {"fedau", "constant_weights"}}
