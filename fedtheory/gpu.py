@@ -254,7 +254,7 @@ def _batched_loop(matrices: Tensor, centres: Tensor, replicas: int, cohort: int,
 
 def networks(on: Measured) -> Iterator[Row]:
     """Rounds a second of the small CNN, 12 of 100 clients and five steps, beside clients trained one after another."""
-    steps, rounds, batch = 5, 5, 32
+    steps, rounds, batch = 5, 1 if on.short else 5, 32
     for replicas, path in itertools.product((1, 8), ("grouped", "vmap", "loop")):
         net = network(path, clients=100, batch=batch)
         setting = Setting(net, algorithms.fedavg(local_lr=0.05, local_steps=steps), Uniform(CLIENTS))
@@ -296,7 +296,7 @@ def memory(on: Measured) -> Iterator[Row]:
         if on.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(on.device)
         before = torch.cuda.memory_allocated(on.device) if on.device.type == "cuda" else 0
-        setting.simulate(replicas=64, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit)
+        setting.simulate(replicas=4 if on.short else 64, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit)
         peak = torch.cuda.max_memory_allocated(on.device) - before if on.device.type == "cuda" else math.nan
         yield {"limit, GiB": limit / 2**30, "peak, GiB": peak / 2**30}
 
