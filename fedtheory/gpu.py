@@ -296,7 +296,9 @@ def memory(on: Measured) -> Iterator[Row]:
         if on.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(on.device)
         before = torch.cuda.memory_allocated(on.device) if on.device.type == "cuda" else 0
-        setting.simulate(replicas=4 if on.short else 64, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit)
+        setting.simulate(
+            replicas=4 if on.short else 64, rounds=2, observers=["traffic"], device=on.device, memory_limit=limit
+        )
         peak = torch.cuda.max_memory_allocated(on.device) - before if on.device.type == "cuda" else math.nan
         yield {"limit, GiB": limit / 2**30, "peak, GiB": peak / 2**30}
 

@@ -99,6 +99,15 @@ def test_what_a_compute_gives_is_another_left_side() -> None:
     assert word(named) == "open"
 
 
+def test_a_name_alone_would_prove_another_left_side(monkeypatch) -> None:
+    """With names compared instead of what stands behind them."""
+    other = mine(functional=replace(FINAL_SQUARED_DISTANCE, compute=lambda asked: 10**6 * (asked.rounds == 12345)))
+    monkeypatch.setattr(module, "check_own_names", lambda paper: None)
+    assert word(other) == "open"
+    monkeypatch.setattr(Derivation, "bounds", lambda self, functional: functional.name == self.functional)
+    assert word(other) == "proved"
+
+
 @pytest.mark.parametrize(
     "change",
     [{"compute": lambda asked: 0}, {"average": True}, {"meaning": "0"}, {"scope": "values", "expression": q},
