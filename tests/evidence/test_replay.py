@@ -382,7 +382,9 @@ def test_published_instances(ref):
     assert any(reading.refutes for reading in judgement.readings) and data["claim"] == ref
     assert judgement.refutes is data["refutes"] is ("rem2" not in ref)
     assert json.loads(json.dumps(construct(ref).to_json())) == data
-    assert max(float(reading["ratio"]) for reading in data["readings"]) > (3 if "thm1" in ref else 100)
+    # Remark 1 b has K/(120 c) = 100/12 and would have more with more local steps than an instance may have
+    least = {"fast.thm1@main": 3, "fast.thm1@appendix": 3, "fast.rem1.b@main": 8}.get(ref, 100)
+    assert max(float(reading["ratio"]) for reading in data["readings"]) > least
     inputs = [value_at(data, path) for path in leaves(data) if path[0] in INPUTS]
     assert all(len(value) <= 7 for value in inputs if isinstance(value, str) and value not in (ref, "quadratic"))
 
