@@ -26,7 +26,7 @@ def replay(data: dict[str, Any], statement: Claim | None = None) -> Judgement:
         ValueError: the file is not an instance.
     """
     if type(data.get("schema")) is not int or data["schema"] not in (1, SCHEMA):
-        raise ValueError(f"schema = {shown(data.get('schema'))}: allowed are 1 and {SCHEMA}")
+        raise ValueError(f"schema = {shown(data.get('schema'))}: allowed is 1 or {SCHEMA}")
     judgement = judge(parse(data, statement), statement=statement)
     ref, literal = judgement.instance.claim, judgement.readings[0]
     if not any(reading.refutes for reading in judgement.readings):

@@ -211,8 +211,9 @@ def _snapshot_boxes(way: Way, shifted: bool, follow: bool, asked: set[str]) -> l
     0 with periodic snapshots of period 2 or more over two rounds or more, q^R + (1 - q)^R with random ones, and leave a
     maximum over no rounds).
 
-    A deterministic run is followed round by round (there a maximum over no rounds is 0), or, unless ``follow`` and
-    over more than ``FOLLOWED`` rounds, enclosed like a random one. What is least is known of runs that are followed.
+    A deterministic run is followed round by round (there a maximum or minimum over no rounds is 0), or, unless
+    ``follow`` and over more than ``FOLLOWED`` rounds, enclosed like a random one. What is least is known of runs that
+    are followed.
     """
     if way.setting.deterministic and follow and way.rounds <= FOLLOWED:
         return [_deterministic_box(way, shifted)]
@@ -246,15 +247,17 @@ def _deterministic_box(way: Way, shifted: bool) -> Box:
     maps = [ball_matrix(mean_map(kind_of_round(setting, kind, exact=True))) for kind in algorithm.kinds]
     state = column(setting.exact_start - quadratic(setting).exact_optimum, 1)
     peaks, least = [arb(0), arb(0)], [arb("inf"), arb("inf")]
+    seen = {FIRST: False, SECOND: False}
     always = FIRST if algorithm.share == 1 else SECOND
     for kind in way.kinds():
         kind = always if kind == DRAWN else kind
         gradient = forms[kind] * state
         size = sum((gradient[i, 0] ** 2 for i in range(gradient.nrows())), arb(0))
-        peaks[kind], least[kind] = peaks[kind].max(size), least[kind].min(size)
+        peaks[kind], least[kind], seen[kind] = peaks[kind].max(size), least[kind].min(size), True
         state = maps[kind] * state
-    own = dict(zip(LEAST_QUANTITIES, (v if v.is_finite() else arb(0) for v in least), strict=True))
-    return dict(zip(RUN_QUANTITIES, (peaks[0], peaks[1], peaks[0]), strict=True)) | own
+    smallest = [least[kind] if seen[kind] else arb(0) for kind in (FIRST, SECOND)]
+    maxima = zip(RUN_QUANTITIES, (peaks[0], peaks[1], peaks[0]), strict=True)
+    return dict(maxima) | dict(zip(LEAST_QUANTITIES, smallest, strict=True))
 
 
 def _line(setting: Setting, what: str) -> Fraction:

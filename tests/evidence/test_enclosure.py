@@ -7,7 +7,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,8 +16,9 @@ from fedtheory.claims.balls import interval, working_precision
 from fedtheory.evidence.judge import _at_lowest
 from fedtheory.federations import Quadratic
 from fedtheory.participation import Fixed, LargestNoise, Phases
-from fedtheory.quantities import RUN_QUANTITIES, symbols
+from fedtheory.quantities import LEAST_QUANTITIES, RUN_QUANTITIES, symbols
 from fedtheory.setting import Setting
+from fedtheory.subjects import enclosure
 from fedtheory.subjects.enclosure import Undecided, Way, every_round, progress_everywhere, with_new_steps
 from fedtheory.subjects.enclosure import run_boxes as boxes_of
 
@@ -114,9 +115,9 @@ def test_a_step_that_ends_at_the_minimiser_is_no_overshoot() -> None:
 # Deterministic runs on a plane: everybody in snapshots, two of three clients in other rounds, different curvatures.
 
 
-def followed(instance: Numbers, kinds: list[str], later: bool) -> tuple[F, F]:
-    """The largest |mean sum of gradients|^2 in snapshot rounds and in others, by a loop over rounds, clients, steps."""
-    x, largest = list(instance.start), {"snapshot": F(0), "other": F(0)}
+def followed(instance: Numbers, kinds: list[str], later: bool) -> dict[str, list[F]]:
+    """|mean sum of gradients|^2 of snapshot rounds and of others, by a loop over rounds, clients, steps."""
+    x, squares = list(instance.start), {"snapshot": [], "other": []}
     for kind in kinds:
         clients = range(len(instance.centres)) if kind == "snapshot" else instance.members
         sums, ends = [F(0)] * len(x), [F(0)] * len(x)
@@ -127,8 +128,9 @@ def followed(instance: Numbers, kinds: list[str], later: bool) -> tuple[F, F]:
                     before, y = y, y - instance.local_lr * h * (y - c)
                     sums[d] += h * ((y if later else before) - c) / len(clients)
                 ends[d] += y / len(clients)
-        largest[kind], x = max(largest[kind], sum(s**2 for s in sums)), ends
-    return largest["snapshot"], largest["other"]
+        squares[kind].append(sum(s**2 for s in sums))
+        x = ends
+    return squares
 
 
 def plane(**changes: object) -> Numbers:
@@ -142,7 +144,7 @@ def plane(**changes: object) -> Numbers:
 @pytest.mark.parametrize("start", [(F(-3), F(7)), (F(0), F(4)), (F(9), F(0))])
 @pytest.mark.parametrize("share", [None, F(0), F(1)])
 def test_a_run_without_chance_is_followed(start: tuple, share: F | None) -> None:
-    """Where no round is of a kind, the maximum over them is 0."""
+    """Where no round is of a kind, the maximum and the minimum over them are 0; minima are found where asked for."""
     if share is None:
         instance, kinds = plane(start=start), ["snapshot", "other", "other"] * 2 + ["snapshot"]
     else:
@@ -150,10 +152,33 @@ def test_a_run_without_chance_is_followed(start: tuple, share: F | None) -> None
         kinds = ["snapshot" if share else "other"] * 7
     with working_precision():
         for index, later in zip(INDICES, (False, True), strict=True):
-            (box,) = run_boxes(instance, "period" if share is None else DRAWN, "without replacement", index)
-            first, second = followed(instance, kinds, later)
-            for ball, value in zip(box.values(), (first, second, first), strict=True):
-                assert is_from_to(ball, value, value)
+            squares, how = followed(instance, kinds, later), "period" if share is None else DRAWN
+            first, second = (max(squares[kind], default=F(0)) for kind in ("snapshot", "other"))
+            least = [min(squares[kind], default=F(0)) for kind in ("snapshot", "other")]
+            (box,) = run_boxes(instance, how, "without replacement", index)
+            for name, value in zip(RUN_QUANTITIES, (first, second, first), strict=True):
+                assert is_from_to(box[name], value, value)
+            (box,) = boxes_of(instance.way(how), index, {*LEAST_QUANTITIES})
+            for name, value in zip(LEAST_QUANTITIES, least, strict=True):
+                assert is_from_to(box[name], value, value)
+
+
+@pytest.mark.parametrize("name", LEAST_QUANTITIES)
+def test_minima_of_runs_that_are_not_followed_are_not_known(name: str) -> None:
+    """An interval that holds all runs says nothing of their minima, random or not."""
+    everyone = thrown(cohort=3)
+    for instance, draw, follow in ((thrown(), "without replacement", True), (everyone, "with replacement", True),
+                                   (everyone, "without replacement", False)):  # fmt: skip
+        with working_precision(), pytest.raises(Undecided, match="minima over rounds are of deterministic runs"):
+            boxes_of(instance.way("period", draw), INDICES[0], {*RUN_QUANTITIES, name}, follow)
+
+
+def test_minima_that_are_not_finite_are_not_0() -> None:
+    """Only a minimum over no rounds is 0: one that nobody enclosed stays unknown."""
+    with working_precision(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(enclosure, "column", lambda *_: arb_mat([[arb("nan")], [arb("nan")], [1]]))
+        (box,) = boxes_of(plane().way("period"), INDICES[0], {*LEAST_QUANTITIES})
+    assert not any(box[name].is_finite() for name in LEAST_QUANTITIES)
 
 
 def test_the_error_after_a_round_of_a_plane() -> None:

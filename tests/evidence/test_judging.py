@@ -321,13 +321,13 @@ def test_chosen_irrational_steps_are_enclosed():
     judgement = construct("fast.cor3@main")
     with working_precision(512):
         mu, R = ball(F(1, 1000)), 1000
-        eta = (1 / (2 * mu)).log()  # log(|x_0|^2 mu^2 R / (2 sigma^2)) / (mu R)
+        eta = (10**12 * mu / 2).log()  # log(|x_0|^2 mu^2 R / (2 sigma^2)) / (mu R), mu R = 1
         share = (1 - mu * eta) ** 2
-        left = share**R * 10**6 + eta**2 * (1 - share**R) / (1 - share)
+        left = share**R * 10**12 + eta**2 * (1 - share**R) / (1 - share)
         for reading in judgement.readings:
             assert reading.left.overlaps(left) and float(reading.left.rad()) < 1e-60 * float(left)
     assert float(judgement.readings[0].right) == pytest.approx(
-        2.718281828459045 ** (-1000 / 20) * 10**6 + (1 + log(500)) * 2, rel=1e-12
+        2.718281828459045 ** (-1000 / 20) * 10**12 + (1 + log(5 * 10**8)) * 2, rel=1e-12
     )
     # its q-condition divides by the dissimilarity, 0: it asks for q >= -infinity
     assert all(bool(reading.slack["q_condition"] == arb("inf")) for reading in judgement.readings)
@@ -337,12 +337,12 @@ def test_corollary_3_needs_another_power_of_mu():
     """The ratio grows like l / (1 + l) / (4 mu): no constant in place of the O(.) repairs the statement."""
     ratios = []
     for inverse in (10**3, 10**4, 10**6):
-        judgement = judge(flat_and_noisy("fast.cor3@main", F(1, inverse)))
+        judgement = judge(flat_and_noisy("fast.cor3@main", inverse))
         assert judgement.refutes
         ratios.append(float(judgement.readings[0].ratio))
-        log_term = log(inverse / 2)
-        # up to shares l mu / 2 of the stationary noise and 8 mu / l of what is left of the start
-        assert ratios[-1] == pytest.approx(inverse / 4 * log_term / (1 + log_term), rel=10 / inverse)
+        log_term = log(10**12 / (2 * inverse))
+        # up to shares l mu / 2 of the stationary noise, l <= 21, and 8 / (10^12 mu l) of what is left of the start
+        assert ratios[-1] == pytest.approx(inverse / 4 * log_term / (1 + log_term), rel=11 / inverse)
     assert ratios[0] > 200 and all(later > 8 * earlier for earlier, later in itertools.pairwise(ratios))
 
 
