@@ -377,7 +377,9 @@ def test_published_instances(ref):
     assert any(reading.refutes for reading in judgement.readings) and data["claim"] == ref
     assert judgement.refutes is data["refutes"] is ("rem2" not in ref)
     assert json.loads(json.dumps(construct(ref).to_json())) == data
-    assert max(float(reading["ratio"]) for reading in data["readings"]) > (3 if "thm1" in ref else 100)
+    # Theorem 1's floor is a few times the bound; Remark 1's of uniform cohorts is K/12 of it, here with K = 100.
+    least = {"fast.thm1@main": 3, "fast.thm1@appendix": 3, "fast.rem1.b@main": 8}.get(ref, 100)
+    assert max(float(reading["ratio"]) for reading in data["readings"]) > least
     inputs = [value_at(data, path) for path in leaves(data) if path[0] in INPUTS]
     assert all(len(value) <= 7 for value in inputs if isinstance(value, str) and value not in (ref, "quadratic"))
 
