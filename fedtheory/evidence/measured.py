@@ -131,8 +131,8 @@ def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> B
 
 
 def setting_on(statement: Claim, plan: RealData) -> Setting:
-    """A setting on the plan's federation that meets the claim's hypotheses, as far as these can be told beforehand; with
-    the cohorts and local steps that the claim binds, else the plan's."""
+    """A setting on the plan's federation that meets the claim's hypotheses, as far as these can be told beforehand. Its
+    cohorts and local steps are those that the claim binds, else the plan's."""
     space, known = subject_of(statement).space(statement), federation(plan)
     counts = {name: getattr(plan, name) for name in COUNTS} | bound_counts(statement, *COUNTS)
     everyone = {name: known.clients for name, count in counts.items() if count == EVERYONE}

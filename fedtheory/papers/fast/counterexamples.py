@@ -53,7 +53,8 @@ def drawn_one_by_one(claim: Claim, local_steps: int = 100) -> RunPoint:
     """
     values = {"smoothness": ONE, "dissimilarity": ONE, "gradient_noise": Fraction(0), "step_constant": Fraction(1, 10)}
     constants = {name: values[name] for name in stated_constants(claim)}
-    algorithm = with_new_steps(fast(cohort=1, local_steps=local_steps, local_lr=1, snapshot_period=1), {"local_lr": None})
+    steps = fast(cohort=1, local_steps=local_steps, local_lr=1, snapshot_period=1)
+    algorithm = with_new_steps(steps, {"local_lr": None})
     return run_point([[1]] * 2, [[1], [-1]], [0], algorithm, Fixed([0]), local_steps**3, constants)
 
 
