@@ -17,7 +17,7 @@ from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTAN
 from fedtheory.moments import errors
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.moments.one_round import one_round
-from fedtheory.moments.trajectory import peaks
+from fedtheory.moments.trajectory import least, peaks
 from fedtheory.papers import all_claims, claim
 from fedtheory.participation import Fixed, IndexBeta, Uniform, Weighted
 from fedtheory.quantities import RUN_QUANTITIES
@@ -113,7 +113,7 @@ RUNS = [
 def test_a_claim_at_a_setting_is_its_evaluation(each: object) -> None:
     setting = usual(federation=quadratic())
     bound = each.at(setting, rounds=[10, 20])
-    values = EXPECTED | peaks(setting, 20) | {"rounds": [10, 20], "gradient_noise": 0}
+    values = EXPECTED | peaks(setting, 20) | least(setting, 20) | {"rounds": [10, 20], "gradient_noise": 0}
     expected = each.evaluate(**values)
     # The expected constants were computed in another way: a few roundings.
     np.testing.assert_allclose(bound.value, expected.value, rtol=1e-13)

@@ -20,11 +20,15 @@ from ..papers.whose import subject_of
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
+from ..subjects.candidates import EVERYONE, bound_counts
 
 CONFIDENCE = 0.99
 
 SHOWN = ("snapshot_probability", "client_round_probability", "local_lr", "server_lr")
 """What is said of the algorithm."""
+
+
+COUNTS = ("cohort", "arbitrary_cohort", "local_steps")
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,9 @@ def bound_on_run(statement: Claim, setting: Setting, run: Run, rounds: int) -> B
 
 
 def setting_on(statement: Claim, plan: RealData) -> Setting:
-    """A setting on the plan's federation that meets the claim's hypotheses, as far as these can be told beforehand."""
-    space = subject_of(statement).space(statement)
-    return space.on_data(federation(plan), plan.cohort, plan.arbitrary_cohort, plan.local_steps)
+    """A setting on the plan's federation that meets the claim's hypotheses, as far as these can be told beforehand. Its
+    cohorts and local steps are those that the claim binds, else the plan's."""
+    space, known = subject_of(statement).space(statement), federation(plan)
+    counts = {name: getattr(plan, name) for name in COUNTS} | bound_counts(statement, *COUNTS)
+    everyone = {name: known.clients for name, count in counts.items() if count == EVERYONE}
+    return space.on_data(known, **counts | everyone)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from ..claims.balls import ball
 from ..functionals import AVERAGES, Functional, check_average
@@ -234,7 +234,11 @@ def _accumulating(
     """The start, the rows of the observables and the sum of one of them so far, and the rounds."""
     squares, start = forms.squares(), packed_start(setting, forms)
     weights = {name: observable(setting, forms, squares[name]) for name in names}
-    plan = accumulated(timeline(setting, symmetric_moment_map, forms.dtype == object, forms), weights[summed])
+    numbers = ctx.prec if forms.in_balls else forms.dtype == object
+    plan = setting.whatever_the_start(
+        ("timeline", forms.in_balls, numbers, summed),
+        lambda: accumulated(timeline(setting, symmetric_moment_map, forms.dtype == object, forms), weights[summed]),
+    )
     none = 0 * start[..., -1:]
     rows = [np.concatenate([row, none], axis=-1) for row in weights.values()]
     total = np.zeros_like(rows[0])

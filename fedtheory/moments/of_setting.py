@@ -26,11 +26,11 @@ from ..functionals import (
     SQUARED_MOVEMENT,
     Functional,
 )
-from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
+from ..quantities import CLIENT_ROUND_QUANTITIES, LEAST_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from .errors import ExactErrors, exact_errors
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
 from .one_round import OneRound, one_round
-from .trajectory import peaks
+from .trajectory import least, peaks
 
 if TYPE_CHECKING:
     from ..setting import Setting
@@ -127,7 +127,7 @@ def _widened(fed: ConvexFederation, value: float, how: str) -> Constant:
 # A run.
 
 
-def _peak(name: str, question: Question) -> Constant:
+def _extreme(name: str, question: Question) -> Constant:
     setting = question.setting
     fed, named = type(setting.federation).__name__, type(setting.algorithm).__name__
     served = {
@@ -140,17 +140,23 @@ def _peak(name: str, question: Question) -> Constant:
     }
     for why, true in served.items():
         if not true:
-            raise Unserved(f"quantity {name}: {why}; simulate(observers=['peaks']) measures it on runs of FAST")
-    how = f"maximum over the deterministic run's first {int(np.max(question.rounds))} rounds"
-    return Constant(question.once(_peaks)[name], EXACT, how)
+            measured = "; simulate(observers=['peaks']) measures it on runs of FAST" * (name in RUN_QUANTITIES)
+            raise Unserved(f"quantity {name}: {why}{measured}")
+    extreme, compute = ("maximum", _peaks) if name in RUN_QUANTITIES else ("minimum", _least)
+    how = f"{extreme} over the deterministic run's first {int(np.max(question.rounds))} rounds"
+    return Constant(question.once(compute)[name], EXACT, how)
 
 
 def _peaks(question: Question) -> dict[str, float]:
     return peaks(question.setting, int(np.max(question.rounds)))
 
 
-for _name in RUN_QUANTITIES:
-    evaluates(_name)(partial(_peak, _name))
+def _least(question: Question) -> dict[str, float]:
+    return least(question.setting, int(np.max(question.rounds)))
+
+
+for _name in (*RUN_QUANTITIES, *LEAST_QUANTITIES):
+    evaluates(_name)(partial(_extreme, _name))
 
 
 def _of_run(functional: Functional, question: Question) -> Any:

@@ -58,6 +58,19 @@ def peaks(setting: Setting, rounds: int, shifted: bool = False) -> dict[str, flo
     return {name: float(v[-1]) for name, v in _running_peaks(setting, np.arange(rounds), shifted).items()}
 
 
+def least(setting: Setting, rounds: int) -> dict[str, float]:
+    """The least values over the rounds 0..rounds-1 of a deterministic run, as ``peaks``."""
+    if rounds < 1:
+        raise ValueError(f"rounds = {rounds}: allowed is an integer >= 1")
+    every = np.arange(rounds)
+    vectors, snapshot = _pseudogradients(setting, every, False), _are_snapshots(setting, every)
+    found = {}
+    for name, of_kind, peak in zip(LEAST_QUANTITIES, (snapshot, ~snapshot), RUN_QUANTITIES[:2], strict=True):
+        squares = (vectors[peak] ** 2).sum(1)[of_kind]
+        found[name] = float(squares.min()) if squares.size else 0.0
+    return found
+
+
 def peaks_at(setting: Setting, horizons: np.ndarray, shifted: bool = False) -> dict[str, np.ndarray]:
     """The run quantities over the first R rounds, for each R of ``horizons``: maxima over a sample of the rounds
     (every one up to 64, then ever fewer), from below. For searching; a proof follows every round."""
@@ -115,11 +128,9 @@ def running_least_ranges(
     rounds = _sampled(setting, horizons)
     if rounds is None:
         return None
-    period, ranges = rounds.shape[1], {}
+    ranges = {}
     vectors = _pseudogradients(setting, rounds.ravel(), shifted)
-    snapshot = rounds % period == 0
-    if not fast_of(setting).periodic:
-        snapshot[:] = fast_of(setting).snapshot_probability == 1
+    snapshot = _are_snapshots(setting, rounds)
     for name, of_kind, peak in zip(LEAST_QUANTITIES, (snapshot, ~snapshot), RUN_QUANTITIES[:2], strict=True):
         found = vectors[peak].reshape(*rounds.shape, -1)
         smaller = np.where(found[1:] * found[:-1] > 0, np.minimum(found[1:] ** 2, found[:-1] ** 2), 0.0)
@@ -189,6 +200,14 @@ def _running_peaks(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[
     }
 
 
+def _are_snapshots(setting: Setting, rounds: np.ndarray) -> np.ndarray:
+    """Which of the rounds of a deterministic run are snapshots, in the shape of ``rounds``."""
+    algorithm = fast_of(setting)
+    if algorithm.periodic:
+        return rounds % (algorithm.snapshot_period or 1) == 0
+    return np.full(rounds.shape, algorithm.snapshot_probability == 1)
+
+
 def _pseudogradients(setting: Setting, rounds: np.ndarray, shifted: bool) -> dict[str, np.ndarray]:
     """The mean sums of local gradients whose squares the run quantities are maxima of, each (len(rounds), D); 0 in
     rounds of the other kind."""
@@ -199,9 +218,7 @@ def _pseudogradients(setting: Setting, rounds: np.ndarray, shifted: bool) -> dic
     sums = local_maps(setting).gradient_sums()
     if shifted:
         sums = sums @ local_maps(replace(setting, algorithm=replace(algorithm, local_steps=1))).maps
-    snapshot = rounds % (algorithm.snapshot_period or 1) == 0
-    if not algorithm.periodic:
-        snapshot = np.full(len(rounds), algorithm.snapshot_probability == 1)
+    snapshot = _are_snapshots(setting, rounds)
     full = states @ sums.mean(0).T
     process = setting.participation
     sets = process.sets if isinstance(process, Phases) else (process.members,)

@@ -127,7 +127,7 @@ def editions(id: str) -> tuple[Claim, ...]:
     """All editions of a statement.
 
     >>> [claim.edition for claim in editions("fast.thm2")]
-    ['main', 'appendix', 'corrected', 'sharp', 'sharper', 'averaged', 'wide', 'periodic']
+    ['main', 'appendix', 'room', 'corrected', 'sharp', 'sharper', 'averaged', 'wide', 'periodic']
     """
     name = id.partition(".")[0]
     found: tuple[Claim, ...] = ()

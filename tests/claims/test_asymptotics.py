@@ -150,6 +150,8 @@ def test_the_premise_asks_no_more_than_its_corollary() -> None:
         "fast.cor1@corrected": "fast.thm1@corrected", "fast.cor2@main": "fast.thm1@main",
         "fast.cor2@corrected": "fast.thm1@corrected",
         "fast.cor3@main": "fast.thm2@main", "fast.cor3@corrected": "fast.thm2@appendix",
+        "fast.rem1.a@main": "fast.thm1@main", "fast.rem3@main": "fast.thm2@appendix",
+        "fast.rem1.b@main": None,  # at q = 1 the condition on q is about G_1 and G_3, and Table 1 prints none
     }  # fmt: skip
     cor3 = claim("fast.cor3")
     assert premise(replace(cor3, hypotheses=cor3.hypotheses[1:]), all_claims()) is None

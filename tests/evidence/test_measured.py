@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from fedtheory.evidence import measured
+from fedtheory.evidence.assess import measurable
 from fedtheory.evidence.measured import DIGITS, federation, measure, setting_on
-from fedtheory.papers import claim
+from fedtheory.papers import all_claims, claim
+from fedtheory.quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from fedtheory.setting import Setting
 
 SHORT = replace(DIGITS, clients=5, cohort=2, arbitrary_cohort=2, rounds=4, replicas=2)
@@ -51,3 +53,15 @@ def test_runs_from_elsewhere_or_of_other_functions_are_others(monkeypatch: pytes
     others = replace(plain, start=1.0), replace(plain, start=2.0), replace(plain, federation=less)
     runs = [measured._run(SHORT, each, ("squared_distance",), 0, None) for each in (plain, *others)]
     assert len({float(run.rows["squared_distance"][0, -1]) for run in runs}) == 4
+
+
+@pytest.mark.parametrize("ref", [each.ref for each in all_claims() if measurable(each)])
+def test_a_setting_meets_what_can_be_told_beforehand(ref: str) -> None:
+    """Every hypothesis but those about the run, also where all clients have to take part."""
+    statement = claim(ref)
+    slack = statement.at(setting_on(statement, SHORT), rounds=4).slack
+    known = {name: value for name, value in slack.items() if value is not None}
+    assert known and all(float(value) >= 0 for value in known.values()), known
+    of_runs = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES}
+    for name in slack.keys() - known.keys():
+        assert {s.name for s in statement.hypothesis(name).relation.free_symbols} & of_runs

@@ -223,6 +223,9 @@ def test_enclosed_least_values(setting: Setting, horizons: list[int], shifted: b
         for name, value in zip(LEAST_QUANTITIES, least_by_a_loop(setting, rounds, shifted), strict=True):
             low, high = (float(end[i]) ** 0.5 for end in ranges[name])
             assert low - 1e-12 <= value**0.5 <= high + 1e-12  # sums of numbers up to 10 that cancel, by other powers
+        found = of_runs.least(setting, rounds)
+        for name, value in zip(LEAST_QUANTITIES, least_by_a_loop(setting, rounds, False), strict=True):
+            assert abs(found[name] ** 0.5 - value**0.5) <= 1e-12
 
 
 def test_a_least_value_between_the_stages_is_enclosed() -> None:

@@ -42,18 +42,20 @@ def biased_quartet(claim: Claim, rounds: int, local_lr: Fraction | None = None, 
     return run_point([[1]] * 4, [[u], [-u], [1], [-1]], [Fraction(19, 10)], algorithm, Fixed([0]), rounds, constants)
 
 
-def drawn_one_by_one(claim: Claim) -> RunPoint:
-    """Clients at 1 and -1, F = x^2/2, of which one is drawn in every round, from x_0 = x*, without noise; K = 100 local
-    steps of local_lr = c/sqrt(RK), c = 1/10, and R = K^3.
+def drawn_one_by_one(claim: Claim, local_steps: int = 100) -> RunPoint:
+    """Clients at 1 and -1, F = x^2/2, of which one is drawn in every round, from x_0 = x*, without noise; K local steps
+    of local_lr = c/sqrt(RK) = c/K^2, c = 1/10, and R = K^3.
 
     A round moves x a share s = 1 - (1 - local_lr)^K of the way to 1 or to -1, so that E x^2 tends to s/(2 - s), near
-    c sqrt(K/R)/2 = 5e-4. The bound is 60 c^2/sqrt(RK) = 6e-5. Whatever c and the constants of the rate are, the ratio
-    grows like K: who is drawn costs as much as if each client had taken one step K times as long.
+    c sqrt(K/R)/2 = c/(2 K), 5e-4 for K = 100. The bound is 60 c^2/sqrt(RK) = 60 c^2/K^2, here 6e-5. Whatever c and the
+    constants of the rate are, the ratio grows like K: who is drawn costs as much as if each client had taken one step K
+    times as long. Of R rounds all but some 1/s = K/c are near that limit.
     """
     values = {"smoothness": ONE, "dissimilarity": ONE, "gradient_noise": Fraction(0), "step_constant": Fraction(1, 10)}
     constants = {name: values[name] for name in stated_constants(claim)}
-    algorithm = with_new_steps(fast(cohort=1, local_steps=100, local_lr=1, snapshot_period=1), {"local_lr": None})
-    return run_point([[1]] * 2, [[1], [-1]], [0], algorithm, Fixed([0]), 10**6, constants)
+    steps = fast(cohort=1, local_steps=local_steps, local_lr=1, snapshot_period=1)
+    algorithm = with_new_steps(steps, {"local_lr": None})
+    return run_point([[1]] * 2, [[1], [-1]], [0], algorithm, Fixed([0]), local_steps**3, constants)
 
 
 def flat_and_noisy(claim: Claim, flatness: int = 1000) -> RunPoint:
@@ -125,6 +127,8 @@ FAMILIES: dict[str, Family] = {
     "fast.cor1@main": Family(biased_quartet, _ROUNDS, ("rounds",)),
     "fast.cor1@appendix": Family(biased_quartet, _ROUNDS, ("rounds",)),
     "fast.cor2@main": Family(biased_quartet, _ROUNDS, ("rounds",)),
+    "fast.rem1.a@main": Family(biased_quartet, _ROUNDS, ("rounds",)),
+    "fast.rem1.b@main": Family(drawn_one_by_one, (25, 50, 100), ("rounds", "local_steps")),
     "fast.cor3@main": Family(flat_and_noisy, (1000, 10**4, 10**11), ("rounds", "smoothness", "strong_convexity")),
 }
 """By ref."""

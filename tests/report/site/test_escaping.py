@@ -36,6 +36,7 @@ def report(text: str) -> Report:
         ambiguities=(Ambiguity(text, ("literal", text), text),),
         rates=(Term(text + "rate", 1 / R),),
         letters={"smoothness": text, "rounds": rf"\hat{{{text}}}"},
+        constants=text,
     )  # fmt: skip
     instance = {
         "claim": text,
@@ -87,7 +88,7 @@ def test_every_text_of_a_report_was_tried():
     """A field that is added to what a user's file can say is to be escaped too, and to be tried here."""
     assert {field.name for field in fields(Claim)} == {
         "id", "edition", "title", "source", "functional", "terms", "hypotheses", "assumptions", "ambiguities",
-        "choices", "algorithm", "bound", "rates", "letters",
+        "choices", "algorithm", "bound", "rates", "letters", "constants",
     }  # fmt: skip
     assert {field.name for field in fields(Report)} == {
         "claim",

@@ -179,7 +179,7 @@ def test_terms_stand_in_the_printed_order_and_all_editions_are_there(site):
     page = claim_page(claim("safari.thm4@main"))
     assert [part.name for part in page.statement.terms] == [term.name for term in claim("safari.thm4").terms]
     assert [other.claim.edition for other in page.others] == [
-        "appendix", "submission", "corrected", "sharp", "sharper", "averaged"
+        "appendix", "submission", "corrected", "sharp", "sharper", "averaged", "floor"
     ]  # fmt: skip
     content = (site / "claims/safari.thm4@main.html").read_text(encoding="utf-8")
     places = [content.index(f'title="{term.name}"') for term in claim("safari.thm4").terms]

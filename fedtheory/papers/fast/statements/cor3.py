@@ -81,7 +81,9 @@ REMARK_3 = CORRECTED.edited(
     id="fast.rem3",
     title="FAST has the rate 1/R of ideal participation, up to logarithms",
     rates=(Term("only", 1 / R),),
+    constants="the rate is in R alone, they may depend on the problem; its terms have them as numbers of it, and "
+              "nothing refutes it with these where noise is uncorrelated",
     assumptions=MAIN.assumptions,
-)
+)  # fmt: skip
 
 EDITIONS = (MAIN, CORRECTED, REMARK_3)

@@ -41,6 +41,8 @@ UNIFORM = COROLLARY_2.edited(
     ),
     choices={"local_lr": c * sqrt(m) / sqrt(R * K)},
     ambiguities=(SUM_OVER_ROUNDS, COHORT_DRAW),
-)
+    constants="no constant of any problem will do: the problem stays along the family of instances, left/right grows "
+              "with the local steps without bound",
+)  # fmt: skip
 
 EDITIONS = (WITH_SNAPSHOTS, UNIFORM)

@@ -40,6 +40,7 @@ RATIO = Claim(
         Hypothesis("mostly_clients", Ge(q, 1 - c / (m * K)), "Corollary 1: q = Omega(1 - 1/(mK))"),
         Hypothesis("some_clients", Ge(K, c / m), "R_c >= 0"),
     ),
+    constants="c is a letter of the statement, which is proved for every c",
 )  # fmt: skip
 
 w = L * eta_s
