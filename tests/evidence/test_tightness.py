@@ -215,7 +215,8 @@ def test_steps_of_the_server_by_hand() -> None:
 
 
 def test_the_least_constant_does_not_depend_on_the_claimed_one() -> None:
-    whole, half = at_defaults("safari.thm4@sharper"), tightness(scaled("safari.thm4@sharper", sympy.Rational(1, 2), "noise"))
+    whole = at_defaults("safari.thm4@sharper")
+    half = tightness(scaled("safari.thm4@sharper", sympy.Rational(1, 2), "noise"))
     by_name = {each.of: each for each in half.constants}
     for each in whole.constants[2:]:
         assert by_name[each.of].least == pytest.approx(each.least, rel=1e-4)
