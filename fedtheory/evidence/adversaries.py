@@ -95,6 +95,7 @@ def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> 
     bound = claim.at(settled, rounds=horizons, **used)
     average = next((a.options[0] for a in claim.ambiguities if a.name == "average"), AVERAGES[0])
     left = left_in_floats(settled, horizons, claim.functional, average)
+    left = np.where(np.isnan(left), -np.inf, left)  # what is not known needs nothing
     right = np.broadcast_to(bound.value, horizons.shape)
     left = surely(settled, horizons, claim.functional, average, left, right)
 

@@ -13,9 +13,11 @@ from ..claims.statement import Claim
 from ..federations import Quadratic
 from ..functionals import Functional
 from ..moments.averages import run_in_floats
+from ..moments.enclosed import Imprecise
 from ..moments.errors import enclosed_functional, errors_in_floats
 from ..moments.evaluators import BALL, Question, left
 from ..moments.rounds import quadratic
+from ..own import ComputeError
 from ..schedule import StepRule
 from ..setting import Setting
 from .found import Found
@@ -63,12 +65,25 @@ def possible(step: Any) -> bool:
 
 
 def left_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional, average: str) -> np.ndarray:
-    """The functional's value at each of ``rounds``, quickly: errors by rounding grow with them."""
+    """The functional's value at each of ``rounds``, quickly: errors by rounding grow with them; nan where one's own
+    functional asks for what has no enclosure."""
     if functional.compute is not None:
-        return np.broadcast_to(left(functional, Question(setting, rounds, {"average": average})), rounds.shape)
+        return _computed_in_floats(setting, rounds, functional, average)
     if functional.of_all_rounds or functional.observable == "gap":
         return run_in_floats(setting, functional, rounds, average)
     return errors_in_floats(setting, rounds).functional(functional, average)
+
+
+def _computed_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional, average: str) -> np.ndarray:
+    try:
+        return np.broadcast_to(left(functional, Question(setting, rounds, {"average": average})), rounds.shape)
+    except ComputeError as error:
+        if not isinstance(error.__context__, Imprecise):
+            raise
+    if len(rounds) == 1:
+        return np.full(1, np.nan)
+    halves = np.array_split(rounds, 2)
+    return np.concatenate([_computed_in_floats(setting, half, functional, average) for half in halves])
 
 
 LOST = 1e-16

@@ -38,10 +38,22 @@ class Found:
     fading: float = 1.0
 
     def with_left(self, left: float) -> Found:
-        """The same with a left side of this size, if it is less."""
+        """The same with a left side of this size, if it is less. The ratio shrinks as the left side; of one that was
+        infinite it is left / right, infinite where the right side is not positive.
+
+        >>> found = Found(None, None, {}, rounds=1, left=float("inf"), right=4.0, ratio=float("inf"))
+        >>> found.with_left(8.0).ratio, found.with_left(8.0).with_left(6.0).ratio, found.with_left(0.0).ratio
+        (2.0, 1.5, 0.0)
+        """
         if not left < self.left:
             return self
-        return replace(self, left=left, ratio=self.ratio * left / self.left if left > 0 else 0.0)
+        if left <= 0:
+            shrunk = 0.0
+        elif self.left < np.inf:
+            shrunk = self.ratio * left / self.left
+        else:
+            shrunk = left / self.right if self.right > 0 else np.inf
+        return replace(self, left=left, ratio=shrunk)
 
 
 def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:

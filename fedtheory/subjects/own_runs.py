@@ -209,14 +209,14 @@ class OwnRuns(Space):
         return HORIZONS[most >= HORIZONS]
 
     def structured(self) -> Iterator[Candidate]:
+        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
+            yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
         for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), (0.0, 1.0, 1e2)):
             plain = replace(self._plain(clients, who), share=share, noise=noise)
             yield plain
             yield replace(plain, spread=0.0, start=1.0)
             yield replace(plain, start=0.0)
             yield replace(plain, dimension=2, conditioning=1e-3)
-        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
-            yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
 
     def _plain(self, clients: int, who: str) -> Candidate:
         """Curvatures 1, minimisers +-1, near the start."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
 from fedtheory.claims.statement import Term
 from fedtheory.evidence.tightness import tightness
@@ -70,7 +71,7 @@ def test_what_is_proved_holds_and_what_is_smaller_does_not() -> None:
     for each in found.after:
         assert each.attained <= each.worst * (1 + 1e-6) and each.worst <= each.bound
     assert found.after[-1].worst < 1.02 * found.after[-1].attained
-    shares = {"arbitrary_rounds": 0.1, "heterogeneity": 0.1}
+    shares = dict.fromkeys(("arbitrary_rounds", "heterogeneity"), sympy.Rational(1, 10))
     terms = tuple(Term(t.name, t.expression * shares.get(t.name, 1)) for t in claim(REF).terms)
     small = tightness(replace(claim(REF), edition="small", terms=terms), rounds=10**5)
     assert small.exceeded and small.refuted and small.looseness < 1
