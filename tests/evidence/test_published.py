@@ -43,10 +43,7 @@ def test_recursion_in_floats(ref):
     stepped, functional = with_its_step(Numbers.of(judgement.instance)), judgement.statement.functional
     errors = {how: stepped.setting(*how).exact([stepped.rounds]) for how in HOWS}
     for reading in judgement.readings:
-<<<<<<< HEAD
         # Where every round is a snapshot its claim leaves open no rule.
-=======
->>>>>>> fixa
         how = reading.reading.get("snapshots", "period"), reading.reading["uniform cohort"]
         left = errors[how].functional(functional, reading.reading.get("average", AVERAGES[0]))[0]
         assert left == pytest.approx(float(reading.left), rel=1e-9)
