@@ -38,7 +38,7 @@ def test_every_claim_is_published() -> None:
     assert sorted(REFS) == list(published())
 
 
-SIGNS = ("fedau.cor4@", "fedau.eqB_7_2@", "fedau.lemmaB_7_1@", "fedau.thm3@")
+SIGNS = ("fedau.cor4@", "fedau.cor4.nearly_optimal@", "fedau.eqB_7_2@", "fedau.lemmaB_7_1@", "fedau.thm3@")
 """Claims with logarithms, whose signs are found anew each time, one small certificate each."""
 
 
@@ -54,7 +54,9 @@ def test_all_verify_without_a_search(no_search: None) -> None:
 
 def test_those_with_logarithms_verify() -> None:
     refs = [ref for ref in REFS if ref.startswith(SIGNS)]
-    assert len(refs) == 8 and {reverify(ref).outcome for ref in refs} == {"proved"}
+    outcomes = {ref: reverify(ref).outcome for ref in refs}
+    assert outcomes.pop("fedau.cor4.nearly_optimal@long_runs") == "gap"  # its hypotheses contradict each other
+    assert len(outcomes) == 9 and {*outcomes.values()} == {"proved"}
 
 
 @cache
