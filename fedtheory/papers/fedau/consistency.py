@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 
 from ...claims.statement import Claim
-from ...proof.positivity import Certificate, prove
+from ...proof import positivity
 from ...proof.regions import at_least, region
 from ...quantities import symbol
 from ...subjects.fedau.consistency import PEAK, averaged_errors, least_peak_error
@@ -56,7 +56,7 @@ def contradiction(claim: Claim) -> tuple[str, dict[str, Any]] | None:
     least, lowest = least_peak_error(longest, share), min(allowed, key=lambda h: h.relation.rhs)
     tolerance = Fraction(int(lowest.relation.rhs.p), int(lowest.relation.rhs.q))
     proof = above(tolerance, longest, share) if least > tolerance else None
-    if not isinstance(proof, Certificate):
+    if not isinstance(proof, positivity.Certificate):
         return None
     what = (
         f"with the weights of Algorithm 2, intervals of {longest} rounds and a share {share} of clients that may be "
@@ -72,7 +72,7 @@ def above(tolerance: Fraction, longest: int, share: Fraction) -> object:
     m, s = sympy.symbols("m s")
     cap, least = (sympy.Rational(x.numerator, x.denominator) for x in (tolerance, share))
     where = region(at_least("m", sympy.Integer(longest)), at_least("s", least))
-    return prove(s * ((m - 1) / (m + 1)) ** 2 - cap, where, samples=0)
+    return positivity.prove(s * ((m - 1) / (m + 1)) ** 2 - cap, where, samples=0)
 
 
 def stated_least(claim: Claim, name: str) -> Fraction:
