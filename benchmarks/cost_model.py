@@ -48,8 +48,8 @@ from fedtheory.federations.linear_training import CACHE, MORE
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.files import json_text, write_beside
 from fedtheory.participation import Uniform
-from fedtheory.simulation.participants import DRAWS
-from fedtheory.simulation.several import CACHED, KEYS
+from fedtheory.simulation.drawn_participants import DRAWS
+from fedtheory.simulation.fused_rounds import CACHED, KEYS
 
 STEPS, SHARE = 5, 10  # one client of so many takes part
 LEAST = 0.05  # seconds that are measured at a time

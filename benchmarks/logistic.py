@@ -31,7 +31,7 @@ from fedtheory.algorithms import fedavg
 from fedtheory.federations import Logistic
 from fedtheory.participation import Uniform
 from fedtheory.simulation.iterates import iterates
-from fedtheory.simulation.observing import Observer
+from fedtheory.simulation.observer import Observer
 
 CLIENTS, STEPS, LR, L2 = 50, 5, 0.1, 0.01
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}

@@ -30,7 +30,7 @@ from fedtheory import data
 from fedtheory.neural import FlatModel, Samples, Visits, evaluate, local_update, models
 from fedtheory.neural.gradients import PATHS
 from fedtheory.neural.grouped import refusal
-from fedtheory.neural.workers import Workers
+from fedtheory.neural.training_workers import Workers
 
 CLIENTS, COHORT, STEPS, LR = 100, 10, 5, 0.05
 VOCABULARY, WINDOW = 80, 80

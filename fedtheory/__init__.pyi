@@ -20,7 +20,7 @@ from .evidence.referee import referee as referee
 from .evidence.refute import refute as refute
 from .evidence.verdict import verify as verify
 from .papers import claim as claim
-from .report.bounds import plot as plot
+from .report.bound_figures import plot as plot
 from .setting import Setting as Setting
 
 __version__: str

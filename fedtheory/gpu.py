@@ -30,10 +30,10 @@ import torch
 from torch import Tensor, nn
 
 from . import __version__, algorithms, data, neural
-from .experiments.points import ExperimentFile
-from .experiments.units import OutOfTime, perform, seconds, units_of
+from .experiments.grid import ExperimentFile
+from .experiments.work_units import OutOfTime, perform, seconds, units_of
 from .federations import Federation, Logistic, Network, Quadratic, random_quadratic
-from .federations.places import device_name, find_device
+from .federations.devices import device_name, find_device
 from .files import check_target, json_text, read_file, write_beside
 from .neural import Adam
 from .participation import Bernoulli, Uniform

@@ -76,8 +76,8 @@ def print_scorecard(card: dict[str, Any]) -> None:
     """The scorecard as a table, one row a claim."""
     from rich.table import Table
 
-    from .evidence.rule import with_readings
-    from .evidence.tightness_column import text
+    from .evidence.verdict_rule import with_readings
+    from .tightness.column import text
 
     table = Table("claim", "verdict", "units", "largest left/right", "measured: left/right", "tightness", "why")
     for row in card["rows"]:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding
 
-from .exact import checked_seed
+from .rationals import checked_seed
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 _MULTIPLIER_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
@@ -80,7 +80,7 @@ def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
 
 def finalized(coordinate: Tensor) -> np.ndarray:
     """The finalizer of a coordinate in main memory, uint64: what the hash absorbs of it."""
-    from .compiled_draws import mix_all
+    from .loops.draws import mix_all
 
     mixed = coordinate.numpy().astype(np.int64, order="C").view(np.uint64)
     mix_all(mixed.reshape(-1))
@@ -88,7 +88,7 @@ def finalized(coordinate: Tensor) -> np.ndarray:
 
 
 def _absorbed_in_memory(state: Tensor | int, mixed: np.ndarray | np.uint64) -> Tensor:
-    from .compiled_draws import mix_all
+    from .loops.draws import mix_all
 
     known = np.uint64(state % 2**64) if isinstance(state, int) else state.numpy().view(np.uint64)
     found = np.asarray(np.bitwise_xor(known, mixed, order="C"))
@@ -193,7 +193,7 @@ _BITS: dict[torch.dtype, tuple[Any, Any]] = {
 
 
 def _scaled_signs_in_memory(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
-    from .compiled_draws import signs_double, signs_single
+    from .loops.draws import signs_double, signs_single
 
     kind, bits = _BITS[dtype]
     result = torch.empty(*words.shape, dimension, dtype=dtype)
@@ -230,7 +230,7 @@ def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64, s
 
 
 def _normals_in_memory(words: Tensor, dimension: int, dtype: torch.dtype, scale: float) -> Tensor:
-    from .compiled_draws import normals
+    from .loops.draws import normals
 
     result = torch.empty(*words.shape, dimension, dtype=dtype)
     normals(_keys(words), scale, result.numpy().reshape(-1, dimension))
@@ -254,7 +254,7 @@ def _derived(words: Tensor, count: int) -> Tensor:
     """``count`` words of each of the ``words``, shape ``words.shape + (count,)``."""
     if not in_memory(words):
         return _mix(words[..., None] + torch.arange(1, count + 1, device=words.device) * _GOLDEN)
-    from .compiled_draws import derive
+    from .loops.draws import derive
 
     result = torch.empty(*words.shape, count, dtype=torch.int64)
     derive(_keys(words), result.numpy().view(np.uint64).reshape(-1, count))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .exact import exact_number
+from .rationals import exact_number
 
 ROUND, STEP = INDICES = ("round_index", "step_index")
 """r = 0, 1, ..., and t = r local_steps + k for the gradient step k = 0, 1, ... of round r."""

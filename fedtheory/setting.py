@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch
 
-from .algorithms.base import OwnRound, ServerRound
-from .exact import exact_array
+from .algorithms.algorithm import OwnRound, ServerRound
+from .rationals import exact_array
 
 if TYPE_CHECKING:
-    from .algorithms.base import Algorithm
-    from .federations.base import Federation
+    from .algorithms.algorithm import Algorithm
     from .federations.constants import Constant
-    from .moments.errors import ExactErrors
+    from .federations.federation import Federation
+    from .moments.exact_errors import ExactErrors
     from .moments.stationary import FixedPoint, Stationary
     from .participation import Participation
     from .simulation.run import Run
@@ -175,8 +175,8 @@ class Setting:
         return quantities(self, rounds, needed, **options)
 
     def exact(self, rounds: Any = None, exact: bool = False) -> ExactErrors:
-        """Exact expected errors, for quadratic federations: see ``fedtheory.moments.errors.exact_errors``."""
-        from .moments.errors import exact_errors
+        """Exact expected errors, for quadratic federations: see ``fedtheory.moments.exact_errors.exact_errors``."""
+        from .moments.exact_errors import exact_errors
 
         return exact_errors(self, rounds, exact)
 

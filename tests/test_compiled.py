@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import fedtheory
-from fedtheory.compiled import SHARED, compiled
+from fedtheory.loops.compiler import SHARED, compiled
 
 PROGRAM = """
 import numpy as np
-from fedtheory.compiled import compiled
-from fedtheory.lanes import load, total
+from fedtheory.loops.compiler import compiled
+from fedtheory.loops.lanes import load, total
 
 @compiled
 def found(array):

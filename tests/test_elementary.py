@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from fedtheory import elementary
-from fedtheory.compiled import compiled, fma
+from fedtheory.loops import elementary
+from fedtheory.loops.compiler import compiled, fma
 
 KINDS = {"single": np.float32, "double": np.float64}
 MANY = 4000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from fedtheory.compiled import compiled
-from fedtheory.lanes import fma, load, sixteen, store, store_bytes, total, where_equal
+from fedtheory.loops.compiler import compiled
+from fedtheory.loops.lanes import fma, load, sixteen, store, store_bytes, total, where_equal
 
 
 @compiled

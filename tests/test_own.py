@@ -18,7 +18,7 @@ from fedtheory.algorithms import fast
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.referee import referee
-from fedtheory.evidence.units import check_units
+from fedtheory.evidence.units_check import check_units
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import Functional
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, left, quantity
@@ -26,9 +26,9 @@ from fedtheory.own import ComputeError, define
 from fedtheory.participation import Fixed
 from fedtheory.quantities import LENGTH, QUANTITIES, SQUARED_LENGTH, Quantity, symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.run import from_setting
-from fedtheory.subjects.run_parts import PARTS
+from fedtheory.subjects.algorithm_parts import PARTS
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import from_setting
 
 F = Fraction
 SETTING = Setting(

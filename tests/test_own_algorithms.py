@@ -15,8 +15,8 @@ import torch
 from fedtheory import algorithms
 from fedtheory.algorithms import Algorithm, StepError, own
 from fedtheory.federations import Quadratic
-from fedtheory.moments.affine import NotLinear
-from fedtheory.moments.errors import expected_models
+from fedtheory.moments.affine_numbers import NotLinear
+from fedtheory.moments.exact_errors import expected_models
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,

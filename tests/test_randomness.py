@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtheory import compiled_draws, randomness
+from fedtheory import randomness
+from fedtheory.loops import draws as compiled_draws
 from fedtheory.randomness import Axis, exponentials, normals, scaled_signs, signs, uniforms, words
 
 LEVEL = 1e-6

@@ -14,8 +14,8 @@ from fedtheory.cli import statuses
 from fedtheory.cli.app import app
 from fedtheory.cli.statuses import STATUSES, run
 from fedtheory.evidence import findings, referee
-from fedtheory.evidence.cache import Cache
 from fedtheory.evidence.findings import Row
+from fedtheory.evidence.result_cache import Cache
 from fedtheory.files import LARGEST, check_target, read_file, read_json, write_beside
 from fedtheory.papers import claim, instance_path
 from fedtheory.printing import print_findings

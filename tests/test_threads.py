@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from fedtheory.threads import shared_out
+from fedtheory.loops.threads import shared_out
 
 
 @pytest.mark.parametrize("count, threads, least, parts", [

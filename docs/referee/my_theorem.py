@@ -18,8 +18,8 @@ from sympy import Le, Rational, exp
 
 from fedtheory.claims.statement import Assumption, Claim, Hypothesis, Term
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
-from fedtheory.proof.regions import capped, count, positive, region
 from fedtheory.proof.steps import Nonnegative, Step
+from fedtheory.proof.symbol_regions import capped, count, positive, region
 from fedtheory.quantities import symbols
 
 L, mu, sigma, sigma_G = symbols("smoothness", "strong_convexity", "gradient_noise", "dissimilarity")

@@ -24,8 +24,8 @@ from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers.paper import Paper
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.gram import dot, norm2, vectors
-from fedtheory.proof.regions import capped, count, nonnegative, positive, region
 from fedtheory.proof.steps import Identity, Step
+from fedtheory.proof.symbol_regions import capped, count, nonnegative, positive, region
 from fedtheory.proof.write import given, gram, same
 from fedtheory.quantities import symbols
 

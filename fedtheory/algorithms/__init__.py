@@ -26,15 +26,15 @@ from .aggregation import (
     Known,
     Updates,
 )
-from .base import Algorithm, ClientRound, OwnRound, ServerRound, Weights
+from .algorithm import Algorithm, ClientRound, OwnRound, ServerRound, Weights
+from .cohort_rules import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
+from .custom_algorithm import Own, Round, StepError, own
 from .every_round import EveryRound, fedadam, fedamplify, fedavg, fedavgm, fedprox
 from .fast import Fast, fast
 from .flics import flics_adam, flics_avg, naive, weighted_groups
 from .linked_steps import check_theorem_4_tie, check_theorem_5_tie, theorem_4_server_lr, theorem_5_server_lr
-from .own import Own, Round, StepError, own
 from .safari import Safari, safari
-from .selection import GroupSelection, NaiveSelection, Selection, UniformSelection, VarSelection
-from .server import Adam, Amplified, Momentum, Plain, Server
+from .server_step import Adam, Amplified, Momentum, Plain, Server
 from .unknown_participation import afl, constant_weights, fedau, fedvarp, given_weights, known_statistics, mifa
 
 __all__ = [

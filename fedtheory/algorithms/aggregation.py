@@ -14,8 +14,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from ..federations.base import Pairs
-from ..federations.places import kept_there
+from ..federations.devices import kept_there
+from ..federations.federation import Pairs
 from ..participation import Participation
 from ..randomness import in_memory
 
@@ -48,7 +48,7 @@ class Updates:
         """The same for weights of the pairs, (P,)."""
         total = torch.zeros(len(self.counts), values.shape[1], dtype=values.dtype, device=values.device)
         if in_memory(values):
-            from .adding import add_rows
+            from ..loops.scatter import add_rows
 
             add_rows(total.numpy(), self.pairs.replica.numpy(), own.numpy(), values.numpy())
             return total
@@ -124,7 +124,7 @@ class AverageParticipating(WeightedSum):
     def weights_at(self, counts: Tensor, place: Tensor) -> Tensor:
         if not in_memory(counts):
             return super().weights_at(counts, place)
-        from .adding import shares
+        from ..loops.scatter import shares
 
         return torch.from_numpy(shares(counts.contiguous().numpy(), place.numpy()))
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isinf
 
-from ..federations.local import PLAIN_SGD
+from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..quantities import check_values
 from ..schedule import StepRule, StepSize, numbers, step_size
 from .aggregation import Aggregation, AverageAll, AverageParticipating, FedAUWeights, GroupWeights, ObjectiveShares
-from .base import Algorithm, ClientRound
-from .checks import Number, at_least_zero, below_one, budgets, each, option, positive, whole
-from .selection import GroupSelection, Selection, UniformSelection
-from .server import Adam, Amplified, Momentum, Plain, Server
+from .algorithm import Algorithm, ClientRound
+from .cohort_rules import GroupSelection, Selection, UniformSelection
+from .exact_arguments import Number, at_least_zero, below_one, budgets, each, option, positive, whole
+from .server_step import Adam, Amplified, Momentum, Plain, Server
 
 AVERAGES = {"participating": AverageParticipating(), "all": AverageAll()}
 

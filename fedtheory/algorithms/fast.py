@@ -15,15 +15,15 @@ from typing import Any
 
 from torch import Tensor
 
-from ..exact import exact_number
-from ..federations.local import PLAIN_SGD
+from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..participation import Uniform
 from ..quantities import check_values
+from ..rationals import exact_number
 from ..schedule import StepSize, numbers, step_size
-from .base import Algorithm, ClientRound
-from .checks import at_least_zero, below_one
-from .server import Momentum, Plain
+from .algorithm import Algorithm, ClientRound
+from .exact_arguments import at_least_zero, below_one
+from .server_step import Momentum, Plain
 
 
 @dataclass(frozen=True)

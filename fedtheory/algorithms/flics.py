@@ -15,10 +15,10 @@ from fractions import Fraction
 from ..selection.inputs import WEIGHT_SUM_TOLERANCE
 from ..selection.online import COUNTS, UPDATES
 from .aggregation import AverageParticipating, GroupWeights
-from .checks import Number, at_least_zero, budgets, each, option, positive
+from .cohort_rules import ANSWERS, BUDGET_AFTER, NaiveSelection, VarSelection
 from .every_round import EveryRound, adam, every_round
-from .selection import ANSWERS, BUDGET_AFTER, NaiveSelection, VarSelection
-from .server import Plain, Server
+from .exact_arguments import Number, at_least_zero, budgets, each, option, positive
+from .server_step import Plain, Server
 
 
 def flics_avg(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..exact import exact_number
 from ..quantities import check_values
+from ..rationals import exact_number
 from .safari import Safari
 
 ROUNDING = Fraction(1, 10**12)

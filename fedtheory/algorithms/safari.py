@@ -12,12 +12,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ..exact import exact_number
-from ..federations.local import PLAIN_SGD
+from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
 from ..quantities import check_values
+from ..rationals import exact_number
 from ..schedule import StepRule, StepSize, numbers, step_size
-from .base import Algorithm, ClientRound, ServerRound
+from .algorithm import Algorithm, ClientRound, ServerRound
 
 
 @dataclass(frozen=True)

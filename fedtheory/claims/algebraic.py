@@ -18,7 +18,7 @@ from flint import Ordering, acb, acb_poly, arb, ctx, fmpq, fmpq_mpoly, fmpq_mpol
 
 from ..quantities import symbol
 from .arithmetic import fold
-from .piecewise import Cases, Ratio
+from .piecewise_rational import Cases, Ratio
 
 PRECISION, MOST_PRECISION = 128, 2**14
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from .wide import Wide
+from .wide_floats import Wide
 
 CHUNK = 8192
 """Entries that are evaluated at a time: a handful of arrays of so many floats stay in a core's cache."""

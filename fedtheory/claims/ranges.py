@@ -15,13 +15,13 @@ from fractions import Fraction
 
 import sympy
 
-from ..exact import exact_number
 from ..quantities import ORDERED_PAIRS, quantity, symbol
+from ..rationals import exact_number
 from .algebraic import algebraic
 from .arithmetic import denominators, fold, is_rational
 from .balls import ball, evaluate_number, evaluate_or_limit, working_precision
-from .piecewise import VARIABLE, Cases, constant
-from .roots import Field, Point, Rational, Sign, float_inside, real_roots
+from .piecewise_rational import VARIABLE, Cases, constant
+from .polynomial_roots import Field, Point, Rational, Sign, float_inside, real_roots
 from .subdivision import allowed_intervals
 
 Interval = tuple[Fraction | float, Fraction | float, bool, bool]

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ..exact import exact_number
 from ..quantities import QUANTITIES, check_values, quantity, symbol
+from ..rationals import exact_number
 from .arithmetic import compiled_slack, compiled_term
 from .links import linked_from
 from .ranges import Allowed, bounds, solution_set
-from .rounds import least_rounds
+from .rounds_needed import least_rounds
 from .statement import Claim, Hypothesis
 
 _DENSITY = 267

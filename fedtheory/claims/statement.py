@@ -14,9 +14,9 @@ import sympy
 from ..assumptions import ASSUMPTIONS, kind_of, with_implied
 from ..functionals import Functional
 from ..quantities import QUANTITIES, nearest, symbol
-from .checks import check_algorithm, check_kinds, check_relation, check_symbols, expressed, relations_of
 from .readings import check_options
 from .schedules import INDICES
+from .wellformed import check_algorithm, check_kinds, check_relation, check_symbols, expressed, relations_of
 
 if TYPE_CHECKING:
     from ..setting import Setting

@@ -19,8 +19,8 @@ import sympy
 from ..quantities import symbol
 from .arithmetic import fold
 from .balls import ball, evaluate_in_balls, evaluate_or_limit, working_precision
-from .intervals import Interval
-from .roots import float_inside
+from .outward_intervals import Interval
+from .polynomial_roots import float_inside
 
 LEAST_PRECISION, MOST_PRECISION = 128, 4096
 MOST_EVALUATIONS, MOST_ZEROS = 40_000, 32

@@ -18,7 +18,7 @@ Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.
 @app.command()
 def tables(paper: Paper, number: str | None = None, json: Json = False) -> None:
     """Print the tables of a paper, every number as it is printed there."""
-    from ..experiments.tables import tables as read
+    from ..experiments.printed_tables import tables as read
 
     found = [table for table in read(paper) if number in (None, table.number)]
     if not found:
@@ -82,10 +82,10 @@ def experiments(
 
 def _write_pages() -> Iterator[Path]:
     """Write the page of every table that results stand beside, and the curves of every file with results."""
-    from ..experiments.pages import figure_name
-    from ..experiments.pages import pages as all_pages
     from ..experiments.results import experiment_files, published
     from ..experiments.schema import read_experiment
+    from ..experiments.table_pages import figure_name
+    from ..experiments.table_pages import pages as all_pages
     from ..files import read_json, write_beside
     from ..report.style import save
     from ..report.training import plot_curves

@@ -37,7 +37,7 @@ def _counts(into: Path | None, json: bool) -> None:
     from ..evidence.counts import counted, text
     from ..evidence.scorecard import published_rows
     from ..papers import all_claims
-    from ..report.findings import put
+    from ..report.generated_docs import put
 
     rows = published_rows()
     if json:

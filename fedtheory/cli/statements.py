@@ -14,7 +14,7 @@ from .app import Json, Ref, app
 @app.command()
 def show(ref: Ref, json: Json = False) -> None:
     """Show what a claim states: both sides, its hypotheses, its open readings, whether its units match."""
-    from ..evidence.shown import shown
+    from ..evidence.claim_summaries import shown
 
     content = shown(ref)
     print_json(content) if json else print_tree(content)

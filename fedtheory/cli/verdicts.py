@@ -56,8 +56,8 @@ def replay(
 
 def _proved_too(judgement: Judgement) -> dict[str, Any]:
     """The complete proof of what an instance refutes, told on standard error; as plain data, or none."""
-    from ..evidence.rule import complete_proof, proved_and_refuted
-    from ..proof.certificates import chain_data
+    from ..evidence.verdict_rule import complete_proof, proved_and_refuted
+    from ..proof.step_certificates import chain_data
 
     chain = complete_proof(judgement)
     if chain is None or chain.derivation is None:
@@ -183,9 +183,9 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
     from ..evidence.scorecard import write_json
     from ..files import check_target
     from ..papers import claim
-    from ..papers.certificates import reverify
     from ..papers.proofs import prove as decide
-    from ..proof.certificates import chain_data
+    from ..papers.saved_certificates import reverify
+    from ..proof.step_certificates import chain_data
     from ..proof.text import describe, lines
 
     statement = claim(ref)
@@ -193,7 +193,7 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
         check_target(save, ".json")
     if worst_case:
         from ..files import read_json
-        from ..proof.worst_cases import NumericEdition
+        from ..proof.worst_case_editions import NumericEdition
 
         edition = NumericEdition(statement, read_json(worst_case))
         chain = edition.prove()
@@ -214,8 +214,8 @@ def _prove(ref: str, save: Path | None, recheck: bool, worst_case: Path | None, 
 def _export(ref: str, language: str, into: Path | None) -> None:
     from ..files import check_target, write_beside
     from ..papers import claim
-    from ..papers.certificates import reverify
-    from ..proof.export import EXPORTS, exported
+    from ..papers.saved_certificates import reverify
+    from ..proof.coq import EXPORTS, exported
 
     if language not in EXPORTS:
         raise typer.BadParameter(f"--export {language}: allowed is {', '.join(EXPORTS)}")
@@ -243,8 +243,8 @@ def _check(file: Path, json: bool) -> None:
 
 
 def _missing(json: bool) -> None:
-    from ..papers.certificates import steps_decided
-    from ..proof.joints import table
+    from ..papers.saved_certificates import steps_decided
+    from ..proof.verdict_word import table
 
     rows = steps_decided()
     if json:
@@ -263,10 +263,10 @@ def errata(
 ) -> None:
     """Say what the checks have against a paper's printed statements: each finding with the check that found it.
     Findings are kept, and used again as long as code and papers are the same."""
-    from ..evidence.cache import Cache
     from ..evidence.findings import errata as find
+    from ..evidence.result_cache import Cache
     from ..files import check_target
-    from ..report.findings import generated, put
+    from ..report.generated_docs import generated, put
 
     if into:
         check_target(into)
@@ -298,7 +298,7 @@ def referee(
     with Progress() as progress:
         reports = examine_file(theorem, seed=seed, progress=progress)
     if save and save.suffix == ".html":
-        from ..report.site.refereed import save as write_pages
+        from ..report.site.refereed_page import save as write_pages
 
         write_pages(reports, save)
     elif save:
@@ -323,14 +323,14 @@ def verify(
     report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
     published scorecard, an instance does not replay, or a claim is proved and refuted, whose proof is then written to
     the report's folder too. A refuted theorem is no error."""
-    from ..evidence import assess, scorecard, shown
-    from ..evidence.cache import Cache
-    from ..evidence.rule import PROVED_AND_REFUTED
+    from ..evidence import assess, claim_summaries, scorecard
+    from ..evidence.result_cache import Cache
+    from ..evidence.verdict_rule import PROVED_AND_REFUTED
     from ..files import check_target, read_json
     from ..papers import claim, index
-    from ..papers.certificates import publish
     from ..papers.proofs import prove as prove_claim
-    from ..proof.certificates import chain_data
+    from ..papers.saved_certificates import publish
+    from ..proof.step_certificates import chain_data
     from ..report import drawing
 
     check_target(report / "scorecard.json"), check_target(figures / "any")
@@ -355,7 +355,7 @@ def verify(
         scorecard.write_json(published, card)
         publish()
         index.refresh()
-        shown.refresh()
+        claim_summaries.refresh()
     lines = scorecard.differences(card, read_json(published))
     if json:
         print_json(card | {"differences": lines})

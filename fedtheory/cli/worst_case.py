@@ -58,10 +58,10 @@ def _check_save(save: Path | None, every: bool) -> None:
 
 def _every(save: Path | None, accept: bool, json: bool) -> None:
     from ..evidence.assess import PUBLISHED
-    from ..evidence.tightness import NOT_APPLICABLE
-    from ..evidence.tightness_column import accept as publish
-    from ..evidence.tightness_table import page, rows, rows_of_constants, table
     from ..files import write_beside
+    from ..tightness.column import accept as publish
+    from ..tightness.measure import NOT_APPLICABLE
+    from ..tightness.tightness_table import page, rows, rows_of_constants, table
 
     entries = table()
     if save:
@@ -79,11 +79,11 @@ def _every(save: Path | None, accept: bool, json: bool) -> None:
 
 
 def _one(ref: str, given: dict[str, Any], over: str | None, save: Path | None, json: bool) -> None:
-    from ..evidence.tightness import NOT_APPLICABLE
-    from ..evidence.tightness import tightness as tightness_of
-    from ..evidence.tightness_curves import curve, to_json
-    from ..evidence.tightness_table import content, over_rounds, over_values, remarks, rows_of_constants
     from ..papers import claim
+    from ..tightness.measure import NOT_APPLICABLE
+    from ..tightness.measure import tightness as tightness_of
+    from ..tightness.tightness_curves import curve, to_json
+    from ..tightness.tightness_table import content, over_rounds, over_values, remarks, rows_of_constants
 
     statement = claim(ref)
     found = tightness_of(statement, **given)
@@ -92,7 +92,7 @@ def _one(ref: str, given: dict[str, Any], over: str | None, save: Path | None, j
     along = curve(statement, given, over or "local_lr") if save or over else {}
     if save:
         from ..report.style import save as save_figure
-        from ..report.worst_cases import figure
+        from ..report.worst_case_figures import figure
 
         save_figure(figure(statement, along, over or "local_lr"), save)
     if json:

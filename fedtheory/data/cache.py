@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .places import cache_folder
+from .folders import cache_folder
 
 VERSION = 1
 """Raise it when a parser's result changes."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .places import FOLDER_VARIABLE, file, folders
+from .folders import FOLDER_VARIABLE, file, folders
 
 
 @dataclass(frozen=True)

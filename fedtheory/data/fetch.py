@@ -17,7 +17,7 @@ from typing import Any
 
 from .catalogue import entry
 from .entry import Entry
-from .places import own_folder
+from .folders import own_folder
 
 Progress = Callable[[str, int, int], None]
 """Called with what is downloaded, the bytes there are, and the bytes there will be (0 where that is not known)."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .entry import Entry
+from .folders import file
 from .loaders.common import words_on
-from .places import file
 
 
 def status(entry: Entry) -> dict[str, Any]:

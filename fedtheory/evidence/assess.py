@@ -16,16 +16,16 @@ from ..claims.statement import Claim
 from ..files import read_json
 from ..papers import all_claims, instance_path
 from ..papers import claim as find_claim
-from ..papers.whose import subject_of
+from ..papers.dispatch import subject_of
 from ..subjects.violations import VIOLATIONS
-from .cache import Cache
 from .measured import DIGITS, FASHION_MNIST, RealData, measure
+from .parallel_work import run_all
 from .replay import replay
-from .rule import overall
+from .result_cache import Cache
 from .search import SearchReport, search
-from .units import check_units
+from .units_check import check_units
 from .verdict import Verdict
-from .work import run_all
+from .verdict_rule import overall
 
 PUBLISHED = Path(str(files("fedtheory.evidence"))) / "published"
 """The scorecard that comes with the package."""

@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike
 
 from ..claims.ranges import Allowed, solution_set
 from ..claims.statement import Claim, Hypothesis
-from ..exact import exact_number
-from ..papers.whose import findings
+from ..papers.dispatch import findings
 from ..proof.compatibility import bounds_part, compatibility
 from ..proof.positivity import Certificate, prove
-from ..proof.regions import Part, region
+from ..proof.symbol_regions import Part, region
 from ..quantities import ORDERED_PAIRS, QUANTITIES, RUN_QUANTITIES, check_values, quantity, symbol
-from .limits import STEP, Q, limiting_slack, needs_small_steps
+from ..rationals import exact_number
+from .bound_limits import STEP, Q, limiting_slack, needs_small_steps
 
 FADING = ("peak_full_pseudogradient", "peak_cohort_pseudogradient")
 """Run quantities that would be 0 at the optimum with all clients in snapshot rounds, were they not maxima over the

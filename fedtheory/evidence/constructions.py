@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ..claims.statement import Claim
 from ..papers import claim, papers
-from ..subjects.base import Instance, Point
 from ..subjects.families import Family
+from ..subjects.protocol import Instance, Point
 from .judge import Judgement, judge
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..claims.editions import is_printed
 from ..claims.statement import Claim
-from .rule import PROVED_AND_REFUTED
+from .verdict_rule import PROVED_AND_REFUTED
 
 VERDICTS = (
     "proved", "steps decided", "holds", "untested", "unproved", "needs", "refuted", "vacuous", PROVED_AND_REFUTED,

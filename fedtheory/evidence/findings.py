@@ -17,9 +17,9 @@ from ..claims.typeset import expression_latex
 from ..papers import all_claims, editions, papers
 from ..papers.index import FILE
 from .assess import published_instance, published_needs, refuting
-from .cache import Cache
 from .consistency import check_consistency
-from .units import check_units
+from .result_cache import Cache
+from .units_check import check_units
 
 if TYPE_CHECKING:
     from ..proof.steps import Decision
@@ -85,7 +85,7 @@ def step_rows(paper: str, known: Iterable[Row]) -> Iterator[Row]:
     """The printed steps of a paper's proofs that do not hold and of which nothing is said yet: those that the proofs
     of today do without."""
     from ..papers.proofs import library
-    from ..proof.certificates import own_steps
+    from ..proof.step_certificates import own_steps
 
     said = {(row.where, row.what) for row in known}
     for name in own_steps(paper, library()):
@@ -124,8 +124,8 @@ def papers_fingerprint() -> str:
 
 def table_rows(paper: str) -> Iterator[Row]:
     """What the paper's printed tables do not bear out, and how many checks of them found nothing."""
-    from ..experiments.checks import check
     from ..experiments.curves import findings as curve_findings
+    from ..experiments.table_checks import check
 
     try:
         found = [*check(paper), *curve_findings(paper)]

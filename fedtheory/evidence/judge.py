@@ -25,12 +25,12 @@ from ..claims.balls import (
 from ..claims.statement import Claim, slack_of
 from ..claims.undecided import Undecided
 from ..papers import claim
-from ..papers.whose import subject_of
+from ..papers.dispatch import subject_of
 from ..quantities import QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES, symbol
 from ..schedule import StepRule
-from ..subjects.base import Box, Examined, Instance, Reading, Sides, finite, known
-from ..subjects.checked import NOT_CHECKED, VIOLATED, Checked, Slack
-from ..subjects.entries import entry, shown
+from ..subjects.assumption_checks import NOT_CHECKED, VIOLATED, Checked, Slack
+from ..subjects.file_entries import entry, shown
+from ..subjects.protocol import Box, Examined, Instance, Reading, Sides, finite, known
 
 SCHEMA = 2
 """Of instances' files. Those of schema 1 do not say how anything was checked."""

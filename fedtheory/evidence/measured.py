@@ -16,11 +16,11 @@ from ..claims.statement import Claim
 from ..federations.logistic import Logistic
 from ..functionals import AVERAGES
 from ..papers import claim as find_claim
-from ..papers.whose import subject_of
+from ..papers.dispatch import subject_of
 from ..quantities import RUN_QUANTITIES
 from ..setting import Setting
 from ..simulation import Run
-from ..subjects.candidates import EVERYONE, bound_counts
+from ..subjects.quadratic_candidates import EVERYONE, bound_counts
 
 CONFIDENCE = 0.99
 

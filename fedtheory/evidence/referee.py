@@ -14,18 +14,18 @@ from ..claims.statement import Claim
 from ..files import check_target, json_text, write_beside
 from ..papers import added, explained, papers
 from ..papers import load as load_paper
+from ..papers.dispatch import algorithm_of, subject_of
 from ..papers.paper import Paper, PaperError
 from ..papers.proofs import library, proof_of, sentence
-from ..papers.whose import algorithm_of, subject_of
-from ..proof.certificates import chain_data
 from ..proof.chains import Chain, made_of, tied
+from ..proof.step_certificates import chain_data
 from ..proof.steps import Decision, decide_all
 from .findings import Row, consistency_rows, needs_text, open_rows, refutation_text, unit_rows
 from .judge import Judgement
 from .refute import falls_without, followed_up, search_further
 from .repair import repairs
-from .rule import PROVED_AND_REFUTED, proved_and_refuted
 from .search import SearchReport, search
+from .verdict_rule import PROVED_AND_REFUTED, proved_and_refuted
 
 Tell = Callable[[str, int, int], None] | None
 

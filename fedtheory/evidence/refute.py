@@ -10,10 +10,10 @@ import numpy as np
 from ..claims.balls import decimal
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
-from ..papers.whose import subject_of
+from ..papers.dispatch import subject_of
 from ..participation import Phases
-from ..subjects.base import Instance, Point, Space
-from ..subjects.found import Found
+from ..subjects.lead import Found
+from ..subjects.protocol import Instance, Point, Space
 from ..subjects.violations import VIOLATIONS
 from .constructions import construct
 from .judge import Judgement, judge
@@ -60,7 +60,7 @@ def refute(
         return known
     report, judgement, _ = search_further(statement, report, seed)
     if judgement is None:
-        from .tightness_leads import refuted_from_leads
+        from .worst_case_leads import refuted_from_leads
 
         judgement = refuted_from_leads(statement, seed)
     if judgement is None and report.lead is None:

@@ -21,11 +21,11 @@ import sympy
 
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim, Hypothesis, Term
-from ..papers.whose import subject_of
+from ..papers.dispatch import subject_of
 from ..participation import Fixed
 from ..quantities import RUN_QUANTITIES, Units, symbol
 from ..setting import Setting
-from .adversaries import (
+from .adversarial_settings import (
     BEYOND,
     HORIZONS,
     STEP,
@@ -42,7 +42,7 @@ from .adversaries import (
     structured_settings,
 )
 from .search import SEEN
-from .units import check_units
+from .units_check import check_units
 
 DECADES = 2
 """So many tenths of its step size a setting is followed, and so many tenfold horizons, to see whether the constant that

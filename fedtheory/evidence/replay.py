@@ -7,7 +7,7 @@ from typing import Any
 
 from ..claims.balls import decimal
 from ..claims.statement import Claim
-from ..subjects.entries import shown
+from ..subjects.file_entries import shown
 from .judge import SCHEMA, Judgement, judge, parse
 
 

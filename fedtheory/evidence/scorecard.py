@@ -9,9 +9,9 @@ from typing import Any
 
 from .. import __version__
 from ..files import json_text, read_json, write_beside
-from .rule import covered
-from .tightness_column import published_column
+from ..tightness.column import published_column
 from .verdict import Verdict
+from .verdict_rule import covered
 
 SCHEMA = 3
 

@@ -13,9 +13,9 @@ import numpy as np
 from ..claims.arithmetic import compiled_term
 from ..claims.statement import Claim, Term
 from ..papers import claim as find_claim
-from ..papers.whose import searched, subject_of
-from ..subjects.base import Space
-from ..subjects.found import Found, worst
+from ..papers.dispatch import searched, subject_of
+from ..subjects.lead import Found, worst
+from ..subjects.protocol import Space
 
 ROUNDING = 1e-6
 """A ratio above 1 by less is no lead: float64 recursions lose up to R K 2^-52 of a contraction over R rounds of K steps

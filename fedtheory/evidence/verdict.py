@@ -12,10 +12,10 @@ from ..claims.statement import Claim
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
 from ..papers import claim as find_claim
-from ..papers.whose import from_setting
+from ..papers.dispatch import from_setting
 from ..setting import Setting
-from ..subjects.base import Instance
-from ..subjects.found import ratio
+from ..subjects.lead import ratio
+from ..subjects.protocol import Instance
 from .counts import VERDICTS
 from .judge import Judgement, judge
 from .replay import replay

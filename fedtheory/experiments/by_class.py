@@ -39,7 +39,7 @@ class ByClass:
     def on(self, federation: Any) -> Any:
         """The process for this federation's clients."""
         from ..participation import Bernoulli, Cyclic, Markov
-        from ..participation.fedau import class_weights, participation_probabilities
+        from ..participation.class_dependent import class_weights, participation_probabilities
 
         dataset, partition = getattr(federation, "dataset", None), getattr(federation, "partition", None)
         if dataset is None or partition is None:

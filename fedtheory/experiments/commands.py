@@ -13,11 +13,11 @@ from typing import Any
 from ..files import json_text, locked, write_beside
 from ..quantities import nearest
 from . import schema
-from .kept import new_runs, read_kept
+from .published import new_runs, read_kept
 from .results import digest, gathered, published, runs_of
 from .sweeps import MakeExecutor, Outcome, dask, perform_all, process_pool, search
 from .tracking import Tracker, tracker
-from .units import Unit, finished, seconds, units_of
+from .work_units import Unit, finished, seconds, units_of
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from .printed_tables import Cell, Table, cells, half_unit
 from .reading import Listed, Strict
-from .tables import Cell, Table, cells, half_unit
 
 Wanted = dict[str, str | Listed[str]]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..quantities import nearest
 from ..setting import Setting
-from .parts import make
+from .setting_parts import make
 
 
 def setting(content: Mapping[str, Any]) -> Setting:

@@ -20,10 +20,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from .checks import Finding
 from .comparisons import value
+from .printed_tables import Cell, cells, folder, half_unit, tables
 from .reading import Listed, Strict, read_toml
-from .tables import Cell, cells, folder, half_unit, tables
+from .table_checks import Finding
 
 MEAN_NOISE, SHOWN = 1e-4, 12
 """In per cent: what float32 and the means of evaluation batches add to a mean; so many cells are written out."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..files import read_json
-from .checks import check
+from .printed_tables import folder, tables
 from .results import experiment_files, published
 from .schema import Experiment, read_experiment
-from .tables import folder, tables
+from .table_checks import check
 
 HEAD = """# Experiments
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, create_model
 
-from .parts import annotated, call, kinds, nested_family, numbers
 from .reading import Strict, explained
+from .setting_parts import annotated, call, kinds, nested_family, numbers
 
 MAKERS: dict[type[BaseModel], Callable[..., Any]] = {}
 """What each model of a part is the arguments of."""

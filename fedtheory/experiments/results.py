@@ -15,7 +15,7 @@ from typing import Any
 
 from ..files import read_file
 from . import schema
-from .tables import folder
+from .printed_tables import folder
 
 CONFIGURATION = ("checks.toml", "curves.toml")
 """Files beside experiments that are none."""

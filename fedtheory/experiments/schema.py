@@ -27,8 +27,8 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from ..files import read_file
 from ..quantities import nearest
+from .grid import ExperimentFile, Point, with_values
 from .part_models import part, union
-from .points import ExperimentFile, Point, with_values
 from .reading import Listed, Strict, explained, parse_toml
 
 Scalar = bool | int | float | str

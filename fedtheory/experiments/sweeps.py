@@ -12,9 +12,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ..workers import end_with_parent
+from ..process_workers import end_with_parent
 from . import schema
-from .units import OutOfTime, Unit, estimate, perform, units_of
+from .work_units import OutOfTime, Unit, estimate, perform, units_of
 
 RETRIES = 5
 """So many times workers may be lost before a unit counts as failed."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .units import Unit
+from .work_units import Unit
 
 
 class Tracker(Protocol):

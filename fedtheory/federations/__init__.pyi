@@ -1,11 +1,11 @@
-from .base import ConvexFederation as ConvexFederation
-from .base import ExactFederation as ExactFederation
-from .base import Federation as Federation
-from .base import Pairs as Pairs
 from .constants import Constant as Constant
 from .constants import Constants as Constants
 from .constants import Region as Region
-from .estimated import estimated_constants as estimated_constants
+from .estimated_constants import estimated_constants as estimated_constants
+from .federation import ConvexFederation as ConvexFederation
+from .federation import ExactFederation as ExactFederation
+from .federation import Federation as Federation
+from .federation import Pairs as Pairs
 from .generators import random_quadratic as random_quadratic
 from .logistic import Logistic as Logistic
 from .network import Network as Network

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from torch import Tensor
 
 from ..randomness import Axis, normals, words
-from .base import ExactFederation, Pairs
+from .federation import ExactFederation, Pairs
 
 _BYTES = 2**27
 """Size that the basis of the pairs that are done together may reach."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from .base import Pairs
+    from .federation import Pairs
 
 TILE = 8
 """Rows of one product of matrices: few enough that few are empty where a client has some pairs, and as fast as more."""
@@ -246,7 +246,7 @@ class Tiles(NamedTuple):
     @classmethod
     def of(cls, pairs: Pairs, together: int) -> Tiles:
         """With ``together`` clients that take part in a block."""
-        from .compiled_listing import place_in_tiles
+        from ..loops.participant_lists import place_in_tiles
 
         sizes, device = pairs.sizes, pairs.client.device
         present = sizes.nonzero()[0]

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from ..randomness import in_memory
-from .base import ONE_SIDED, ConvexFederation, Footprint, Pairs
+from .federation import ONE_SIDED, ConvexFederation, Footprint, Pairs
 from .hessians import TILE, Common, Dense, Diagonal, Part, joined
-from .local import LocalTraining
+from .local_training import LocalTraining
 
 if TYPE_CHECKING:
-    from .entrywise import Signs
+    from ..loops.diagonal_sgd import Signs
     from .quadratic import Quadratic
 
 CACHE = 2**21
@@ -67,7 +67,7 @@ def coordinates_apart(fed: Quadratic) -> bool:
 
 def _entrywise(fed: Quadratic, products: Diagonal, start: Tensor, pairs: Pairs, training: LocalTraining) -> Tensor:
     """The same with diagonal Hessians and noise that does not depend on x."""
-    from .entrywise import entrywise_change, entrywise_product
+    from ..loops.diagonal_sgd import entrywise_change, entrywise_product
 
     diagonals, centres = closed_form(fed, products, training), fed.centred
     if diagonals is not None:
@@ -86,7 +86,7 @@ def closed_form(fed: Quadratic, products: Diagonal, training: LocalTraining) -> 
 
 def drawn_noise(fed: Quadratic, pairs: Pairs, training: LocalTraining, dtype: torch.dtype) -> Tensor | Signs | None:
     """The noise of all steps, or how it is drawn."""
-    from .entrywise import Signs
+    from ..loops.diagonal_sgd import Signs
 
     if fed.deterministic:
         return None

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, dirichlet
-from .base import ConvexFederation, Pairs
 from .constants import Constants, Region
-from .given import check_noise
-from .local import PLAIN_SGD, LocalTraining, State
+from .devices import find_device, find_dtype
+from .federation import ConvexFederation, Pairs
+from .federation_arguments import check_noise
+from .local_training import PLAIN_SGD, LocalTraining, State
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimised
 from .logistic_training import Stacked, logistic_update, minus_labels
-from .places import find_device, find_dtype
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
 # Features in a block of such a pass on the CPU: 4 MiB in float64 stay in the cache between the scores and the gradient,

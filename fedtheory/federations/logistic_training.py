@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from .base import Pairs
-from .local import LocalTraining
+from .federation import Pairs
+from .local_training import LocalTraining
 
 if TYPE_CHECKING:
     from .logistic import Logistic

@@ -16,23 +16,23 @@ from torch import Tensor, nn
 
 from ..data import Dataset, Partition
 from ..data.partition import Scheme
-from ..data.partition.base import targets
+from ..data.partition.split import targets
 from ..neural.augmentation import Augmentation
+from ..neural.batches import Samples, Visits
 from ..neural.flat import FlatModel, cross_entropy
 from ..neural.gradients import PATHS, fastest, gradients
 from ..neural.grouped import refusal
 from ..neural.local_solver import State
 from ..neural.local_update import local_update
 from ..neural.packed import PRECISIONS
-from ..neural.samples import Samples, Visits
-from ..neural.workers import Workers
+from ..neural.training_workers import Workers
 from ..randomness import Axis, words
-from .base import Footprint, Pairs
-from .local import LocalTraining
+from .devices import find_device, find_dtype
+from .federation import Footprint, Pairs
+from .local_training import LocalTraining
 from .network_data import check_partition, samples_of, server_rows
 from .network_evaluation import Evaluated, kept
 from .network_footprint import check_one, measured_footprint
-from .places import find_device, find_dtype
 from .visits import Minibatches
 
 

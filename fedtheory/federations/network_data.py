@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, Partition
-from ..data.partition.base import targets
-from ..neural.samples import Samples
+from ..data.partition.split import targets
+from ..neural.batches import Samples
 
 KEPT_AS_BYTES = 2**30
 """Images that would take more than this in single precision are kept as bytes."""

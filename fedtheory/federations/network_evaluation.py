@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset, Partition
-from ..neural.evaluation import per_sample, points_at_once
+from ..neural.batches import Samples
 from ..neural.flat import FlatModel
-from ..neural.samples import Samples
-from .base import ExactFederation, Pairs
+from ..neural.model_evaluation import per_sample, points_at_once
+from .federation import ExactFederation, Pairs
 from .network_data import samples_of, test_rows
 from .network_losses import holders_means, some, weighted_gradient
 from .visits import Minibatches

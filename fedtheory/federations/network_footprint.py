@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ..neural.evaluation import per_sample
-from .base import Footprint, Pairs
-from .ledger import peak_bytes
-from .local import LocalTraining
+from ..neural.model_evaluation import per_sample
+from .federation import Footprint, Pairs
+from .local_training import LocalTraining
+from .memory_ledger import peak_bytes
 from .network_losses import some, weighted_gradient
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..neural.batches import Samples
 from ..neural.flat import FlatModel
-from ..neural.samples import Samples
 
 
 def some(samples: Samples, rows: slice) -> Samples:

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..exact import exact_array, exact_number
-from .base import ConvexFederation, Pairs
+from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
-from .given import check_noise
-from .places import placed
+from .devices import placed
+from .federation import ConvexFederation, Pairs
+from .federation_arguments import check_noise
 
 
 @dataclass(frozen=True)

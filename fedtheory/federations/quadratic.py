@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..exact import exact_array, exact_number
-from .base import ConvexFederation, Footprint, Pairs
+from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
-from .dyadic import nearest_minimiser
+from .devices import placed
+from .dyadic_sums import nearest_minimiser
 from .elimination import positive_definite, solve_exactly
-from .given import check_convex, check_noise, checked_weights, full_matrices, numbers
+from .federation import ConvexFederation, Footprint, Pairs
+from .federation_arguments import check_convex, check_noise, checked_weights, full_matrices, numbers
 from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
-from .local import PLAIN_SGD, LocalTraining, State
-from .places import placed
+from .local_training import PLAIN_SGD, LocalTraining, State
 from .quadratic_tensors import Placed
 
 Array = Sequence | np.ndarray

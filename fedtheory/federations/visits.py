@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from ..neural.augmentation import augmentation_keys
+from ..neural.batches import Visits
 from ..neural.dropout import dropout_keys
-from ..neural.samples import Visits
 from ..randomness import Axis, refined, uniforms, words
-from .base import Pairs
+from .federation import Pairs
 
 SAMPLINGS = ("independent", "shuffled", "one pass")
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..participation.base import Inclusion, Keys, Participation
-from ..participation.checks import check_count
+from ..participation.probabilities import check_count
 from ..randomness import uniforms, words
 from .impossibility import TwoPoints
 from .tails import check_probability

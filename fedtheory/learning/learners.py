@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..participation.base import Keys
-from ..participation.checks import check_count
+from ..participation.probabilities import check_count
 from ..randomness import Axis
 from .adversary import FewestRare
 from .impossibility import TwoPoints

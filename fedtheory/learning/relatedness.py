@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exact import exact_array, exact_number
+from ..rationals import exact_array, exact_number
 
 
 @dataclass(frozen=True)

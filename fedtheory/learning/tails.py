@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exact import exact_number
-from ..participation.checks import check_count
+from ..participation.probabilities import check_count
+from ..rationals import exact_number
 
 LARGEST_EXACT = 5000
 """Trials up to which tails are computed in Fractions."""

@@ -4,16 +4,16 @@ Members load on first use."""
 from importlib import import_module
 
 _HOMES = {
-    "ExactErrors": "errors",
+    "ExactErrors": "exact_errors",
     "OneRound": "one_round",
-    "Points": "points",
+    "Points": "function_points",
     "Question": "evaluators",
     "Unserved": "evaluators",
     "best_probability": "stationary",
     "evaluates": "evaluators",
     "evaluates_functional": "evaluators",
-    "exact_errors": "errors",
-    "expected_models": "errors",
+    "exact_errors": "exact_errors",
+    "expected_models": "exact_errors",
     "fixed_point": "stationary",
     "left": "evaluators",
     "quantities": "evaluators",

@@ -20,10 +20,10 @@ import numpy as np
 
 from ..federations.quadratic import Quadratic
 from ..functionals import AVERAGES, Functional, check_average
-from .errors import accumulated, enclosed_functional, observable, packed_start, whole_rounds
-from .forms import Forms, forms_of, squares, whole
+from .centred import Forms, forms_of, squares, whole
+from .exact_errors import accumulated, enclosed_functional, observable, packed_start, whole_rounds
 from .linear_rounds import mean_map
-from .rounds import quadratic
+from .round_maps import quadratic
 from .symmetric import symmetric_moment_map, unpacked
 from .timeline import layout_for, observed, operators, timeline
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..algorithms.base import ClientRound
+from ..algorithms.algorithm import ClientRound
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed, Participation, Uniform
 

@@ -19,7 +19,7 @@ from math import floor, prod
 import numpy as np
 
 from ..participation import Cyclic, Incomplete, Markov, Participation
-from .draws import Draws, draws_of_set
+from .weight_draws import Draws, draws_of_set
 
 LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS = 2500, 1024, 1100
 """The most numbers that a recursion may have, in floats, in Fractions and in balls: its operator has as many rows and

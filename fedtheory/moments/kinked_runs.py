@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.base import ClientRound, Kind, ServerRound
+from ..algorithms.algorithm import ClientRound, Kind, ServerRound
 from ..federations.piecewise import Piecewise, PiecewiseLinear
 from ..functionals import AVERAGES, Functional
 from ..participation import Fixed
@@ -212,7 +212,7 @@ def followed_by_cycles(cycle: Sequence[Motion], mean: Line, x: Any, horizons: Se
 
 def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons: Sequence[int]) -> list[Passed]:
     """The same, compiled from one change of the pattern to the next."""
-    from . import kinked_loops as loops  # a compiler comes with it
+    from ..loops import piecewise_linear_runs as loops  # a compiler comes with it
 
     parts = [part for one in cycle for part in one.parts]
     pieces = [(1 - lr * slope, lr * level) for _, line, lr, _ in parts

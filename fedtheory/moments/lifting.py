@@ -40,14 +40,14 @@ from ..algorithms.aggregation import (
     LatestUpdates,
     ObjectiveShares,
 )
-from ..algorithms.base import ClientRound
-from ..algorithms.server import Adam, Amplified, Momentum, Plain, Server
+from ..algorithms.algorithm import ClientRound
+from ..algorithms.server_step import Adam, Amplified, Momentum, Plain, Server
 from ..claims.balls import matrix_product
-from .draws import COUNT, PRESENT, SHARE, Draws
 from .linear_rounds import LinearRound, Noise
+from .weight_draws import COUNT, PRESENT, SHARE, Draws
 
 if TYPE_CHECKING:
-    from .rounds import LocalMaps
+    from .round_maps import LocalMaps
 
 
 class NotClosed(ValueError):

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algorithms.base import ClientRound, ServerRound
+from ..algorithms.algorithm import ClientRound, ServerRound
 from ..federations.piecewise import PiecewiseLinear
-from .by_kind import TooMany, cohorts_of, noise_step
+from .exchangeable import TooMany, cohorts_of, noise_step
 from .kinked_runs import piecewise
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.base import ClientRound, Kind, ServerRound, Weights
+from ..algorithms.algorithm import ClientRound, Kind, ServerRound, Weights
 from ..federations.quadratic import Quadratic
 from ..functionals import (
     FINAL_SQUARED_DISTANCE,
@@ -36,9 +36,9 @@ from ..functionals import (
 )
 from ..participation import LargestNoise
 from ..schedule import one_number
-from .after_noise import chosen_noise
 from .identical_clients import averaged_noise
-from .rounds import has_common_noise, quadratic
+from .noise_chosen_cohorts import chosen_noise
+from .round_maps import has_common_noise, quadratic
 from .timeline import phase_settings
 
 if TYPE_CHECKING:

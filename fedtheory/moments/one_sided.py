@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..federations.base import ONE_SIDED
+from ..federations.federation import ONE_SIDED
 from ..federations.piecewise import Piecewise, PiecewiseLinear
 from ..federations.quadratic import Quadratic
 from ..participation import Fixed
-from .by_kind import enumerated_at
+from .exchangeable import enumerated_at
 
 if TYPE_CHECKING:
     from ..setting import Setting

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..federations.elimination import solve_exactly
-from .errors import exact_errors
+from .custom_rounds import OwnLayout
+from .exact_errors import exact_errors
 from .joint_law import Chain, chain_of, check_size
 from .linear_rounds import LinearRound
-from .own_rounds import OwnLayout
-from .rounds import Layout, layout_of, observable_weights, quadratic, rounds_of_kind
+from .round_maps import Layout, layout_of, observable_weights, quadratic, rounds_of_kind
 
 if TYPE_CHECKING:
     from ..setting import Setting

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.aggregation import Constant, GivenWeights
-from ..algorithms.base import ClientRound, Kind, ServerRound
+from ..algorithms.algorithm import ClientRound, Kind, ServerRound
 from ..algorithms.every_round import EveryRound
-from ..algorithms.server import Amplified
+from ..algorithms.server_step import Amplified
 from ..participation import Fixed, Participation, Phases
-from .draws import phases_of
-from .forms import Forms
+from .centred import Forms
+from .custom_rounds import OwnLayout
 from .joint_law import Chain, chain_of, check_entries, check_size
 from .lifting import Amplifying, Layout
 from .linear_rounds import mean_map
-from .own_rounds import OwnLayout
 from .powers import apply_powers, at_horizons
-from .rounds import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
+from .round_maps import drawn, layout_of, quadratic, rounds_of_kind, rounds_with
 from .symmetric import symmetric_moment_map
+from .weight_draws import phases_of
 
 if TYPE_CHECKING:
     from ..setting import Setting

@@ -13,7 +13,7 @@ from ..algorithms import Fast
 from ..participation import Fixed, Phases
 from ..quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from .linear_rounds import mean_map
-from .rounds import initial_state, local_maps, quadratic
+from .round_maps import initial_state, local_maps, quadratic
 from .timeline import advance, timeline
 
 if TYPE_CHECKING:

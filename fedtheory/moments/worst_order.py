@@ -21,7 +21,7 @@ import numpy as np
 
 from ..participation import Fixed, Phases
 from .linear_rounds import mean_map
-from .rounds import initial_state
+from .round_maps import initial_state
 from .timeline import schedule
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
 """Networks with flat parameters: the papers' models, gradients of many pairs at once, local training."""
 
-from .evaluation import evaluate
+from .batches import Samples, Visits
 from .flat import FlatModel
 from .gradients import gradients
 from .local_solver import SGD, Adam
 from .local_update import Trained, local_update
+from .model_evaluation import evaluate
 from .models import (
     fast_char_lstm,
     fast_cifar_cnn,
@@ -17,8 +18,7 @@ from .models import (
     small_cnn,
 )
 from .packed import Batches
-from .samples import Samples, Visits
-from .workers import WorkerError, Workers
+from .training_workers import WorkerError, Workers
 
 __all__ = [
     "SGD",

@@ -31,7 +31,7 @@ def forwards(
     """The pooled convolution of x, with ``kink`` after ReLU, (B, outputs, H', W') with channels last; and what takes
     the gradient at it to those by the weights and biases, each image's summed by itself, and then over images. In half
     precision x and weights are rounded to it before, and what comes out; the largest pixel is that before rounding."""
-    from . import convolution_loops as loops
+    from ..loops import convolution as loops
 
     rows, columns = (int(each) for each in layer.padding)
     half, outputs = weight.dtype == torch.bfloat16, layer.out_channels

@@ -19,8 +19,8 @@ from torch.func import grad_and_value, vmap
 
 from .flat import FlatModel, mean_loss
 from .grouped import grouped_gradients, refusal
+from .manual_backward import covers, loss_and_slopes
 from .packed import Batches, one_loss, reduced
-from .written_out import covers, loss_and_slopes
 
 TRIAL_PAIRS = 8
 TRIALS = 2

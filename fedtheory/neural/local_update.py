@@ -8,15 +8,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from . import halves
-from . import logistic as compiled_logistic
+from . import bfloat16
+from . import compiled_logistic as compiled_logistic
 from .augmentation import Augmentation
+from .batches import Place, Samples, Visits
 from .flat import FlatModel
 from .gradients import fastest, gradients, one_gradient
 from .grouped import leaf_gradients, leaves_of, logistic, logistic_errors
 from .local_solver import SGD, Solver, State
 from .packed import Batches
-from .samples import Place, Samples, Visits
 
 
 class Trained(NamedTuple):
@@ -162,7 +162,9 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
             mine = visits[p : p + 1]
             place = mine.place(samples) if place is None else place
             own = {name: value[p : p + 1] for name, value in state.items()}
-            copied = halves.Copied(model, x[p]) if task.is_plain and halves.covers(model, x, task.precision) else None
+            copied = (
+                bfloat16.Copied(model, x[p]) if task.is_plain and bfloat16.covers(model, x, task.precision) else None
+            )
             for step, size in enumerate(task.sizes):
                 if mine.counts is not None and not mine.counts[0, step].any():
                     continue
@@ -176,7 +178,7 @@ def _pair_after_pair(task: Task, start: Tensor, samples: Samples, visits: Visits
     return Trained(x, state, losses)
 
 
-def _step_in_halves(task: Task, copied: halves.Copied, batches: Batches, size: float) -> Tensor:
+def _step_in_halves(task: Task, copied: bfloat16.Copied, batches: Batches, size: float) -> Tensor:
     """One plain step of one pair, in place; the loss."""
     factors = task.model.factors(batches.keys, batches.features)
     loss, slopes = one_gradient(task.model, copied.tensors, batches, 0, factors, task.precision)

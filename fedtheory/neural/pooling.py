@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..threads import shared_out
+from ..loops.threads import shared_out
 
 TYPES = (torch.float32, torch.float64, torch.bfloat16)
 NUMBERS_A_THREAD = 2**18
@@ -31,7 +31,7 @@ def of_four(layer: nn.MaxPool2d) -> bool:
 def pooled(x: Tensor, kink: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """The pool of x (B, C, H, W), with ``kink`` after ReLU, (B, C, H // 2, W // 2); and what takes the gradient at it
     to the one at x."""
-    from . import pool_loops as loops
+    from ..loops import max_pool as loops
 
     batch, channels, height, width = x.shape
     shape, last = (batch, channels, height // 2, width // 2), torch.channels_last

@@ -83,7 +83,7 @@ def check_own_names(paper: Paper) -> None:
     if papers().get(paper.name) is paper:
         return  # it is one of the known ones, which have been looked at
     from ..subjects import known as known_subjects
-    from .whose import algorithms
+    from .dispatch import algorithms
 
     for name in paper.subjects:
         others = [f"paper {other.name!r}" for other in algorithms().get(name, ()) if other is not paper]
@@ -189,11 +189,11 @@ def load(path: str | Path) -> Paper:
 
 def _own_subjects(names: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """By name, the runs of the algorithms that a file makes of steps of its own."""
-    if "fedtheory.algorithms.own" not in sys.modules:  # nobody has made one
+    if "fedtheory.algorithms.custom_algorithm" not in sys.modules:  # nobody has made one
         return {}
-    from ..algorithms.own import Own
-    from ..subjects.own_runs import OwnSubject
-    from .whose import algorithms
+    from ..algorithms.custom_algorithm import Own
+    from ..subjects.custom_search import OwnSubject
+    from .dispatch import algorithms
 
     found: dict[str, Any] = {}
     for algorithm in dict.fromkeys(value for value in names.values() if isinstance(value, Own)):
@@ -226,7 +226,7 @@ def explained(error: BaseException, path: Path | None = None) -> str:
 
 def _paper_of(claim: object, steps: tuple, path: Path) -> Paper:
     from ..claims.statement import Claim
-    from ..claims.whose import algorithm_of
+    from ..claims.algorithm_named import algorithm_of
     from ..proof.steps import Step
 
     if not isinstance(claim, Claim):

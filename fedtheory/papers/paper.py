@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..proof.derivations import Derivation
     from ..proof.steps import Step
     from ..setting import Setting
-    from ..subjects.base import Point, Subject
+    from ..subjects.protocol import Point, Subject
     from ..subjects.families import Family
 
 

@@ -13,15 +13,15 @@ from ..claims.statement import Claim
 from ..proof import chains, text
 from ..proof.chains import Chain
 from ..proof.library import Library
-from ..proof.of_algorithm import Rounds, read_rounds
-from ..proof.of_algorithm import built_in as rounds_of_parts
+from ..proof.algorithm_match import Rounds, read_rounds
+from ..proof.algorithm_match import built_in as rounds_of_parts
 from ..proof.steps import Decision
 from . import built_in, check_own_names, explained, papers
 from . import claim as claim_of
 from .paper import Paper, PaperError
 
 if TYPE_CHECKING:
-    from ..subjects.base import Subject
+    from ..subjects.protocol import Subject
 
 
 def library() -> Library:
@@ -93,7 +93,7 @@ def _library(all_papers: tuple[Paper, ...]) -> Library:
 
 def _excluded(claim: Claim) -> str:
     """Why nothing that the claim is about meets its hypotheses, by its subject; "" where none knows that."""
-    from .whose import contradiction
+    from .dispatch import contradiction
 
     try:
         return contradiction(claim)

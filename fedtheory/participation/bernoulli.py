@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys
-from .checks import check_clients, check_probabilities
+from .probabilities import check_clients, check_probabilities
 
 
 class BernoulliState(NamedTuple):

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys
-from .checks import check_clients, check_count, check_probabilities
 from .groups import check_groups, smallest_of_groups
+from .probabilities import check_clients, check_count, check_probabilities
 
 Law = tuple[Fraction, ...]
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..randomness import uniforms, words
 from ..selection.availability import PoissonAvailability, UniformAvailability
 from .base import AnySize, Inclusion, Keys
-from .checks import check_clients, check_count, check_option
+from .probabilities import check_clients, check_count, check_option
 
 PHASES = ("night", "day")
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .base import Inclusion, Keys, Participation
-from .checks import check_count
+from .probabilities import check_count
 
 
 class IncompleteState(NamedTuple):

@@ -9,8 +9,8 @@ from math import isfinite
 import numpy as np
 from scipy.special import gammainc, gammaincc
 
-from .checks import check_option
-from .weighted import SuccessiveSampling
+from .probabilities import check_option
+from .successive_sampling import SuccessiveSampling
 
 BEYOND = ("redrawn", "last")
 

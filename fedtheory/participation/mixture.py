@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys, Participation
-from .checks import check_clients, check_probabilities
+from .probabilities import check_clients, check_probabilities
 
 
 class MixtureState(NamedTuple):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..randomness import uniforms, words
 from .base import Inclusion, Keys, Participation
-from .checks import check_probabilities
+from .probabilities import check_probabilities
 from .processes import LARGEST_COUNT
 
 

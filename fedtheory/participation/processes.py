@@ -198,7 +198,7 @@ def _cohorts(prefixes: Tensor, rounds: Tensor, count: int) -> Tensor:
     That two of them are equal does not come up, since they are hashed from different clients by functions that have an
     inverse."""
     if in_memory(prefixes):
-        from .compiled_cohorts import draw_cohorts
+        from ..loops.uniform_cohorts import draw_cohorts
 
         counts = torch.empty(len(rounds), *prefixes.shape, dtype=torch.int8)
         draw_cohorts(prefixes.numpy().view(np.uint64), finalized(rounds), count, counts.numpy())

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..randomness import words
 from .base import AnySize, Inclusion, Keys
 from .bernoulli import independent_inclusion
-from .checks import check_clients, check_count, check_mask, check_option
+from .probabilities import check_clients, check_count, check_mask, check_option
 
 AFTER = ("refuse", "repeat", "absent", "last")
 ORDERS = ("ascending", "descending")

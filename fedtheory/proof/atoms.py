@@ -8,7 +8,7 @@ from __future__ import annotations
 import sympy
 
 from .domain import ATOMS, Domain, Follows
-from .roots import Unsupported
+from .square_roots import Unsupported
 
 DURATIONS = (sympy.Symbol("rounds"), sympy.Symbol("rounds") * sympy.Symbol("local_steps"))
 """How long a run is, in rounds and in steps: powers with such an exponent are compared by their bases."""

@@ -11,10 +11,10 @@ from ..assumptions import ASSUMPTIONS
 from ..claims.statement import Claim
 from .compatibility import COMPATIBLE, CONTRADICTORY, compatibility
 from .derivations import Derivation
-from .joints import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
+from .implies import ASSUMES, CLAIM, tying, words
 from .library import Library
 from .steps import Decision, Step, certified_all, decide_all
-from .tie import ASSUMES, CLAIM, tying, words
+from .verdict_word import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 
 
 @dataclass(frozen=True)

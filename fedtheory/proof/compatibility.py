@@ -27,7 +27,7 @@ from ..claims.statement import Claim, Hypothesis
 from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
 from . import smt
 from .positivity import Certificate, prove
-from .regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
+from .symbol_regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
 
 COMPATIBLE, CONTRADICTORY, UNKNOWN = "compatible", "contradictory", "unknown"
 

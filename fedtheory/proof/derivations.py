@@ -13,9 +13,9 @@ from .. import functionals
 from ..claims.readings import check_options
 from ..claims.statement import Claim
 from ..functionals import Functional
+from .algorithm_match import Rounds
 from .domain import bare
 from .identity import is_identity
-from .of_algorithm import Rounds
 from .steps import Step
 
 

@@ -19,10 +19,10 @@ import sympy
 from ..claims.arithmetic import denominators
 from ..quantities import QUANTITIES, quantity
 from . import smt
-from .polynomials import Ratio, substituted
+from .polynomial_data import Ratio, substituted
 from .positivity import Certificate, Counterexample, certify, negative_at, refute
-from .regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 from .steps import Evidence, Finding
+from .symbol_regions import Part, Region, at_least, capped, count, equal, interval, nonnegative, positive, region
 
 _SOLVED_FOR = (
     "local_lr", "server_lr", "strong_convexity", "rounds", "snapshot_probability", "client_round_probability",

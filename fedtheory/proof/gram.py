@@ -21,9 +21,9 @@ from typing import Self
 import sympy
 
 from .identity import is_identity
-from .polynomials import Ratio, Written, fields, list_of, pair_of, plain, to_name, to_rational
+from .polynomial_data import Ratio, Written, fields, list_of, pair_of, plain, to_name, to_rational
 from .positivity import Certificate, certify, draws, named_numbers
-from .regions import Region
+from .symbol_regions import Region
 
 _VECTOR, _DOT = "vec_", "dot_"
 
@@ -204,7 +204,7 @@ class Gram:
         given: (what is known to be >= 0, the multiplier to prove it with).
         zero: (what is known to be 0, the factor to prove it with).
 
-    >>> from fedtheory.proof.regions import positive, region
+    >>> from fedtheory.proof.symbol_regions import positive, region
     >>> a, b = vectors("a b")
     >>> t = sympy.Symbol("t")
     >>> young = (1 + t) * norm2(a) + (1 + 1 / t) * norm2(b) - norm2(a + b)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ..claims.algorithm_named import algorithm_of
 from ..claims.statement import Claim
-from ..claims.whose import algorithm_of
 from ..quantities import nearest
+from .algorithm_match import Rounds, built_in
 from .derivations import Derivation
-from .of_algorithm import Rounds, built_in
+from .implies import CLAIM
 from .steps import Decision, Step, decide
-from .tie import CLAIM
 
 
 class Library:

@@ -18,8 +18,19 @@ from typing import Self
 import sympy
 
 from .identity import is_identity
-from .polynomials import Polynomial, Ratio, Written, fields, list_of, pair_of, plain, times_power, to_name, to_rational
-from .regions import Region
+from .polynomial_data import (
+    Polynomial,
+    Ratio,
+    Written,
+    fields,
+    list_of,
+    pair_of,
+    plain,
+    times_power,
+    to_name,
+    to_rational,
+)
+from .symbol_regions import Region
 
 POLYA = 3
 """The largest exponent N that ``prove`` tries."""
@@ -134,7 +145,7 @@ def prove(
     Raises:
         ValueError: no rational function with rational coefficients, or a symbol of which the region says nothing.
 
-    >>> from fedtheory.proof.regions import nonnegative, region
+    >>> from fedtheory.proof.symbol_regions import nonnegative, region
     >>> x = sympy.Symbol("x")
     >>> prove(x**2 - x + 1, region(nonnegative("x"))).polya
     1
@@ -184,7 +195,7 @@ def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Ite
     """Those of a few points of the region at which the expression is negative. If there is one, nothing certifies the
     expression on the region, and expanding it can be spared.
 
-    >>> from fedtheory.proof.regions import capped, region
+    >>> from fedtheory.proof.symbol_regions import capped, region
     >>> x = sympy.Symbol("x")
     >>> [any(negative_at(c - x, region(capped("x", sympy.Integer(1))))) for c in (0, 1)]
     [True, False]
@@ -222,7 +233,7 @@ def weakest_cap(
     """The largest constant found for which the inequality is proved on ``region_of_cap(constant)``, and the smallest
     for which it is refuted, by bisection; stops early at a constant where neither succeeds.
 
-    >>> from fedtheory.proof.regions import capped, region
+    >>> from fedtheory.proof.symbol_regions import capped, region
     >>> x = sympy.Symbol("x")
     >>> proved, refuted = weakest_cap(1 - 3 * x, lambda c: region(capped("x", c)), Fraction(0), Fraction(1))
     >>> proved <= Fraction(1, 3) <= refuted, float(refuted - proved) < 1e-3

@@ -16,9 +16,9 @@ import sympy
 
 from ..claims.arithmetic import denominators, two_sided_denominators
 from ..quantities import ORDERED_PAIRS, QUANTITIES
-from .polynomials import Polynomial, Ratio
+from .polynomial_data import Polynomial, Ratio
 from .positivity import Counterexample, counterexample_at
-from .regions import Region
+from .symbol_regions import Region
 
 MOST_PARAMETERS = 12
 """With more parameters z3 is not asked whether an inequality holds on a region."""
@@ -42,7 +42,7 @@ def decide(expression: sympy.Expr, where: Region, milliseconds: int = 2000) -> b
     Raises:
         ValueError: no rational function with rational coefficients, or a symbol of which the region says nothing.
 
-    >>> from fedtheory.proof.regions import nonnegative, region
+    >>> from fedtheory.proof.symbol_regions import nonnegative, region
     >>> x = sympy.Symbol("x")
     >>> decide((x - 1) ** 2, region(nonnegative("x"))), decide(x**2 - 2 * x, region(nonnegative("x"))).verify()
     (True, True)

@@ -16,10 +16,10 @@ from .analytic import Enclosed
 from .gram import Gram, GramCertificate, GramCounterexample
 from .identity import is_identity
 from .positivity import Certificate, Counterexample
-from .regions import Region
+from .symbol_regions import Region
 
 if TYPE_CHECKING:
-    from .composed import Composed
+    from .composition import Composed
     from .domain import Follows
     from .needs import Needed
 
@@ -166,7 +166,7 @@ class Ball:
 class Cap:
     """The inequality ``expression >= 0`` on ``where(c)``, the region under a cap with the constant c.
 
-    >>> from fedtheory.proof.regions import capped, region
+    >>> from fedtheory.proof.symbol_regions import capped, region
     >>> x = sympy.Symbol("x")
     >>> Cap(1 - 36 * x**2, lambda c: region(capped("x", c))).weakest(Fraction(1, 8))
     (Fraction(1, 8), Fraction(1, 4))

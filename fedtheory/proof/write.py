@@ -9,8 +9,8 @@ from typing import Any
 import sympy
 
 from .gram import Gram
-from .regions import Region
 from .steps import Identity, Nonnegative, Step, Vectors
+from .symbol_regions import Region
 
 Pairs = tuple[tuple[sympy.Expr, sympy.Expr], ...]
 

@@ -21,13 +21,13 @@ from typing import Annotated, Any, Union
 from matplotlib.figure import Figure
 from pydantic import Field, create_model
 
+from ..experiments.printed_tables import folder
 from ..experiments.reading import Strict, read_toml
-from ..experiments.tables import folder
 from ..files import write_beside
 from ..papers import all_claims
 from .figure_files import figure_files
-from .kinds import KINDS, Kind
-from .shown import csv_text, numbers
+from .figure_numbers import csv_text, numbers
+from .pictures import KINDS, Kind
 from .style import captioned, save
 
 FORMATS = ("png", "svg")

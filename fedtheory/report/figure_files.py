@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..experiments.tables import folder
+from ..experiments.printed_tables import folder
 from ..files import read_file
 
 FOLDER = "figures"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..experiments.likeness import Beside
+from ..experiments.theirs_and_ours import Beside
 from .colours import MEASURED, PRINTED
 from .style import finish, panels, styled
 

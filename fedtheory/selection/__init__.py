@@ -10,13 +10,13 @@
 """
 
 from .availability import CyclicAvailability, PoissonAvailability, UniformAvailability
-from .estimator import AggregateMoments, Round
 from .fairness import FairSolution, StationaryPolicy, fair, stationary
 from .offline import OffVarSolution, lower_bound, offvar, proxy
 from .online import GenieGap, OnlineRun, genie_gap, online
 from .readers import Availability, read_availability, read_budget, read_group_weight
-from .rounding import rounded
+from .update_moments import AggregateMoments, Round
 from .variance import VarSolution, var
+from .whole_clients import rounded
 
 __all__ = [
     "AggregateMoments",

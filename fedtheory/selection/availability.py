@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainc, gammaln, xlogy
 
-from ..exact import checked_seed
+from ..rationals import checked_seed
 
 
 def _numbers(name: str, values: Sequence[float]) -> np.ndarray:

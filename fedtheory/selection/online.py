@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..exact import checked_seed
+from ..rationals import checked_seed
 from .inputs import checked_availability, checked_budget, checked_group_weight, checked_number
 from .offline import lower_bound, offvar, proxy
 from .segments import advance

@@ -2,9 +2,9 @@
 
 from .engine import simulate
 from .iterates import iterates
+from .observer import Observer
 from .observers import OBSERVERS
-from .observing import Observer
-from .practice import Evaluation
+from .practice_observers import Evaluation
 from .run import OBSERVABLES, Run
 
 __all__ = ["OBSERVABLES", "OBSERVERS", "Evaluation", "Observer", "Run", "iterates", "simulate"]

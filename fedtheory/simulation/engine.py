@@ -15,13 +15,13 @@ from torch import Tensor
 
 from .. import __version__
 from .checkpoint import Checkpoints, known_choices
-from .memory import chunks, settled
-from .observing import Observer
-from .participants import Participants
+from .drawn_participants import Participants
+from .fused_rounds import Several
+from .memory_limits import chunks, settled
+from .observer import Observer
 from .progress import ProgressBar
 from .rounds import advance
 from .run import Run
-from .several import Several
 from .state import Plan, State
 
 if TYPE_CHECKING:

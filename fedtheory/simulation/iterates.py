@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .engine import simulate
-from .observing import Observer
+from .observer import Observer
 
 if TYPE_CHECKING:
     from ..setting import Setting

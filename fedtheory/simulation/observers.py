@@ -11,13 +11,13 @@ from torch import Tensor
 
 from ..algorithms import Fast, Updates
 from ..algorithms.aggregation import WeightedSum
-from ..federations.base import ConvexFederation, ExactFederation, Federation, Pairs
-from ..federations.local import LocalTraining
+from ..federations.federation import ConvexFederation, ExactFederation, Federation, Pairs
+from ..federations.local_training import LocalTraining
 from ..federations.network_evaluation import Evaluated
 from ..quantities import RUN_QUANTITIES, nearest
-from .local import train
-from .observing import Observer, Training, convex, exact
-from .practice import Evaluation, Loss, Traffic, Weights
+from .chunked_training import train
+from .observer import Observer, Training, convex, exact
+from .practice_observers import Evaluation, Loss, Traffic, Weights
 from .run import OBSERVABLES
 
 if TYPE_CHECKING:

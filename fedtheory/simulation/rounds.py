@@ -7,12 +7,12 @@ from torch import Tensor
 
 from ..algorithms import ClientRound, OwnRound, ServerRound, Updates
 from ..algorithms.aggregation import Memory
-from ..federations.base import Pairs
+from ..federations.federation import Pairs
 from ..randomness import Axis
-from .local import train
-from .observing import Training
-from .own_rounds import own_round
-from .participants import WEIGHTS, Drawn
+from .chunked_training import train
+from .custom_steps import own_round
+from .drawn_participants import WEIGHTS, Drawn
+from .observer import Training
 from .state import Plan, State
 
 

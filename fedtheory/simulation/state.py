@@ -13,13 +13,13 @@ from torch import Tensor
 
 from ..algorithms import ClientRound, OwnRound, ServerRound
 from ..algorithms.aggregation import Memory
-from ..algorithms.own import initial_memory
-from ..federations.base import ConvexFederation, ExactFederation, Federation
-from ..federations.places import device_name, fetched, find_device, find_dtype
+from ..algorithms.custom_algorithm import initial_memory
+from ..federations.devices import device_name, fetched, find_device, find_dtype
+from ..federations.federation import ConvexFederation, ExactFederation, Federation
 from ..participation import Keys
 from ..randomness import Axis, in_memory
+from .observer import Observer
 from .observers import resolve
-from .observing import Observer
 from .run import STATISTICS, Row, row_names
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class State:
     def observe_rounds(self, plan: Plan, round: int, points: Tensor) -> list[tuple[int, Row]]:
         """The same for the ``points`` (rounds, replicas, D) before this round and some that follow it: by observers
         ``of_points``, in main memory. The rows of those rounds that are recorded."""
-        from .statistics import find_diverged, follow_rounds
+        from ..loops.statistics import find_diverged, follow_rounds
 
         x = points.flatten(0, 1)
         each = replace(self, x=x, finite=_where_finite(x), _gradient=None)
@@ -245,7 +245,7 @@ class State:
         before, self.current[name] = self.current[name], value
         known = before, self.sums[name], self.least[name], self.most[name]
         if in_memory(value) and value.dim() == 1 and value.dtype == before.dtype == torch.float64:
-            from .statistics import follow
+            from ..loops.statistics import follow
 
             found, finite = torch.empty(3, len(value), dtype=torch.float64), finite.clone()
             follow(*(each.numpy() for each in (value, *known, found, finite)))
@@ -262,7 +262,7 @@ class State:
         """``diverged_at``, with this round where it is the first one that is not ``finite``."""
         if not in_memory(finite):
             return torch.where(finite | (self.diverged_at >= 0), self.diverged_at, round)
-        from .statistics import find_diverged
+        from ..loops.statistics import find_diverged
 
         found = self.diverged_at.clone()
         find_diverged(finite[None].numpy(), round, found.numpy())
@@ -281,7 +281,7 @@ class State:
 
 def _where_finite(x: Tensor) -> Tensor:
     """Which rows of x, in main memory, are finite."""
-    from .statistics import find_finite
+    from ..loops.statistics import find_finite
 
     find_finite(x.numpy(), (found := torch.empty(len(x), dtype=torch.bool)).numpy())
     return found

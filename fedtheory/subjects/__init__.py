@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..claims.statement import Claim
-    from .base import Point, Space, Subject
+    from .protocol import Point, Space, Subject
 
 NEEDED = ("space", "parse")
 """What every subject does."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..claims.statement import Claim
-    from .base import Point
+    from .protocol import Point
 
 
 @dataclass(frozen=True)

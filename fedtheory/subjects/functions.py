@@ -11,9 +11,8 @@ import numpy as np
 
 from ..claims.balls import ball
 from ..claims.statement import Claim
-from ..moments.points import Points
-from .base import Examined, Point, Sides, Space, assumption_checks
-from .entries import (
+from ..moments.function_points import Points
+from .file_entries import (
     by_vocabulary,
     check_constants,
     check_kind,
@@ -25,8 +24,9 @@ from .entries import (
     texts,
     vector,
 )
-from .found import Found
-from .rounding import short
+from .lead import Found
+from .protocol import Examined, Point, Sides, Space, assumption_checks
+from .short_numbers import short
 from .values import SameSides, found_at
 
 VECTORS = ("curvatures", "slope", "x", "y", "z")

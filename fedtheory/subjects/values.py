@@ -14,12 +14,12 @@ from ..claims.balls import evaluate_number
 from ..claims.evaluation import compiled
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES, RUN_QUANTITIES, Quantity
-from .base import Examined, Point, Reading, Sides, Space
-from .checked import Checked
-from .entries import by_vocabulary, check_names, check_scope, rationals
-from .found import Found, ratio
-from .limits import limit_of
-from .rounding import short
+from .assumption_checks import Checked
+from .file_entries import by_vocabulary, check_names, check_scope, rationals
+from .lead import Found, ratio
+from .protocol import Examined, Point, Reading, Sides, Space
+from .quantity_limits import limit_of
+from .short_numbers import short
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,17 @@ from ..assumptions import COHORT_BEFORE_NOISE, CONSTANT_NOISE, INDEPENDENT_NOISE
 from ..claims.arithmetic import compiled
 from ..claims.statement import Claim
 from ..federations import Quadratic
-from ..federations.given import COMMON, ONE_SIDED
+from ..federations.federation_arguments import COMMON, ONE_SIDED
 from ..moments.evaluators import Question
 from ..moments.evaluators import left as left_side
 from ..participation import Fixed, LargestNoise
 from ..quantities import symbol
 from ..setting import Setting
-from .enclosure import LEAST, PROGRESS, progress_everywhere, with_new_steps
-from .entries import FREE, is_about_one_round
-from .found import ratio
-from .run import RunPoint, from_setting
-from .run_parts import Part
+from .algorithm_parts import Part
+from .enclosures import LEAST, PROGRESS, progress_everywhere, with_new_steps
+from .file_entries import FREE, is_about_one_round
+from .lead import ratio
+from .run_points import RunPoint, from_setting
 
 VIOLATIONS: Mapping[str, frozenset[str]] = {
     UNCORRELATED_NOISE: frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE}),

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .checks import check_count, check_cutoff, check_probabilities
-from .moments import weight_moments
+from .arguments import check_count, check_cutoff, check_probabilities
+from .exact_moments import weight_moments
 
 RULE_OF_THUMB = 50
 """The cutoff of FedAU's experiments, chosen there without a search."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from ..exact import checked_seed
-from .checks import check_cutoff, check_probability
+from ..rationals import checked_seed
+from .arguments import check_cutoff, check_probability
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from collections import deque
 
 import numpy as np
 
-from .checks import check_count, check_cutoff, check_probability
-from .fedau import FedAU
-from .moments import WeightMoments
+from .arguments import check_count, check_cutoff, check_probability
+from .exact_moments import WeightMoments
+from .interval_average import FedAU
 
 MOST_ROUNDS = 20_000
 """With cutoff K the recursion of `markov_weight_moments` keeps K (T - K) numbers at most: 0.8 GB here."""

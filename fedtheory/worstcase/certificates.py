@@ -11,7 +11,7 @@ from ..files import check_target, json_text, read_json, write_beside
 from .exact_dual import Entries, Exact, Multipliers
 from .exact_matrices import is_semidefinite
 from .problem import Problem
-from .saved import entries, exact_text, problem_data, read_number, read_problem
+from .saved_problems import entries, exact_text, problem_data, read_number, read_problem
 
 WHAT, SCHEMA = "worst-case certificate", 1
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..exact import exact_number
+from ..rationals import exact_number
 
 
 @dataclass(frozen=True)

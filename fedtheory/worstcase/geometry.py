@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .rounds import Arbitrary, Cohort, Everyone, Kind, Plan, ServerStep, Training
+from .round_plans import Arbitrary, Cohort, Everyone, Kind, Plan, ServerStep, Training
 
 Number = Any
 Array = np.ndarray

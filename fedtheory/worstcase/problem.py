@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ..exact import exact_number
 from ..functionals import AVERAGES, check_average
+from ..rationals import exact_number
 from .classes import FunctionClass
 from .geometry import Geometry, Units
 from .program import METRICS, Program
+from .round_plans import Plan, Training
 from .round_quantities import AFTER, POWERS, ROUND_METRIC, check
-from .rounds import Plan, Training
 
 PRICED = {"initial_gap": "gap", "dissimilarity_at_optimum": "dissimilarity", "gradient_noise": "noise"}
 """Constants that may have a price, and what a program calls them."""

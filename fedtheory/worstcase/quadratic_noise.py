@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from .problem import Problem
-from .rounds import Arbitrary, Cohort, Everyone, Participants, Training
+from .round_plans import Arbitrary, Cohort, Everyone, Participants, Training
 
 
 def noise_apart(problem: Problem) -> tuple[Problem, float] | None:

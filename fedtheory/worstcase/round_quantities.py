@@ -7,7 +7,7 @@ from typing import Any
 
 from .geometry import variance_factor
 from .program import Array, Program
-from .rounds import Cohort, Plan, Training
+from .round_plans import Cohort, Plan, Training
 
 ROUND_METRIC = "one_round"
 """The metric of a problem that is a combination of such quantities."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exact import exact_number
 from ..functionals import AVERAGES
+from ..rationals import exact_number
+from .algorithm_plans import plan_of
 from .classes import FunctionClass
-from .of_algorithm import plan_of
 from .problem import Problem
 from .program import Program
 from .quadratic_noise import noise_apart
@@ -20,7 +20,7 @@ from .solver import ACCURACY, Solution, solve
 
 if TYPE_CHECKING:
     from .certificates import Certificate
-    from .instances import Instance
+    from .worst_functions import Instance
 
 LEAST, SMALL, RESCALED = 1e-8, 0.05, 2
 """Objectives in between are solved again in units of their size, at most so often."""
@@ -93,13 +93,13 @@ class WorstCase:
 
     def certificate(self) -> Certificate:
         """Rational multipliers that prove ``recursion``, hardly weaker: see ``rounding.certify``."""
-        from .rounding import certify
+        from .multiplier_rounding import certify
 
         return certify(self)
 
     def instance(self, clients: int | None = None) -> Instance:
         """A federation that attains the value: see ``instances.instance_of``."""
-        from .instances import instance_of
+        from .worst_functions import instance_of
 
         return instance_of(self, clients)
 

@@ -11,17 +11,17 @@ import sympy
 from sympy import Ge, Le
 
 from fedtheory.algorithms import fast
+from fedtheory.claims.algorithm_named import algorithm_of, may_speak_of
 from fedtheory.claims.statement import Claim, Hypothesis, Term
-from fedtheory.claims.whose import algorithm_of, may_speak_of
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_WEIGHTED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import PaperError, claim, load
-from fedtheory.papers.whose import subject_of
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.participation import Fixed
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.kinked_runs import KinkedCandidate
+from fedtheory.subjects.kinked_search import KinkedCandidate
 
 K, L, eta, q, m, M, distance = symbols(
     "local_steps", "smoothness", "local_lr", "snapshot_probability", "cohort", "clients", "initial_distance"

@@ -22,8 +22,8 @@ from fedtheory.claims.schedules import INDICES
 from fedtheory.claims.statement import Claim, Term, slack_of
 from fedtheory.claims.typeset import expression_latex, mathtext
 from fedtheory.papers import all_claims, claim, editions, index, papers
+from fedtheory.papers.dispatch import algorithms
 from fedtheory.papers.paper import Paper
-from fedtheory.papers.whose import algorithms
 from fedtheory.quantities import QUANTITIES, symbol
 
 CLAIMS = {c.ref: c for c in all_claims()}
@@ -221,7 +221,7 @@ def test_claims_are_complete_without_torch() -> None:
 import sys
 sys.modules["torch"] = None
 from fedtheory.papers import all_claims
-from fedtheory.evidence.units import check_units
+from fedtheory.evidence.units_check import check_units
 from fedtheory.quantities import QUANTITIES
 values = {name: 1.0 for name in QUANTITIES} | {"snapshot_probability": 0.5}
 for each in all_claims():

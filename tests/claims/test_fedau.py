@@ -10,7 +10,7 @@ import sympy
 from sympy import Rational, log, simplify, sqrt
 
 from fedtheory.claims.statement import Claim, slack_of
-from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.evidence.units_check import check_units, scaling_defect
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.quantities import symbol, symbols

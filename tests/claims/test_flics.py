@@ -17,13 +17,13 @@ from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING, search
-from fedtheory.evidence.units import check_units, scaling_defect
-from fedtheory.moments.branching_runs import follow
+from fedtheory.evidence.units_check import check_units, scaling_defect
 from fedtheory.moments.evaluators import EXACT, FLOAT, Question, quantity
 from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
-from fedtheory.quantities import symbol
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.selection.examples import (
+from fedtheory.papers.flics.exact.branching_runs import follow
+from fedtheory.papers.flics.examples.points import SelectionPoint
+from fedtheory.papers.flics.examples.search import Selections
+from fedtheory.papers.flics.examples.settings import (
     Answers,
     PolicyTrace,
     Process,
@@ -32,8 +32,8 @@ from fedtheory.subjects.selection.examples import (
     State,
     Trace,
 )
-from fedtheory.subjects.selection.point import SelectionPoint
-from fedtheory.subjects.selection.samples import Selections
+from fedtheory.quantities import symbol
+from fedtheory.subjects.protocol import Instance
 
 MODULES = ("lemmas", "thm1", "eq7", "thm2")
 CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS}

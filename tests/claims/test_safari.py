@@ -15,7 +15,7 @@ from fedtheory import Setting, algorithms, federations, participation
 from fedtheory.claims.arithmetic import fold
 from fedtheory.claims.comparison import compare
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.units import check_units, scaling_defect
+from fedtheory.evidence.units_check import check_units, scaling_defect
 from fedtheory.papers import claim
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import SERVER_RUN_QUANTITIES, symbol

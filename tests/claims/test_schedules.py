@@ -13,17 +13,17 @@ from fedtheory.algorithms import StepRule, fast, fedavg
 from fedtheory.claims.schedules import difference, rule_of
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence.judge import judge
-from fedtheory.evidence.units import check_units as units
-from fedtheory.evidence.units import scaling_defect
+from fedtheory.evidence.units_check import check_units as units
+from fedtheory.evidence.units_check import scaling_defect
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_GAP, FINAL_SQUARED_DISTANCE, linear_weight
 from fedtheory.moments.averages import of_run
 from fedtheory.participation import Fixed
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.run import from_setting, parse
-from fedtheory.subjects.run_parts import PARTS
+from fedtheory.subjects.algorithm_parts import PARTS
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import from_setting, parse
 
 F = Fraction
 mu, L, gamma, t, r, R, eta, D, sigma = symbols(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fedtheory.claims.arithmetic import compiled, compiled_slack, compiled_term
 from fedtheory.claims.balls import ball, evaluate_or_limit, working_precision
-from fedtheory.claims.wide import Wide
+from fedtheory.claims.wide_floats import Wide
 from fedtheory.papers import claim
 from fedtheory.quantities import symbols
 

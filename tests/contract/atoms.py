@@ -14,13 +14,13 @@ from torch import Tensor
 from fedtheory import Setting
 from fedtheory.algorithms import ClientRound, OwnRound, ServerRound
 from fedtheory.federations import Quadratic
-from fedtheory.federations.base import ConvexFederation, Pairs
-from fedtheory.federations.local import PLAIN_SGD
+from fedtheory.federations.federation import ConvexFederation, Pairs
+from fedtheory.federations.local_training import PLAIN_SGD
 from fedtheory.proof.kernel.forms import STEP, Atom, Entry, Product, Term
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.theorems import Theorem
 from fedtheory.simulation import simulate
-from fedtheory.simulation.observing import Observer, Training
+from fedtheory.simulation.observer import Observer, Training
 from fedtheory.simulation.state import Plan, State
 from tests.proof.kernel.models import Exact, exact, valued
 

@@ -13,16 +13,16 @@ from fedtheory import Setting, algorithms
 from fedtheory.claims.balls import working_precision
 from fedtheory.federations import Quadratic
 from fedtheory.moments.evaluators import BALL, EXACT, Question, Unserved, quantity
-from fedtheory.moments.selected import client_round, groups_of, read, selection_of, states_of
-from fedtheory.moments.selected_runs import Followed
-from fedtheory.moments.weighted_rounds import aggregation_of, given_rows
-from fedtheory.papers.li2020.points import above
+from fedtheory.papers.fedau.exact.weighted_rounds import aggregation_of, given_rows
+from fedtheory.papers.flics.exact.runs import Followed
+from fedtheory.papers.flics.exact.selected import client_round, groups_of, read, selection_of, states_of
+from fedtheory.papers.flics.examples.settings import SelectionRound
+from fedtheory.papers.li2020.run_points import above
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Participation, Uniform
 from fedtheory.proof.kernel.forms import Value
 from fedtheory.proof.kernel.theorems import Theorem, about_start
-from fedtheory.proof.of_answers import PAST, PLANNED, RECEIVED
-from fedtheory.selection.exact import var_rates
-from fedtheory.subjects.selection.examples import SelectionRound
+from fedtheory.proof.translate.answered_rounds import PAST, PLANNED, RECEIVED
+from fedtheory.selection.rational import var_rates
 from tests.proof.kernel.answer_models import AnswerModel, State
 from tests.proof.kernel.mean_models import MeanModel
 from tests.proof.kernel.models import Client, Exact, Model, exact, valued

@@ -17,13 +17,13 @@ from fedtheory import Setting, algorithms
 from fedtheory.algorithms import ClientRound, ServerRound
 from fedtheory.assumptions import ASSUMPTIONS, AT_ONE_PLACE, constant_of
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.moments.selected_runs import Followed
+from fedtheory.papers.flics.exact.runs import Followed
+from fedtheory.papers.flics.examples.settings import SelectionRound, State
 from fedtheory.participation import Bernoulli, Fixed, Recorded
 from fedtheory.proof import kernel
-from fedtheory.proof.kernel.assumptions import CONSTANTS, axioms
+from fedtheory.proof.kernel.assumed_axioms import CONSTANTS, axioms
 from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.of_answers import PAST, PLANNED, RECEIVED
-from fedtheory.subjects.selection.examples import SelectionRound, State
+from fedtheory.proof.translate.answered_rounds import PAST, PLANNED, RECEIVED
 from tests.proof.kernel.models import Exact, exact
 
 from . import enumerated

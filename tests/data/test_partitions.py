@@ -23,7 +23,7 @@ from fedtheory.data import (
     Uniform,
     dirichlet,
 )
-from fedtheory.data.partition.base import in_proportion
+from fedtheory.data.partition.split import in_proportion
 from fedtheory.participation import participation_probabilities
 
 CLASSES = 4

@@ -16,11 +16,11 @@ from fedtheory.papers.safari import counterexamples as safari_runs
 from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from fedtheory.setting import Setting
-from fedtheory.subjects import enclosure
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.entries import stated_constants as stated_constants_of
-from fedtheory.subjects.run import RunPoint, diagonals, run_point
-from fedtheory.subjects.run_parts import with_steps
+from fedtheory.subjects import enclosures
+from fedtheory.subjects.algorithm_parts import with_steps
+from fedtheory.subjects.file_entries import stated_constants as stated_constants_of
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import RunPoint, diagonals, run_point
 
 DRAWN = "probability"
 
@@ -92,7 +92,7 @@ class Numbers:
     def check(self, statement: Claim) -> None:
         self.point.check(statement)
 
-    def way(self, snapshots: str | None = None, cohort_draw: str = "without replacement") -> enclosure.Way:
+    def way(self, snapshots: str | None = None, cohort_draw: str = "without replacement") -> enclosures.Way:
         """How it runs, snapshots (of SAFARI: kinds of rounds) as said."""
         point = self.point
         reading = {"uniform cohort": cohort_draw}
@@ -112,8 +112,8 @@ def stated_constants(statement: str | Claim) -> tuple[str, ...]:
     return stated_constants_of(claim(statement) if isinstance(statement, str) else statement)
 
 
-def left_side(run: Numbers, *how: str) -> enclosure.LeftSide:
-    return enclosure.left_side(run.way(*how))
+def left_side(run: Numbers, *how: str) -> enclosures.LeftSide:
+    return enclosures.left_side(run.way(*how))
 
 
 def as_printed(statement: Claim) -> Claim:
@@ -123,9 +123,9 @@ def as_printed(statement: Claim) -> Claim:
 
 def run_boxes(run: Numbers, snapshots: str, cohort_draw: str, local_index: str, follow: bool = True) -> list:
     """Of FAST's runs the maxima; of SAFARI's also what is least over rounds of a kind."""
-    of_safari = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} - {*enclosure.EVERY_ROUND}
+    of_safari = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} - {*enclosures.EVERY_ROUND}
     asked = {*RUN_QUANTITIES} if run.client_round_probability is None else of_safari
-    return enclosure.run_boxes(run.way(snapshots, cohort_draw), local_index, asked, follow)
+    return enclosures.run_boxes(run.way(snapshots, cohort_draw), local_index, asked, follow)
 
 
 def quantities(run: Numbers, statement: Claim) -> dict[str, Any]:

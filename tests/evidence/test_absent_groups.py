@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fedtheory.moments.selected_runs import Followed
 from fedtheory.papers import claim
-from fedtheory.subjects.selection.point import SelectionPoint
-from fedtheory.subjects.selection.samples import Selections
+from fedtheory.papers.flics.exact.runs import Followed
+from fedtheory.papers.flics.examples.points import SelectionPoint
+from fedtheory.papers.flics.examples.search import Selections
 from tests.contract.enumerated import of_those_that_are_there
 
 EDITIONS = ("corrected", "intermittent", "received")

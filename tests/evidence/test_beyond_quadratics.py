@@ -17,15 +17,15 @@ from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.federations import Piecewise, PiecewiseLinear
-from fedtheory.moments.by_kind import enumerated_errors
+from fedtheory.moments.exchangeable import enumerated_errors
 from fedtheory.papers import claim
-from fedtheory.papers.whose import subject_of
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.quantities import symbols
-from fedtheory.subjects import kinked_runs
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.kinked_run import kinked_point
-from fedtheory.subjects.kinked_runs import KinkedCandidate
-from fedtheory.subjects.run_parts import PARTS
+from fedtheory.subjects import kinked_search
+from fedtheory.subjects.algorithm_parts import PARTS
+from fedtheory.subjects.kinked_points import kinked_point
+from fedtheory.subjects.kinked_search import KinkedCandidate
+from fedtheory.subjects.protocol import Instance
 
 K, R, M, m, q, L, eta = symbols(
     "local_steps", "rounds", "clients", "cohort", "snapshot_probability", "smoothness", "local_lr"
@@ -78,8 +78,8 @@ def test_what_holds_on_quadratics_only(monkeypatch: pytest.MonkeyPatch) -> None:
     driftless = changed("khaled2020.thm1", drift=0)
     judgement = confirmed(driftless, search(driftless, **SMALL))
     assert judgement.to_json()["federation"]["kind"] == "piecewise"
-    monkeypatch.setattr(kinked_runs, "SHARE", 0.0)
-    monkeypatch.setattr(kinked_runs, "noisy", lambda wanted: iter(()))
+    monkeypatch.setattr(kinked_search, "SHARE", 0.0)
+    monkeypatch.setattr(kinked_search, "noisy", lambda wanted: iter(()))
     assert search(driftless, **SMALL).best.ratio <= 1 + ROUNDING
 
 
@@ -183,11 +183,11 @@ def test_random_points_are_enumerated_or_undecided() -> None:
 def test_candidates_are_what_they_say() -> None:
     rng = np.random.default_rng(0)
     wanted = subject_of(claim("fast.thm1@sharp")).space(claim("fast.thm1@sharp")).demands
-    seen = [kinked_runs.draw(rng, wanted) for _ in range(400)]
+    seen = [kinked_search.draw(rng, wanted) for _ in range(400)]
     assert {c.crowd for c in seen} == {True, False}
     assert max(c.clients for c in seen) > 5000 and max(c.local_steps for c in seen) > 80
     assert min(c.clients for c in seen) == 1 and sum(c.clients > 5 for c in seen) > 200
-    for candidate in [kinked_runs.perturb(c, rng, wanted, 0.5) for c in seen[:150]]:
+    for candidate in [kinked_search.perturb(c, rng, wanted, 0.5) for c in seen[:150]]:
         try:
             fed = candidate.setting().federation
         except ValueError:

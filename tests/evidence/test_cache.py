@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
-from fedtheory.evidence import cache as cache_module
-from fedtheory.evidence.cache import Cache
-from fedtheory.evidence.work import Queue, run_all
+from fedtheory.evidence import result_cache as cache_module
+from fedtheory.evidence.parallel_work import Queue, run_all
+from fedtheory.evidence.result_cache import Cache
 
 
 def test_a_result_is_known_to_the_same_code_only(tmp_path, monkeypatch):

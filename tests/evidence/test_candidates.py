@@ -14,11 +14,12 @@ from fedtheory.federations import Quadratic
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.trajectory import peaks
 from fedtheory.papers import all_claims, claim
-from fedtheory.papers.whose import subject_of
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES, symbol
 from fedtheory.setting import Setting
-from fedtheory.subjects.candidates import (
+from fedtheory.subjects.lead import LATE
+from fedtheory.subjects.quadratic_candidates import (
     FAMILIES,
     PROCESSES,
     Candidate,
@@ -29,8 +30,7 @@ from fedtheory.subjects.candidates import (
     settle,
     structured,
 )  # fmt: skip
-from fedtheory.subjects.found import LATE
-from fedtheory.subjects.runs import HORIZONS, Runs
+from fedtheory.subjects.run_search import HORIZONS, Runs
 
 SEARCHED = [c.ref for c in all_claims() if type(subject_of(c).space(c)) is Runs]
 THEOREM_1, THEOREM_2 = claim("fast.thm1@main"), claim("fast.thm2@appendix")

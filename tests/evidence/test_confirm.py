@@ -18,7 +18,7 @@ from fedtheory.evidence.judge import Judgement
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
 from fedtheory.quantities import RUN_QUANTITIES
-from fedtheory.subjects.enclosure import Undecided
+from fedtheory.subjects.enclosures import Undecided
 
 from .numbers import Numbers, judge, left_side, run_boxes, stated_constants
 

@@ -28,7 +28,7 @@ from fedtheory.proof import compatibility as deciding
 from fedtheory.proof import smt
 from fedtheory.proof.compatibility import compatibility, reverify, slacks, strict
 from fedtheory.proof.positivity import Certificate, prove
-from fedtheory.proof.regions import count, nonnegative, positive, region
+from fedtheory.proof.symbol_regions import count, nonnegative, positive, region
 from fedtheory.quantities import symbols
 
 L, mu, K, eta, q, G = symbols(

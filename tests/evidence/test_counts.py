@@ -12,7 +12,7 @@ from fedtheory.claims.editions import PRINTED, is_printed
 from fedtheory.evidence.counts import VERDICTS, counted, read_literally, text
 from fedtheory.evidence.scorecard import published_rows
 from fedtheory.papers import all_claims
-from fedtheory.report.findings import BEGIN, END
+from fedtheory.report.generated_docs import BEGIN, END
 
 README = Path(__file__).parents[2] / "README.md"
 CLAIMS, ROWS = all_claims(), published_rows()

@@ -18,9 +18,9 @@ from fedtheory.federations import Quadratic
 from fedtheory.participation import Fixed, LargestNoise, Phases
 from fedtheory.quantities import LEAST_QUANTITIES, RUN_QUANTITIES, symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects import enclosure
-from fedtheory.subjects.enclosure import Undecided, Way, every_round, progress_everywhere, with_new_steps
-from fedtheory.subjects.enclosure import run_boxes as boxes_of
+from fedtheory.subjects import enclosures
+from fedtheory.subjects.enclosures import Undecided, Way, every_round, progress_everywhere, with_new_steps
+from fedtheory.subjects.enclosures import run_boxes as boxes_of
 
 from .numbers import DRAWN, Numbers, left_side, run_boxes
 
@@ -176,7 +176,7 @@ def test_minima_of_runs_that_are_not_followed_are_not_known(name: str) -> None:
 def test_minima_that_are_not_finite_are_not_0() -> None:
     """Only a minimum over no rounds is 0: one that nobody enclosed stays unknown."""
     with working_precision(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(enclosure, "column", lambda *_: arb_mat([[arb("nan")], [arb("nan")], [1]]))
+        patch.setattr(enclosures, "column", lambda *_: arb_mat([[arb("nan")], [arb("nan")], [1]]))
         (box,) = boxes_of(plane().way("period"), INDICES[0], {*LEAST_QUANTITIES})
     assert not any(box[name].is_finite() for name in LEAST_QUANTITIES)
 

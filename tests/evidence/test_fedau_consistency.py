@@ -10,16 +10,16 @@ import pytest
 import sympy
 
 from fedtheory.evidence.consistency import check_consistency
-from fedtheory.moments.estimated_weights import participation_given_scale
-from fedtheory.moments.laws_of_weights import largest_error
-from fedtheory.papers.fedau.statements import asm5, cor4, rounds, thm1, thm2, thm3
-from fedtheory.quantities import symbol
-from fedtheory.subjects.fedau.consistency import (
+from fedtheory.papers.fedau.exact.weight_laws import largest_error
+from fedtheory.papers.fedau.exact.weight_states import participation_given_scale
+from fedtheory.papers.fedau.examples.contradiction import (
     averaged_errors,
     estimated_weights_findings,
     least_peak_error,
     most_absent_clients,
 )
+from fedtheory.papers.fedau.statements import asm5, cor4, rounds, thm1, thm2, thm3
+from fedtheory.quantities import symbol
 
 
 def test_the_identity() -> None:

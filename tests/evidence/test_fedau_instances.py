@@ -20,10 +20,10 @@ from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL
+from fedtheory.papers.fedau.examples.run_points import FedauPoint
+from fedtheory.papers.fedau.examples.runs import FedauRun
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.fedau.point import FedauPoint
-from fedtheory.subjects.fedau.run import FedauRun
+from fedtheory.subjects.protocol import Instance
 
 COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "lemma" in ref}
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}

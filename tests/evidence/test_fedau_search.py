@@ -12,9 +12,9 @@ import sympy
 
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
-from fedtheory.moments.weighted_rounds import weighted_rounds
+from fedtheory.papers.fedau.exact.weighted_rounds import weighted_rounds
+from fedtheory.papers.fedau.examples.run_search import FedauRuns
 from fedtheory.papers.fedau.statements import cor4, rounds, thm1, thm2
-from fedtheory.subjects.fedau.runs import FedauRuns
 
 CLAIMS = {claim.ref: claim for module in (rounds, thm1, thm2, cor4) for claim in module.EDITIONS}
 SMALL = {"candidates": 120, "climbs": 4, "steps": 12}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtheory.subjects.found import ratio
+from fedtheory.subjects.lead import ratio
 
 whole = st.integers(-6, 6)
 

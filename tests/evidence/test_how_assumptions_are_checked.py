@@ -27,14 +27,14 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.federations import Quadratic
 from fedtheory.files import read_json
 from fedtheory.papers import all_claims, claim, instance_path
-from fedtheory.papers.whose import contradiction, subject_of
+from fedtheory.papers.dispatch import contradiction, subject_of
+from fedtheory.papers.flics.examples.points import SelectionPoint
+from fedtheory.papers.flics.examples.settings import PolicyTrace, Process, SelectionRun, Trace
 from fedtheory.participation import Bernoulli, Fixed, GroupChain, Participation, Uniform
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Examined, Instance, Point
-from fedtheory.subjects.checked import NOT_CHECKED, VIOLATED, Checked
-from fedtheory.subjects.own_run import OwnPoint
-from fedtheory.subjects.selection.examples import PolicyTrace, Process, SelectionRun, Trace
-from fedtheory.subjects.selection.point import SelectionPoint
+from fedtheory.subjects.assumption_checks import NOT_CHECKED, VIOLATED, Checked
+from fedtheory.subjects.custom_points import OwnPoint
+from fedtheory.subjects.protocol import Examined, Instance, Point
 
 ONE, HALF, NONE = F(1), F(1, 2), F(0)
 ASSUMING = {c.ref: c for c in all_claims() if c.assumptions}

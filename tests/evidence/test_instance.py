@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fedtheory.evidence.judge import parse
 from fedtheory.files import read_json
-from fedtheory.subjects.entries import rational
+from fedtheory.subjects.file_entries import rational
 
 from .numbers import Numbers, stated_constants
 

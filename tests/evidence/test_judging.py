@@ -20,12 +20,12 @@ from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.judge import parse
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
-from fedtheory.moments.points import Points
+from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
 from fedtheory.quantities import RUN_QUANTITIES, symbol
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.enclosure import FOLLOWED, Undecided
+from fedtheory.subjects.enclosures import FOLLOWED, Undecided
 from fedtheory.subjects.functions import FunctionPoint
+from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.values import ValuesPoint
 
 from .numbers import Numbers, biased_quartet, flat_and_noisy, judge, left_side, run_boxes, stated_constants

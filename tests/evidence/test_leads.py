@@ -17,9 +17,9 @@ from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers import claim
 from fedtheory.participation import Bernoulli
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Space
-from fedtheory.subjects.by_rule import left_in_floats, lower_ends, surely
-from fedtheory.subjects.found import Found, worst
+from fedtheory.subjects.lead import Found, worst
+from fedtheory.subjects.protocol import Space
+from fedtheory.subjects.varying_steps import left_in_floats, lower_ends, surely
 
 FINDS = {"rounding": np.inf, "vanishing": 9.0, "true": 3.0, "also true": 2.0, "none": 0.5}
 CERTAIN = {"rounding": 0.25, "vanishing": 0.75, "true": 3.0, "also true": 2.0}

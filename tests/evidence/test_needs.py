@@ -15,7 +15,7 @@ from fedtheory.evidence import assess
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.refute import falls_without
 from fedtheory.evidence.replay import ReplayError, replay
-from fedtheory.evidence.rule import PROVED_AND_REFUTED, overall
+from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED, overall
 from fedtheory.federations import Quadratic
 from fedtheory.moments.one_round import one_round
 from fedtheory.papers import all_claims, claim
@@ -23,13 +23,13 @@ from fedtheory.papers.proofs import library, proof_of
 from fedtheory.participation import Fixed, LargestNoise
 from fedtheory.printing import print_judgement
 from fedtheory.proof.chains import made_of
+from fedtheory.proof.implies import words
 from fedtheory.proof.steps import decide_all
-from fedtheory.proof.tie import words
 from fedtheory.setting import Setting
-from fedtheory.subjects import enclosure, violations
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.run import from_setting
-from fedtheory.subjects.run_parts import PARTS
+from fedtheory.subjects import enclosures, violations
+from fedtheory.subjects.algorithm_parts import PARTS
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import from_setting
 from fedtheory.subjects.violations import VIOLATIONS
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
@@ -266,7 +266,7 @@ def test_a_condition_that_divides_by_g_3_is_not_met_by_a_run_that_may_come_to_th
 
 
 def test_a_ratio_that_counts_as_0_over_0_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(enclosure, "progress_everywhere", lambda setting: None)
+    monkeypatch.setattr(enclosures, "progress_everywhere", lambda setting: None)
     found = theorem_5(common("1", "1/100", start=Fraction(1, 100)))
     assert found.readings[0].failing == ["q_condition"]
 

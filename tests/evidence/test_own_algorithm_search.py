@@ -27,12 +27,12 @@ from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP, FINAL_SQUARED_DISTANCE
 from fedtheory.moments.evaluators import Question, left
 from fedtheory.papers import added
-from fedtheory.papers.whose import from_setting, subject_of
+from fedtheory.papers.dispatch import from_setting, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Uniform
 from fedtheory.quantities import QUANTITIES, Quantity
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.own_runs import CROWD, EVERYONE, INDEPENDENT, UNIFORM
+from fedtheory.subjects.custom_search import CROWD, EVERYONE, INDEPENDENT, UNIFORM
+from fedtheory.subjects.protocol import Instance
 
 F = Fraction
 WORKED = Path(__file__).parents[2] / "docs" / "referee" / "own_algorithm.py"

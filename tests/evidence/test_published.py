@@ -18,9 +18,9 @@ from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES
 from fedtheory.papers import claim
 from fedtheory.participation import Fixed
 from fedtheory.quantities import RUN_QUANTITIES
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.entries import stated_constants
-from fedtheory.subjects.run import run_point
+from fedtheory.subjects.file_entries import stated_constants
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import run_point
 
 from .numbers import Numbers, biased_quartet, flat_and_noisy, judge, left_side, quantities
 

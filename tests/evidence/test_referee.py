@@ -21,11 +21,11 @@ from fedtheory.evidence import referee as module
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, save, status
 from fedtheory.evidence.refute import confirmed
 from fedtheory.evidence.repair import repairs
-from fedtheory.evidence.rule import PROVED_AND_REFUTED
 from fedtheory.evidence.search import search
+from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED
 from fedtheory.papers import added, claim, papers
+from fedtheory.papers.dispatch import algorithms
 from fedtheory.papers.proofs import proof_of
-from fedtheory.papers.whose import algorithms
 from fedtheory.participation import Uniform
 from fedtheory.quantities import symbols
 

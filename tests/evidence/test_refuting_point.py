@@ -16,13 +16,13 @@ from fedtheory.evidence.referee import load
 from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
-from fedtheory.moments.points import Points
+from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
 from fedtheory.quantities import symbol
-from fedtheory.subjects import kinked_runs
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.found import Found
+from fedtheory.subjects import kinked_search
 from fedtheory.subjects.functions import FunctionPoint
+from fedtheory.subjects.lead import Found
+from fedtheory.subjects.protocol import Instance
 from fedtheory.subjects.values import ValuesPoint
 
 from .numbers import Numbers, as_printed, judge, stated_constants
@@ -151,7 +151,7 @@ def test_other_processes_become_fixed_sets():
 
 
 def test_the_referees_example_falls_by_a_short_instance(monkeypatch):
-    monkeypatch.setattr(kinked_runs, "searched", lambda wanted: False)  # quadratic clients only
+    monkeypatch.setattr(kinked_search, "searched", lambda wanted: False)  # quadratic clients only
     (statement,) = load(EXAMPLE).claims
     started = time.perf_counter()
     judgement = refuting_point(statement, search(statement, candidates=100, climbs=2, steps=10).best)

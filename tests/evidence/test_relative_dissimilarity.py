@@ -11,7 +11,7 @@ import pytest
 from fedtheory.evidence.judge import judge, parse
 from fedtheory.evidence.referee import load, referee
 from fedtheory.evidence.replay import replay
-from fedtheory.subjects.base import Instance
+from fedtheory.subjects.protocol import Instance
 
 FILE = '''
 """One step of m clients that are drawn uniformly: with <y, grad F> >= gap + mu/2 |y|^2, |grad F|^2 <= 2 L gap and

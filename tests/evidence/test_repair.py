@@ -15,7 +15,7 @@ import sympy
 import fedtheory as ft
 from fedtheory.claims.statement import Claim
 from fedtheory.evidence import repair as repairing
-from fedtheory.evidence.adversaries import (
+from fedtheory.evidence.adversarial_settings import (
     HORIZONS,
     least_pseudogradients,
     neighbour,

@@ -19,11 +19,11 @@ from fedtheory.evidence.constructions import construct, constructions
 from fedtheory.evidence.judge import ENCLOSED, EXACTLY, Judgement, parse
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.files import read_json
-from fedtheory.moments.points import Points
+from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim, instance_path, papers
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.checked import COMPUTED
+from fedtheory.subjects.assumption_checks import COMPUTED
 from fedtheory.subjects.functions import FunctionPoint
+from fedtheory.subjects.protocol import Instance
 
 from .numbers import Numbers, as_printed, biased_quartet, judge
 

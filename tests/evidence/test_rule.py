@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fedtheory.evidence.rule import PROVED_AND_REFUTED, covered, needed, overall, with_readings
 from fedtheory.evidence.search import ROUNDING
-from fedtheory.proof.joints import DECLARED, KERNEL, PROVED, STEPS_DECIDED
+from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED, covered, needed, overall, with_readings
+from fedtheory.proof.verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED
 
 COMPLETE = {
     "outcome": "proved", "readings": {}, "assuming": [], "joints": KERNEL, "repaired": 0, "steps": 7,

@@ -17,13 +17,13 @@ from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.files import read_json
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, AVERAGES, FINAL_SQUARED_DISTANCE
 from fedtheory.papers import instance_path
+from fedtheory.papers.dispatch import from_setting
 from fedtheory.papers.safari.counterexamples import COUNTEREXAMPLES as ALL
 from fedtheory.papers.safari.counterexamples import diverging_server
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.papers.whose import from_setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.enclosure import Undecided, every_round
-from fedtheory.subjects.run_parts import CLIENT, SERVER
+from fedtheory.subjects.algorithm_parts import CLIENT, SERVER
+from fedtheory.subjects.enclosures import Undecided, every_round
+from fedtheory.subjects.protocol import Instance
 
 from .numbers import DRAWN, Numbers, built, far_pair, judge, left_side, quantities, run_boxes, steep_pair
 

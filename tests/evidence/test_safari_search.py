@@ -13,9 +13,9 @@ from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
 from fedtheory.evidence.refute import refute, refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
+from fedtheory.papers.safari.examples.run_search import ServerRuns, every_round_at, extremes_at
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
 from fedtheory.quantities import symbols
-from fedtheory.subjects.server_runs import ServerRuns, every_round_at, extremes_at
 
 CLAIMS = {claim.ref: claim for module in (thm4, thm5, corollaries, rounds, rem5) for claim in module.EDITIONS}
 SMALL = {"candidates": 80, "climbs": 4, "steps": 10}
@@ -177,7 +177,7 @@ def test_run_quantities_by_a_plain_loop(ref: str) -> None:
 
 def test_the_interval_of_progress_is_that_of_the_instances() -> None:
     from fedtheory.claims.balls import working_precision
-    from fedtheory.subjects.enclosure import Way, every_round
+    from fedtheory.subjects.enclosures import Way, every_round
 
     space, rng, seen = ServerRuns(thm5.MAIN), np.random.default_rng(0), 0
     while seen < 10:

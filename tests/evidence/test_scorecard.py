@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 import fedtheory as ft
 from fedtheory.cli import app
 from fedtheory.evidence import assess, scorecard
-from fedtheory.evidence.cache import Cache
 from fedtheory.evidence.replay import ReplayError
-from fedtheory.evidence.rule import PROVED_AND_REFUTED, covered, overall, with_readings
+from fedtheory.evidence.result_cache import Cache
 from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
+from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED, covered, overall, with_readings
 from fedtheory.papers import all_claims
 from fedtheory.printing import print_scorecard
 
@@ -263,7 +263,7 @@ def test_verify_exits_with_one_where_a_claim_is_proved_and_refuted(quick, tmp_pa
     instance = {"refutes": True, "file": "instances/fast.lemma1@main.json", "ratio": 2.0, "readings": 1}
     evidence = {**verdicts[place].evidence, "exact": {"search": None, "instance": instance | {"only_under": []}}}
     verdicts[place] = Verdict("fast.lemma1@main", *overall(evidence), evidence, {"claim": "fast.lemma1@main"})
-    monkeypatch.setattr("fedtheory.papers.certificates.publish", lambda: pytest.fail("it is accepted"))
+    monkeypatch.setattr("fedtheory.papers.saved_certificates.publish", lambda: pytest.fail("it is accepted"))
     before = (assess.PUBLISHED / "scorecard.json").read_bytes()
     done = CliRunner().invoke(app, [*arguments, *accept])
     assert done.exit_code == 1 and before == (assess.PUBLISHED / "scorecard.json").read_bytes()

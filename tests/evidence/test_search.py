@@ -15,12 +15,12 @@ from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.judge import Judgement, judge, parse
 from fedtheory.evidence.refute import MARGIN, charitable_instance, refute
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
-from fedtheory.moments.points import Points
+from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.runs import Runs
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_search import Runs
 
 from .numbers import Numbers, as_printed
 

@@ -18,19 +18,19 @@ import sympy
 
 from fedtheory.evidence.search import search
 from fedtheory.functionals import SQUARED_MOVEMENT
-from fedtheory.moments.errors import initial_moments
+from fedtheory.moments.exact_errors import initial_moments
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.one_round import one_round
-from fedtheory.moments.rounds import observable_weights
+from fedtheory.moments.round_maps import observable_weights
 from fedtheory.moments.timeline import schedule
 from fedtheory.moments.trajectory import peak_ranges, peaks
 from fedtheory.papers import claim
 from fedtheory.papers.fast.statements.rem2 import denominator, numerator
 from fedtheory.participation import Fixed, Phases, Uniform
 from fedtheory.setting import Setting
-from fedtheory.subjects import runs
-from fedtheory.subjects.candidates import Candidate, demands, draw
-from fedtheory.subjects.found import Found
+from fedtheory.subjects import run_search
+from fedtheory.subjects.lead import Found
+from fedtheory.subjects.quadratic_candidates import Candidate, demands, draw
 
 from .numbers import as_printed
 
@@ -47,7 +47,7 @@ def hit(ref: str) -> Found:
     seed, rounds = HITS[ref]
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HORIZONS", "CHOICE_HORIZONS"):
-            patch.setattr(runs, name, np.array([rounds]))
+            patch.setattr(run_search, name, np.array([rounds]))
         found = search(ref, candidates=100, climbs=5, steps=15, seed=seed).best
     assert found.ratio > 1.02 and found.rounds == rounds
     return found

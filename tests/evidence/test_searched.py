@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fedtheory.papers import all_claims, claim
+from fedtheory.papers.dispatch import algorithm_of, searched, subject_of
 from fedtheory.papers.khaled2020 import subjects as khaled
-from fedtheory.papers.whose import algorithm_of, searched, subject_of
-from fedtheory.subjects import candidates
+from fedtheory.subjects import quadratic_candidates
 
 
 @pytest.mark.parametrize("statement", all_claims(), ids=lambda statement: statement.ref)
@@ -23,13 +23,13 @@ def test_every_search_says_what_it_draws_and_what_not(statement) -> None:
 
 def test_what_a_search_says_is_what_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words follow the numbers that candidates are drawn from."""
-    monkeypatch.setattr(candidates, "MOST_CLIENTS", 3)
-    monkeypatch.setattr(candidates, "MOST_LOCAL_STEPS", 7)
-    monkeypatch.setattr(candidates, "DIMENSIONS", (2,))
+    monkeypatch.setattr(quadratic_candidates, "MOST_CLIENTS", 3)
+    monkeypatch.setattr(quadratic_candidates, "MOST_LOCAL_STEPS", 7)
+    monkeypatch.setattr(quadratic_candidates, "DIMENSIONS", (2,))
     space = subject_of(claim("fast.thm2")).space(claim("fast.thm2"))
     assert "at most 3 clients, 2 dimensions, 1 to 7 local steps, 1 to 1e+08 rounds" in space.searched
     rng = np.random.default_rng(0)
-    drawn = [c for c in (space.draw(rng) for _ in range(200)) if isinstance(c, candidates.Candidate)]
+    drawn = [c for c in (space.draw(rng) for _ in range(200)) if isinstance(c, quadratic_candidates.Candidate)]
     assert {c.local_steps for c in drawn} == {1, 2, 3, 4, 5, 6, 7} and {c.dimension for c in drawn} == {2}
     assert max(c.federation().clients for c in drawn if c.family in ("random", "identical")) == 3
     monkeypatch.setattr(khaled, "MOST_CLIENTS", 6)

@@ -22,12 +22,12 @@ from fedtheory.functionals import (
     SQUARED_SELECTED_VECTOR,
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT
-from fedtheory.moments.of_selection import OF_RUNS
-from fedtheory.moments.policy_trace import ratio_failure
+from fedtheory.papers.flics.exact.evaluators import OF_RUNS
+from fedtheory.papers.flics.exact.policy_trace import ratio_failure
+from fedtheory.papers.flics.examples.settings import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
 from fedtheory.quantities import QUANTITIES
 from fedtheory.selection import offvar, online, var
-from fedtheory.selection.exact import best_participation, proxy, reach, var_rates
-from fedtheory.subjects.selection.examples import Answers, PolicyTrace, SelectionRound, SelectionRun, State, Trace
+from fedtheory.selection.rational import best_participation, proxy, reach, var_rates
 
 HALF = F(1, 2)
 COIN = (1, -1)

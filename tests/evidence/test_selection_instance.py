@@ -17,10 +17,10 @@ from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.selection.examples import SelectionRound, SelectionRun, State, Trace
-from fedtheory.subjects.selection.point import SelectionPoint, stated
-from fedtheory.subjects.selection.samples import Selections
+from fedtheory.papers.flics.examples.points import SelectionPoint, stated
+from fedtheory.papers.flics.examples.search import Selections
+from fedtheory.papers.flics.examples.settings import SelectionRound, SelectionRun, State, Trace
+from fedtheory.subjects.protocol import Instance
 
 CLAIMS = {
     c.ref: c

@@ -8,9 +8,9 @@ import pytest
 
 from fedtheory.evidence.findings import CLAIMED, NO_CLAIM, UNDECIDED, open_row, step_rows
 from fedtheory.evidence.referee import cell
-from fedtheory.papers.certificates import folders, shelf
 from fedtheory.papers.proofs import library
-from fedtheory.proof.certificates import own_steps
+from fedtheory.papers.saved_certificates import folders, shelf
+from fedtheory.proof.step_certificates import own_steps
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 

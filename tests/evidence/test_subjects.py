@@ -19,11 +19,11 @@ from fedtheory.evidence.refute import refute, shrunk
 from fedtheory.evidence.replay import replay
 from fedtheory.functionals import Functional
 from fedtheory.papers import all_claims
-from fedtheory.papers.whose import from_setting, subject_of
+from fedtheory.papers.dispatch import from_setting, subject_of
 from fedtheory.quantities import DIMENSIONLESS, symbol
-from fedtheory.subjects.base import Instance, Point, Sides, Space
-from fedtheory.subjects.entries import rational_entry
-from fedtheory.subjects.found import Found
+from fedtheory.subjects.file_entries import rational_entry
+from fedtheory.subjects.lead import Found
+from fedtheory.subjects.protocol import Instance, Point, Sides, Space
 from fedtheory.subjects.values import SameSides, found_at
 
 SQUARE = Functional("square_of_q", "q^2", DIMENSIONLESS, "q^2", scope="number")

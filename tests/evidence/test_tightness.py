@@ -16,15 +16,17 @@ import sympy
 import fedtheory.evidence
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.cli.statuses import run
-from fedtheory.evidence import tightness_column, tightness_rounds
-from fedtheory.evidence.tightness import NOT_APPLICABLE, Tightness, tightness
-from fedtheory.evidence.tightness_class import of_gradients, of_one_round
-from fedtheory.evidence.tightness_column import column, published
-from fedtheory.evidence.tightness_curves import curve
-from fedtheory.evidence.tightness_setting import comparison
-from fedtheory.evidence.tightness_table import convergence_claims, page
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
+from fedtheory.tightness import column as tightness_column
+from fedtheory.tightness import iterated_rounds
+from fedtheory.tightness.column import column as tightness_column
+from fedtheory.tightness.column import published
+from fedtheory.tightness.function_class import of_gradients, of_one_round
+from fedtheory.tightness.matched_problem import comparison
+from fedtheory.tightness.measure import NOT_APPLICABLE, Tightness, tightness
+from fedtheory.tightness.tightness_curves import curve
+from fedtheory.tightness.tightness_table import convergence_claims, page
 from fedtheory.worstcase.worst import solved
 
 PUBLISHED = Path(fedtheory.evidence.__file__).parent / "published" / "scorecard.json"
@@ -352,7 +354,7 @@ def test_what_the_column_says() -> None:
 
 def test_an_inaccurate_solve_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither of the constant nor of the errors over rounds nor in the scorecard."""
-    monkeypatch.setattr(tightness_rounds, "solved", partial(solved, accuracy=1e-30))
+    monkeypatch.setattr(iterated_rounds, "solved", partial(solved, accuracy=1e-30))
     for ref in ("fast.thm2@sharp", "fast.thm2@periodic"):
         found = tightness(ref)
         assert found.status == "inaccurate" and not found.exceeded

@@ -12,12 +12,12 @@ import sympy
 from fedtheory.claims.statement import Claim, Term, least
 from fedtheory.evidence.refute import refute
 from fedtheory.evidence.search import ROUNDING, search
-from fedtheory.evidence.tightness import constant_alone
-from fedtheory.evidence.tightness_leads import leads, of_quadratics, refuted_from_leads, starts
+from fedtheory.evidence.worst_case_leads import leads, of_quadratics, refuted_from_leads, starts
 from fedtheory.papers import claim
-from fedtheory.papers.whose import subject_of
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.quantities import symbols
-from fedtheory.subjects import kinked_runs
+from fedtheory.subjects import kinked_search
+from fedtheory.tightness.measure import constant_alone
 
 
 def with_drift(factor: object) -> Claim:
@@ -35,8 +35,8 @@ def with_term(ref: str, name: str, factor: object) -> Claim:
 @pytest.fixture
 def no_kinks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search draws quadratics alone."""
-    monkeypatch.setattr(kinked_runs, "SHARE", 0.0)
-    monkeypatch.setattr(kinked_runs, "noisy", lambda wanted: iter(()))
+    monkeypatch.setattr(kinked_search, "SHARE", 0.0)
+    monkeypatch.setattr(kinked_search, "noisy", lambda wanted: iter(()))
 
 
 FEWER_STEPS = 1 / (symbols("local_steps")[0] - 1)

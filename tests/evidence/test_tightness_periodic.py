@@ -10,12 +10,12 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Term
-from fedtheory.evidence.tightness import tightness
-from fedtheory.evidence.tightness_curves import curve
-from fedtheory.evidence.tightness_rounds import added, by_lines, least_added, problem
-from fedtheory.evidence.tightness_setting import comparison
 from fedtheory.papers import claim
-from fedtheory.worstcase.of_algorithm import plan_of
+from fedtheory.tightness.iterated_rounds import added, by_lines, least_added, problem
+from fedtheory.tightness.matched_problem import comparison
+from fedtheory.tightness.measure import tightness
+from fedtheory.tightness.tightness_curves import curve
+from fedtheory.worstcase.algorithm_plans import plan_of
 from fedtheory.worstcase.worst import solved
 
 REF = "fast.thm2@periodic"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.units import UnitsError, check_units, scaling_defect, units_of
+from fedtheory.evidence.units_check import UnitsError, check_units, scaling_defect, units_of
 from fedtheory.papers import all_claims
 from fedtheory.quantities import CURVATURE, DIMENSIONLESS, LENGTH, QUANTITIES, STEP, symbol, symbols
 

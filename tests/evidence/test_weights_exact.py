@@ -17,13 +17,19 @@ from fedtheory.evidence.judge import Judgement, judge, parse
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, LONG_RUN_BIAS, ROUND_WEIGHT_ERROR, Functional
 from fedtheory.moments.evaluators import left, quantity
-from fedtheory.moments.laws_of_weights import interval_moments, round_moments
 from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL
+from fedtheory.papers.fedau.exact.weight_laws import interval_moments, round_moments
+from fedtheory.papers.fedau.examples.weight_points import (
+    LARGEST_HISTORY,
+    NO_CUTOFF,
+    Weights,
+    WeightsPoint,
+    chosen_cutoff,
+)
 from fedtheory.papers.fedau.statements import eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
 from fedtheory.quantities import symbol
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.entries import CHOSEN
-from fedtheory.subjects.weights.point import LARGEST_HISTORY, NO_CUTOFF, Weights, WeightsPoint, chosen_cutoff
+from fedtheory.subjects.file_entries import CHOSEN
+from fedtheory.subjects.protocol import Instance
 from fedtheory.weights import CutoffGeometric, logarithmic_cutoff, weight_moments
 
 COUNTEREXAMPLES = {ref: build for ref, build in ALL.items() if "eqB_6_8" in ref}

@@ -17,9 +17,9 @@ from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, INTERVAL_MEAN, INTERVAL_VARIANCE, ROUND_WEIGHT_ERROR
 from fedtheory.moments.evaluators import FLOAT, left, quantity
+from fedtheory.papers.fedau.examples.weight_points import Weights
+from fedtheory.papers.fedau.examples.weight_search import EstimatedWeights, WeightsCandidate, least_left
 from fedtheory.papers.fedau.statements import asm5, eqB_6_8, lemmaB_6_1, lemmaB_7_1, thm3
-from fedtheory.subjects.weights.point import Weights
-from fedtheory.subjects.weights.samples import EstimatedWeights, WeightsCandidate, least_left
 
 CLAIMS = {c.ref: c for module in (lemmaB_6_1, eqB_6_8, thm3, lemmaB_7_1, asm5) for c in module.EDITIONS}
 SMALL = {"candidates": 240, "climbs": 4, "steps": 10}

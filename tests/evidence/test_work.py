@@ -25,7 +25,7 @@ if __name__ == "__main__":
     {run}
 """
 VERIFY = {
-    "start": "from fedtheory.evidence.work import run_all",
+    "start": "from fedtheory.evidence.parallel_work import run_all",
     "run": "run_all({path: partial(busy, path) for path in sys.argv[1:]}, workers=2)",
 }
 SWEEP = {
@@ -34,7 +34,7 @@ SWEEP = {
 }
 
 IDLE = {
-    "start": "from fedtheory.evidence.work import run_all",
+    "start": "from fedtheory.evidence.parallel_work import run_all",
     "run": "run_all({'first': partial(pow, 2, 3), sys.argv[1]: partial(busy, sys.argv[1])}, workers=2)",
 }
 

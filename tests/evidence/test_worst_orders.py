@@ -18,14 +18,14 @@ from fedtheory.evidence.search import ROUNDING, SearchReport, search, search_bes
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.papers import claim
-from fedtheory.papers.whose import subject_of
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.participation import Fixed, Phases
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.orders import WorstOrders
-from fedtheory.subjects.run import from_setting
-from fedtheory.subjects.run_parts import PARTS
+from fedtheory.subjects.adversarial_orders import WorstOrders
+from fedtheory.subjects.algorithm_parts import PARTS
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import from_setting
 
 L, mu, sigma_G, M, eta, distance = symbols(
     "smoothness", "strong_convexity", "dissimilarity", "clients", "local_lr", "initial_distance"

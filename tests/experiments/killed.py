@@ -12,7 +12,7 @@ import signal
 import sys
 
 from fedtheory.cli import app
-from fedtheory.experiments import units
+from fedtheory.experiments import work_units
 
 
 def die() -> None:
@@ -35,16 +35,16 @@ def child(file: str, store: str, inside: bool) -> None:
 
         os.fsync = killing
     else:
-        call = units.Clock.__call__
+        call = work_units.Clock.__call__
 
-        def counting(self: units.Clock, done: int, total: int) -> None:
+        def counting(self: work_units.Clock, done: int, total: int) -> None:
             nonlocal left
             left -= 1
             if left == 0:
                 die()
             call(self, done, total)
 
-        units.Clock.__call__ = counting  # type: ignore[method-assign]
+        work_units.Clock.__call__ = counting  # type: ignore[method-assign]
     app(["run", file, "--store", store, "--json"], standalone_mode=False)
 
 

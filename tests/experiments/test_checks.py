@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from fedtheory.evidence.findings import table_rows
-from fedtheory.experiments.checks import Checks, Finding, binomial_p, check, judge, reachable, read_checks
+from fedtheory.experiments.printed_tables import Table, tables
 from fedtheory.experiments.reading import parse_toml
-from fedtheory.experiments.tables import Table, tables
+from fedtheory.experiments.table_checks import Checks, Finding, binomial_p, check, judge, reachable, read_checks
 
 
 def found(paper: str, *words: str) -> Finding:

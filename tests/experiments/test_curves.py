@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedtheory.experiments.curves import archive_path, compare, findings, read_rule, to_json
-from fedtheory.experiments.tables import folder
+from fedtheory.experiments.printed_tables import folder
 from fedtheory.files import read_json
 
 TABLE = """

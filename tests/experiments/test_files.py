@@ -11,11 +11,11 @@ from fedtheory.experiments.by_class import ByClass
 from fedtheory.experiments.construction import setting
 from fedtheory.experiments.overview import overview
 from fedtheory.experiments.part_models import built, checked
+from fedtheory.experiments.printed_tables import folder
 from fedtheory.experiments.results import experiment_files
 from fedtheory.experiments.schema import model, read_experiment
 from fedtheory.experiments.sweeps import perform_all
-from fedtheory.experiments.tables import folder
-from fedtheory.experiments.units import units_of
+from fedtheory.experiments.work_units import units_of
 from fedtheory.participation import Bernoulli
 
 NETWORK = """

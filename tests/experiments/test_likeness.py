@@ -14,13 +14,13 @@ from matplotlib.figure import Figure
 from scipy.stats import ttest_rel
 
 from fedtheory.cli.experiments import _write_pages
-from fedtheory.experiments.likeness import beside, paired, ranked
-from fedtheory.experiments.pages import pages
+from fedtheory.experiments.printed_tables import folder, tables
 from fedtheory.experiments.results import experiment_files, published, thinned
 from fedtheory.experiments.schema import read_experiment
-from fedtheory.experiments.tables import folder, tables
+from fedtheory.experiments.table_pages import pages
+from fedtheory.experiments.theirs_and_ours import beside, paired, ranked
 from fedtheory.files import read_json
-from fedtheory.report.kinds.of_results import Curves
+from fedtheory.report.pictures.result_pictures import Curves
 from fedtheory.report.style import KEY
 from fedtheory.report.training import plot_curves
 

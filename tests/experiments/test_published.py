@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 from fedtheory.cli import app
 from fedtheory.experiments import commands
 from fedtheory.experiments.commands import Report, RunOptions, run_files
-from fedtheory.experiments.kept import read_kept
+from fedtheory.experiments.published import read_kept
 from fedtheory.experiments.results import WITHIN, experiment_files, gathered, published
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import perform_all
-from fedtheory.experiments.units import Unit, units_of
+from fedtheory.experiments.work_units import Unit, units_of
 from fedtheory.files import json_text
 from tests.experiments.test_runs import EXPERIMENT, script, written
 

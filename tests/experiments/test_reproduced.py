@@ -12,7 +12,7 @@ import pytest
 from fedtheory.experiments.construction import statistics
 from fedtheory.experiments.results import experiment_files, published
 from fedtheory.experiments.schema import model, read_experiment
-from fedtheory.experiments.units import Unit, perform, units_of
+from fedtheory.experiments.work_units import Unit, perform, units_of
 from fedtheory.files import read_json
 
 RUN = [path for path in experiment_files() if published(path).exists()]

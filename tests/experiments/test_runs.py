@@ -16,12 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from fedtheory.experiments import units
+from fedtheory.experiments import work_units
 from fedtheory.experiments.commands import RunOptions, _chosen, run_files
 from fedtheory.experiments.results import commits_of
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import dask, perform_all, search
-from fedtheory.experiments.units import OutOfTime, perform, units_of
+from fedtheory.experiments.work_units import OutOfTime, perform, units_of
 
 HERE = Path(__file__).parent
 EXPERIMENT = """
@@ -187,9 +187,9 @@ def test_a_run_is_of_all_commits_that_made_it(tmp_path: Path, monkeypatch: pytes
     (unit,) = units_of(experiment, experiment.points(), tmp_path / "store")
     Path(unit.folder).mkdir(parents=True)
     for each in ("later", "first", "later"):
-        monkeypatch.setattr(units, "commit", partial(str, each))
-        units.Clock(Path(unit.folder) / "time.json").note()
-    monkeypatch.setattr(units, "commit", lambda: "last")
+        monkeypatch.setattr(work_units, "commit", partial(str, each))
+        work_units.Clock(Path(unit.folder) / "time.json").note()
+    monkeypatch.setattr(work_units, "commit", lambda: "last")
     result = perform(unit)
     assert result["commits"] == ["later", "first", "last"] and commits_of(result) == ["first", "last", "later"]
     assert commits_of({"commit": "alone"}) == ["alone"]  # as results were kept before

@@ -9,9 +9,9 @@ import pytest
 
 from fedtheory.experiments.construction import setting
 from fedtheory.experiments.part_models import model_of
-from fedtheory.experiments.parts import FAMILIES, kinds
 from fedtheory.experiments.reading import line_numbers
 from fedtheory.experiments.schema import read_experiment
+from fedtheory.experiments.setting_parts import FAMILIES, kinds
 from fedtheory.participation import Incomplete, Uniform
 
 TEXT = """title = "t"

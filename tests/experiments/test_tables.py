@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
+from fedtheory.experiments.printed_tables import Table, cells, tables
 from fedtheory.experiments.reading import parse_toml
-from fedtheory.experiments.tables import Table, cells, tables
 
 SHAPES = {
     "fast": {"1": (7, 3), "2": (4, 8), "3": (25, 8), "4": (4, 8), "5": (6, 9), "6": (25, 8), "7": (25, 8), "8": (6, 9)},

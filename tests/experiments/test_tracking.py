@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fedtheory.experiments.tracking import tracker
-from fedtheory.experiments.units import Unit
+from fedtheory.experiments.work_units import Unit
 
 UNIT = Unit("e.toml", "q=1", {}, {"federation": {"kind": "f"}, "algorithm": {"kind": "a", "local_lr": 0.1},
                                   "participation": {"kind": "p"}}, 3, "folder")  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 
 from fedtheory.experiments.schema import read_experiment
 from fedtheory.experiments.sweeps import dask, perform_all, process_pool
-from fedtheory.experiments.units import units_of
+from fedtheory.experiments.work_units import units_of
 
 
 def pool() -> tuple[Callable[[], Executor], Callable[[], int]]:

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fedtheory.federations import dyadic
-from fedtheory.federations.dyadic import integers, nearest_minimiser
+from fedtheory.federations import dyadic_sums
+from fedtheory.federations.dyadic_sums import integers, nearest_minimiser
 from fedtheory.federations.elimination import solve_exactly
 from fedtheory.federations.quadratic import Quadratic
 
@@ -47,7 +47,7 @@ def test_what_is_not_certain_is_not_said(monkeypatch: pytest.MonkeyPatch) -> Non
     matrices = of_condition(np.random.default_rng(0), 3, 4, 1e14)
     assert nearest_minimiser(matrices[:1], np.ones((1, 4))) is None
     well = of_condition(np.random.default_rng(0), 3, 4, 10.0)
-    monkeypatch.setattr(dyadic, "STEPS", 1)
+    monkeypatch.setattr(dyadic_sums, "STEPS", 1)
     assert nearest_minimiser(well, np.random.default_rng(1).standard_normal((3, 4))) is None
 
 

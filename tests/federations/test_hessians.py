@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.federations.base import Pairs
+from fedtheory.federations.federation import Pairs
 from fedtheory.federations.hessians import TILE, Common, CommonDiagonal, Dense, Diagonal, Products, products
 
 CLIENTS = 7

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.federations import entrywise, hessians, linear_training
-from fedtheory.federations.base import Pairs
-from fedtheory.federations.given import NOISES
+from fedtheory.federations import hessians, linear_training
+from fedtheory.federations.federation import Pairs
+from fedtheory.federations.federation_arguments import NOISES
 from fedtheory.federations.hessians import Dense, Part
-from fedtheory.federations.local import LocalTraining, local_steps
+from fedtheory.federations.local_training import LocalTraining, local_steps
 from fedtheory.federations.quadratic import Quadratic
+from fedtheory.loops import diagonal_sgd
 
 CLIENTS, DIMENSION, REPLICAS = 6, 5, 40
 KINDS = ("dense", "common", "diagonal", "common diagonal", "tilted")
@@ -101,13 +102,13 @@ def test_several_rounds_are_the_rounds() -> None:
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_without_noise_one_product_does_for_all_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, pairs, made = federation(kind), some_pairs(), []
-    product = entrywise.entrywise_product
+    product = diagonal_sgd.entrywise_product
 
     def counted_product(*given: torch.Tensor) -> torch.Tensor:
         made.append(given)
         return product(*given)
 
-    monkeypatch.setattr(entrywise, "entrywise_product", counted_product)
+    monkeypatch.setattr(diagonal_sgd, "entrywise_product", counted_product)
     ((_, part), *others) = fed.products.parts(pairs)
     assert not others
     for method in ("product", "stepped"):
@@ -150,8 +151,8 @@ def test_compiled_steps_are_those_of_torch(
     """Which are taken on other devices; also where pairs take their steps some at a time."""
     fed, pairs, training = federation(kind, noise).to("cpu", dtype), some_pairs(), TRAININGS[how]
     found = []
-    for numbers in (entrywise.AT_ONCE, 3 * DIMENSION + 1, 1):
-        monkeypatch.setattr(entrywise, "AT_ONCE", numbers)
+    for numbers in (diagonal_sgd.AT_ONCE, 3 * DIMENSION + 1, 1):
+        monkeypatch.setattr(diagonal_sgd, "AT_ONCE", numbers)
         found.append(fed.local_change(starts(pairs, fed, dtype), pairs, training, {})[0])
     monkeypatch.setattr(linear_training, "in_memory", lambda x: False)
     expected, _ = fed.local_change(starts(pairs, fed, dtype), pairs, training, {})

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from fedtheory import data
 from fedtheory.federations import logistic, logistic_optimum
-from fedtheory.federations.base import Pairs
 from fedtheory.federations.constants import Region
-from fedtheory.federations.local import LocalTraining, local_steps
+from fedtheory.federations.federation import Pairs
+from fedtheory.federations.local_training import LocalTraining, local_steps
 from fedtheory.federations.logistic import Logistic
 
 SIZES = {"equal": (6, 6, 6, 6), "unequal": (3, 9, 1, 6)}

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from fedtheory import data
-from fedtheory.federations.base import Pairs
 from fedtheory.federations.constants import Region
+from fedtheory.federations.federation import Pairs
 from fedtheory.federations.logistic import Logistic
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from fedtheory import Setting, algorithms
 from fedtheory.data import Dataset, Dirichlet, Partition
-from fedtheory.evidence.on_runs import on_run
+from fedtheory.evidence.claims_on_runs import on_run
 from fedtheory.federations import Network, Pairs, estimated_constants
 from fedtheory.neural import FlatModel
 from fedtheory.participation import Uniform

@@ -14,12 +14,12 @@ import torch
 from fedtheory import Setting, algorithms
 from fedtheory.data import Dataset, Partition
 from fedtheory.federations import Network, network_footprint
-from fedtheory.federations.ledger import peak_bytes
-from fedtheory.federations.local import LocalTraining
+from fedtheory.federations.local_training import LocalTraining
+from fedtheory.federations.memory_ledger import peak_bytes
 from fedtheory.neural import Adam
 from fedtheory.participation import Fixed, Uniform
 from fedtheory.simulation import simulate
-from fedtheory.simulation.memory import chunks
+from fedtheory.simulation.memory_limits import chunks
 from fedtheory.simulation.state import Plan
 
 CLIENTS, MEBI = 12, 2**20

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.federations.base import Pairs
 from fedtheory.federations.constants import Region
+from fedtheory.federations.federation import Pairs
 
 numbers = st.fractions(-3, 3, max_denominator=4)
 slopes = st.fractions(Fraction(1, 4), 3, max_denominator=4)

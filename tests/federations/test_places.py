@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.federations.base import ConvexFederation, Pairs
+from fedtheory.federations.federation import ConvexFederation, Pairs
 
 QUADRATIC = Quadratic([[[2, 1], [1, 3]], [[1, 0], [0, 1]]], [[1, 2], [3, 4]])
 TILTED = Quadratic.with_slopes([[1, 2], [3, 1]], [[1, 0], [2, 1]])

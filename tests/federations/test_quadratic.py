@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedtheory.federations.base import Pairs
 from fedtheory.federations.constants import Constant, Region
+from fedtheory.federations.federation import Pairs
 from fedtheory.federations.generators import random_quadratic
 from fedtheory.federations.quadratic import Quadratic
 

@@ -10,8 +10,8 @@ import torch
 
 import fedtheory as ft
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.federations.base import Pairs
-from fedtheory.federations.relative import least_squared_offset, least_whole_factor, supremum
+from fedtheory.federations.federation import Pairs
+from fedtheory.federations.relative_dissimilarity import least_squared_offset, least_whole_factor, supremum
 from fedtheory.moments.evaluators import BALL, EXACT, Question, Unserved, quantities, quantity
 
 FACTOR, OFFSET = "dissimilarity_factor", "dissimilarity_offset"

@@ -15,21 +15,21 @@ from fedtheory.data.loaders.cinic import read_png
 from fedtheory.data.loaders.leaf import read_users
 from fedtheory.data.loaders.shakespeare import read_speeches
 from fedtheory.evidence.judge import parse
-from fedtheory.exact import exact_array, exact_number
+from fedtheory.experiments.printed_tables import folder
 from fedtheory.experiments.schema import read_experiment
-from fedtheory.experiments.tables import folder
 from fedtheory.federations import Quadratic
 from fedtheory.files import read_json
 from fedtheory.papers import claim, instance_path
 from fedtheory.participation import Fixed
 from fedtheory.printing import assignment
 from fedtheory.proof.steps import evidence_from
+from fedtheory.rationals import exact_array, exact_number
 from fedtheory.schedule import step_size
 from fedtheory.selection.readers import read_availability, read_budget, read_group_weight
 from fedtheory.setting import Setting
 from fedtheory.simulation import Run
 from fedtheory.simulation.segment import read_segment
-from fedtheory.subjects.entries import rational
+from fedtheory.subjects.file_entries import rational
 
 from .bad import TEXTS, VALUES, mutated, spoiled
 

@@ -21,10 +21,10 @@ from fedtheory.learning.tails import log_tail
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import prove
 from fedtheory.papers.safari.counterexamples import FAMILIES
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.learning.point import LearningPoint, stated
-from fedtheory.subjects.learning.problems import Hiding, Pooled, Thresholds
-from fedtheory.subjects.learning.samples import LearningProblems
+from fedtheory.papers.safari.examples.learning_points import LearningPoint, stated
+from fedtheory.papers.safari.examples.learning_problems import Hiding, Pooled, Thresholds
+from fedtheory.papers.safari.examples.learning_search import LearningProblems
+from fedtheory.subjects.protocol import Instance
 
 CLAIMS = [c for c in all_claims() if c.functional.scope == "learning"]
 LEMMA_1 = {f"safari.lemma1.{part}@main" for part in ("frequency", "deficit", "deviation", "excess")}

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fedtheory.cli import app
 from fedtheory.data import Dataset
-from fedtheory.learning.estimate import learnability, present_in
+from fedtheory.learning.data_estimates import learnability, present_in
 from fedtheory.participation import Fixed, Incomplete, Uniform
 
 

@@ -15,13 +15,13 @@ from sympy import Rational
 from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.judge import judge, parse
 from fedtheory.functionals import DISAGREEMENT_DEFICIT, PAIR_DEVIATION, POOLED_SOURCE_EXCESS
-from fedtheory.learning.bounds import theorem_2_vc, theorem_3_vc, vc_complexity
+from fedtheory.learning.risk_bounds import theorem_2_vc, theorem_3_vc, vc_complexity
 from fedtheory.learning.tails import log_tail
 from fedtheory.papers import claim
 from fedtheory.papers.proofs import prove
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.learning.problems import Pooled
-from fedtheory.subjects.learning.samples import LearningProblems
+from fedtheory.papers.safari.examples.learning_problems import Pooled
+from fedtheory.papers.safari.examples.learning_search import LearningProblems
+from fedtheory.subjects.protocol import Instance
 
 HALF = Fraction(1, 2)
 

@@ -15,9 +15,9 @@ from fedtheory.evidence.judge import judge
 from fedtheory.functionals import CHECKED_EMPIRICAL_GAP, CHECKED_EXCESS, DISAGREEMENT_DEFICIT, POOLED_SOURCE_EXCESS
 from fedtheory.papers import claim
 from fedtheory.papers.safari.counterexamples import fair_coin
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.learning import likely
-from fedtheory.subjects.learning.problems import Pooled
+from fedtheory.papers.safari.examples import likely_counts
+from fedtheory.papers.safari.examples.learning_problems import Pooled
+from fedtheory.subjects.protocol import Instance
 
 FUNCTIONALS = (CHECKED_EMPIRICAL_GAP, CHECKED_EXCESS, DISAGREEMENT_DEFICIT, POOLED_SOURCE_EXCESS)
 
@@ -37,7 +37,7 @@ def test_quantiles_are_those_of_all_counts(share: Fraction, monkeypatch: pytest.
             constants = {"confidence": confidence}
             exact = [biased(samples, share).left(f, constants) for f in FUNCTIONALS]
             with monkeypatch.context() as few:
-                few.setattr(likely, "LARGEST_EXACT", 0)
+                few.setattr(likely_counts, "LARGEST_EXACT", 0)
                 assert [biased(samples, share).left(f, constants) for f in FUNCTIONALS] == exact
 
 
@@ -45,16 +45,16 @@ def test_quantiles_are_those_of_all_counts(share: Fraction, monkeypatch: pytest.
 def test_counts_and_what_is_left_out(trials: int, p: Fraction) -> None:
     exact = [math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(trials + 1)]
     with working_precision():
-        counts = dict(likely.likely_counts(trials, p))
+        counts = dict(likely_counts.likely_counts(trials, p))
         for k, weight in counts.items():
             assert weight.overlaps(ball(exact[k])) and weight.rel_accuracy_bits() > 150
-        assert ball(1 - sum(exact[k] for k in counts)) < 2 * arb(-2 * likely.DEVIATIONS).exp()
+        assert ball(1 - sum(exact[k] for k in counts)) < 2 * arb(-2 * likely_counts.DEVIATIONS).exp()
 
 
 def test_what_is_left_out_may_decide() -> None:
     """A confidence below what is left out tells nothing, and a probability that may lie on either side of it."""
     with working_precision():
-        law = likely.LikelyLaw((Fraction(0), Fraction(1)), (arb("0.9"), arb("0.1")), arb("1e-3"))
+        law = likely_counts.LikelyLaw((Fraction(0), Fraction(1)), (arb("0.9"), arb("0.1")), arb("1e-3"))
         assert law.quantile("1/5") == 0 and law.quantile("1/20") == 1
         for confidence in ("1/10000", "1005/10000"):
             with pytest.raises(Undecided, match="quantile"):

@@ -9,7 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fedtheory.learning.bounds import (
+from fedtheory.learning.finite_domains import FiniteClass, Law
+from fedtheory.learning.pooled_risk import excess_law, pooled, sampled_law
+from fedtheory.learning.relatedness import smallest_alpha, smallest_noise_constant
+from fedtheory.learning.risk_bounds import (
     complexity,
     finite_complexity,
     largest_solution,
@@ -19,9 +22,6 @@ from fedtheory.learning.bounds import (
     theorem_3_closed,
     transferred_excess,
 )
-from fedtheory.learning.finite import FiniteClass, Law
-from fedtheory.learning.pooled import excess_law, pooled, sampled_law
-from fedtheory.learning.relatedness import smallest_alpha, smallest_noise_constant
 
 EXPONENTS = (0.0, 0.5, 1.0)
 

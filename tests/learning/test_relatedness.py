@@ -9,16 +9,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fedtheory.learning.bounds import mixture_alpha
-from fedtheory.learning.finite import FiniteClass, Law
-from fedtheory.learning.line import (
+from fedtheory.learning.finite_domains import FiniteClass, Law
+from fedtheory.learning.relatedness import related, smallest_alpha, smallest_alpha_on_path, smallest_noise_constant
+from fedtheory.learning.risk_bounds import mixture_alpha
+from fedtheory.learning.thresholds import (
     OnLine,
     random_geometries,
     smallest_alpha_for_intervals,
     smallest_alpha_for_thresholds,
     threshold_excesses,
 )
-from fedtheory.learning.relatedness import related, smallest_alpha, smallest_alpha_on_path, smallest_noise_constant
 
 BETAS = (0.0, 0.3, 0.5, 1.0, 1.5, 2.0)
 

@@ -18,11 +18,13 @@ from fedtheory import algorithms
 from fedtheory.claims.balls import ball, ball_matrix, working_precision
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP
-from fedtheory.moments import enclosed, errors
+from fedtheory.moments import enclosed
+from fedtheory.moments import exact_errors as errors
 from fedtheory.moments.enclosed import LEAST
-from fedtheory.moments.errors import NUMBERS, ExactErrors, enclosed_functional, errors_in_floats, exact_errors
+from fedtheory.moments.exact_errors import NUMBERS, ExactErrors, enclosed_functional, errors_in_floats
+from fedtheory.moments.exact_errors import exact_errors as errors
 from fedtheory.moments.linear_rounds import second_moment_map
-from fedtheory.moments.rounds import layout_of, observable_weights, rounds_of_kind
+from fedtheory.moments.round_maps import layout_of, observable_weights, rounds_of_kind
 from fedtheory.participation import Bernoulli, Fixed, Markov, Participation, Phases, Uniform
 from fedtheory.setting import Setting
 

@@ -10,14 +10,14 @@ import pytest
 
 from fedtheory import algorithms, participation
 from fedtheory.federations import Quadratic
-from fedtheory.moments import branching_runs
-from fedtheory.moments.branching_runs import Branching, follow, var_rates
 from fedtheory.moments.evaluators import EXACT, Question, Unserved
-from fedtheory.moments.selected import states_of
-from fedtheory.moments.selected_runs import Followed
-from fedtheory.selection import exact
+from fedtheory.papers.flics.exact import branching_runs
+from fedtheory.papers.flics.exact.branching_runs import Branching, follow, var_rates
+from fedtheory.papers.flics.exact.runs import Followed
+from fedtheory.papers.flics.exact.selected import states_of
+from fedtheory.papers.flics.examples.settings import along_a_trace
+from fedtheory.selection import rational
 from fedtheory.setting import Setting
-from fedtheory.subjects.selection.examples import along_a_trace
 
 TOLERANCE = 1e-12
 """Sums over several groups run in another order, and powers are rounded otherwise: some 10^3 terms, by 2^-53 each."""
@@ -106,7 +106,7 @@ def test_which_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_branches_too_much_is_refused_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = of_two_groups()
-    monkeypatch.setattr("fedtheory.moments.selected_runs.LARGEST_WORK", 500)
+    monkeypatch.setattr("fedtheory.papers.flics.exact.runs.LARGEST_WORK", 500)
     for least in (2, 100):
         monkeypatch.setattr(branching_runs, "LEAST_ROUNDS", least)
         with pytest.raises(Unserved, match="branch in more than 500 ways"):
@@ -122,6 +122,6 @@ def test_rates_of_many_histories() -> None:
         there = rng.integers(0, 4, (200, groups)).astype(float)
         budget = rng.choice([0.25, 1.0, 2.5, 20.0], 200)
         found = var_rates(history, there, budget, weight)
-        expected = [exact.var_rates(tuple(h), tuple(a), float(k), weight)
+        expected = [rational.var_rates(tuple(h), tuple(a), float(k), weight)
                     for h, a, k in zip(history.tolist(), there.tolist(), budget, strict=True)]  # fmt: skip
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)

@@ -17,12 +17,12 @@ from fedtheory.functionals import (
     RATIO_FAILURE,
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.of_selection import OF_ROUNDS, OF_RUNS
-from fedtheory.moments.selected import CORRELATION, MATRIX
 from fedtheory.papers import all_claims
-from fedtheory.subjects.selection.examples import SelectionRound, SelectionRun
-from fedtheory.subjects.selection.point import SelectionPoint
-from fedtheory.subjects.selection.samples import Selections
+from fedtheory.papers.flics.exact.evaluators import OF_ROUNDS, OF_RUNS
+from fedtheory.papers.flics.exact.selected import CORRELATION, MATRIX
+from fedtheory.papers.flics.examples.points import SelectionPoint
+from fedtheory.papers.flics.examples.search import Selections
+from fedtheory.papers.flics.examples.settings import SelectionRound, SelectionRun
 
 from .selection_settings import one_round
 

@@ -10,10 +10,10 @@ import pytest
 
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
-from fedtheory.moments.errors import errors_in_floats, exact_errors, expected_models
+from fedtheory.moments.exact_errors import errors_in_floats, exact_errors, expected_models
 from fedtheory.moments.joint_law import LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS, chain_of
 from fedtheory.moments.lifting import NotClosed
-from fedtheory.moments.rounds import local_maps, rounds_of_kind
+from fedtheory.moments.round_maps import local_maps, rounds_of_kind
 from fedtheory.moments.stationary import fixed_point, stationary
 from fedtheory.moments.trajectory import peaks, trajectory
 from fedtheory.participation import (

@@ -11,16 +11,18 @@ import pytest
 
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
-from fedtheory.federations.base import COMMON
+from fedtheory.federations.federation import COMMON
 from fedtheory.functionals import AVERAGE_ITERATE_DISTANCE, AVERAGE_SQUARED_GRADIENT, BEST_GAP
-from fedtheory.moments import averages, errors, following
+from fedtheory.moments import averages, factored_runs
+from fedtheory.moments import exact_errors as errors
 from fedtheory.moments.averages import of_run
-from fedtheory.moments.errors import errors_in_floats, exact_errors, initial_moments
-from fedtheory.moments.forms import by_coordinate, whole
+from fedtheory.moments.centred import by_coordinate, whole
+from fedtheory.moments.exact_errors import errors_in_floats, initial_moments
+from fedtheory.moments.exact_errors import exact_errors as errors
 from fedtheory.moments.joint_law import chain_of
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.powers import at_horizons, squared
-from fedtheory.moments.rounds import layout_of, observable_weights, rounds_of_kind
+from fedtheory.moments.round_maps import layout_of, observable_weights, rounds_of_kind
 from fedtheory.moments.symmetric import functional, packed, symmetric_moment_map, unpacked
 from fedtheory.moments.timeline import operators, timeline
 from fedtheory.participation import Bernoulli, Fixed, Incomplete, Markov, Phases, Uniform
@@ -117,7 +119,7 @@ def test_short_runs_are_followed_by_factors(name: str, monkeypatch: pytest.Monke
     dense = Quadratic([np.eye(2), TURNED[:2, :2], TURNED[1:, 1:]], [[1, 0], [-2, 3], [4, 1]], 0.5, server_noise=0.25)
     setting = setting_of(name, dense)
     wanted = on_all_entries(setting, 8, False)
-    monkeypatch.setattr(following, "_by_operator", lambda *work: np.inf)
+    monkeypatch.setattr(factored_runs, "_by_operator", lambda *work: np.inf)
     monkeypatch.setattr(errors, "timeline", None)
     found = errors_in_floats(setting, [7, 0, 3])
     np.testing.assert_allclose(found.squared_distance, wanted[0, [7, 0, 3]], rtol=1e-13)

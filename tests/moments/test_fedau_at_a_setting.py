@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import given_weights
+from fedtheory.claims.algorithm_named import leaves_objective_open
 from fedtheory.claims.evaluation import evaluate
 from fedtheory.claims.statement import Claim
-from fedtheory.claims.whose import leaves_objective_open
 from fedtheory.moments.evaluators import FLOAT, Unserved, left, quantity
 from fedtheory.papers import all_claims, claim
-from fedtheory.subjects.fedau.run import FedauRun
+from fedtheory.papers.fedau.examples.runs import FedauRun
 
 from .literally import P, made
 

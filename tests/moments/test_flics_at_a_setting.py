@@ -12,8 +12,8 @@ from fedtheory.claims.evaluation import Bound
 from fedtheory.claims.statement import Claim
 from fedtheory.moments.evaluators import Question, Unserved, left, quantity
 from fedtheory.papers import all_claims, claim
+from fedtheory.papers.flics.examples.settings import along_a_trace, answers
 from fedtheory.setting import Setting
-from fedtheory.subjects.selection.examples import along_a_trace, answers
 
 from .selection_settings import one_round
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast, fedavg, safari
-from fedtheory.algorithms.base import ClientRound
+from fedtheory.algorithms.algorithm import ClientRound
 from fedtheory.federations import Quadratic
-from fedtheory.federations.base import Pairs
+from fedtheory.federations.federation import Pairs
 from fedtheory.moments.one_round import one_round
 from fedtheory.participation import Fixed, LargestNoise, Phases, Uniform, history
 from fedtheory.setting import Setting

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedtheory.algorithms import fast, safari
 from fedtheory.federations import Piecewise, PiecewiseLinear
-from fedtheory.moments.by_kind import TooMany, enumerated_errors, mean_and_variance, trained
+from fedtheory.moments.exchangeable import TooMany, enumerated_errors, mean_and_variance, trained
 from fedtheory.moments.mean_drift import drift_floor, mirrored
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting

@@ -24,17 +24,17 @@ from fedtheory.functionals import (
     WEIGHTED_INCREASE,
     Functional,
 )
-from fedtheory.moments import estimated_weights
-from fedtheory.moments.errors import exact_errors
-from fedtheory.moments.estimated_weights import law_given_weights, participation_given_scale
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.of_weighted_runs import (
+from fedtheory.moments.exact_errors import exact_errors
+from fedtheory.papers.fedau.exact import weight_states
+from fedtheory.papers.fedau.exact.run_evaluators import (
     IMPLIED,
     objective_of,
     squared_gradient_bound,
     stays_in,
 )
-from fedtheory.moments.weighted_rounds import Unfollowed, weighted_rounds
+from fedtheory.papers.fedau.exact.weight_states import law_given_weights, participation_given_scale
+from fedtheory.papers.fedau.exact.weighted_rounds import Unfollowed, weighted_rounds
 from fedtheory.participation import Bernoulli, Markov
 from fedtheory.setting import Setting
 
@@ -418,7 +418,7 @@ def test_larger_steps_leave_it() -> None:
 
 
 def test_states_that_are_too_many_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimated_weights, "LARGEST_STATES", 200)
+    monkeypatch.setattr(weight_states, "LARGEST_STATES", 200)
     with pytest.raises(Undecided, match="more than 200 states"):
         asked(AVERAGE_SQUARED_GRADIENT, made(TWO, P, math.inf), 10, FLOAT)
     many = {"curvatures": [[1]] * 13, "slopes": [[1]] * 13}

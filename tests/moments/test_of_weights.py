@@ -21,9 +21,9 @@ from fedtheory.functionals import (
     NEGATED_INTERVAL_VARIANCE,
     ROUND_WEIGHT_ERROR,
 )
-from fedtheory.moments import laws_of_weights as laws
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.weighted_rounds import Unfollowed
+from fedtheory.papers.fedau.exact import weight_laws as laws
+from fedtheory.papers.fedau.exact.weighted_rounds import Unfollowed
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
 

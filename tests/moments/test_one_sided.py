@@ -20,17 +20,17 @@ from fedtheory.evidence.refute import falls_without
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
-from fedtheory.federations.base import ONE_SIDED, Pairs
+from fedtheory.federations.federation import ONE_SIDED, Pairs
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE, Functional
 from fedtheory.moments.evaluators import FLOAT, Question
 from fedtheory.moments.one_round import one_round
-from fedtheory.moments.rounds import has_common_noise
+from fedtheory.moments.round_maps import has_common_noise
 from fedtheory.participation import Fixed
 from fedtheory.quantities import SQUARED_LENGTH, symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.run import from_setting
-from fedtheory.subjects.run_parts import PARTS
+from fedtheory.subjects.algorithm_parts import PARTS
+from fedtheory.subjects.protocol import Instance
+from fedtheory.subjects.run_points import from_setting
 
 HALF = Fraction(1, 2)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.functionals import LINEARIZATION_ERROR, PERTURBED_LINEARIZATION_ERROR, SQUARED_GRADIENT
-from fedtheory.moments.points import Points
+from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim
 
 POINTS = Points(["1/2", -3, 2], [1, 0, "1/3"], [0, 1, "5/2"], [1, -1, 2], [3, 0, "-1/4"])

@@ -14,8 +14,8 @@ from fedtheory.algorithms import Algorithm, fast, fedamplify, fedavg, fedavgm, f
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_GAP, GAP_OF_AVERAGE
 from fedtheory.moments.averages import of_run
-from fedtheory.moments.errors import expected_models
-from fedtheory.moments.of_objective import largest_squared_gradient
+from fedtheory.moments.exact_errors import expected_models
+from fedtheory.moments.objective_evaluators import largest_squared_gradient
 from fedtheory.moments.timeline import MOST_VARYING
 from fedtheory.participation import Cyclic, Fixed, Markov, Participation, Phases, Uniform
 from fedtheory.setting import Setting

@@ -15,13 +15,13 @@ from fedtheory.algorithms import fast
 from fedtheory.claims.undecided import Undecided
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.moments import trajectory as of_runs
-from fedtheory.moments.rounds import local_maps
+from fedtheory.moments.round_maps import local_maps
 from fedtheory.moments.trajectory import peak_ranges, peaks, peaks_at, running_peak_ranges, trajectory
 from fedtheory.participation import Fixed, IndexBeta, Phases, Uniform
 from fedtheory.quantities import LEAST_QUANTITIES, RUN_QUANTITIES
 from fedtheory.setting import Setting
 from fedtheory.simulation import OBSERVABLES
-from fedtheory.subjects.enclosure import Way, run_boxes
+from fedtheory.subjects.enclosures import Way, run_boxes
 
 HESSIANS = [[[1, 0.5], [0.5, 2]], [[3, 0], [0, 0.25]], [[1, -1], [-1, 2]]]
 CENTRES = [[1, 0], [-1, 2], [0.5, 1 / 3]]

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedtheory.neural import FlatModel, Samples, written_out
-from fedtheory.neural.evaluation import per_sample, points_at_once
+from fedtheory.neural import FlatModel, Samples, manual_backward
+from fedtheory.neural.model_evaluation import per_sample, points_at_once
 from tests.neural.common import PAPERS, samples_for, seeded
 from tests.neural.test_written_out import LAYERS
 
@@ -23,10 +23,10 @@ def both(
     model: FlatModel, x: Tensor, samples: Samples, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[Tensor], list[Tensor], int]:
     """Losses and hits with compiled pools and without them, and how often pools were compiled."""
-    uses, scores = [], written_out.scores
-    monkeypatch.setattr(written_out, "scores", lambda *given: uses.append(given) or scores(*given))
+    uses, scores = [], manual_backward.scores
+    monkeypatch.setattr(manual_backward, "scores", lambda *given: uses.append(given) or scores(*given))
     found = per_sample(model, x, samples, 16, precision)
-    monkeypatch.setattr(written_out, "covers", lambda *given: False)
+    monkeypatch.setattr(manual_backward, "covers", lambda *given: False)
     return list(found), list(per_sample(model, x, samples, 16, precision)), len(uses)
 
 

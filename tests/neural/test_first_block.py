@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fedtheory.neural import FlatModel, first_block, models, pooling, written_out
+from fedtheory.neural import FlatModel, first_block, manual_backward, models, pooling
 from tests.neural.common import seeded
 
 POOL = nn.MaxPool2d(2)
@@ -127,11 +127,11 @@ def test_networks_begin_with_it(make, shape, passes: int, monkeypatch: pytest.Mo
     used = first_block.forwards
     monkeypatch.setattr(first_block, "forwards", lambda *given: calls.append(given[0]) or used(*given))
     x, features = model.unflattened(model.initial(0)), torch.rand(4, *shape)
-    loss, slopes = written_out.loss_and_slopes(model, x, features, torch.tensor([0, 1, 2, 3]), None, ())
+    loss, slopes = manual_backward.loss_and_slopes(model, x, features, torch.tensor([0, 1, 2, 3]), None, ())
     assert len(calls) == 1 and calls[0].in_channels == shape[0]
-    assert len(written_out._steps(model)) == passes
+    assert len(manual_backward._steps(model)) == passes
     monkeypatch.setattr(first_block, "covers", lambda *given: False)
-    other, others = written_out.loss_and_slopes(model, x, features, torch.tensor([0, 1, 2, 3]), None, ())
+    other, others = manual_backward.loss_and_slopes(model, x, features, torch.tensor([0, 1, 2, 3]), None, ())
     assert torch.allclose(loss, other, rtol=1e-6)
     for mine, theirs in zip(slopes, others, strict=True):
         assert float((mine - theirs).norm()) < 1e-5 * float(theirs.norm())
@@ -143,7 +143,7 @@ def test_a_block_after_another_layer_hands_its_gradient_down() -> None:
     )
     model = FlatModel(seeded(lambda: module))
     x, features, labels = model.unflattened(model.initial(0)), torch.rand(4, 1, 8, 8), torch.tensor([0, 1, 2, 3])
-    loss, slopes = written_out.loss_and_slopes(model, x, features, labels, None, ())
+    loss, slopes = manual_backward.loss_and_slopes(model, x, features, labels, None, ())
     leaves = {name: value.clone().requires_grad_() for name, value in x.items()}
     expected = functional.cross_entropy(model.scores(leaves, features), labels)
     assert torch.allclose(loss, expected.detach(), rtol=1e-6)

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from fedtheory.neural import SGD, FlatModel, Visits, halves, local_update, models
+from fedtheory.neural import SGD, FlatModel, Visits, bfloat16, local_update, models
 from fedtheory.neural.flat import mean_loss
-from fedtheory.neural.written_out import _in_one_pass
+from fedtheory.neural.manual_backward import _in_one_pass
 from tests.neural.common import IMAGE, samples_for, seeded, visits_for
 
 NETWORKS: dict[str, Callable[[], nn.Module]] = {
@@ -23,7 +23,7 @@ NETWORKS: dict[str, Callable[[], nn.Module]] = {
 
 @pytest.mark.parametrize("size", [3, 16, 53])
 def test_a_step_is_rounded_once_and_its_copy_is_the_nearest(size: int) -> None:
-    from fedtheory.neural.halves_loops import move
+    from fedtheory.loops.bfloat16_steps import move
 
     draws = torch.Generator().manual_seed(size)
     x, slope = torch.randn(size, generator=draws), torch.randn(size, generator=draws).bfloat16()
@@ -44,11 +44,11 @@ def test_visits_are_those_of_gradients_in_bfloat16(name: str, ragged: bool, monk
     start = torch.stack([model.initial(seed) for seed in (0, 1)])
     before = start.clone()
     used: list[torch.Tensor] = []
-    move = halves.Copied.move
-    monkeypatch.setattr(halves.Copied, "move", lambda self, *given: (used.append(given), move(self, *given)))
+    move = bfloat16.Copied.move
+    monkeypatch.setattr(bfloat16.Copied, "move", lambda self, *given: (used.append(given), move(self, *given)))
     found = local_update(model, start, samples, visits, 0.01, path="loop", precision="bfloat16")
     assert len(used) == (5 if ragged else 8)
-    monkeypatch.setattr(halves, "covers", lambda *given: False)
+    monkeypatch.setattr(bfloat16, "covers", lambda *given: False)
     expected = local_update(model, start, samples, visits, 0.01, path="loop", precision="bfloat16")
     assert len(used) == (5 if ragged else 8)
     assert torch.equal(start, before)
@@ -76,9 +76,9 @@ def test_the_loss_in_one_pass_is_pytorchs(weighted: bool) -> None:
 def test_what_takes_other_steps() -> None:
     model, samples = FlatModel(seeded(models.small_cnn)), samples_for(IMAGE)
     x = model.initial(0)[None]
-    assert halves.covers(model, x, "bfloat16")
-    assert not halves.covers(model, x, "float32")
-    assert not halves.covers(model, x.double(), "bfloat16")
+    assert bfloat16.covers(model, x, "bfloat16")
+    assert not bfloat16.covers(model, x, "float32")
+    assert not bfloat16.covers(model, x.double(), "bfloat16")
     visits, given = visits_for(samples, 1, 3, 8), {"path": "loop", "precision": "bfloat16"}
     plain = local_update(model, x, samples, visits, 0.01, **given).models
     decayed = local_update(model, x, samples, visits, 0.01, SGD(weight_decay=0.5), **given).models

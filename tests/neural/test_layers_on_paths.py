@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad
 
-from fedtheory.neural import Batches, FlatModel, gradients, written_out
+from fedtheory.neural import Batches, FlatModel, gradients, manual_backward
 from fedtheory.neural.gradients import fastest
 from fedtheory.neural.grouped import refusal
 from fedtheory.neural.models import LastOutput, Residual
@@ -193,7 +193,7 @@ def test_gradients_are_those_of_torch_func(name: str, weighted: bool) -> None:
     module, given = made(name), batches(ALL[name][1])
     given = given if weighted else replace(given, weights=None)
     model = FlatModel(module, initial="module")
-    assert (written_out.refusal(model) is None) == (name in WRITTEN)
+    assert (manual_backward.refusal(model) is None) == (name in WRITTEN)
     x = model.initial(0) + torch.linspace(-0.1, 0.1, PAIRS * model.dimension, dtype=torch.float64).view(PAIRS, -1)
     before = x.clone()
     losses, slopes = by_torch_func(module, model, x, given)
@@ -257,9 +257,9 @@ def test_what_fills_up_a_batch_does_not_count(name: str) -> None:
 @pytest.mark.filterwarnings("ignore:Lazy modules")
 def test_what_is_not_written_out_says_why() -> None:
     for name, (_, _, why) in OTHERS.items():
-        assert why in str(written_out.refusal(FlatModel(made(name), initial="module")))
-    lstm = written_out.refusal(FlatModel(made("LSTM"), initial="module"))
-    assert lstm == "layer Embedding is not one of " + ", ".join(each.__name__ for each in written_out._FORWARD)
+        assert why in str(manual_backward.refusal(FlatModel(made(name), initial="module")))
+    lstm = manual_backward.refusal(FlatModel(made("LSTM"), initial="module"))
+    assert lstm == "layer Embedding is not one of " + ", ".join(each.__name__ for each in manual_backward._FORWARD)
 
 
 def test_pixels_that_are_pooled_tie() -> None:

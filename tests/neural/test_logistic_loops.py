@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedtheory.neural import FlatModel, Samples, Visits, evaluate, local_update, logistic, models
-from fedtheory.neural.evaluation import per_sample
-from fedtheory.neural.logistic import covers
+from fedtheory.neural import FlatModel, Samples, Visits, compiled_logistic, evaluate, local_update, models
+from fedtheory.neural.compiled_logistic import covers
+from fedtheory.neural.model_evaluation import per_sample
 from tests.neural.common import seeded, visits_for
 
 SHAPES = [((784,), 10, 32), ((3, 5, 4), 10, 5), ((16,), 2, 1), ((33,), 47, 3), ((7,), 5, 6), ((48,), 1, 4)]
@@ -76,7 +76,7 @@ def test_bits_depend_on_nothing_else(shape: tuple[int, ...], kind: str, monkeypa
     together = local_update(model, start, samples, visits, 0.1, path="grouped")
     losses, correct = per_sample(model, start, samples)
     torch.set_num_threads(3)
-    monkeypatch.setattr(logistic, "MULTIPLICATIONS_A_THREAD", 1)
+    monkeypatch.setattr(compiled_logistic, "MULTIPLICATIONS_A_THREAD", 1)
     threaded = local_update(model, start, samples, visits, 0.1, path="grouped")
     assert torch.equal(threaded.models, together.models) and torch.equal(threaded.losses, together.losses)
     assert torch.equal(per_sample(model, start, samples)[0], losses)
@@ -132,7 +132,7 @@ def test_labels_that_are_no_class_are_refused(label: int) -> None:
 
 
 def test_exponentials() -> None:
-    from fedtheory.neural.logistic_loops import exponentials
+    from fedtheory.loops.logistic_regression import exponentials
 
     values = np.concatenate([-np.linspace(0, 120, 100_001), [-np.inf, np.nan]]).astype(np.float32)
     found = values.copy()

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedtheory.neural import pooling, written_out
+from fedtheory.neural import manual_backward, pooling
 from fedtheory.neural.flat import FlatModel
 from tests.neural.common import seeded
 
@@ -86,12 +86,12 @@ def test_a_pool_takes_the_relu_after_it_along(window: int) -> None:
     )  # fmt: skip
     layers(torch.ones(1, 3, 8, 8))
     model = FlatModel(seeded(lambda: layers))
-    assert len(written_out._steps(model)) == len(layers) - 1
+    assert len(manual_backward._steps(model)) == len(layers) - 1
     x, features = model.unflattened(model.initial(0)), images((4, 3, 8, 8), torch.float32).nan_to_num(0, 1, -1)
     labels = torch.tensor([0, 1, 2, 3])
     leaves = {name: value.clone().requires_grad_() for name, value in x.items()}
     expected = nn.functional.cross_entropy(model.scores(leaves, features), labels)
-    loss, slopes = written_out.loss_and_slopes(model, x, features, labels, None, ())
+    loss, slopes = manual_backward.loss_and_slopes(model, x, features, labels, None, ())
     assert torch.allclose(loss, expected.detach(), rtol=1e-6)
     for slope, true in zip(slopes, torch.autograd.grad(expected, list(leaves.values())), strict=True):
         assert torch.allclose(slope, true, rtol=1e-4, atol=1e-6)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fedtheory.neural import SGD, Adam, FlatModel, Samples, Visits, local_update, models
-from fedtheory.neural.workers import WorkerError, Workers
+from fedtheory.neural.training_workers import WorkerError, Workers
 from tests.neural.common import IMAGE, samples_for, visits_for
 
 MODEL = FlatModel(models.multinomial_logistic())

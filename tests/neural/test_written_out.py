@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedtheory.federations.ledger import peak_bytes
+from fedtheory.federations.memory_ledger import peak_bytes
 from fedtheory.neural import Batches, FlatModel, Samples, Visits, evaluate, gradients, local_update, models
 from fedtheory.neural.flat import cross_entropy, mean_loss
-from fedtheory.neural.products import LEAST, LEAST_IN_HALVES, product
-from fedtheory.neural.written_out import _loss_and_slope, covers, loss_and_slopes
+from fedtheory.neural.manual_backward import _loss_and_slope, covers, loss_and_slopes
+from fedtheory.neural.matrix_products import LEAST, LEAST_IN_HALVES, product
 from tests.neural.common import seeded
 
 LAYERS = {

@@ -18,7 +18,7 @@ import sympy
 
 from fedtheory.claims.statement import Claim
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs import minima
+from fedtheory.papers.fast.displays import thm1_minima
 from fedtheory.papers.fast.statements import thm1
 from fedtheory.papers.proofs import library, prove
 from fedtheory.papers.safari.statements import shares
@@ -137,7 +137,7 @@ def test_as_a_quotient_a_far_start_meets_the_condition() -> None:
 @pytest.mark.parametrize("name", ["noise", "snapshot", "arbitrary", "mean", "floor"])
 def test_the_steps_are_decided(name: str) -> None:
     assert library().decided(f"thm1.minima.{name}").outcome == "proved"
-    assert f"thm1.minima.{name}" in {step.name for step in minima.STEPS}
+    assert f"thm1.minima.{name}" in {step.name for step in thm1_minima.STEPS}
 
 
 @pytest.mark.parametrize("name", ["optimization", "noise", "heterogeneity"])

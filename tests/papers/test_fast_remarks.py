@@ -16,7 +16,7 @@ from fedtheory.papers import claim, paper
 from fedtheory.papers.fast.statements import rem1, thm2
 from fedtheory.papers.proofs import prove
 from fedtheory.quantities import symbol
-from fedtheory.subjects.base import Instance
+from fedtheory.subjects.protocol import Instance
 
 
 def left_of_one_drawn(local_steps: int, rounds: int, step_constant: float) -> float:

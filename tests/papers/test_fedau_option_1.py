@@ -12,9 +12,9 @@ import sympy
 
 from fedtheory.algorithms import fedau
 from fedtheory.evidence.consistency import check_consistency
-from fedtheory.evidence.rule import overall
+from fedtheory.evidence.verdict_rule import overall
 from fedtheory.federations import Quadratic
-from fedtheory.papers.fedau.consistency import above, contradiction
+from fedtheory.papers.fedau.exclusions import above, contradiction
 from fedtheory.papers.fedau.statements import cor4
 from fedtheory.papers.proofs import prove
 from fedtheory.participation import Bernoulli

@@ -12,7 +12,7 @@ from fedtheory.claims.hidden_constants import has_hidden_constants, may_depend_o
 from fedtheory.evidence.constructions import constructions, families
 from fedtheory.evidence.judge import judge
 from fedtheory.papers import all_claims, claim
-from fedtheory.subjects.base import Instance
+from fedtheory.subjects.protocol import Instance
 
 HIDING = [c for c in all_claims() if has_hidden_constants(c)]
 FAMILIES = families()

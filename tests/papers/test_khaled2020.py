@@ -22,16 +22,16 @@ from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
 from fedtheory.papers import claim, paper, papers
-from fedtheory.papers.certificates import reverify
+from fedtheory.papers.dispatch import from_setting, subject_of
 from fedtheory.papers.proofs import library, proof_of, prove
-from fedtheory.papers.whose import from_setting, subject_of
+from fedtheory.papers.saved_certificates import reverify
 from fedtheory.participation import Fixed
 from fedtheory.proof.chains import made_of
+from fedtheory.proof.implies import tie
 from fedtheory.proof.steps import decide_all
-from fedtheory.proof.tie import tie
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Instance
+from fedtheory.subjects.protocol import Instance
 
 THM1 = claim("khaled2020.thm1")
 FOLDER = Path(registry.__file__).parent / "khaled2020"

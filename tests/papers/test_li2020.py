@@ -21,23 +21,23 @@ from fedtheory.evidence.search import search
 from fedtheory.moments.evaluators import Question
 from fedtheory.moments.evaluators import left as left_side
 from fedtheory.papers import claim, paper
-from fedtheory.papers.certificates import reverify
-from fedtheory.papers.li2020.points import FedAvgPoint, _ExaminedFedAvg
-from fedtheory.papers.li2020.proofs.sums import noise_left
-from fedtheory.papers.li2020.proofs.tables import E as E_
-from fedtheory.papers.li2020.proofs.tables import G, Gamma, L, eta, j, step_size
-from fedtheory.papers.li2020.proofs.tables import mu as mu_
-from fedtheory.papers.li2020.proofs.tables import t as t_
+from fedtheory.papers.dispatch import from_setting, subject_of
+from fedtheory.papers.li2020.displays.sums import noise_left
+from fedtheory.papers.li2020.displays.symbols import E as E_
+from fedtheory.papers.li2020.displays.symbols import G, Gamma, L, eta, j, step_size
+from fedtheory.papers.li2020.displays.symbols import mu as mu_
+from fedtheory.papers.li2020.displays.symbols import t as t_
+from fedtheory.papers.li2020.run_points import FedAvgPoint, _ExaminedFedAvg
 from fedtheory.papers.li2020.runs import Training
 from fedtheory.papers.li2020.statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM, E, N, R, S, gamma, kappa, mu, t
 from fedtheory.papers.li2020.subjects import FedAvgRuns
 from fedtheory.papers.proofs import library, proof_of, prove
-from fedtheory.papers.whose import from_setting, subject_of
+from fedtheory.papers.saved_certificates import reverify
 from fedtheory.participation import Fixed, Uniform
 from fedtheory.proof.chains import made_of
+from fedtheory.proof.implies import tie
 from fedtheory.proof.steps import decide_all
-from fedtheory.proof.tie import tie
-from fedtheory.subjects.base import Instance, Sides
+from fedtheory.subjects.protocol import Instance, Sides
 
 REFS = [c.ref for c in paper("li2020").claims]
 THM = {number: claim(f"li2020.thm{number}") for number in (1, 2, 3)}

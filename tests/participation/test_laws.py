@@ -160,10 +160,10 @@ def test_estimates_with_error_bars():
 
 
 def test_estimates_in_chunks_are_the_same(monkeypatch):
-    from fedtheory.participation import estimate
+    from fedtheory.participation import simulated_inclusion
 
     whole = estimated_marginal(Uniform(2), 5, samples=1_000)
-    monkeypatch.setattr(estimate, "_CHUNK", 35)
+    monkeypatch.setattr(simulated_inclusion, "_CHUNK", 35)
     parts = estimated_marginal(Uniform(2), 5, samples=1_000)
     assert (whole.first == parts.first).all() and (whole.second == parts.second).all()
 

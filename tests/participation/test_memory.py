@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from fedtheory.participation import Bernoulli, Cyclic, Incomplete, Keys, Markov, RandomPatterns, Uniform, history
-from fedtheory.participation.memory import _look_back
+from fedtheory.participation.markov import _look_back
 from fedtheory.randomness import Axis
 from fedtheory.weights import CutoffGeometric
 
@@ -97,10 +97,10 @@ def test_markov_rounds_are_the_same_however_they_are_reached(seed, p, data):
 
 def test_a_far_round_takes_a_short_look_back(monkeypatch):
     """Forced states are found after about log(clients) / 0.1 rounds, not after a million."""
-    from fedtheory.participation import memory
+    from fedtheory.participation import markov
 
-    calls, real = [], memory.client_uniforms
-    monkeypatch.setattr(memory, "client_uniforms", lambda *a: calls.append(a) or real(*a))
+    calls, real = [], markov.client_uniforms
+    monkeypatch.setattr(markov, "client_uniforms", lambda *a: calls.append(a) or real(*a))
     chain = Markov.with_largest_entry(["1/2"] * 50)
     counts, _ = chain.step(chain.init(Keys(0, Axis.ARBITRARY, torch.arange(20), 50)), 10**6)
     # A scan of k rounds misses one of 1000 chains with chance at most 1000 * 0.9^k: below 1e-6 for k = 200.

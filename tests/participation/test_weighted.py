@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-from fedtheory.participation import IndexBeta, Keys, Uniform, Weighted, weighted
+from fedtheory.participation import IndexBeta, Keys, Uniform, Weighted, successive_sampling
 from fedtheory.randomness import Axis, exponentials, words
 
 weights = st.lists(st.floats(-18, 3).map(lambda e: 10.0**e), min_size=1, max_size=5)
@@ -93,16 +93,16 @@ def test_two_classes_match_an_exact_recursion(cohort):
 def test_quadrature_has_converged(cohort, monkeypatch):
     """On the paper's weights, of ratio 1e-19: one and a half times the nodes give the same, to rounding."""
     relative = tuple(IndexBeta(cohort).relative_weights(100).tolist())
-    usual = weighted._moments.__wrapped__(relative, cohort)
-    monkeypatch.setattr(weighted, "_ORDER", 36)
-    for values, finer in zip(usual, weighted._moments.__wrapped__(relative, cohort), strict=True):
+    usual = successive_sampling._moments.__wrapped__(relative, cohort)
+    monkeypatch.setattr(successive_sampling, "_ORDER", 36)
+    for values, finer in zip(usual, successive_sampling._moments.__wrapped__(relative, cohort), strict=True):
         np.testing.assert_allclose(values, finer, rtol=1e-13, atol=0)
 
 
 def test_wrong_sums_are_refused(monkeypatch):
-    monkeypatch.setattr(weighted, "_ORDER", 3)
+    monkeypatch.setattr(successive_sampling, "_ORDER", 3)
     with pytest.raises(ArithmeticError, match=r"cohort of 5: their sums are off by"):
-        weighted._moments.__wrapped__(tuple([1.0] * 50), 5)
+        successive_sampling._moments.__wrapped__(tuple([1.0] * 50), 5)
 
 
 def test_inclusion_is_a_copy():
@@ -167,16 +167,20 @@ def test_masses_of_integer_laws(alpha, beta, clients):
 @pytest.mark.parametrize("clients", [7, 100, 1000, 30_000])
 def test_the_last_mass(clients):
     """P(X > 1 - 1/M) = M^-10 for Beta(1, 10): needs 1 - x itself, not the rounded x."""
-    np.testing.assert_allclose(weighted._beta_masses(clients, 1.0, 10.0)[-1], float(clients) ** -10, rtol=1e-14)
+    np.testing.assert_allclose(
+        successive_sampling._beta_masses(clients, 1.0, 10.0)[-1], float(clients) ** -10, rtol=1e-14
+    )
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.floats(0.1, 20), st.floats(0.1, 20), st.integers(1, 60))
 def test_masses_of_any_law(alpha, beta, clients):
-    masses = weighted._beta_masses(clients, alpha, beta)
+    masses = successive_sampling._beta_masses(clients, alpha, beta)
     assert (masses > 0).all()
     assert abs(masses.sum() - 1) < 1e-12
-    np.testing.assert_allclose(masses, weighted._beta_masses(clients, beta, alpha)[::-1], rtol=1e-11)  # x -> 1 - x
+    np.testing.assert_allclose(
+        masses, successive_sampling._beta_masses(clients, beta, alpha)[::-1], rtol=1e-11
+    )  # x -> 1 - x
     cumulated = betainc(alpha, beta, np.arange(1, clients + 1) / clients)
     np.testing.assert_allclose(np.cumsum(masses), cumulated, atol=1e-12)
 

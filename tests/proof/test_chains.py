@@ -11,8 +11,8 @@ from fedtheory.assumptions import with_implied
 from fedtheory.papers import all_claims, claim
 from fedtheory.papers.proofs import chain, prove, sentence
 from fedtheory.proof.chains import Chain
+from fedtheory.proof.implies import ASSUMES
 from fedtheory.proof.text import describe, lines
-from fedtheory.proof.tie import ASSUMES
 
 _Q_CONDITION = "a2.24_q_condition_divided_by_D<0"
 EXPECTED = {

@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from fedtheory.papers.certificates import reverify
-from fedtheory.papers.fast.proofs.composed import strongly_convex
-from fedtheory.proof.export import NotExported, exported
-from fedtheory.proof.export.coq import RULES, export
-from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.papers.fast.proofs.thm1_thm2 import strongly_convex
+from fedtheory.papers.saved_certificates import reverify
+from fedtheory.proof.coq import NotExported, exported
+from fedtheory.proof.coq.proof_file import RULES, export
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 
 REALS = {"ClassicalDedekindReals.sig_forall_dec", "ClassicalDedekindReals.sig_not_dec",
          "FunctionalExtensionality.functional_extensionality_dep"}  # fmt: skip

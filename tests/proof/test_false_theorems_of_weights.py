@@ -11,9 +11,9 @@ from sympy import Rational
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.papers import claim
 from fedtheory.papers.proofs import library, proof_of
-from fedtheory.proof.of_answers import AnsweredDescent, AnsweredRound
-from fedtheory.proof.of_intervals import OfIntervals
-from fedtheory.proof.of_weights import WeightedDescent, WeightedRound
+from fedtheory.proof.translate.answered_rounds import AnsweredDescent, AnsweredRound
+from fedtheory.proof.translate.interval_means import OfIntervals
+from fedtheory.proof.translate.weighted_updates import WeightedDescent, WeightedRound
 from fedtheory.quantities import symbols
 
 K, C, R, T = symbols("local_steps", "cutoff", "rounds", "history")

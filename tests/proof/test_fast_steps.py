@@ -10,10 +10,11 @@ import sympy
 
 from fedtheory.claims.statement import slack_of
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs import STEPS, coefficients_a2, coefficients_a3
-from fedtheory.papers.fast.proofs.coefficients_a2 import squared_cap, squared_z
-from fedtheory.papers.fast.proofs.coefficients_a3 import CONTRACTION, all_hypotheses_hold
-from fedtheory.papers.fast.proofs.tables import K, L, eta, h, m, mu, q, z
+from fedtheory.papers.fast.displays import coefficients_a2, coefficients_a3
+from fedtheory.papers.fast.displays.coefficients_a2 import squared_cap, squared_z
+from fedtheory.papers.fast.displays.coefficients_a3 import CONTRACTION, all_hypotheses_hold
+from fedtheory.papers.fast.displays.symbols import K, L, eta, h, m, mu, q, z
+from fedtheory.papers.fast.proofs import STEPS
 from fedtheory.papers.proofs import library
 from fedtheory.proof.positivity import Certificate, Counterexample, prove
 from fedtheory.proof.steps import Identity, Nonnegative, Step, decide, decide_all, evidence_data, evidence_from

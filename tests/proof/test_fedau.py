@@ -16,17 +16,17 @@ from sympy import Ge, Le, Rational, log
 
 from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
+from fedtheory.papers.dispatch import algorithm_of
 from fedtheory.papers.fedau import proofs as fedau
-from fedtheory.papers.fedau.proofs import intervals, weights
-from fedtheory.papers.fedau.proofs.derivations import DERIVATIONS
+from fedtheory.papers.fedau.displays import b6_b7_weights, b6_intervals
+from fedtheory.papers.fedau.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.fedau.statements import asm5, cor4, eqB_6_8, lemmaB_6_1, lemmaB_7_1, rounds, thm1, thm2, thm3
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
-from fedtheory.papers.whose import algorithm_of
 from fedtheory.proof.atoms import Atoms, has_atoms
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain, bare
 from fedtheory.proof.identity import is_identity
-from fedtheory.proof.roots import Unsupported
+from fedtheory.proof.square_roots import Unsupported
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
 
@@ -123,15 +123,15 @@ def test_the_law_of_an_interval(cutoff: int, chance: str) -> None:
     p_ = Fraction(chance)
     masses = [p_ * (1 - p_) ** (k - 1) for k in range(1, cutoff)] + [(1 - p_) ** (cutoff - 1)]
     first, second = (sum(m * k**power for k, m in enumerate(masses, 1)) for power in (1, 2))
-    assert sum(masses) == 1 and first == at(intervals.MEAN, cutoff, p_)
-    assert second == at(intervals.SQUARE, cutoff, p_) and second - first**2 == at(intervals.VARIANCE, cutoff, p_)
+    assert sum(masses) == 1 and first == at(b6_intervals.MEAN, cutoff, p_)
+    assert second == at(b6_intervals.SQUARE, cutoff, p_) and second - first**2 == at(b6_intervals.VARIANCE, cutoff, p_)
 
 
 @pytest.mark.parametrize(("cutoff", "chance", "history"), [(2, "1/2", 7), (3, "1/4", 8), (4, "2/3", 9), (9, "1/5", 8)])
 def test_what_the_steps_say_of_every_round(cutoff: int, chance: str, history: int) -> None:
     """Exact errors by enumeration: at most q always, given an interval too; the lines of (B.6.8) from round K on."""
     p_ = Fraction(chance)
-    q, spread = 1 - p_, at(weights.SPREAD, cutoff, p_)
+    q, spread = 1 - p_, at(b6_b7_weights.SPREAD, cutoff, p_)
     for now in range(1, history + 1):
         cases = list(law(cutoff, p_, now))
         error = sum(m * (p_ * weight(s) - 1) ** 2 for m, s in cases)
@@ -141,9 +141,9 @@ def test_what_the_steps_say_of_every_round(cutoff: int, chance: str, history: in
         assert max(error, given) <= 2 * cutoff * q / now + q ** (2 * cutoff)
         if now < cutoff:
             moment = sum(m * (p_ * s[0] - 1) ** 2 for m, s in cases if s)
-            assert moment == at(weights.EARLY_MOMENT, cutoff, p_, now)
+            assert moment == at(b6_b7_weights.EARLY_MOMENT, cutoff, p_, now)
         else:
-            mean = at(intervals.MEAN, cutoff, p_)
+            mean = at(b6_intervals.MEAN, cutoff, p_)
             assert started == 1 and sum(m * weight(s) for m, s in cases) == mean
             assert error == p_**2 * sum(m * (weight(s) - mean) ** 2 for m, s in cases) + q ** (2 * cutoff)
             assert error <= spread / (now // cutoff) + q ** (2 * cutoff)

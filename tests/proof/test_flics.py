@@ -19,15 +19,15 @@ from fedtheory.claims import readings
 from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.papers.flics import proofs as flics
-from fedtheory.papers.flics.proofs import eq7 as steps_of_eq7
-from fedtheory.papers.flics.proofs.derivations import DERIVATIONS, PRINTED
+from fedtheory.papers.flics.displays import eq7 as steps_of_eq7
+from fedtheory.papers.flics.proofs.conclusions import DERIVATIONS, PRINTED
 from fedtheory.papers.flics.statements import eq7, lemmas, thm1, thm2
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.steps import Identity, Vectors
 from fedtheory.proof.text import describe, lines
 from fedtheory.quantities import symbols
-from fedtheory.selection.exact import var_rates
+from fedtheory.selection.rational import var_rates
 
 MODULES = ("lemmas", "thm1", "eq7", "thm2")
 CLAIMS = {c.ref: c for m in MODULES for c in import_module(f"fedtheory.papers.flics.statements.{m}").EDITIONS}

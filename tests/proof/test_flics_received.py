@@ -14,12 +14,12 @@ from sympy import Rational
 from fedtheory.claims.statement import Ambiguity
 from fedtheory.evidence.judge import judge
 from fedtheory.evidence.search import ROUNDING
+from fedtheory.papers.flics.examples.points import SelectionPoint
+from fedtheory.papers.flics.examples.search import Selections
+from fedtheory.papers.flics.examples.settings import SelectionRun, Trace
 from fedtheory.papers.flics.statements import thm1
 from fedtheory.papers.proofs import proof_of
-from fedtheory.subjects.base import Instance
-from fedtheory.subjects.selection.examples import SelectionRun, Trace
-from fedtheory.subjects.selection.point import SelectionPoint
-from fedtheory.subjects.selection.samples import Selections
+from fedtheory.subjects.protocol import Instance
 
 CHANCES = (F(1, 100), F(1, 3), F(9, 10), F(1))
 HISTORIES = (F(0), F(1, 10), F(1), F(20))

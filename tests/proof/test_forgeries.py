@@ -13,15 +13,16 @@ from sympy import Le
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs.composed import nonconvex
-from fedtheory.papers.fast.proofs.kinds import LETTERS
-from fedtheory.papers.fedau.proofs import composed as weighted
-from fedtheory.papers.fedau.proofs import composed_intervals as law
-from fedtheory.papers.fedau.proofs.composed_intervals import C, a, p, q
-from fedtheory.papers.flics.proofs import composed as answered
+from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
+from fedtheory.papers.fedau.proofs import thm1_thm2 as weighted
+from fedtheory.papers.fedau.proofs import thm3 as law
+from fedtheory.papers.fedau.proofs.thm3 import C, a, p, q
+from fedtheory.papers.flics.proofs import thm1 as answered
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, proof_of
-from fedtheory.proof.composed import Composed, Computed, Descent, OfRounds
+from fedtheory.proof.algorithm_match import read_rounds
+from fedtheory.proof.composition import Composed, Computed, Descent, OfRounds
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import ITERATE, START_POINT
 from fedtheory.proof.kernel.forms import Form, square
@@ -29,14 +30,13 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.tactics import Square, show
 from fedtheory.proof.kernel.theorems import Multiples, Refused, Theorem, combine, instantiate
-from fedtheory.proof.of_algorithm import read_rounds
-from fedtheory.proof.of_answers import PAST, PLANNED, AnsweredDescent, AnsweredRound
-from fedtheory.proof.of_intervals import IntervalMoment, RoundError
-from fedtheory.proof.of_steps import DecayingSteps
-from fedtheory.proof.of_weights import IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
-from fedtheory.proof.one_round import OneRound
-from fedtheory.proof.scheduled import PeriodicDescent
 from fedtheory.proof.steps import Finding, Step
+from fedtheory.proof.translate.answered_rounds import PAST, PLANNED, AnsweredDescent, AnsweredRound
+from fedtheory.proof.translate.interval_means import IntervalMoment, RoundError
+from fedtheory.proof.translate.local_steps import DecayingSteps
+from fedtheory.proof.translate.round_bounds import OneRound
+from fedtheory.proof.translate.scheduled_runs import PeriodicDescent
+from fedtheory.proof.translate.weighted_updates import IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 from fedtheory.quantities import symbols
 
 Make = Callable[[], Theorem]
@@ -190,7 +190,7 @@ def test_the_plain_mean_is_none_of_weighing_clients() -> None:
 
 
 def _fedau() -> tuple[Any, Any]:
-    from fedtheory.papers.whose import subject_of
+    from fedtheory.papers.dispatch import subject_of
 
     return subject_of(claim("fedau.thm1")).runs_as(claim("fedau.thm1"))
 

@@ -8,9 +8,9 @@ import pytest
 import sympy
 
 from fedtheory.proof.gram import Gram, GramCounterexample, complete_squares, dot, norm2, vectors
-from fedtheory.proof.polynomials import Polynomial, Ratio, times_power
+from fedtheory.proof.polynomial_data import Polynomial, Ratio, times_power
 from fedtheory.proof.positivity import Certificate
-from fedtheory.proof.regions import positive, region
+from fedtheory.proof.symbol_regions import positive, region
 
 t, x, y = sympy.symbols("t x y")
 a, b = vectors("a b")

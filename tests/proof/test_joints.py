@@ -10,16 +10,16 @@ import sympy
 
 from fedtheory.claims import readings
 from fedtheory.papers import claim
-from fedtheory.papers.certificates import reverify, steps_decided
-from fedtheory.papers.fast.proofs.composed import nonconvex, strongly_convex
-from fedtheory.papers.fast.proofs.kinds import LETTERS
+from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex, strongly_convex
 from fedtheory.papers.proofs import library
+from fedtheory.papers.saved_certificates import reverify, steps_decided
 from fedtheory.proof.chains import proof_of
-from fedtheory.proof.composed import Contraction, Descent
+from fedtheory.proof.composition import Contraction, Descent
 from fedtheory.proof.derivations import Derivation
-from fedtheory.proof.joints import DECLARED, KERNEL, SINGLE, joints, table
 from fedtheory.proof.library import Library
 from fedtheory.proof.text import uses
+from fedtheory.proof.verdict_word import DECLARED, KERNEL, SINGLE, joints, table
 
 KERNEL_MD = Path(__file__).parents[2] / "docs" / "kernel.md"
 COMPOSED = [d for d in library().derivations if d.origin is not None]

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from fedtheory import algorithms as engine
+from fedtheory.claims.algorithm_named import OF_RUNS
 from fedtheory.claims.statement import Claim, Term
-from fedtheory.claims.whose import OF_RUNS
 from fedtheory.neural import SGD
 from fedtheory.papers import claim
-from fedtheory.papers.fedau.proofs import composed as of_fedau
+from fedtheory.papers.dispatch import algorithm_of, algorithms, subject_of
+from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, library_with, proof_of, prove
-from fedtheory.papers.whose import algorithm_of, algorithms, subject_of
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
+from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.kernel.axioms import START_POINT, Axioms
-from fedtheory.proof.of_algorithm import Rounds, read_rounds, strange
-from fedtheory.proof.of_points import OfPoints
-from fedtheory.proof.of_weights import ANY, PLAIN, OfWeights, WeightedRound
+from fedtheory.proof.translate.points import OfPoints
+from fedtheory.proof.translate.weighted_updates import ANY, PLAIN, OfWeights, WeightedRound
 from fedtheory.quantities import symbols
 
 COMPOSED = [d for d in library().derivations if d.origin is not None]

@@ -12,10 +12,10 @@ from sympy import Rational, sqrt
 
 from fedtheory.claims.statement import Term
 from fedtheory.papers import claim
-from fedtheory.papers.fedau.proofs.composed_corollary import THEOREMS, G, I, L, N, Q_expected, T, delta, sigma
+from fedtheory.papers.fedau.proofs.cor4 import THEOREMS, G, I, L, N, Q_expected, T, delta, sigma
 from fedtheory.papers.proofs import proof_of
 from fedtheory.proof.kernel.theorems import Refused
-from fedtheory.proof.of_weights import WeightedDescent
+from fedtheory.proof.translate.weighted_updates import WeightedDescent
 from fedtheory.quantities import symbol
 
 CORRECTED = THEOREMS["cor4@corrected"]

@@ -18,10 +18,10 @@ from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTAN
 from fedtheory.own import define
 from fedtheory.papers import added, claim
 from fedtheory.papers import proofs as module
+from fedtheory.papers.dispatch import subject_of
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library, proof_of, prove
-from fedtheory.papers.whose import subject_of
-from fedtheory.proof import chains, derivations, tie
+from fedtheory.proof import chains, derivations, implies
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import bare
 from fedtheory.proof.library import Library
@@ -72,7 +72,7 @@ def test_an_expression_is_no_left_side_but_of_values(scope: str, name: str, monk
         def any_expression(functional: Functional) -> sympy.Expr | None:
             return None if functional.expression is None else bare(functional.expression)
 
-        for place in (derivations, tie):
+        for place in (derivations, implies):
             monkeypatch.setattr(place, "expression_of", any_expression)
         assert word(this, paper(this)) == "proved"
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtheory.proof.identity import is_identity
-from fedtheory.proof.polynomials import Polynomial, Ratio
+from fedtheory.proof.polynomial_data import Polynomial, Ratio
 from fedtheory.proof.positivity import (
     Certificate,
     Counterexample,
@@ -24,7 +24,17 @@ from fedtheory.proof.positivity import (
     refute,
     weakest_cap,
 )
-from fedtheory.proof.regions import Region, at_least, capped, count, equal, interval, nonnegative, positive, region
+from fedtheory.proof.symbol_regions import (
+    Region,
+    at_least,
+    capped,
+    count,
+    equal,
+    interval,
+    nonnegative,
+    positive,
+    region,
+)
 
 x, y, z = sympy.symbols("x y z")
 ORDERED = region(at_least("x", y), interval("z"), positive("y"))

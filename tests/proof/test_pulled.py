@@ -8,8 +8,8 @@ import sympy
 from sympy import Rational
 
 from fedtheory.proof.domain import Domain, Follows
-from fedtheory.proof.polynomials import Polynomial, Ratio
-from fedtheory.proof.regions import Part, Region, at_least, capped, count, equal, interval, positive, region
+from fedtheory.proof.polynomial_data import Polynomial, Ratio
+from fedtheory.proof.symbol_regions import Part, Region, at_least, capped, count, equal, interval, positive, region
 
 NAMES = sympy.symbols("a b c d e")
 eta, L, mu, q = sympy.symbols("local_lr smoothness strong_convexity snapshot_probability")

@@ -18,16 +18,16 @@ from fedtheory.claims.readings import OPTIONS
 from fedtheory.claims.statement import Ambiguity, Claim, Hypothesis, Term
 from fedtheory.papers import all_claims
 from fedtheory.papers import claim as registered
+from fedtheory.papers.dispatch import algorithm_of
 from fedtheory.papers.proofs import library, proof_of, prove, sentence
 from fedtheory.papers.safari import proofs as safari
-from fedtheory.papers.safari.proofs.derivations import DERIVATIONS
+from fedtheory.papers.safari.proofs.conclusions import DERIVATIONS
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5
-from fedtheory.papers.whose import algorithm_of
 from fedtheory.proof.chains import Chain
 from fedtheory.proof.domain import Domain
+from fedtheory.proof.implies import ASSUMES
 from fedtheory.proof.needs import Needed
 from fedtheory.proof.text import describe, lines
-from fedtheory.proof.tie import ASSUMES
 from fedtheory.quantities import symbols
 
 CLAIMS = {c.ref: c for module in (thm4, thm5, corollaries, rounds, rem5) for c in module.EDITIONS}

@@ -16,14 +16,14 @@ from fedtheory.claims.statement import Claim
 from fedtheory.evidence.search import ROUNDING, search
 from fedtheory.federations import Quadratic
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs.composed import nonconvex, strongly_convex, strongly_convex_averaged
-from fedtheory.papers.fast.proofs.kinds import LETTERS, RING
+from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS, RING
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex, strongly_convex, strongly_convex_averaged
 from fedtheory.papers.fast.statements.common import RANDOM_SNAPSHOTS
 from fedtheory.papers.proofs import library, proof_of, prove
 from fedtheory.participation import Fixed
-from fedtheory.proof.joints import KERNEL
 from fedtheory.proof.kernel.theorems import instantiate
-from fedtheory.proof.scheduled import PeriodicContraction, PeriodicDescent, shares
+from fedtheory.proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent, shares
+from fedtheory.proof.verdict_word import KERNEL
 from fedtheory.quantities import symbols
 from fedtheory.setting import Setting
 

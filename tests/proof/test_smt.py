@@ -11,8 +11,8 @@ import sympy
 from fedtheory.papers.proofs import library
 from fedtheory.proof import smt
 from fedtheory.proof.positivity import Certificate, Counterexample
-from fedtheory.proof.regions import nonnegative, region
 from fedtheory.proof.steps import Nonnegative
+from fedtheory.proof.symbol_regions import nonnegative, region
 
 x = sympy.Symbol("x")
 WHERE = region(nonnegative("x"))

@@ -17,11 +17,11 @@ from fedtheory.proof.chains import tied
 from fedtheory.proof.derivations import Derivation
 from fedtheory.proof.domain import AUXILIARY, Domain, Follows, bare
 from fedtheory.proof.gram import Gram, GramCertificate, GramCounterexample, dot, norm2, vectors
-from fedtheory.proof.polynomials import Ratio
+from fedtheory.proof.implies import ASSUMES
+from fedtheory.proof.polynomial_data import Ratio
 from fedtheory.proof.positivity import Counterexample, certify
-from fedtheory.proof.regions import capped, equal, interval, nonnegative, positive, region
 from fedtheory.proof.steps import Step
-from fedtheory.proof.tie import ASSUMES
+from fedtheory.proof.symbol_regions import capped, equal, interval, nonnegative, positive, region
 from fedtheory.quantities import symbols
 
 s, t, X = sympy.symbols("s t X")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.papers.fast.proofs.composed import nonconvex, strongly_convex
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex, strongly_convex
 from fedtheory.proof import checker
-from fedtheory.proof.composed import Composed
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.composition import Composed
+from fedtheory.proof.kernel.saved_theorems import saved
 
 CERTIFICATE = next((Path(__file__).parents[2] / "docs" / "certificates").glob("*.json")).read_text()
 

@@ -19,16 +19,16 @@ from typer.testing import CliRunner
 from fedtheory.cli import app
 from fedtheory.papers import claim
 from fedtheory.proof import chains, checker
-from fedtheory.proof.kernel import worst_cases
+from fedtheory.proof.kernel import worst_case_theorems
 from fedtheory.proof.kernel.forms import Atom, Term, Value, Vector, square
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.rounds import average, contraction, expect_arbitrary, expect_uniform, mix
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.round_rules import average, contraction, expect_arbitrary, expect_uniform, mix
+from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, instantiate
-from fedtheory.proof.kernel.worst_cases import Constants, worst_case
+from fedtheory.proof.kernel.worst_case_theorems import Constants, worst_case
 from fedtheory.proof.saved_proofs import check_file
-from fedtheory.proof.worst_cases import NumericEdition, one_round
+from fedtheory.proof.worst_case_editions import NumericEdition, one_round
 
 FILES = sorted((Path(__file__).parents[2] / "docs" / "certificates").glob("*.json"))
 KEPT = {file.stem: json.loads(file.read_text()) for file in FILES}
@@ -281,7 +281,7 @@ def test_the_checker_refuses_what_a_rule_without_its_checks_would_make(
 ) -> None:
     file, changes, said = UNCHECKED[name]
     for method, made in changes.items():
-        monkeypatch.setattr(worst_cases._Said, method, made)
+        monkeypatch.setattr(worst_case_theorems._Said, method, made)
     data = json.loads(json.dumps(saved(theorem(beyond[file]))))
     with pytest.raises(checker.Wrong, match=said):
         checker.check(data)
@@ -577,7 +577,7 @@ def test_the_command_proves_saves_and_checks(tmp_path: Path) -> None:
 
 
 def test_a_theorem_of_a_certificate_is_not_exported_to_coq() -> None:
-    from fedtheory.proof.export import exported
+    from fedtheory.proof.coq import exported
 
     with pytest.raises(ValueError, match="worst case"):
         exported(NumericEdition(claim("fast.thm2"), KEPT["fast.contracting"]).prove())

@@ -8,7 +8,7 @@ import pytest
 
 from fedtheory.report.drawing import read_figure
 from fedtheory.report.figure_files import figure_files
-from fedtheory.report.kinds.base import said
+from fedtheory.report.pictures.picture import said
 
 FILES = [read_figure(path) for path in figure_files()]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fedtheory.report.drawing import draw
-from fedtheory.report.kinds import of_results
+from fedtheory.report.pictures import result_pictures
 
 KEPT = {"up": "seconds", "machine": "a machine", "panels": [{"across": "size", "curves": {"ours": [[1, 2], [10, 3]]}}]}
 
@@ -17,7 +17,7 @@ KEPT = {"up": "seconds", "machine": "a machine", "panels": [{"across": "size", "
 @pytest.fixture
 def figure(tmp_path, monkeypatch):
     """Draws a figure of these kept times."""
-    monkeypatch.setattr(of_results, "folder", lambda: tmp_path / "experiments")
+    monkeypatch.setattr(result_pictures, "folder", lambda: tmp_path / "experiments")
     file = tmp_path / "cost.toml"
     file.write_text('title = "t"\ncaption = "c."\n[figure]\nkind = "cost"\nresults = "kept.json"\n')
 

@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
+from fedtheory.experiments.printed_tables import folder
 from fedtheory.experiments.results import experiment_files, published
-from fedtheory.experiments.tables import folder
 from fedtheory.papers import all_claims
 from fedtheory.report.drawing import draw, figures, read_figure
 from fedtheory.report.figure_files import figure_files, is_figure
-from fedtheory.report.kinds import KINDS
+from fedtheory.report.pictures import KINDS
 
 FILES = figure_files()
 QUICK = folder() / "fedau" / "figures" / "inconsistency.toml"

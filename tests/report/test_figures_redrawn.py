@@ -16,10 +16,10 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from PIL import Image
 
-from fedtheory.experiments.tables import folder
+from fedtheory.experiments.printed_tables import folder
 from fedtheory.report.drawing import read_figure
 from fedtheory.report.figure_files import figure_files
-from fedtheory.report.shown import csv_text, nameless, numbers
+from fedtheory.report.figure_numbers import csv_text, nameless, numbers
 from fedtheory.report.style import save
 
 QUICK = ("fast.cor3", "safari.capacity", "fedau.inconsistency", "fast.labels", "flics.participation", "fast.tightness",

@@ -14,7 +14,7 @@ from fedtheory.evidence import findings as module
 from fedtheory.evidence.findings import UNDECIDED, Row, errata, instance_rows
 from fedtheory.papers import all_claims, claim, papers
 from fedtheory.quantities import QUANTITIES
-from fedtheory.report.findings import BEGIN, END, findings, generated, put, verdicts
+from fedtheory.report.generated_docs import BEGIN, END, findings, generated, put, verdicts
 
 DOCS = Path(__file__).parents[2] / "docs" / "findings"
 PAGES = sorted(path.stem for path in DOCS.glob("*.md"))

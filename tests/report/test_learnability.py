@@ -11,7 +11,12 @@ import pytest
 from scipy.stats import binom
 
 from fedtheory.learning import FiniteClass, Law
-from fedtheory.report.learnability import one_server_sample_more, plot_capacity, plot_conditions, plot_server_data
+from fedtheory.report.learnability_figures import (
+    one_server_sample_more,
+    plot_capacity,
+    plot_conditions,
+    plot_server_data,
+)
 
 COIN = Law([["3/4", "1/4"]])
 TURNED = Law([["1/4", "3/4"]])

@@ -8,8 +8,8 @@ import pytest
 from fedtheory.participation import Cyclic, DayNightGroups, IndexGamma, Uniform, history
 from fedtheory.report.drawing import read_figure
 from fedtheory.report.figure_files import figure_files
-from fedtheory.report.kinds.of_selection import Gap
-from fedtheory.report.participation import plot_gap, plot_long_term, plot_participation, policies
+from fedtheory.report.participation_figures import plot_gap, plot_long_term, plot_participation, policies
+from fedtheory.report.pictures.selection_pictures import Gap
 from fedtheory.selection import genie_gap, offvar, online
 
 PROCESSES = [IndexGamma(3), Uniform(5, replacement=True), Cyclic([0.3] * 12), DayNightGroups([0] * 12, [9.0], [1.0])]

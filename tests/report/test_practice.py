@@ -13,7 +13,7 @@ from fedtheory.federations import Network
 from fedtheory.neural.models import multinomial_logistic
 from fedtheory.papers import claim
 from fedtheory.participation import Bernoulli, Fixed
-from fedtheory.report.practice import Beside, Pair, compare, notes, order, plot_practice, twin_of
+from fedtheory.report.practice_figures import Beside, Pair, compare, notes, order, plot_practice, twin_of
 from fedtheory.report.style import caption_of
 
 THEOREM = claim("fast.thm2")

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 
 import fedtheory as ft
 from fedtheory.report.colours import WORST
-from fedtheory.report.participation import plot_long_term
+from fedtheory.report.participation_figures import plot_long_term
 from fedtheory.report.settling import plot_inconsistency
 from fedtheory.report.style import caption_of, covered, quantity_label
-from fedtheory.report.weights import MARKERS, plot_cutoffs
+from fedtheory.report.weight_figures import MARKERS, plot_cutoffs
 
 Drawn = Callable[[str], Figure]
 

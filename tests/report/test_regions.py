@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from fedtheory.evidence.consistency import KINDS, SLIVER, Map, q_map
 from fedtheory.papers import claim
-from fedtheory.report.kinds.of_claims import PairConditions
-from fedtheory.report.regions import COLOURS, TEXTS, cell_edges, largest_q, percent, plot_maps
+from fedtheory.report.condition_maps import COLOURS, TEXTS, cell_edges, largest_q, percent, plot_maps
+from fedtheory.report.pictures.claim_pictures import PairConditions
 from fedtheory.report.style import save, scale
 
 

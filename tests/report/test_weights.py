@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fedtheory.report.weights import cutoffs_up_to, plot_cutoffs
+from fedtheory.report.weight_figures import cutoffs_up_to, plot_cutoffs
 from fedtheory.weights import best_cutoff, logarithmic_cutoff, weight_error_bound, weight_moments
 
 

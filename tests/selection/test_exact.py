@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fedtheory.selection.exact import best_participation, proxy
+from fedtheory.selection.rational import best_participation, proxy
 
 
 def test_rounding_leaves_the_least_participation() -> None:

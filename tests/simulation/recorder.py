@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from fedtheory.federations.base import Pairs
+from fedtheory.federations.federation import Pairs
 from fedtheory.federations.quadratic import Quadratic
 from fedtheory.randomness import refined
 

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from fedtheory.algorithms import constant_weights, fast, fedavg, known_statistics
-from fedtheory.algorithms.base import Algorithm, ClientRound
+from fedtheory.algorithms.algorithm import Algorithm, ClientRound
 from fedtheory.federations import Pairs, random_quadratic
+from fedtheory.loops.uniform_cohorts import rank
 from fedtheory.participation import Bernoulli, Uniform, processes
 from fedtheory.participation.base import Keys
-from fedtheory.participation.compiled_cohorts import rank
 from fedtheory.randomness import Axis, refined, words
 from fedtheory.setting import Setting
-from fedtheory.simulation import participants, several
+from fedtheory.simulation import drawn_participants, fused_rounds
 
 CLIENTS = 5
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
@@ -36,10 +36,10 @@ def test_weights_of_many_rounds_are_those_of_each(monkeypatch: pytest.MonkeyPatc
     ahead = setting.simulate(replicas=7, rounds=30)
     assert any(isinstance(kind, ClientRound) and kind.by_counts for kind in setting.algorithm.kinds)
     asked = []
-    monkeypatch.setattr(several.Several, "of", lambda plan: None)
+    monkeypatch.setattr(fused_rounds.Several, "of", lambda plan: None)
     monkeypatch.setattr(Pairs, "known", lambda pairs, name: asked.append(name))
     alone = setting.simulate(replicas=7, rounds=30)
-    assert participants.WEIGHTS in asked
+    assert drawn_participants.WEIGHTS in asked
     for name, values in ahead.rows.items():
         np.testing.assert_array_equal(values, alone.rows[name], name)
 

@@ -9,10 +9,10 @@ import torch
 
 from fedtheory.algorithms import aggregation, fast, fedau, fedavg, fedvarp
 from fedtheory.federations import Quadratic
-from fedtheory.federations.base import Pairs
+from fedtheory.federations.federation import Pairs
 from fedtheory.participation import Bernoulli, Uniform
 from fedtheory.setting import Setting
-from fedtheory.simulation import several, state
+from fedtheory.simulation import fused_rounds, state
 
 CLIENTS, DIMENSION = 5, 3
 LOCAL = {"local_lr": "1/8", "local_steps": 2}
@@ -44,7 +44,7 @@ def test_runs_are_the_same(monkeypatch: pytest.MonkeyPatch, name: str, module: s
     here = SETTINGS[name].simulate(**options)
     asked: list[torch.Tensor] = []
     monkeypatch.setattr(MODULES[module], "in_memory", asked.append)  # None: no
-    monkeypatch.setattr(several.Several, "of", lambda plan: None)
+    monkeypatch.setattr(fused_rounds.Several, "of", lambda plan: None)
     there = SETTINGS[name].simulate(**options)
     assert asked
     assert (here.diverged_at >= 0).any() == (name == "diverging")
@@ -64,7 +64,7 @@ def test_nobody_and_everybody_are_listed() -> None:
 
 def test_nan_is_never_forgotten() -> None:
     """What cannot be observed is NaN: in the least and the most from then on."""
-    from fedtheory.simulation.statistics import follow
+    from fedtheory.loops.statistics import follow
 
     nan, inf = np.nan, np.inf
     value, least, most = np.array([nan, 1, 2, inf]), np.array([0, nan, 3, 0.0]), np.array([5, nan, 1, 0.0])
@@ -75,7 +75,7 @@ def test_nan_is_never_forgotten() -> None:
 
 
 def test_one_number_that_is_not_finite_is_enough() -> None:
-    from fedtheory.simulation.statistics import find_finite
+    from fedtheory.loops.statistics import find_finite
 
     x, found = np.ones((4, 3)), np.empty(4, dtype=bool)
     x[1, 2], x[2, 0], x[3, 1] = np.nan, -np.inf, np.finfo(float).max

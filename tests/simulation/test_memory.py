@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from fedtheory import algorithms
-from fedtheory.algorithms.base import Algorithm
+from fedtheory.algorithms.algorithm import Algorithm
 from fedtheory.federations import Quadratic, linear_training
-from fedtheory.federations.ledger import peak_bytes
+from fedtheory.federations.memory_ledger import peak_bytes
 from fedtheory.participation import Fixed, IndexBeta, Participation, Uniform
 from fedtheory.setting import Setting
-from fedtheory.simulation import memory
-from fedtheory.simulation.memory import Needs, chunks
-from fedtheory.simulation.several import Several
+from fedtheory.simulation import memory_limits
+from fedtheory.simulation.fused_rounds import Several
+from fedtheory.simulation.memory_limits import Needs, chunks
 from fedtheory.simulation.state import Plan
 
 CLIENTS, DIMENSION, REPLICAS = 60, 12, 60
@@ -135,15 +135,15 @@ def test_pairs_stay_in_the_cache_and_runs_stay_the_same(monkeypatch: pytest.Monk
 
 def test_by_default_a_quarter_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     for free, limit in ((2**40, 4 * 2**30), (2**30 + 5, 2**28), (2**30 - 1, 2**27), (3, 1)):
-        monkeypatch.setattr(memory, "_free", lambda free=free: free)
-        assert memory.default_limit(torch.device("cpu")) == limit
+        monkeypatch.setattr(memory_limits, "_free", lambda free=free: free)
+        assert memory_limits.default_limit(torch.device("cpu")) == limit
     this = setting(*CASES["few"][:-1])
     with pytest.raises(ValueError, match=r"memory_limit = 1: one replica .* allowed is at least so many"):
         this.simulate(replicas=2, rounds=1, device="cpu")
 
 
 def test_what_is_free_is_read_or_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory.Path, "read_text", lambda path: "MemTotal: 9 kB\nMemAvailable:       7 kB\n")
-    assert memory._free() == 7 * 1024
-    monkeypatch.setattr(memory.Path, "read_text", lambda path: "")
-    assert memory._free() == 4 * memory.LIMIT
+    monkeypatch.setattr(memory_limits.Path, "read_text", lambda path: "MemTotal: 9 kB\nMemAvailable:       7 kB\n")
+    assert memory_limits._free() == 7 * 1024
+    monkeypatch.setattr(memory_limits.Path, "read_text", lambda path: "")
+    assert memory_limits._free() == 4 * memory_limits.LIMIT

@@ -17,7 +17,7 @@ from fedtheory.algorithms import Algorithm
 from fedtheory.federations import Quadratic, random_quadratic
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Markov, Participation, Uniform, UniformGroups
 from fedtheory.setting import Setting
-from fedtheory.simulation import memory
+from fedtheory.simulation import memory_limits
 from fedtheory.simulation.iterates import iterates
 from fedtheory.simulation.state import Plan
 
@@ -153,10 +153,10 @@ def test_a_directory_belongs_to_one_algorithm(tmp_path: Path) -> None:
 
 def test_the_memory_counts_where_replicas_are_split_into_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replica draws 4 numbers of 8 bytes a round; a model, and an update that is remembered, has 16 bytes."""
-    monkeypatch.setattr(memory, "CHUNK_BYTES", 480)
+    monkeypatch.setattr(memory_limits, "CHUNK_BYTES", 480)
 
     def chunk(algorithm: Algorithm, who: Participation = OFTEN) -> int:
-        return memory.chunks(Plan.of(setting(algorithm, who), rounds=1), replicas=12, limit=2**20)[0]
+        return memory_limits.chunks(Plan.of(setting(algorithm, who), rounds=1), replicas=12, limit=2**20)[0]
 
     assert chunk(ALGORITHMS["mifa"]) == 480 // (32 + 4 * 16 + 4 * 16)
     assert chunk(ALGORITHMS["fedavg"]) == 480 // (32 + 4 * 16)

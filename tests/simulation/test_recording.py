@@ -14,8 +14,8 @@ from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTAN
 from fedtheory.participation import Fixed, IndexBeta
 from fedtheory.setting import Setting
 from fedtheory.simulation import Run
+from fedtheory.simulation.fused_rounds import Several
 from fedtheory.simulation.run import OBSERVABLES
-from fedtheory.simulation.several import Several
 
 
 def some_setting(noise: str = "two-point", gradient_noise: float = 0.7, **algorithm: object) -> Setting:

@@ -12,7 +12,7 @@ import torch
 from fedtheory.algorithms import ClientRound, Safari, fast, safari
 from fedtheory.federations import Logistic, Pairs, Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_SQUARED_DISTANCE
-from fedtheory.moments.rounds import local_maps
+from fedtheory.moments.round_maps import local_maps
 from fedtheory.participation import Fixed, IndexBeta, Keys, Recorded, Uniform
 from fedtheory.randomness import Axis, normals, signs, uniforms, words
 from fedtheory.setting import Setting

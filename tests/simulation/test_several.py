@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from fedtheory.algorithms import constant_weights, fast, fedau, fedavg, fedavgm, fedprox, safari
-from fedtheory.algorithms.base import Algorithm
+from fedtheory.algorithms.algorithm import Algorithm
 from fedtheory.federations import Quadratic
-from fedtheory.federations.entrywise import AT_ONCE
+from fedtheory.loops.diagonal_sgd import AT_ONCE
 from fedtheory.neural import SGD
 from fedtheory.participation import Bernoulli, IndexBeta, Uniform
 from fedtheory.participation.base import Participation
 from fedtheory.setting import Setting
-from fedtheory.simulation import several
+from fedtheory.simulation import fused_rounds
+from fedtheory.simulation.fused_rounds import Several
 from fedtheory.simulation.iterates import iterates
-from fedtheory.simulation.several import Several
 from fedtheory.simulation.state import Plan
 
 CLIENTS, DIMENSION = 5, 3
@@ -100,7 +100,7 @@ def test_what_is_saved_ends_a_call_and_what_is_recorded_does_not(
         calls, together, _ = both(setting, patch, rounds=20, record_every=6, checkpoint_every=8, directory=tmp_path)
     assert calls == [8, 8, 4]
     with monkeypatch.context() as patch:
-        patch.setattr(several, "CACHED", 3 * 7 * DIMENSION * 8)
+        patch.setattr(fused_rounds, "CACHED", 3 * 7 * DIMENSION * 8)
         calls, again, _ = both(setting, patch, rounds=20, record_every=6, checkpoint_every=8, directory=tmp_path / "b")
     assert calls == [3, 3, 2, 3, 3, 2, 3, 1]
     assert_same(together, again)
@@ -141,7 +141,7 @@ def test_numbers_that_do_not_fit_a_cache_are_taken_some_at_a_time(
     for rounds in (3, 1, 0):
         with monkeypatch.context() as patch:
             room = 7 * dimension * 8 * (1 + of_noise) * rounds
-            patch.setattr(several, "CACHED" if noise else "AT_ONCE", room)
+            patch.setattr(fused_rounds, "CACHED" if noise else "AT_ONCE", room)
             calls, together, _ = both(setting, patch)
         assert max(calls) == (rounds if noise else max(1, rounds))
         assert_same(together, expected)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fedtheory.weights.moments as moments
+import fedtheory.weights.exact_moments as moments
 from fedtheory.weights import (
     CutoffGeometric,
     FedAU,

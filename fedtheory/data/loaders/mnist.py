@@ -17,8 +17,8 @@ import numpy as np
 from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
+from ..folders import file
 from ..idx import read_idx
-from ..places import file
 from .common import check_labels, read_once
 
 _SPLITS = {"train": "train", "test": "t10k"}

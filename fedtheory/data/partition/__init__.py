@@ -1,10 +1,10 @@
 """How a data set is split between clients."""
 
 from .balanced import dirichlet
-from .base import Partition, Scheme
 from .by_label import Dirichlet, LabelDirichlet, LabelsPerClient, Uniform
 from .in_groups import CoarseLabels, LabelGroups
 from .natural import ByClient
+from .split import Partition, Scheme
 
 __all__ = [
     "ByClient",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dataset import Dataset
 from .balanced import drawn as balanced_draw
-from .base import Drawn, Scheme, check_alpha, check_count, targets
+from .split import Drawn, Scheme, check_alpha, check_count, targets
 
 _SAMPLES = "the number of samples"
 _TRIES = 1000

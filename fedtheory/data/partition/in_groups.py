@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dataset import Dataset
-from .base import Drawn, Scheme, check_alpha, check_count, targets
+from .split import Drawn, Scheme, check_alpha, check_count, targets
 
 
 @dataclass(frozen=True, kw_only=True)

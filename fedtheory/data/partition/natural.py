@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dataset import Dataset
-from .base import PROPORTIONS, Drawn, Scheme, check_count
+from .split import PROPORTIONS, Drawn, Scheme, check_count
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ from typing import Any
 from ...algorithms import fast
 from ...claims.statement import Claim
 from ...participation import Fixed
-from ...subjects.base import Point
-from ...subjects.enclosure import with_new_steps
-from ...subjects.entries import stated_constants
+from ...subjects.protocol import Point
+from ...subjects.enclosures import with_new_steps
+from ...subjects.file_entries import stated_constants
 from ...subjects.families import Family
-from ...subjects.run import RunPoint, run_point
+from ...subjects.run_points import RunPoint, run_point
 from ...subjects.values import ValuesPoint
 
 ONE = Fraction(1)

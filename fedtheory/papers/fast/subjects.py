@@ -5,9 +5,9 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
-from ...subjects.run import RunSubject
-from ...subjects.run_parts import PARTS
-from ...subjects.runs import Runs
+from ...subjects.run_points import RunSubject
+from ...subjects.algorithm_parts import PARTS
+from ...subjects.run_search import Runs
 from ..paper import Example
 
 SUBJECTS = {"fast": RunSubject("fast", PARTS["fast"], Runs)}

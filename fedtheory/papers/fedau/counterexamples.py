@@ -6,10 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from ...claims.statement import Claim
-from ...subjects.base import Point
-from ...subjects.fedau.point import FedauPoint
-from ...subjects.fedau.run import FedauRun
-from ...subjects.weights.point import Weights, WeightsPoint
+from ...subjects.protocol import Point
+from .examples.run_points import FedauPoint
+from .examples.runs import FedauRun
+from .examples.weight_points import Weights, WeightsPoint
 
 ONE = Fraction(1)
 

@@ -6,7 +6,7 @@ from ...federations import Quadratic
 from ...participation import Bernoulli
 from ...setting import Setting
 from ..paper import Example
-from .consistency import EstimatedWeights
+from .exclusions import EstimatedWeights
 
 SUBJECTS = {"fedau": EstimatedWeights()}
 

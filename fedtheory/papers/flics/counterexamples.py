@@ -7,8 +7,8 @@ from fractions import Fraction as F
 from typing import Any
 
 from ...claims.statement import Claim
-from ...subjects.base import Point
-from ...subjects.selection.examples import (
+from ...subjects.protocol import Point
+from .examples.settings import (
     Answers,
     PolicyTrace,
     Process,
@@ -17,7 +17,7 @@ from ...subjects.selection.examples import (
     State,
     Trace,
 )
-from ...subjects.selection.point import SelectionPoint
+from .examples.points import SelectionPoint
 
 ONE, HALF = F(1), F(1, 2)
 

@@ -19,16 +19,16 @@ from fedtheory.papers.paper import Example
 from fedtheory.moments.trajectory import fast_of
 from fedtheory.participation import Fixed
 from fedtheory.setting import Setting
-from fedtheory.subjects import kinked_runs, run
-from fedtheory.subjects.base import Point, runs_of, span
-from fedtheory.subjects.candidates import LEFT_OUT, bound_counts, log_uniform
-from fedtheory.subjects.limits import limit_of
-from fedtheory.subjects.enclosure import Way
-from fedtheory.subjects.found import Found
-from fedtheory.subjects.entries import check_counts, chosen_or_rational, entry
-from fedtheory.subjects.kinked_runs import KinkedCandidate
-from fedtheory.subjects.run_parts import OfPart, Part, steps_of, with_steps
-from fedtheory.subjects.runs import Runs
+from fedtheory.subjects import kinked_search, run_points
+from fedtheory.subjects.protocol import Point, runs_of, span
+from fedtheory.subjects.quadratic_candidates import LEFT_OUT, bound_counts, log_uniform
+from fedtheory.subjects.quantity_limits import limit_of
+from fedtheory.subjects.enclosures import Way
+from fedtheory.subjects.lead import Found
+from fedtheory.subjects.file_entries import check_counts, chosen_or_rational, entry
+from fedtheory.subjects.kinked_search import KinkedCandidate
+from fedtheory.subjects.algorithm_parts import OfPart, Part, steps_of, with_steps
+from fedtheory.subjects.run_search import Runs
 
 FEWER = (1, 2, 3, 5, 10, 20, 50)
 """Numbers of clients with which an exact instance is tried first."""
@@ -67,14 +67,14 @@ class LocalSgdPart(Part):
     def quantities(self, algorithm: Fast) -> dict[str, Any]:
         return {}
 
-    def check(self, point: run.RunPoint) -> None:
+    def check(self, point: run_points.RunPoint) -> None:
         algorithm, present = fast_of(point.setting), point.setting.participation.cohort
         if present < point.setting.federation.clients:
             raise ValueError(f"participation has {present} members: allowed is everyone")
         if point.order or algorithm.adaptive or algorithm.snapshot_probability != 0 or not algorithm.plain:
             raise ValueError("algorithm has snapshots or more than local SGD: allowed is none of these")
 
-    def way(self, point: run.RunPoint, claim: Claim, reading: Mapping[str, str], algorithm: Fast) -> Way:
+    def way(self, point: run_points.RunPoint, claim: Claim, reading: Mapping[str, str], algorithm: Fast) -> Way:
         return Way(replace(point.setting, algorithm=algorithm), point.rounds)
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
@@ -162,11 +162,11 @@ class LocalSgdRuns(Runs):
             f"{runs_of(self.statement, self.part.kind)} with everyone, on quadratics with {hessian} and {data}, "
             f"{clients} clients, {span(DIMENSIONS)} dimensions, {steps} local steps, {span(self.horizons.tolist())} "
             f"rounds, step sizes drawn from the cap to 1e-{DECADES} of it; with and without noise"
-            f"{kinked_runs.in_words(self.demands)}"
+            f"{kinked_search.in_words(self.demands)}"
         )
 
     def structured(self) -> Iterator[Any]:
-        yield from map(self._everyone, kinked_runs.noisy(self.demands))
+        yield from map(self._everyone, kinked_search.noisy(self.demands))
         for smoothness in (1e4, 1e-4):  # in other units
             yield self._bound(Candidate(2, 2, 1, 1e-3, smoothness, 100.0, 1.0, 0, 1.0))
         for clients, local_steps, noise, share in product((1, 2, 10), (1, 5, 20), (0.0, 1.0, 100.0), (1.0, 1e-3)):
@@ -189,8 +189,8 @@ class LocalSgdRuns(Runs):
         return replace(self._conforming(candidate), **alike, **self.fixed)
 
     def draw(self, rng: np.random.Generator) -> Any:
-        if rng.random() < kinked_runs.SHARE:
-            return self._everyone(kinked_runs.draw(rng, self.demands))
+        if rng.random() < kinked_search.SHARE:
+            return self._everyone(kinked_search.draw(rng, self.demands))
         return self._plain(rng)
 
     def _plain(self, rng: np.random.Generator) -> Candidate:
@@ -215,7 +215,7 @@ class LocalSgdRuns(Runs):
 
     def perturb(self, candidate: Any, rng: np.random.Generator, size: float) -> Any:
         if isinstance(candidate, KinkedCandidate):
-            return self._everyone(kinked_runs.perturb(candidate, rng, self.demands, size))
+            return self._everyone(kinked_search.perturb(candidate, rng, self.demands, size))
         names = ("conditioning", "smoothness", "noise", "start", "step_share", "spread")[: 5 if self.identical else 6]
         moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
         moved = {name: getattr(candidate, name) * float(move) for name, move in zip(names, moves, strict=True)}
@@ -225,12 +225,14 @@ class LocalSgdRuns(Runs):
             moved[name] = getattr(self._plain(rng), name)
         return self._bound(replace(candidate, **moved))
 
-    def rounded(self, found: Found, digits: int) -> Iterator[run.RunPoint]:
+    def rounded(self, found: Found, digits: int) -> Iterator[run_points.RunPoint]:
         """With fewer of the clients first: who reads the instance reads all of them."""
         if isinstance(found.point.federation, Quadratic):
             fed = found.point.federation
             for clients in (count for count in FEWER if count < fed.clients):
-                few = Quadratic(run.diagonals(fed)[:clients], fed.exact_centres[:clients], fed.exact_gradient_noise)
+                few = Quadratic(
+                    run_points.diagonals(fed)[:clients], fed.exact_centres[:clients], fed.exact_gradient_noise
+                )
                 smaller = replace(found.point, federation=few, participation=everyone(clients))
                 yield from super().rounded(replace(found, point=smaller), digits)
         yield from super().rounded(found, digits)
@@ -251,14 +253,14 @@ class LocalSgd(OfPart):
         return LocalSgdRuns(claim)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
-        return run.parse(data, claim, LocalSgdRuns.part)
+        return run_points.parse(data, claim, LocalSgdRuns.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> Point:
         """The point of a setting; FedAvg with everyone is local SGD too."""
         algorithm = setting.algorithm
         if isinstance(algorithm, EveryRound) and algorithm == fedavg(**steps(algorithm)):
             setting = replace(setting, algorithm=local_sgd(**steps(algorithm)))
-        return run.from_setting(claim, setting, rounds, LocalSgdRuns.part, **given)
+        return run_points.from_setting(claim, setting, rounds, LocalSgdRuns.part, **given)
 
 
 def example(claim: Claim) -> Example:

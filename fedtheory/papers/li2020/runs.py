@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .run_loops import follow, gradients, train
+from ...loops.line_runs import follow, gradients, train
 from .statements.theorems import BY_WEIGHT, UNIFORM
 
 TOGETHER = 512

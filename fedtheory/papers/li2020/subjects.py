@@ -24,14 +24,14 @@ from fedtheory.federations import Federation, Quadratic
 from fedtheory.papers.paper import Example
 from fedtheory.participation import Fixed, Multinomial, Participation, Uniform
 from fedtheory.setting import Setting
-from fedtheory.subjects.base import Point, Space, runs_of, span
-from fedtheory.subjects.limits import limit_of
-from fedtheory.subjects.entries import stated_constants
-from fedtheory.subjects.found import Found, finds_at
-from fedtheory.subjects.rounding import short
+from fedtheory.subjects.protocol import Point, Space, runs_of, span
+from fedtheory.subjects.quantity_limits import limit_of
+from fedtheory.subjects.file_entries import stated_constants
+from fedtheory.subjects.lead import Found, finds_at
+from fedtheory.subjects.short_numbers import short
 
-from . import points
-from .points import LARGEST_WORK, NAME, FedAvgPoint, cohort_of
+from . import run_points
+from .run_points import LARGEST_WORK, NAME, FedAvgPoint, cohort_of
 from .runs import Training
 from .statements.theorems import BY_WEIGHT, EVERYONE, UNIFORM
 
@@ -229,14 +229,14 @@ class FedAvg:
         return FedAvgRuns(claim)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> FedAvgPoint:
-        return points.parse(data, claim)
+        return run_points.parse(data, claim)
 
     def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
         """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
         return _of_three(claim, "2/(8 + step_index)")
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Any) -> FedAvgPoint:
-        return points.from_setting(claim, setting, rounds, **given)
+        return run_points.from_setting(claim, setting, rounds, **given)
 
 
 def _weights(claim: Claim) -> list[Fraction]:

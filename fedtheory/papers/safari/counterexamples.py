@@ -9,13 +9,13 @@ from fractions import Fraction
 from ...algorithms import safari
 from ...claims.statement import Claim
 from ...participation import Fixed
-from ...subjects.base import Point
-from ...subjects.entries import stated_constants
+from ...subjects.protocol import Point
+from ...subjects.file_entries import stated_constants
 from ...subjects.families import Family
-from ...subjects.learning.point import LearningPoint, stated
-from ...subjects.learning.problems import Pooled, Thresholds
-from ...subjects.run import RunPoint, run_point
-from ...subjects.run_parts import CLIENT, SERVER, with_steps
+from .examples.learning_points import LearningPoint, stated
+from .examples.learning_problems import Pooled, Thresholds
+from ...subjects.run_points import RunPoint, run_point
+from ...subjects.algorithm_parts import CLIENT, SERVER, with_steps
 from ...subjects.values import ValuesPoint
 
 ONE, HALF = Fraction(1), Fraction(1, 2)

@@ -7,10 +7,10 @@ from ...claims.statement import Claim
 from ...federations import Quadratic
 from ...participation import Fixed
 from ...setting import Setting
-from ...subjects.run_parts import PARTS
-from ...subjects.server_runs import ServerRuns
+from ...subjects.algorithm_parts import PARTS
+from .examples.run_search import ServerRuns
 from ..paper import Example
-from .consistency import SafariRuns
+from .exclusions import SafariRuns
 
 SUBJECTS = {"safari": SafariRuns("safari", PARTS["safari"], ServerRuns)}
 

@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...experiments.checks import check
-from ...experiments.likeness import Beside, Ranked, beside, ranked
 from ...experiments.overview import duration
-from ...experiments.pages import figure_name, number
+from ...experiments.printed_tables import Table, folder, tables
 from ...experiments.results import experiment_files, published
 from ...experiments.schema import Experiment, Likeness, read_experiment
-from ...experiments.tables import Table, folder, tables
+from ...experiments.table_checks import check
+from ...experiments.table_pages import figure_name, number
+from ...experiments.theirs_and_ours import Beside, Ranked, beside, ranked
 from ...files import read_json
 
 NOT_RUN = "not run"

@@ -13,15 +13,15 @@ import numpy as np
 
 from ...claims.statement import Claim
 from ...moments.evaluators import FLOAT, Question, left
+from ...papers.fedau.examples.weight_points import WeightsPoint
+from ...papers.flics.examples.points import SelectionPoint
+from ...papers.flics.examples.settings import Answers, PolicyTrace, Process, SelectionRun, Trace
+from ...papers.safari.examples.learning_points import QUANTILES, LearningPoint
+from ...papers.safari.examples.learning_problems import Pooled
 from ...participation import history
 from ...selection import online
 from ...setting import Setting
-from ...subjects.learning.point import QUANTILES, LearningPoint
-from ...subjects.learning.problems import Pooled
-from ...subjects.selection.examples import Answers, PolicyTrace, Process, SelectionRun, Trace
-from ...subjects.selection.point import SelectionPoint
-from ...subjects.weights.point import WeightsPoint
-from ...weights.moments import mean_weight
+from ...weights.exact_moments import mean_weight
 
 FRAMES = 120
 """So many rounds of a run are shown, the first ones all, later ones evenly on a logarithmic scale."""

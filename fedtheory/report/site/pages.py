@@ -15,10 +15,10 @@ from ...evidence.counts import counted, read_literally
 from ...files import check_target
 from ...papers import all_claims, papers
 from ..colours import style_sheet
-from . import evidence
-from .claims import claim_page, figures_of
-from .fresh import fresh
+from . import published_evidence
+from .claim_page import claim_page, figures_of
 from .javascript import literal
+from .replaced_folder import fresh
 
 HERE = Path(__file__).parent
 STYLE, COLOURS = "style.css", "colours.css"
@@ -47,7 +47,7 @@ def environment() -> jinja2.Environment:
         "inline": inline,
         "breakable": breakable,
     }
-    made.globals |= {"address": address, "NOT_CHECKED": evidence.NOT_CHECKED, "sheets": (COLOURS, STYLE)}
+    made.globals |= {"address": address, "NOT_CHECKED": published_evidence.NOT_CHECKED, "sheets": (COLOURS, STYLE)}
     return made
 
 
@@ -135,7 +135,7 @@ def write(into: Path, figures: Path | None = None, progress: Tell = None) -> lis
 
 
 def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]:
-    from .more import more_pages
+    from .further_pages import more_pages
 
     tell = progress or (lambda label, done, total: None)
     for name in SCRIPTS:
@@ -161,18 +161,18 @@ def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]
 
 def front_page() -> dict[str, Any]:
     """The scorecard: a row a claim, and how many of each paper have which verdict, printed ones and our own apart."""
-    rows, counts = [_front_row(claim) for claim in all_claims()], counted(all_claims(), evidence.rows())
+    rows, counts = [_front_row(claim) for claim in all_claims()], counted(all_claims(), published_evidence.rows())
     return {"rows": rows, "papers": {name: paper.title for name, paper in papers().items()}, "counts": counts,
-            "kinds": evidence.KINDS}  # fmt: skip
+            "kinds": published_evidence.KINDS}  # fmt: skip
 
 
 def _front_row(claim: Any) -> dict[str, Any]:
-    row = evidence.rows().get(claim.ref)
+    row = published_evidence.rows().get(claim.ref)
     return {
-        "claim": claim, "verdict": row["verdict"] if row else evidence.NOT_CHECKED,
-        "ratio": evidence.largest_ratio(row), "kinds": evidence.kinds_of(row),
+        "claim": claim, "verdict": row["verdict"] if row else published_evidence.NOT_CHECKED,
+        "ratio": published_evidence.largest_ratio(row), "kinds": published_evidence.kinds_of(row),
         "literally": read_literally(claim, row),
-        "why": row["why"] if row else evidence.NOT_CHECKED, "tightness": evidence.tightness_in_short(claim.ref),
+        "why": row["why"] if row else published_evidence.NOT_CHECKED, "tightness": published_evidence.tightness_in_short(claim.ref),
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import json
 
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.regions import Where
-from fedtheory.proof.kernel.saved import ancestry, line, region, saved
+from fedtheory.proof.kernel.saved_theorems import ancestry, line, region, saved
 from fedtheory.proof.kernel.theorems import Theorem
 
 

@@ -9,17 +9,17 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from fedtheory.proof.kernel.answers import Answers
+from fedtheory.proof.kernel.answering_clients import Answers
 from fedtheory.proof.kernel.axioms import Axioms
+from fedtheory.proof.kernel.client_means import MeanAxioms
+from fedtheory.proof.kernel.client_shares import own_share
 from fedtheory.proof.kernel.forms import Atom, Term, Vector
-from fedtheory.proof.kernel.intervals import Intervals
-from fedtheory.proof.kernel.means import MeanAxioms
+from fedtheory.proof.kernel.participation_intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.rounds import expect_arbitrary, expect_uniform, mix, project
-from fedtheory.proof.kernel.saved import ancestry
+from fedtheory.proof.kernel.round_rules import expect_arbitrary, expect_uniform, mix, project
+from fedtheory.proof.kernel.saved_theorems import ancestry
 from fedtheory.proof.kernel.scalars import Scalar
-from fedtheory.proof.kernel.server import ServerAxioms, mix_server
-from fedtheory.proof.kernel.shares import own_share
+from fedtheory.proof.kernel.server_rounds import ServerAxioms, mix_server
 from fedtheory.proof.kernel.theorems import (
     Theorem,
     combine,
@@ -29,7 +29,7 @@ from fedtheory.proof.kernel.theorems import (
     over_clients,
     over_steps,
 )  # fmt: skip
-from fedtheory.proof.kernel.weighted import WeightedRounds
+from fedtheory.proof.kernel.weighted_rounds import WeightedRounds
 
 PERCENT = Fraction(1, 100)
 WEIGHTED_RULES = {

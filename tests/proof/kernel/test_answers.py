@@ -10,23 +10,23 @@ from functools import cache
 
 import pytest
 
-from fedtheory.papers.flics.proofs import composed
-from fedtheory.papers.flics.proofs.composed import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
+from fedtheory.papers.flics.displays.thm1 import ANSWERS, AXIOMS, FREE, RING, G, K, L, V, c, delta, eta, k
+from fedtheory.papers.flics.proofs import thm1
 from fedtheory.proof import checker
-from fedtheory.proof.kernel.answers import MEAN_ANSWER, MISMATCH, SPREAD, Answers
+from fedtheory.proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, Answers
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
 from fedtheory.proof.kernel.forms import Form
 from fedtheory.proof.kernel.regions import Condition
-from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
-from fedtheory.proof.kernel.weighted import WeightedRounds
-from fedtheory.proof.of_answers import LAWS, PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound
+from fedtheory.proof.kernel.weighted_rounds import WeightedRounds
+from fedtheory.proof.translate.answered_rounds import LAWS, PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound
 
 from .answer_models import AnswerModel, State
 from .models import Client, Exact, valued
 from .models import exact as F
 
-COMPOSED = (composed.inner, composed.second_moment, composed.given_availability, composed.given_the_past)
+COMPOSED = (thm1.inner, thm1.second_moment, thm1.given_availability, thm1.given_the_past)
 GROUPS = Client(F(1), F(-1), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1))
 FLAT, STEEP = (Client(F(0), F(0), F(0), F(1)),), Client(F(1), F(1), F(0), F(1))
 THERE, AWAY = (State(F(1), (F(1, 2), F(3, 4)), (F(2, 3), F(1))), State(F(1, 3), (F(1, 4), F(0)), (F(2), F(1, 2))))
@@ -124,26 +124,26 @@ def test_v_is_too_little_where_it_is_not_known_who_is_there() -> None:
     either = State(F(1, 2), (F(1),), (F(3),)), State(F(1, 2), (F(0),), (F(3),))
     model = replace(MODEL, clients=FLAT, weights=(F(1),), sizes=(3,), states=either, noise=F(0),
                     claimed=(("L", F(1)),))  # fmt: skip
-    assert not is_of(composed.second_moment(), model) and min(model.slacks(composed.second_moment())) < 0
+    assert not is_of(thm1.second_moment(), model) and min(model.slacks(thm1.second_moment())) < 0
 
 
 x, noise = AXIOMS.vector(START_POINT), AXIOMS.vector(NOISE)
 B, A, Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
 one = RING.number(1)
-PLANNED_LETTERS, RECEIVED_LETTERS, PAST_LETTERS = composed._PLANNED, composed._RECEIVED, composed._PAST
+PLANNED_LETTERS, RECEIVED_LETTERS, PAST_LETTERS = thm1._PLANNED, thm1._RECEIVED, thm1._PAST
 WEIGHTED = WeightedRounds(FREE, eta, c, one)
 TWICE = lambda: combine(  # noqa: E731
-    [(composed.given_availability(), 1)], where=composed.CAPPED, context="start", constant=V * delta**2
+    [(thm1.given_availability(), 1)], where=thm1.CAPPED, context="start", constant=V * delta**2
 )
 GROWING = lambda: combine(  # noqa: E731
-    [(composed.given_availability(), 1)], where=composed.CAPPED, context="start", constant=V**2
+    [(thm1.given_availability(), 1)], where=thm1.CAPPED, context="start", constant=V**2
 )
 
 
 def narrow() -> Theorem:
     """Where V <= 1."""
-    conditions = [Condition("V", "interval", one) if each.name == "V" else each for each in composed.CAPPED.conditions]
-    return instantiate(composed.given_availability(), {}, replace(composed.CAPPED, conditions=tuple(conditions)))
+    conditions = [Condition("V", "interval", one) if each.name == "V" else each for each in thm1.CAPPED.conditions]
+    return instantiate(thm1.given_availability(), {}, replace(thm1.CAPPED, conditions=tuple(conditions)))
 
 
 REFUSED = {
@@ -156,35 +156,35 @@ REFUSED = {
     "against the mismatch": lambda: ANSWERS.apart(A),
     "against the round's end": lambda: ANSWERS.apart(AXIOMS.vector(NEXT)),
     "against a cohort's mean": lambda: ANSWERS.apart(AXIOMS.gradient(START_POINT).under("S")),
-    "the mismatch from a bound of updates": lambda: ANSWERS.mismatched(composed.each_update()),
-    "the spread from a bound of gradients": lambda: ANSWERS.spread(composed.each_sum(), V),
+    "the mismatch from a bound of updates": lambda: ANSWERS.mismatched(thm1.each_update()),
+    "the spread from a bound of gradients": lambda: ANSWERS.spread(thm1.each_sum(), V),
     "from a bound of one step": lambda: ANSWERS.spread(ANSWERS.stochastic_gradient(G**2), V),
-    "from a bound of another algorithm": lambda: Answers(FREE, 2 * eta, c, delta).spread(composed.each_update(), V),
+    "from a bound of another algorithm": lambda: Answers(FREE, 2 * eta, c, delta).spread(thm1.each_update(), V),
     "from a bound given a cohort": lambda: ANSWERS.mismatched(
         combine([(Axioms(FREE, eta, one).variance(G**2), 1)], where=FREE, context="cohort")),
     "answers and weighted updates": lambda: combine(
         [(ANSWERS.round(x), 1), (WEIGHTED.round(x), -1)], where=FREE, context="start"),
     "two laws of answers": lambda: combine(
-        [(composed.second_moment(), 1), (ANSWERS.spread(composed.each_update(), 2 * V), 1)], where=FREE,
+        [(thm1.second_moment(), 1), (ANSWERS.spread(thm1.each_update(), 2 * V), 1)], where=FREE,
         context="start"),
     "V where it is not given who is there": lambda: AnsweredDescent(
-        composed.given_availability, PAST_LETTERS, law=PAST).content,
-    "W where it is": lambda: AnsweredDescent(composed.given_the_past, PAST_LETTERS, law=PLANNED).content,
+        thm1.given_availability, PAST_LETTERS, law=PAST).content,
+    "W where it is": lambda: AnsweredDescent(thm1.given_the_past, PAST_LETTERS, law=PLANNED).content,
     "planned counts for received ones": lambda: AnsweredDescent(
-        composed.given_availability, PLANNED_LETTERS, law=RECEIVED).content,
+        thm1.given_availability, PLANNED_LETTERS, law=RECEIVED).content,
     "the proxy without the rates": lambda: AnsweredDescent(
-        composed.given_the_past, {**PAST_LETTERS, "S": "selection_proxy"}, law=PAST).content,
+        thm1.given_the_past, {**PAST_LETTERS, "S": "selection_proxy"}, law=PAST).content,
     "another step": lambda: AnsweredDescent(
-        composed.given_availability, {**PLANNED_LETTERS, "c": "global_lr"}, law=PLANNED).content,
+        thm1.given_availability, {**PLANNED_LETTERS, "c": "global_lr"}, law=PLANNED).content,
     "a product of what is averaged": lambda: AnsweredDescent(TWICE, PLANNED_LETTERS, law=PLANNED).content,
     "a square of what is averaged": lambda: AnsweredDescent(GROWING, PLANNED_LETTERS, law=PLANNED).content,
     "a condition on what is averaged": lambda: AnsweredDescent(narrow, PLANNED_LETTERS, law=PLANNED).content,
     "a second moment for a first": lambda: AnsweredRound(
-        composed.given_availability, PLANNED_LETTERS, bounded="inner_product").content,
+        thm1.given_availability, PLANNED_LETTERS, bounded="inner_product").content,
     "a first moment for a second": lambda: AnsweredRound(
-        composed.inner, PLANNED_LETTERS, bounded="squared_aggregate").content,
+        thm1.inner, PLANNED_LETTERS, bounded="squared_aggregate").content,
     "the mismatch of one state for that of all": lambda: AnsweredRound(
-        lambda: combine([(composed.second_moment(), 1)], where=FREE, context="start", constant=delta**2),
+        lambda: combine([(thm1.second_moment(), 1)], where=FREE, context="start", constant=delta**2),
         PLANNED_LETTERS, bounded="squared_aggregate").content,
     "weighted updates for answers": lambda: AnsweredRound(
         lambda: combine([(WEIGHTED.descent(L), 1)], where=FREE, context="start"), PLANNED_LETTERS,
@@ -201,9 +201,9 @@ def test_it_is_refused(what: str) -> None:
 def test_what_is_read_off() -> None:
     """Of every law, its own quantities; and the step's cap only where it is given who is there."""
     for make, letters, law in (
-        (composed.given_availability, PLANNED_LETTERS, PLANNED),
-        (composed.given_availability, RECEIVED_LETTERS, RECEIVED),
-        (composed.given_the_past, PAST_LETTERS, PAST),
+        (thm1.given_availability, PLANNED_LETTERS, PLANNED),
+        (thm1.given_availability, RECEIVED_LETTERS, RECEIVED),
+        (thm1.given_the_past, PAST_LETTERS, PAST),
     ):  # fmt: skip
         content = AnsweredDescent(make, letters, law=law).content
         names = {s.name for value in LAWS[law].values() for s in value.free_symbols}
@@ -213,8 +213,8 @@ def test_what_is_read_off() -> None:
 
 @pytest.mark.parametrize(
     ("make", "rule", "argument"),
-    [(composed.given_availability, "spread of answers", "proxy"),
-     (composed.given_the_past, "second moment of answers", "second")],
+    [(thm1.given_availability, "spread of answers", "proxy"),
+     (thm1.given_the_past, "second moment of answers", "second")],
 )  # fmt: skip
 def test_the_checker_knows_whose_parameter_an_argument_is(make, rule: str, argument: str) -> None:
     data = json.loads(json.dumps(saved(make())))
@@ -235,6 +235,6 @@ def test_false_moments() -> None:
     mean = ANSWERS.mean(x).form
     half = {**MODEL.numbers, "delta": MODEL.numbers["delta"] / 2}
     assert MODEL._value(mean, MODEL.numbers, 0, 0) == 0 != MODEL._value(mean, half, 0, 0)
-    moment = ANSWERS.second_moment(composed.each_update(), V).form
+    moment = ANSWERS.second_moment(thm1.each_update(), V).form
     sure = replace(MODEL, clients=FLAT, weights=(F(1),), sizes=(3,), states=(State(F(1), (F(1),), (F(3),)),))
     assert sure._value(moment, sure.numbers, 0, 0) < 0

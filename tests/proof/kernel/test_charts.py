@@ -9,7 +9,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from fedtheory.proof import positivity, regions
+from fedtheory.proof import positivity, symbol_regions
 from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 
@@ -21,13 +21,13 @@ WHERE = Where(RING, (
 ))  # fmt: skip
 
 
-def by_certificates() -> regions.Region:
+def by_certificates() -> symbol_regions.Region:
     """The same region where certificates are made."""
     e = {name: RING[name].expression() for name in RING.names}
-    return regions.region(
-        regions.capped("eta", e["mu"] / (8 * e["L"] ** 2 * e["K"])), regions.interval("q", 0, 1 / e["m"]),
-        regions.at_least("L", e["mu"]), regions.positive("mu"), regions.at_least("K", e["k"] + 1),
-        regions.count("k", 0), regions.count("m"), regions.nonnegative("sigma"),
+    return symbol_regions.region(
+        symbol_regions.capped("eta", e["mu"] / (8 * e["L"] ** 2 * e["K"])), symbol_regions.interval("q", 0, 1 / e["m"]),
+        symbol_regions.at_least("L", e["mu"]), symbol_regions.positive("mu"), symbol_regions.at_least("K", e["k"] + 1),
+        symbol_regions.count("k", 0), symbol_regions.count("m"), symbol_regions.nonnegative("sigma"),
     )  # fmt: skip
 
 

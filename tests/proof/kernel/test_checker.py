@@ -15,15 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from fedtheory.papers.fast.proofs.composed import (
+from fedtheory.papers.fast.proofs.eq17_eq28 import full_progress
+from fedtheory.papers.fast.proofs.thm1_thm2 import (
     nonconvex,
     nonconvex_averaged,
     strongly_convex,
     strongly_convex_averaged,
 )
-from fedtheory.papers.fast.proofs.composed_rounds import full_progress
 from fedtheory.proof import checker
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.saved_proofs import Unreadable, check_file
 
 TEXT = json.dumps(saved(strongly_convex()))

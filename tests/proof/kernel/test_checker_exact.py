@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from fedtheory.proof import checker
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.saved_theorems import saved
 
 from .published import PROOFS
 from .written import LETTERS, accepted, constant, file, line, number, scalar

@@ -16,7 +16,7 @@ from collections import Counter
 import pytest
 
 from fedtheory.proof import checker
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.saved_theorems import saved
 
 from .growing import Growing
 from .published import PROOFS

@@ -5,14 +5,14 @@ from fractions import Fraction
 import pytest
 
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs import composed
-from fedtheory.papers.fast.proofs.kinds import K, L, eta, m, mu, n, p, q, sigma, sigma_G
-from fedtheory.proof.kernel.rounds import contraction
+from fedtheory.papers.fast.proofs import thm1_thm2
+from fedtheory.papers.fast.proofs.kinds_of_round import K, L, eta, m, mu, n, p, q, sigma, sigma_G
+from fedtheory.proof.kernel.round_rules import contraction
 from fedtheory.proof.kernel.theorems import Refused, combine
 
 
 def test_a_round_contracts() -> None:
-    round = composed.strongly_convex()
+    round = thm1_thm2.strongly_convex()
     factor, addition = contraction(round)
     h, where = q / m + p / n, round.where
     assert where.certifies((1 - factor) / (K * eta) - mu + Fraction(695, 100) * L**2 * K * eta)
@@ -26,7 +26,7 @@ def test_a_round_contracts() -> None:
 
 def test_short_constants_are_at_least_what_was_shown() -> None:
     """A constant that is too small is refused, whichever it is."""
-    round = composed.strongly_convex()
+    round = thm1_thm2.strongly_convex()
     (exact,) = round.premises
     (_, addition), (_, claimed) = contraction(exact), contraction(round)
     for smaller in (claimed * Fraction(9, 10), claimed - K**2 * eta**2 * sigma_G**2):
@@ -35,7 +35,7 @@ def test_short_constants_are_at_least_what_was_shown() -> None:
 
 
 def test_its_assumptions_are_computed() -> None:
-    names = {name for name, _ in composed.strongly_convex().assumptions}
+    names = {name for name, _ in thm1_thm2.strongly_convex().assumptions}
     assert names == {
         "smooth", "strongly_convex", "bounded_dissimilarity", "bounded_noise", "unbiased_noise", "uncorrelated_noise",
         "cohort_before_noise", "cohort_is_a_set", "uniform_cohorts", "random_kinds",

@@ -12,21 +12,21 @@ import pytest
 import sympy
 
 from fedtheory.papers import claim
-from fedtheory.papers.fast.proofs.composed import nonconvex
-from fedtheory.papers.fast.proofs.kinds import LETTERS
+from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import proof_of
-from fedtheory.proof.composed import Composed, Descent
+from fedtheory.proof.composition import Composed, Descent
 from fedtheory.proof.kernel import forms, theorems
 from fedtheory.proof.kernel.axioms import START_POINT
 from fedtheory.proof.kernel.forms import ONE, Form, Vector, square
 from fedtheory.proof.kernel.forms import Term as VectorTerm
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.rounds import average
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.round_rules import average
+from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, intact
-from fedtheory.proof.read_off import ReadOff
+from fedtheory.proof.translate.vocabulary import ReadOff
 
 RING = Ring("a b k K")
 a, b, _, _ = RING.symbols

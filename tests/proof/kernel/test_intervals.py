@@ -11,8 +11,8 @@ from math import ceil, log
 
 import pytest
 
-from fedtheory.papers.fedau.proofs import composed_intervals as composed
-from fedtheory.papers.fedau.proofs.composed_intervals import (
+from fedtheory.papers.fedau.proofs import thm3 as composed
+from fedtheory.papers.fedau.proofs.thm3 import (
     ANY,
     EARLY,
     FROM_0,
@@ -31,12 +31,12 @@ from fedtheory.papers.fedau.proofs.composed_intervals import (
     t,
 )  # fmt: skip
 from fedtheory.proof.kernel.forms import Entry, Form, Product
-from fedtheory.proof.kernel.intervals import Intervals
+from fedtheory.proof.kernel.participation_intervals import Intervals
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.saved import ancestry
+from fedtheory.proof.kernel.saved_theorems import ancestry
 from fedtheory.proof.kernel.theorems import Theorem, combine
-from fedtheory.proof.of_cutoffs import LogarithmicCutoff, LongRunBias
-from fedtheory.proof.of_intervals import AverageError, IntervalMoment, Lengths, RoundError
+from fedtheory.proof.translate.cutoffs import LogarithmicCutoff, LongRunBias
+from fedtheory.proof.translate.interval_means import AverageError, IntervalMoment, Lengths, RoundError
 
 from .models import Exact, _inside, valued
 from .models import exact as F

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from fedtheory.papers.khaled2020.proofs import composed as of_khaled
-from fedtheory.papers.li2020.proofs import composed as of_li
-from fedtheory.proof.kernel.saved import ancestry
+from fedtheory.papers.khaled2020.proofs import thm1 as of_khaled
+from fedtheory.papers.li2020.proofs import thm1_to_thm3 as of_li
+from fedtheory.proof.kernel.saved_theorems import ancestry
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .mean_models import MeanModel

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from fedtheory.papers.khaled2020.proofs import composed as of_khaled
-from fedtheory.papers.li2020.proofs import composed as of_li
-from fedtheory.papers.li2020.proofs.composed import AXIOMS, MEANS, RING, WHERE, K, L, k, moved, mu, s, share
+from fedtheory.papers.khaled2020.proofs import thm1 as of_khaled
+from fedtheory.papers.li2020.proofs import thm1_to_thm3 as of_li
+from fedtheory.papers.li2020.proofs.thm1_to_thm3 import AXIOMS, MEANS, RING, WHERE, K, L, k, moved, mu, s, share
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, START_POINT, Axioms
+from fedtheory.proof.kernel.client_means import MeanAxioms, one_step, round_end
 from fedtheory.proof.kernel.forms import Form
-from fedtheory.proof.kernel.means import MeanAxioms, one_step, round_end
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.theorems import combine, induct, instantiate, last_step, over_steps
 
 _convex = Where(RING, tuple(Condition("mu", "nonnegative") if c.name == "mu" else c

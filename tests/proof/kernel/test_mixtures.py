@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from fedtheory.papers.fast.proofs.composed import strongly_convex
+from fedtheory.papers.fast.proofs.thm1_thm2 import strongly_convex
 from fedtheory.proof import checker
-from fedtheory.proof.kernel import rounds
+from fedtheory.proof.kernel import round_rules
 from fedtheory.proof.kernel.regions import Where
-from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.theorems import Theorem, combine
 
 MIXED: Theorem = next(t for t in ancestry(strongly_convex()) if t.rule == "mix")
@@ -23,19 +23,19 @@ def checked(theorem: Theorem) -> int:
 
 
 def test_the_true_mixture_is_accepted() -> None:
-    assert checked(rounds.mix(SNAPSHOT, ARBITRARY, Q, WHERE)) > 10
+    assert checked(round_rules.mix(SNAPSHOT, ARBITRARY, Q, WHERE)) > 10
 
 
 def test_both_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "_check_context", lambda *arguments: None)
+    monkeypatch.setattr(round_rules, "_check_context", lambda *arguments: None)
     with pytest.raises(checker.Wrong, match="kind"):
-        checked(rounds.mix(ARBITRARY, ARBITRARY, Q, WHERE))
+        checked(round_rules.mix(ARBITRARY, ARBITRARY, Q, WHERE))
 
 
 def test_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(Where, "certifies", lambda *arguments: True)
-        made = rounds.mix(SNAPSHOT, ARBITRARY, Q + 1, WHERE)
+        made = round_rules.mix(SNAPSHOT, ARBITRARY, Q + 1, WHERE)
     with pytest.raises(checker.Wrong, match=r"no probability|may be negative"):
         checked(made)
 
@@ -43,7 +43,7 @@ def test_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_late_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     twice = combine([(ARBITRARY, 2)], where=ARBITRARY.where, context="kind", kind="arbitrary")
     with monkeypatch.context() as patched:
-        patched.setattr(rounds, "known_at_start", lambda entry: True)
-        made = rounds.mix(SNAPSHOT, twice, Q, WHERE)
+        patched.setattr(round_rules, "known_at_start", lambda entry: True)
+        made = round_rules.mix(SNAPSHOT, twice, Q, WHERE)
     with pytest.raises(checker.Wrong, match="differs between the kinds"):
         checked(made)

@@ -13,12 +13,12 @@ from functools import cache
 
 import pytest
 
-from fedtheory.papers.fast.proofs import composed
-from fedtheory.papers.fast.proofs.kinds import K, L, eta, h, m, mu, n, p, q, sigma_G, z
+from fedtheory.papers.fast.proofs import thm1_thm2 as composed
+from fedtheory.papers.fast.proofs.kinds_of_round import K, L, eta, h, m, mu, n, p, q, sigma_G, z
 from fedtheory.papers.proofs import library
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.regions import Where
-from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.scalars import Scalar
 from fedtheory.proof.kernel.theorems import Theorem, about_start
 
@@ -214,8 +214,8 @@ def test_a_true_variant_has_a_proof_of_its_own(name: str) -> None:
 
 def test_no_bias_is_another_assumption() -> None:
     """|b|^2 <= 0 is shown of federations without dissimilarity only; such a theorem gives no claim."""
-    from fedtheory.papers.fast.proofs.kinds import LETTERS
-    from fedtheory.proof.composed import Descent
+    from fedtheory.papers.fast.proofs.kinds_of_round import LETTERS
+    from fedtheory.proof.composition import Descent
     from fedtheory.proof.kernel.theorems import instantiate
 
     identical = instantiate(composed.nonconvex(), {"sigma_G": 0 * sigma_G}, composed.nonconvex().where)

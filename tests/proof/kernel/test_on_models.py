@@ -10,15 +10,15 @@ from functools import cache
 
 import pytest
 
-from fedtheory.papers.fast.proofs import composed_curved, composed_rounds
-from fedtheory.papers.fast.proofs.composed import nonconvex, nonconvex_corrected, strongly_convex
+from fedtheory.papers.fast.proofs import eq17_eq28, thm2_curved
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex, nonconvex_corrected, strongly_convex
 from fedtheory.proof.kernel.theorems import Theorem
 
 from .models import Client, Model, ancestry
 
 COMPOSED = (
-    strongly_convex, nonconvex, nonconvex_corrected, composed_curved.strongly_convex, composed_curved.mostly_snapshots,
-    composed_rounds.gradient_error, composed_rounds.full_progress,
+    strongly_convex, nonconvex, nonconvex_corrected, thm2_curved.strongly_convex, thm2_curved.mostly_snapshots,
+    eq17_eq28.gradient_error, eq17_eq28.full_progress,
 )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from fedtheory.papers.fast.proofs import composed_points
+from fedtheory.papers.fast.proofs import lemmas_1_2
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.forms import Atom
-from fedtheory.proof.kernel.saved import ancestry, saved
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.theorems import Theorem
-from fedtheory.proof.of_points import OfPoints
+from fedtheory.proof.translate.points import OfPoints
 
 from .mean_models import MeanModel, Way
 from .models import Client, Exact
@@ -37,7 +37,7 @@ class PointModel(MeanModel):
 
 MODEL = PointModel(KINKED, (F(1, 2),) * 2, (F(0),), 1, F(1), size=F(1))
 GRID = list(itertools.product((F(-1), F(0), F(1, 3), F(2)), repeat=3))
-THEOREMS = [t for make in (composed_points.upper_model, composed_points.perturbed) for t in ancestry(make())]
+THEOREMS = [t for make in (lemmas_1_2.upper_model, lemmas_1_2.perturbed) for t in ancestry(make())]
 
 
 def least(theorem: Theorem, model: PointModel) -> Exact:
@@ -59,13 +59,13 @@ def test_only_what_names_a_violated_assumption_fails(name: str, constant: tuple[
 def test_another_functional_is_no_reading_of_it() -> None:
     letters = {"L": "smoothness", "mu": "strong_convexity"}
     with pytest.raises(ValueError, match="no quantity of these points is that"):
-        assert OfPoints(composed_points.perturbed, letters, bounded="linearization_error").content
+        assert OfPoints(lemmas_1_2.perturbed, letters, bounded="linearization_error").content
     with pytest.raises(ValueError, match="no quantity of these points is that"):
-        assert OfPoints(composed_points.upper_model, letters, bounded="perturbed_linearization_error").content
+        assert OfPoints(lemmas_1_2.upper_model, letters, bounded="perturbed_linearization_error").content
 
 
 def test_a_changed_constant_is_rejected() -> None:
-    data = json.loads(json.dumps(saved(composed_points.perturbed())))
+    data = json.loads(json.dumps(saved(lemmas_1_2.perturbed())))
     assert checker.check(data) == 3
     data["theorems"][-1]["arguments"]["squares"][0][2]["top"][0][1] = "1/5"
     with pytest.raises(checker.Wrong):

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from fedtheory.papers.fast.proofs.composed import mixed_distance
-from fedtheory.papers.fast.proofs.kinds import (
+from fedtheory.papers.fast.proofs.kinds_of_round import (
     RING,
     K,
     Kinds,
@@ -26,10 +25,11 @@ from fedtheory.papers.fast.proofs.kinds import (
     sigma_G,
     size,
 )
+from fedtheory.papers.fast.proofs.thm1_thm2 import mixed_distance
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
 from fedtheory.proof.kernel.forms import PATH, START, Atom, Form, dot, square
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.rounds import (
+from fedtheory.proof.kernel.round_rules import (
     ARBITRARY,
     UNIFORM,
     contraction,

@@ -13,14 +13,14 @@ from functools import cache
 import pytest
 
 from fedtheory.papers import claim
-from fedtheory.papers.safari.proofs import composed4, composed5
-from fedtheory.papers.safari.proofs import composed_repaired as repaired
-from fedtheory.papers.safari.proofs.kinds import RING, K, Kinds, L, eta_s, m, mu, q, sigma_s, z
+from fedtheory.papers.safari.proofs import repaired_editions as repaired
+from fedtheory.papers.safari.proofs import thm4, thm5
+from fedtheory.papers.safari.proofs.kinds_of_round import RING, K, Kinds, L, eta_s, m, mu, q, sigma_s, z
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, OPTIMUM, START_POINT
-from fedtheory.proof.kernel.rounds import project
-from fedtheory.proof.kernel.saved import ancestry, saved
-from fedtheory.proof.kernel.server import SERVER, mix_server
+from fedtheory.proof.kernel.round_rules import project
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
+from fedtheory.proof.kernel.server_rounds import SERVER, mix_server
 from fedtheory.proof.kernel.theorems import Theorem, combine, instantiate
 
 from .models import Client
@@ -28,7 +28,7 @@ from .server_models import ServerModel
 
 WHERE = Kinds(convex=True).where
 COMPOSED = (
-    composed5.strongly_convex, composed4.nonconvex_averaged, repaired.contraction_corrected, repaired.clients_descent,
+    thm5.strongly_convex, thm4.nonconvex_averaged, repaired.contraction_corrected, repaired.clients_descent,
     repaired.server_descent, repaired.server_distance,
 )  # fmt: skip
 
@@ -137,7 +137,7 @@ def test_clients_that_are_not_convex_break_only_what_says_convex() -> None:
 
 
 def test_its_assumptions_are_computed() -> None:
-    names = {name for name, _ in composed5.strongly_convex().assumptions}
+    names = {name for name, _ in thm5.strongly_convex().assumptions}
     assert names == {
         "smooth", "strongly_convex", "bounded_dissimilarity_at_optimum", "bounded_noise", "unbiased_noise",
         "uncorrelated_noise", "cohort_before_noise", "cohort_is_a_set", "random_client_rounds", "bounded_server_noise",
@@ -146,7 +146,7 @@ def test_its_assumptions_are_computed() -> None:
 
 
 def test_a_server_round_contracts_by_1_minus_mu_eta_s() -> None:
-    form = composed5.server_round().form
+    form = thm5.server_round().form
     start = Kinds(convex=True).sgd.start
     (entry,) = (e for e in form.entries if not isinstance(e, str) and e.left == e.right and e.left in start.terms)
     assert form.entries[entry] == (1 - mu * eta_s) ** 2 and form.entries["1"] == eta_s**2 * sigma_s**2
@@ -186,19 +186,19 @@ ATTEMPTS: dict[str, Callable] = {
     "the cohort of a server's round": lambda s, sgd, _: project(ITERATE._replace(step=(), name="g_start"), sgd.start,
                                                                 SERVER, s.where),
     "clients' rounds for the server's": lambda s, sgd, _: mix_server(
-        composed5.client_round(), composed5.client_round(), q, s.where
+        thm5.client_round(), thm5.client_round(), q, s.where
     ),
     "another right side in the two kinds": lambda s, sgd, _: mix_server(
-        combine([(composed5.server_round(), 2)], where=s.where, context="kind", kind=SERVER), composed5.client_round(),
+        combine([(thm5.server_round(), 2)], where=s.where, context="kind", kind=SERVER), thm5.client_round(),
         q, s.where
     ),
-    "no probability": lambda s, sgd, _: mix_server(composed5.server_round(), composed5.client_round(), 2 * q, s.where),
-    "a step beyond the region": lambda s, sgd, _: instantiate(composed5.server_round(), {"eta_s": 2 * eta_s}, s.where),
+    "no probability": lambda s, sgd, _: mix_server(thm5.server_round(), thm5.client_round(), 2 * q, s.where),
+    "a step beyond the region": lambda s, sgd, _: instantiate(thm5.server_round(), {"eta_s": 2 * eta_s}, s.where),
     "a theorem of other steps": lambda s, sgd, other: mix_server(
-        composed5.server_round(), composed5.client_round(), q, other.where
+        thm5.server_round(), thm5.client_round(), q, other.where
     ),
     "a progress that loses nothing": lambda s, sgd, _: combine(
-        [(composed5.strongly_convex(), 1)], where=s.where, context="start", squares=[(sgd.distance, "", -mu * eta_s)]
+        [(thm5.strongly_convex(), 1)], where=s.where, context="start", squares=[(sgd.distance, "", -mu * eta_s)]
     ),
     "interpolation against another iterate": lambda s, sgd, _: sgd.axioms.interpolated(NEXT, START_POINT, mu, L),
 }  # fmt: skip
@@ -214,7 +214,7 @@ def test_interpolation_is_tight_for_quadratics_and_needs_both_constants() -> Non
 # the checker
 
 MADE = {
-    "thm4": composed4.nonconvex, "thm4.averaged": composed4.nonconvex_averaged, "thm5": composed5.strongly_convex,
+    "thm4": thm4.nonconvex, "thm4.averaged": thm4.nonconvex_averaged, "thm5": thm5.strongly_convex,
     "thm4.corrected": repaired.clients_descent, "thm5.corrected": repaired.contraction_corrected,
     "eq28": repaired.server_fall, "eq58": repaired.server_distance,
 }  # fmt: skip
@@ -276,6 +276,6 @@ def test_the_checker_rejects(name: str) -> None:
 @pytest.mark.parametrize(("share", "holds"), [(F(8, 3), True), (F(9, 4), False)])
 def test_a_constant_that_is_too_small_is_not_certified(share: F, holds: bool) -> None:
     """The noise of the clients' round takes (1 + z)/m + 8/3 (1 - 1/K) z."""
-    whole = instantiate(composed5._curved().one_round, {"size": m}, WHERE)
+    whole = instantiate(thm5._curved().one_round, {"size": m}, WHERE)
     most = ((1 + z) / m + (1 - 1 / K) * z * share) * K * RING["eta"] ** 2
     assert WHERE.certifies(most - whole.form.entries["1"].coefficients("sigma")[2]) is holds

@@ -8,24 +8,24 @@ from collections.abc import Callable
 import pytest
 import sympy
 
-from fedtheory.papers.fast.proofs import composed
-from fedtheory.papers.fast.proofs.composed_curved import strongly_convex
-from fedtheory.papers.fast.proofs.kinds import RING as FAST
-from fedtheory.papers.fedau.proofs import composed as fedau
-from fedtheory.papers.li2020.proofs import composed as li
+from fedtheory.papers.fast.proofs import thm1_thm2
+from fedtheory.papers.fast.proofs.kinds_of_round import RING as FAST
+from fedtheory.papers.fast.proofs.thm2_curved import strongly_convex
+from fedtheory.papers.fedau.proofs import thm1_thm2 as fedau
+from fedtheory.papers.li2020.proofs import thm1_to_thm3 as li
 from fedtheory.papers.li2020.statements.theorems import BY_WEIGHT, EVERYONE
 from fedtheory.proof import checker
-from fedtheory.proof.composed import Contraction
+from fedtheory.proof.composition import Contraction
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
+from fedtheory.proof.kernel.client_means import MeanAxioms
 from fedtheory.proof.kernel.forms import Atom, Term, Vector, square
-from fedtheory.proof.kernel.means import MeanAxioms
 from fedtheory.proof.kernel.regions import Condition, Where
-from fedtheory.proof.kernel.saved import saved
+from fedtheory.proof.kernel.saved_theorems import saved
 from fedtheory.proof.kernel.scalars import Ring, Scalar
 from fedtheory.proof.kernel.theorems import Refused, Theorem, combine, induct, instantiate, over_clients
-from fedtheory.proof.kernel.weighted import ROUND_NOISE, WeightedRounds
-from fedtheory.proof.of_steps import DecayingSteps
-from fedtheory.proof.of_weights import OfWeights
+from fedtheory.proof.kernel.weighted_rounds import ROUND_NOISE, WeightedRounds
+from fedtheory.proof.translate.local_steps import DecayingSteps
+from fedtheory.proof.translate.weighted_updates import OfWeights
 
 RING = Ring("k K c n eta G L s")
 k, K, c, n, eta, G, L, s = RING.symbols
@@ -131,8 +131,8 @@ def test_a_share_that_is_put_in_is_not_that_of_any_uniform_cohort(share: Scalar)
     theorem = strongly_convex()
     made = instantiate(theorem, {"share": share}, theorem.where)
     with pytest.raises(ValueError, match="share"):
-        _ = Contraction(lambda: made, composed.LETTERS).content
-    _ = Contraction(lambda: theorem, composed.LETTERS).content
+        _ = Contraction(lambda: made, thm1_thm2.LETTERS).content
+    _ = Contraction(lambda: theorem, thm1_thm2.LETTERS).content
 
 
 def test_a_theorem_on_steps_is_of_every_round() -> None:
@@ -182,9 +182,9 @@ def _text(letter: Scalar) -> list:
 
 
 def test_a_theorem_on_other_rounds_is_none_on_weighted_updates() -> None:
-    letters = {**composed.LETTERS, **fedau._LETTERS}
+    letters = {**thm1_thm2.LETTERS, **fedau._LETTERS}
     with pytest.raises(ValueError, match="of another algorithm"):
-        OfWeights().read(composed.nonconvex(), letters)
+        OfWeights().read(thm1_thm2.nonconvex(), letters)
 
 
 def _calls() -> list[Callable[[], Theorem]]:

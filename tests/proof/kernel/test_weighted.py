@@ -10,24 +10,24 @@ from functools import cache, partial
 
 import pytest
 
-from fedtheory.papers.fedau.proofs import composed
-from fedtheory.papers.fedau.proofs.composed import AXIOMS, ROUNDS, WHERE, E, Q, c, d, eta, k, n, w
+from fedtheory.papers.fedau.proofs import thm1_thm2
+from fedtheory.papers.fedau.proofs.thm1_thm2 import AXIOMS, ROUNDS, WHERE, E, Q, c, d, eta, k, n, w
 from fedtheory.proof import checker
 from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT
-from fedtheory.proof.kernel.saved import ancestry, saved
-from fedtheory.proof.kernel.shares import own_share
+from fedtheory.proof.kernel.client_shares import own_share
+from fedtheory.proof.kernel.saved_theorems import ancestry, saved
 from fedtheory.proof.kernel.theorems import Theorem, combine
-from fedtheory.proof.kernel.weighted import CENTRE, ROUND_NOISE, WeightedRounds
-from fedtheory.proof.of_weights import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
+from fedtheory.proof.kernel.weighted_rounds import CENTRE, ROUND_NOISE, WeightedRounds
+from fedtheory.proof.translate.weighted_updates import ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound
 
 from .models import Client, Exact, valued
 from .models import exact as F
 from .weighted_models import WeightedModel
 
 COMPOSED = (
-    composed.local_drift, composed.last_drift, partial(composed.descent, False), partial(composed.descent, True),
-    composed.constant_weights, composed.bounded, composed.bounded_corrected, composed.nearly_optimal,
-    composed.around_by_weight, composed.local_slow_drift, composed.last_slow_drift,
+    thm1_thm2.local_drift, thm1_thm2.last_drift, partial(thm1_thm2.descent, False), partial(thm1_thm2.descent, True),
+    thm1_thm2.constant_weights, thm1_thm2.bounded, thm1_thm2.bounded_corrected, thm1_thm2.nearly_optimal,
+    thm1_thm2.around_by_weight, thm1_thm2.local_slow_drift, thm1_thm2.last_slow_drift,
 )  # fmt: skip
 ROUND = Client(F(1), F(-2), F(0), F(-1)), Client(F(2), F(1), F(1, 2), F(1))
 HALVES = (F(1, 2),) * 2
@@ -104,8 +104,8 @@ def test_only_what_names_a_violated_assumption_fails(assumption: str) -> None:
 
 
 x, noise = AXIOMS.vector(START_POINT), AXIOMS.vector(NOISE)
-EACH, AROUND, g_start = composed.each_sum(True), ROUNDS.around_plain_mean(d**2), AXIOMS.gradient(START_POINT)
-LETTERS = {"eta": "local_lr", "c": composed._LETTERS["c"], "L": "smoothness", "K": "local_steps", "n": "clients",
+EACH, AROUND, g_start = thm1_thm2.each_sum(True), ROUNDS.around_plain_mean(d**2), AXIOMS.gradient(START_POINT)
+LETTERS = {"eta": "local_lr", "c": thm1_thm2._LETTERS["c"], "L": "smoothness", "K": "local_steps", "n": "clients",
            "sigma": "gradient_noise", "d": "dissimilarity", "E": "weight_error", "Q": "weight_scale"}  # fmt: skip
 REFUSED = {
     "steps that change": lambda: WeightedRounds(WHERE, eta / (k + 1), c, n),
@@ -113,36 +113,36 @@ REFUSED = {
     "participation against what it makes": lambda: ROUNDS.participation(AXIOMS.vector(NEXT)),
     "noise against a path": lambda: ROUNDS.noise(AXIOMS.vector(ITERATE)),
     "the error of weights from a bound of another vector": lambda: ROUNDS.error_of_weights(AXIOMS.variance(c), E),
-    "from a bound that differs between clients": lambda: ROUNDS.error_of_weights(composed._SGD.rough_path, E),
+    "from a bound that differs between clients": lambda: ROUNDS.error_of_weights(thm1_thm2._SGD.rough_path, E),
     "from a bound of another algorithm": lambda: WeightedRounds(WHERE, 2 * eta, c, n).scale_of_weights(EACH, Q),
     "delta for any mean": lambda: WeightedRound(
-        partial(composed.descent, True), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
+        partial(thm1_thm2.descent, True), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
     "the error of weights for that of an objective": lambda: WeightedRound(
-        partial(composed.descent, False), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
+        partial(thm1_thm2.descent, False), LETTERS, bounded="weighted_increase", weights=OfWeights(ANY)).content,
     "half of the scale": lambda: WeightedRound(
-        partial(composed.descent, True), {**LETTERS, "Q": composed._W}, bounded="weighted_increase",
+        partial(thm1_thm2.descent, True), {**LETTERS, "Q": thm1_thm2._W}, bounded="weighted_increase",
         weights=OfWeights(PLAIN)).content,
     "a cap on every round's scale, for the mean": lambda: WeightedDescent(
-        composed.bounded, {**composed.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+        thm1_thm2.bounded, {**thm1_thm2.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "an own share of what is no client's": lambda: own_share(
         AROUND, AXIOMS.vector(CENTRE), AXIOMS.vector(CENTRE), E, WHERE),
     "a weight above 1": lambda: own_share(AROUND, g_start, AXIOMS.vector(CENTRE), E, WHERE),
-    "around another centre": lambda: own_share(AROUND, g_start, x, w, composed.around_by_weight().where),
-    "around a client's own": lambda: own_share(AROUND, g_start, g_start, w, composed.around_by_weight().where),
+    "around another centre": lambda: own_share(AROUND, g_start, x, w, thm1_thm2.around_by_weight().where),
+    "around a client's own": lambda: own_share(AROUND, g_start, g_start, w, thm1_thm2.around_by_weight().where),
     "another quantity for the least weight": lambda: WeightedRound(
-        composed.around_by_weight, {**composed._OF_ANY, "w": "dissimilarity"}, bounded="weighted_divergence",
+        thm1_thm2.around_by_weight, {**thm1_thm2._OF_ANY, "w": "dissimilarity"}, bounded="weighted_divergence",
         weights=OfWeights(ANY)).content,
     "a product of what is averaged": lambda: WeightedDescent(
-        lambda: combine([(composed.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q),
-        {**composed.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
+        lambda: combine([(thm1_thm2.bounded_corrected(), 1)], where=WHERE, context="start", constant=E * Q),
+        {**thm1_thm2.OF_F, "Q": "expected_weight_scale"}, weights=OfWeights(PLAIN)).content,
     "a gradient bound for a weighted objective": lambda: WeightedDescent(
-        composed.bounded_corrected, composed._IMPLIED, weights=OfWeights(IMPLIED)).content,
+        thm1_thm2.bounded_corrected, thm1_thm2._IMPLIED, weights=OfWeights(IMPLIED)).content,
     "a reading of its own": lambda: WeightedDescent(
-        composed.bounded, composed.OF_F, weights=OfWeights(PLAIN, {"weights": "estimated on the run"})).content,
+        thm1_thm2.bounded, thm1_thm2.OF_F, weights=OfWeights(PLAIN, {"weights": "estimated on the run"})).content,
     "a path without its last step": lambda: WeightedRound(
-        composed.local_drift, composed._OF_ANY, bounded="local_drift", weights=OfWeights(ANY)).content,
+        thm1_thm2.local_drift, thm1_thm2._OF_ANY, bounded="local_drift", weights=OfWeights(ANY)).content,
     "a fall that depends on a round's weights": lambda: WeightedDescent(
-        partial(composed.descent, True), composed.OF_F, weights=OfWeights(PLAIN)).content,
+        partial(thm1_thm2.descent, True), thm1_thm2.OF_F, weights=OfWeights(PLAIN)).content,
 }  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def test_it_is_refused(what: str) -> None:
 
 
 def test_an_own_share_is_from_one_bound_for_all_clients() -> None:
-    made = composed.around_by_weight()
+    made = thm1_thm2.around_by_weight()
     centre, where = AXIOMS.vector(CENTRE), made.where
     (around,) = made.premises
     apart = combine([(around, 1)], where=where, context="start", squares=[(g_start, "", 1)])
@@ -163,19 +163,19 @@ def test_an_own_share_is_from_one_bound_for_all_clients() -> None:
 
 
 def test_what_is_read_off_needs_the_largest_error() -> None:
-    needs = dict(composed._THEOREMS["thm2.nearly_optimal@main"].content["needs"])
+    needs = dict(thm1_thm2._THEOREMS["thm2.nearly_optimal@main"].content["needs"])
     assert "1/81 - peak_weight_error" in {str(need) for need in needs.values()}
 
 
 def test_a_share_by_its_least_weight() -> None:
     """Of two clients, it is an equality for the one that weighs less."""
     two = replace(MODELS["another objective"], claimed=(("d", F(1)),))
-    assert [slack for _, slack in least([composed.around_by_weight()], two)] == [0]
+    assert [slack for _, slack in least([thm1_thm2.around_by_weight()], two)] == [0]
 
 
 @pytest.mark.parametrize(("rule", "name"), [("error of weights", "error"), ("scale of weights", "scale")])
 def test_the_checker_knows_whose_parameter_an_argument_is(rule: str, name: str) -> None:
-    data = json.loads(json.dumps(saved(composed.descent(True))))
+    data = json.loads(json.dumps(saved(thm1_thm2.descent(True))))
     (line,) = (one for one in data["theorems"] if one["rule"] == rule)
     line["arguments"][name] = {"top": line["arguments"][name]["bottom"], "bottom": line["arguments"][name]["bottom"]}
     with pytest.raises(checker.Wrong, match="a parameter and its argument"):

@@ -17,7 +17,7 @@ from fedtheory.functionals import FINAL_SQUARED_DISTANCE
 from fedtheory.quantities import symbols
 from fedtheory.report.site.javascript import literal
 from fedtheory.report.site.pages import docstring, render
-from fedtheory.report.site.refereed import page, save
+from fedtheory.report.site.refereed_page import page, save
 from tests.report.site import chromium
 from tests.report.site.reading import Page
 

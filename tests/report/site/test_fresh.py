@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.report.site.fresh import LIST, fresh, listed
+from fedtheory.report.site.replaced_folder import LIST, fresh, listed
 
 
 def write(into: Path, **files: str) -> None:

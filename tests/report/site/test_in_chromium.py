@@ -15,7 +15,7 @@ from fedtheory.claims.arithmetic import compiled_slack, compiled_term
 from fedtheory.claims.schedules import by_rule
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import ORDERED_PAIRS, QUANTITIES
-from fedtheory.report.site import evidence
+from fedtheory.report.site import published_evidence
 from fedtheory.report.site.calculator import fields
 from fedtheory.report.site.pages import address
 from tests.report.site import chromium
@@ -197,7 +197,7 @@ def test_a_reading_changes_its_hypothesis(site, quiet):
 
 def test_the_filters_filter(site, quiet):
     quiet.load(site / "index.html")
-    rows = [(r, f"{r['id']}@{r['edition']}") for r in evidence.rows().values()]
+    rows = [(r, f"{r['id']}@{r['edition']}") for r in published_evidence.rows().values()]
     shown = """[...document.querySelectorAll("[data-rows] tbody tr:not([hidden]) a")].map((a) => a.textContent)"""
 
     def filtered(**chosen):
@@ -338,7 +338,7 @@ def test_films_of_selection_learning_and_weights_play(site, quiet, ref):
     quiet.load(site / address(ref))
     quiet.run("""(() => { const slider = document.querySelector("[data-frame]");
         slider.value = slider.max; slider.dispatchEvent(new Event("input")); })()""")
-    (found,) = [found for found in evidence.instances(ref)[:1]]
+    (found,) = [found for found in published_evidence.instances(ref)[:1]]
     left = float(found["data"]["left"])
     assert f"left {left:.4g}" in quiet.run("document.querySelector('[data-told]').value")
     bars = "[...document.querySelectorAll('[data-points] .bar.drawn')]"

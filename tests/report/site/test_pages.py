@@ -21,16 +21,16 @@ from fedtheory.claims.comparison import compare
 from fedtheory.claims.statement import Term
 from fedtheory.cli import app
 from fedtheory.cli.verdicts import _instance_file
-from fedtheory.evidence import tightness_column
-from fedtheory.experiments.parts import FAMILIES
+from fedtheory.experiments.setting_parts import FAMILIES
 from fedtheory.papers import all_claims, claim
-from fedtheory.papers.certificates import folders, published
-from fedtheory.report.site import evidence, pages
+from fedtheory.papers.saved_certificates import folders, published
+from fedtheory.report.site import pages, published_evidence
 from fedtheory.report.site.calculator import calculator
-from fedtheory.report.site.claims import claim_page, figures_of, statement_of
-from fedtheory.report.site.instances import film, point_of
+from fedtheory.report.site.claim_page import claim_page, figures_of, statement_of
+from fedtheory.report.site.instance_pages import film, point_of
 from fedtheory.report.site.javascript import javascript, literal
 from fedtheory.report.site.mathml import mathml
+from fedtheory.tightness import column
 from tests.report.site.reading import Page, read
 
 ROOT = Path(package.__file__).parents[3]
@@ -85,7 +85,7 @@ def test_no_cell_says_nothing(read_pages):
 
 def test_tightness_is_what_is_published(read_pages):
     counted = 0
-    for ref, found in tightness_column.published().items():
+    for ref, found in column.published().items():
         text = read_pages[pages.address(ref)].text
         if found["column"]["measure"] == "constant":
             assert f"That is {found['looseness']:.6g} times as much" in text
@@ -114,7 +114,7 @@ FOLLOWED = ("selection", "learning", "weights", "values", "round")
 
 def test_bars_are_counts_and_rates():
     def published(ref):
-        return film(claim(ref), point_of(claim(ref), evidence.instances(ref)[0]["data"])).data
+        return film(claim(ref), point_of(claim(ref), published_evidence.instances(ref)[0]["data"])).data
 
     there, rates, _ = (series["values"] for series in published("flics.thm1@main")["bars"]["series"])
     assert rates == there and {tuple(row) for row in there} == {(1, 3), (3, 1)}  # everybody who is there is asked
@@ -149,7 +149,7 @@ def test_every_formula_is_well_formed(site):
 
 
 def test_the_front_page_says_what_the_scorecard_says(site, read_pages):
-    rows = evidence.rows()
+    rows = published_evidence.rows()
     content = (site / "index.html").read_text(encoding="utf-8")
     found = re.findall(
         r'<tr data-paper="(\w+)" data-verdict="([^"]+)".*?href="claims/([^"]+).html"', content, re.DOTALL
@@ -162,12 +162,12 @@ def test_the_front_page_says_what_the_scorecard_says(site, read_pages):
 
 
 def test_what_is_not_known_is_called_so(monkeypatch):
-    known = evidence.rows()
+    known = published_evidence.rows()
     ref = "fast.lemma2@main"
-    monkeypatch.setattr(evidence, "rows", lambda: {key: row for key, row in known.items() if key != ref})
-    monkeypatch.setattr("fedtheory.report.site.claims.rows", evidence.rows)
-    monkeypatch.setattr("fedtheory.report.site.claims.proof_of", lambda ref: None)
-    monkeypatch.setattr(evidence.tightness_column, "published", lambda: {})
+    monkeypatch.setattr(published_evidence, "rows", lambda: {key: row for key, row in known.items() if key != ref})
+    monkeypatch.setattr("fedtheory.report.site.claim_page.rows", published_evidence.rows)
+    monkeypatch.setattr("fedtheory.report.site.claim_page.proof_of", lambda ref: None)
+    monkeypatch.setattr(published_evidence.tightness_column, "published", lambda: {})
     page = Page(pages.render("claim.html", page=claim_page(claim(ref)), up="../"))
     for subject in ("Units", "Consistency", "Proof", "Search", "Measured", "Tightness"):
         assert f"{subject} not checked" in page.text
@@ -202,7 +202,7 @@ def test_what_differs_between_editions_is_marked_and_nothing_else():
 def test_a_film_ends_where_the_published_instance_does():
     seen = 0
     for statement in all_claims():
-        for found in evidence.instances(statement.ref):
+        for found in published_evidence.instances(statement.ref):
             try:
                 shown = film(statement, point_of(statement, found["data"]))
             except ValueError:
@@ -217,21 +217,21 @@ def test_a_film_ends_where_the_published_instance_does():
 
 def test_a_proof_is_the_certificates_one():
     for ref in ("fast.thm1@main", "fast.thm2@sharp", "safari.thm1@main", "flics.thm2@main"):
-        row = evidence.rows()[ref]["evidence"]["proof"]
-        proof = evidence.proof_of(ref)
+        row = published_evidence.rows()[ref]["evidence"]["proof"]
+        proof = published_evidence.proof_of(ref)
         steps = (*proof.steps, *proof.ties)
         assert (proof.outcome, proof.to_decide) == (row["outcome"], row["steps"])
         data = json.loads((folders()[ref.partition(".")[0]] / f"{ref}.json").read_text())
         assert [(s.name, s.outcome) for s in proof.ties] == [(s["name"], s["outcome"]) for s in data["steps"]]
-        assert not any(step.outcome == evidence.NOT_CHECKED for step in steps)
-    assert evidence.proof_of("fast.thm1@nowhere") is None
-    (gap,) = [s for s in evidence.proof_of("fast.thm1@main").steps if s.name == "a2.22_under_the_cap_1/8"]
+        assert not any(step.outcome == published_evidence.NOT_CHECKED for step in steps)
+    assert published_evidence.proof_of("fast.thm1@nowhere") is None
+    (gap,) = [s for s in published_evidence.proof_of("fast.thm1@main").steps if s.name == "a2.22_under_the_cap_1/8"]
     assert gap.outcome == "gap" and "off by -7/32" in gap.against
 
 
 def test_the_commands_find_what_they_name():
     for ref in published():
-        for found in evidence.instances(ref):
+        for found in published_evidence.instances(ref):
             path = _instance_file(found["command"].removeprefix("fedtheory replay "))
             assert (
                 json.loads((ROOT / path).read_text() if not path.is_absolute() else path.read_text()) == found["data"]

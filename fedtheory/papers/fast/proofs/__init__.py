@@ -1,12 +1,14 @@
-"""The proofs of FAST (appendix A.1 to A.3), display by display, and what they show."""
+"""The proofs of FAST: its displays (appendix A.1 to A.3), and its theorems composed by the kernel."""
 
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import a2, a3, composed, lemmas, minima, repaired
-from .derivations import DERIVATIONS
+from .. import displays
+from . import conclusions, thm1_thm2
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (*lemmas.ALL, *a2.STEPS, *a3.STEPS, *repaired.ALL, *minima.STEPS, *composed.STEPS)
-"""Every step in the paper's order: the lemmas first, those that are not printed last."""
+STEPS: tuple[Step, ...] = (*displays.STEPS, *thm1_thm2.STEPS)
+"""The printed displays, then what the kernel composes."""
+
+DERIVATIONS = (*conclusions.DERIVATIONS,)

@@ -1,27 +1,14 @@
-"""The proofs of FedAU (appendix B), display by display, and what they show."""
+"""The proofs of FedAU: its displays (appendix B), and its theorems composed by the kernel."""
 
 from __future__ import annotations
 
 from ....proof.steps import Step
-from . import (
-    composed,
-    composed_corollary,
-    composed_intervals,
-    corollary,
-    derivations,
-    intervals,
-    rounds,
-    theorems,
-    weights,
-)
+from .. import displays
+from . import conclusions, cor4, thm1_thm2, thm3
 
 __all__ = ["DERIVATIONS", "STEPS"]
 
-STEPS: tuple[Step, ...] = (
-    *rounds.ALL, *theorems.ALL, *intervals.ALL, *weights.ALL, *corollary.ALL, *composed.STEPS,
-    *composed_intervals.STEPS, *composed_corollary.STEPS,
-)  # fmt: skip
-"""Every step in the paper's order; those that are not printed are beside those that they repair."""
+STEPS: tuple[Step, ...] = (*displays.STEPS, *thm1_thm2.STEPS, *thm3.STEPS, *cor4.STEPS)
+"""The printed displays, then what the kernel composes."""
 
-DERIVATIONS = (*derivations.DERIVATIONS, *composed.DERIVATIONS, *composed_intervals.DERIVATIONS,
-               *composed_corollary.DERIVATIONS)  # fmt: skip
+DERIVATIONS = (*conclusions.DERIVATIONS, *thm1_thm2.DERIVATIONS, *thm3.DERIVATIONS, *cor4.DERIVATIONS)

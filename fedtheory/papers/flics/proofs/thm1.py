@@ -1,108 +1,172 @@
-"""The displays of the proof of Theorem 1 (appendix B), in the paper's order, and Corollary 1.1.
+"""Lemmas 5 and 7 and Theorem 1, repaired, composed by the kernel from its axioms: what one round does.
 
-V plays E|sum_i p_i sum_k grad F_i(w^k)|^2, spread the mean over the rounds of the selection's covariance terms.
+With g = grad F(x), c = eta eta_L, h = sum_k mean grad F_i(x_{i,k}), and B, A and Z of ``proof.kernel.answers``, given
+the start x of a round that ends in x+, D the sum over k < K of k^2 eta_L^2 G^2:
+
+    |s_i|^2 <= K^2 G^2,   |S_i|^2 <= K^2 G^2,   |A|^2 <= K^2 G^2,   |K g - h|^2 <= K L^2 D
+    |K g - B|^2 <= 2 |K g - h|^2 + 2 delta^2 |A|^2, as B is what h + delta A is on average
+    E|x+ - x|^2 = c^2 (|B|^2 + E|Z|^2), E|Z|^2 <= V K^2 G^2; or at most c^2 W K^2 G^2
+
+so that, by -c <g, B> = c/(2 K) (|K g - B|^2 - K^2 |g|^2 - |B|^2), F falls by c K/2 |g|^2 but for what is added.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 import sympy
 
-from ....proof.gram import dot, norm2, vectors
-from ....proof.regions import at_least, capped, count, nonnegative, positive, region
-from ....proof.steps import Identity, Nonnegative, Step
-from ....proof.write import nonnegative_step, same
-from ...fast.proofs.tables import gram
-from .tables import G, K, L, M, P, T, c, e, eta, eta_L, half, one, setting, sigma, sigma_G, spread, z
+from ....proof.composition import OfRounds
+from ....proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, Answers
+from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
+from ....proof.kernel.forms import Form, Value, Vector, dot, square
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
+from ....proof.translate.answered_rounds import PAST, PLANNED, RECEIVED, AnsweredDescent, AnsweredRound
 
-g, X, Y = vectors("g X Y")
-F_0, F_1, F_2, F_star, falls, fall, A_1, A_2, V, bracket, least, excess = sympy.symbols(
-    "F_0 F_1 F_2 F_star falls fall A_1 A_2 pseudogradient bracket least excess"
+RING = Ring("eta c L K k delta V S G")
+eta, c, L, K, k, delta, V, S, G = RING.symbols
+_one = RING.number(1)
+DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
+"""D."""
+
+
+def region(step: Condition) -> Where:
+    """With this condition on c, and all else free."""
+    return Where(RING, (
+        step, Condition("eta", "positive"), Condition("L", "positive"), Condition("K", "count"),
+        *(Condition(name, "nonnegative") for name in ("delta", "V", "S", "G")),
+    ))  # fmt: skip
+
+
+CAPPED, FREE = region(Condition("c", "capped", 1 / (L * K))), region(Condition("c", "positive"))
+AXIOMS, ANSWERS = Axioms(FREE, eta, _one, "start"), Answers(FREE, eta, c, delta)
+_x, _next, _N = (AXIOMS.vector(atom) for atom in (START_POINT, NEXT, NOISE))
+_B, _A, _Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
+_g0, _along = AXIOMS.gradient(START_POINT), AXIOMS.gradient(ITERATE)
+_g, _h = _g0.under("M"), _along.under("M").under("K")
+
+
+@cache
+def each_gradient() -> Theorem:
+    """|grad F_i(x_{i,k})|^2 <= G^2: the noise has mean 0."""
+    goal = Form.constant(G**2) - square(_along)
+    return show(goal, [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)], where=FREE,
+                context="start", squares=[(_N, "", _one)])  # fmt: skip
+
+
+def _sum(each: Theorem, vector: Vector) -> Theorem:
+    """|sum_k v_k|^2 <= K^2 G^2, from |v_k|^2 <= G^2."""
+    whole = vector.under("K")
+    return show(Form.constant(K**2 * G**2) - square(whole), [(over_steps(each), K)], where=FREE, context="start",
+                squares=[(vector - whole / K, "K", K)])  # fmt: skip
+
+
+@cache
+def each_sum() -> Theorem:
+    """|s_i|^2 <= K^2 G^2."""
+    return _sum(each_gradient(), _along)
+
+
+@cache
+def each_update() -> Theorem:
+    """E|S_i|^2 <= K^2 G^2."""
+    return _sum(ANSWERS.stochastic_gradient(G**2), _along + _N)
+
+
+@cache
+def drift() -> Theorem:
+    """|K g - h|^2 <= K L^2 D."""
+    change = _along - _g0
+    goal = Form.constant(K * L**2 * DRIFT) - square(_g * K - _h)
+    premises: Multiples = [
+        (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), K),
+        (over_steps(over_clients(ANSWERS.path(G**2), "M")), K * L**2),
+    ]  # fmt: skip
+    return show(goal, premises, where=FREE, context="start", squares=[(change - (_h - _g * K) / K, "MK", K)])
+
+
+@cache
+def error() -> Theorem:
+    """|K g - B|^2 <= 2 K L^2 D + 2 delta^2 K^2 G^2."""
+    e, f = _g * K - _B, _g * K - _h
+    goal = Form.constant(2 * K * L**2 * DRIFT + 2 * delta**2 * K**2 * G**2) - square(e)
+    premises: Multiples = [
+        (ANSWERS.mean(e), 2), (drift(), 2), (ANSWERS.mismatched(each_sum()), 2 * delta**2),
+    ]  # fmt: skip
+    squares: list[Square] = [(e - f + _A * delta, "", _one), (f + _A * delta, "", _one)]
+    return show(goal, premises, where=FREE, context="start", squares=squares)
+
+
+@cache
+def inner() -> Theorem:
+    """Lemma 5: <g, K eta_L g - eta_L B> <= eta_L K/2 |g|^2 + eta_L/(2 K) (|K g - B|^2 - |B|^2)."""
+    bound = Form.constant(eta / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2))
+    goal = bound + square(_g) * (eta * K / 2) - square(_B) * (eta / (2 * K)) - dot(_g, _g * K - _B) * eta
+    return show(goal, [(error(), eta / (2 * K))], where=FREE, context="start")
+
+
+@cache
+def second_moment() -> Theorem:
+    """Lemma 7: E|B + Z|^2 <= |B|^2 + V K^2 G^2."""
+    goal = square(_B) + Form.constant(V * K**2 * G**2) - square(_B + _Z)
+    return show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)], where=FREE, context="start")
+
+
+def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | int) -> Theorem:
+    """F falls by c K/2 |g|^2 but for what is added, from E|B + Z|^2 <= of_mean |B|^2 + second K^2 G^2."""
+    values = Form.of(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
+    added = c / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2) + L * c**2 / 2 * second * K**2 * G**2
+    goal = values + Form.constant(added) - square(_g) * (c * K / 2)
+    moved, sent = _next - _x, _B + _Z
+    premises: Multiples = [
+        (over_clients(ANSWERS.descent(L), "M"), 1), (ANSWERS.round(_g + (moved - sent * c) * (L / 2)), -1),
+        (ANSWERS.apart(_g), c), (error(), c / (2 * K)), (moment, L * c**2 / 2),
+    ]  # fmt: skip
+    squares: list[Square] = [(_B, "", c / (2 * K) - L * c**2 / 2 * of_mean)]
+    return show(goal, premises, where=where, context="start", squares=squares)
+
+
+@cache
+def given_availability() -> Theorem:
+    """Theorem 1 where it is given who is there: c <= 1/(L K)."""
+    return _descent(CAPPED, second_moment(), V, 1)
+
+
+@cache
+def given_the_past() -> Theorem:
+    """Theorem 1 where it is not, whatever the steps are."""
+    return _descent(FREE, ANSWERS.second_moment(each_update(), V + S), V + S, 0)
+
+
+_LETTERS = {
+    "eta": "local_lr", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"), "L": "smoothness",
+    "K": "local_steps", "G": "local_gradient_bound",
+}  # fmt: skip
+_PLANNED = {**_LETTERS, "delta": "weight_mismatch", "V": "selection_proxy"}
+_RECEIVED = {**_LETTERS, "delta": "answer_mismatch", "V": "answer_proxy"}
+_PAST = {**_LETTERS, "delta": "mean_mismatch", "V": "selection_proxy", "S": "rate_spread"}
+
+_THEOREMS: dict[str, tuple[OfRounds, tuple[str, ...]]] = {
+    "lemma5.corrected": (AnsweredRound(inner, _PLANNED, bounded="inner_product", law=PLANNED),
+                         ("flics.lemma5@corrected",)),
+    "lemma7.corrected": (AnsweredRound(second_moment, _PLANNED, bounded="squared_aggregate", law=PLANNED),
+                         ("flics.lemma7@corrected",)),
+    "thm1.corrected": (AnsweredDescent(given_availability, _PLANNED, law=PLANNED),
+                       ("flics.thm1@corrected", "flics.cor1_1@corrected")),
+    "thm1.intermittent": (AnsweredDescent(given_the_past, _PAST, law=PAST),
+                          ("flics.thm1@intermittent", "flics.cor1_1@intermittent")),
+    "thm1.received": (AnsweredDescent(given_availability, _RECEIVED, law=RECEIVED),
+                      ("flics.thm1@received", "flics.cor1_1@received")),
+}  # fmt: skip
+
+STEPS = tuple(
+    theorem.step(f"flics.{name}.composed", "composed", "one round, composed from the axioms")
+    for name, (theorem, _) in _THEOREMS.items()
 )
-product, tau = sympy.symbols("product tau")
-noise, bias = sigma**2, sigma_G**2
-
-_drift = 5 * e * eta_L**3 * L**2 * K**2 * M * P / 2 * (noise + 6 * K * bias)
-_lemma_5 = e * eta_L * K / 2 * (1 + 30 * z**2 * M * P) * norm2(g) + _drift - e * eta_L / (2 * K) * V
-_lemma_7 = e**2 * eta_L**2 * K * noise * P + eta_L**2 * e**2 * V + eta_L**2 * (noise + G**2) * spread
-_rate = eta * eta_L * K * e
-_floors = (
-    e**2 * eta**2 * eta_L**2 * L * K * noise * P / 2 + eta * _drift
-    + L * eta**2 * eta_L**2 / 2 * (noise + G**2) * spread
-)  # fmt: skip
-_bracket = e**2 * eta_L**2 * eta**2 * L / 2 - e * eta * eta_L / (2 * K)
-_first_bound = -_rate * (half - 15 * z**2 * M * P) * norm2(g) + _floors + _bracket * V
-_selection = L * eta**2 * eta_L**2 / 2 * (noise + G**2) * T * spread
-_in_C = L * eta * eta_L / (2 * K * c * e) * (noise + G**2) * T * spread
-_cap = setting(capped("global_lr", 1 / (K * L * eta_L)))
-
-PRINTED = (
-    same("flics.1.added", "after (9)", "-epsilon^ eta eta_L K grad f added and subtracted",
-         [(eta * dot(g, X), -_rate * norm2(g) + eta * dot(g, X + e * eta_L * K * g))]),
-    Step("flics.1.lemmas", "first bound", "Lemma 5 bounds A_1 and Lemma 7 bounds A_2", "lemma", expected="unknown",
-         rests_on=("flics.5.definition", "flics.5.lemma4", "flics.5.statement", "flics.5.fifteen", "flics.7.groups",
-                   "flics.7.split", "flics.7.lemma6", "flics.7.one_step", "flics.7.signs", "flics.7.noise",
-                   "flics.7.last", "flics.4.equality", "flics.4.ratio")),
-    # fall = f(w^t) - E f(w^{t+1}); A_1, A_2 as in the paper
-    gram("flics.1.bound", "first bound", "with both lemmas, where the last bracket has the sign +",
-         fall + _first_bound,
-         given=((fall - _rate * norm2(g) + eta * A_1 + L * eta**2 / 2 * A_2, one), (_lemma_5 - A_1, eta),
-                (_lemma_7 - A_2, L * eta**2 / 2)), where=setting(), rests_on=("flics.descent", "flics.1.added")),
-    same("flics.1.sign", "first bound", "the bracket has the sign -",
-         [(-bracket, bracket)], expected="gap", repaired_by=("flics.1.bound",)),
-    nonnegative_step("flics.1.bracket", "second bound", "the bracket is at most 0 where eta eta_L <= 1/(K L)",
-                     -_bracket, _cap, expected="gap", why="it takes eta eta_L <= 1/(epsilon^ K L)"),
-    # product = M sum p^2 >= 1, squared_step = z^2
-    nonnegative_step("flics.1.constant", "second bound", "1/2 - 15 z^2 M sum p_i^2 >= 0 where z <= 1/(sqrt(30) M sum "
-                     "p_i^2), since M sum p_i^2 >= 1 (where both are equalities it is 0, and there is no c > 0)",
-                     half - 15 * sympy.Symbol("squared_step") * product,
-                     region(capped("squared_step", 1 / (30 * product**2)), at_least("product", one))),
-    gram("flics.1.second", "second bound", "the bound with c, and without the bracket, follows",
-         fall - _rate * c * norm2(g) + _floors,
-         given=((fall + _first_bound, one), (-_bracket * V, one), ((half - 15 * z**2 * M * P - c) * norm2(g), _rate)),
-         where=setting(positive("descent_constant")), expected="unknown",
-         rests_on=("flics.1.bound", "flics.1.bracket")),
-    gram("flics.1.telescope", "third display", "the decreases add up to f(w^0) - E f(w^T) <= f(w^0) - f(w*)",
-         F_0 - F_star - falls - (F_1 - F_2), given=((F_2 - F_star, one),), zero=((falls - (F_0 - F_1), -one),),
-         kind="induction"),
-    # all T - 1 squares equal
-    nonnegative_step("flics.1.rounds", "third display", "the least of the T - 1 squares of rounds 1 to T - 1 is at "
-                     "most their sum over T", (T - 1) * least / T - least,
-                     region(count("rounds", 2), positive("least")), expected="gap",
-                     repaired_by=("flics.1.all_rounds",)),
-    nonnegative_step("flics.1.all_rounds", "third display", "the least of the T squares of rounds 0 to T - 1 is at "
-                     "most their sum over T", (T * least + excess) / T - least,
-                     region(count("rounds"), positive("least"), nonnegative("excess")), printed=False,
-                     rests_on=("flics.1.telescope",)),
-    same("flics.1.sorted", "third display", "eta eta_L K drawn out of the first two floors",
-         [(T * (_floors - L * eta**2 * eta_L**2 / 2 * (noise + G**2) * spread),
-           T * eta * eta_L * K * (L * eta * eta_L * e**2 * noise * P / 2
-                                  + 5 * L**2 * e * eta_L**2 * K * M * P / 2 * (noise + 6 * K * bias)))]),
-    nonnegative_step("flics.1.over_T", "C", "the sum over t is divided by T, as all else is: a T-th of it is no less "
-                     "than what is printed", 1 / T - 1, region(count("rounds")), expected="gap",
-                     repaired_by=("flics.1.over_T_weaker",)),
-    nonnegative_step("flics.1.over_T_weaker", "C", "what is printed is T times what follows, hence no smaller",
-                     _in_C - _selection / (_rate * c * T),
-                     setting(count("rounds"), positive("descent_constant"), nonnegative("selection_variance")),
-                     printed=False),
-    nonnegative_step("flics.1.first", "last display", "the first term without 1/epsilon^, which only makes it larger",
-                     1 / (c * eta * eta_L * K * T) - 1 / (_rate * c * T),
-                     setting(count("rounds"), positive("descent_constant"))),
-)  # fmt: skip
-
-# eta_L = 1/(tau K L), eta = root, with tau^2 = T and root^2 = K M
-_root = sympy.Symbol("root")
-_chosen = {eta_L: 1 / (tau * K * L), eta: _root, T: tau**2}
-_constant = _root / (2 * c * e * K**2) * (noise + G**2) * spread
-_fourth = L * eta * eta_L / (2 * K * c * e) * (noise + G**2) * spread
-
-COROLLARY = (
-    Step("flics.1.rate", "Corollary 1.1", "with eta_L = 1/(sqrt(T) K L) and eta = sqrt(K M) the last term of C, which "
-         "is a constant times tau = sqrt(T), is at most that constant over tau", "polynomial",
-         (Identity((T * _fourth).subs(_chosen), _constant * tau),
-          Nonnegative(1 / tau - tau, (region(at_least("tau", one)),))), "the 1/T is missing", "gap",
-         repaired_by=("flics.1.rate_with_1/T",)),
-    same("flics.1.rate_with_1/T", "Corollary 1.1", "with the 1/T that C lacks, its last term falls like 1/sqrt(T)",
-         [(_fourth.subs(_chosen), _constant / tau)], printed=False),
-)  # fmt: skip
-
-ALL = (*PRINTED, *COROLLARY)
+DERIVATIONS = tuple(
+    theorem.derivation(f"composed, flics.{name}", f"flics.{name}.composed", proves)
+    for name, (theorem, proves) in _THEOREMS.items()
+)

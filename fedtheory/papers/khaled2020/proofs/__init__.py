@@ -1,8 +1,9 @@
 """The proof of Theorem 1: one step of the mean, the drift between synchronisations, the noise of a mean, the sum."""
 
-from . import composed, derivations, drift, mean
+from . import thm1, conclusions
+from ..displays import drift, mean
 
-STEPS = (*mean.ONE_STEP, *drift.STEPS, *mean.UNROLLED, *composed.STEPS)
-DERIVATIONS = (*composed.DERIVATIONS, *derivations.DERIVATIONS)
+STEPS = (*mean.ONE_STEP, *drift.STEPS, *mean.UNROLLED, *thm1.STEPS)
+DERIVATIONS = (*thm1.DERIVATIONS, *conclusions.DERIVATIONS)
 
 __all__ = ["DERIVATIONS", "STEPS"]

@@ -1,0 +1,210 @@
+"""Whom the server takes of those who are available.
+
+Policies for groups of clients: group j has a_j clients available in a round and gets a rate r_j <= a_j, the mean number
+of its clients that take part.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..federations.devices import kept_there
+from ..participation import Keys
+from ..randomness import uniforms, words
+from ..selection.variance import fill
+from .aggregation import Memory, check_one_each, floats
+
+ANSWERS = ("independent", "drawn")
+BUDGET_AFTER = ("repeat", "last")
+
+
+class Selection(ABC):
+    """A policy: from who is available to who takes part.
+
+    Attributes:
+        budget: k(t), how many clients may take part in round t on average: one number, or several that take turns.
+    """
+
+    budget: tuple[Fraction, ...]
+    remembers = False
+
+    def check(self, clients: int) -> None:
+        """Raise ``ValueError`` if the policy is not one for so many clients."""
+        return
+
+    def initial(self, x: Tensor) -> Memory:
+        """The memory before round 0, for the iterates x (replicas, D)."""
+        return {}
+
+    @abstractmethod
+    def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
+        """Who takes part, (replicas, clients) int8, of the ``available`` ones (replicas, clients) bool; and the memory
+        after the round."""
+
+    def exact_budget(self, round: int) -> Fraction:
+        """k of this round (rounds count from 0 here)."""
+        return self.budget[round % len(self.budget)]
+
+    def budget_of(self, round: int) -> float:
+        """The same in floating point."""
+        return float(self.exact_budget(round))
+
+
+@dataclass(frozen=True)
+class UniformSelection(Selection):
+    """At most k(t) of the available clients, drawn uniformly; a k that is not whole is rounded at random, its mean
+    kept.
+
+    Source: FLICS, section IV-C, the baselines FedAvg and FedAdam.
+    """
+
+    budget: tuple[Fraction, ...]
+
+    def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
+        group = torch.zeros(available.shape[1], dtype=torch.int64, device=available.device)
+        rate = available.sum(1, keepdim=True).clamp(max=self.budget_of(round)).to(torch.float64)
+        return _drawn(available, group, rate, keys, round).to(torch.int8), {}
+
+
+@dataclass(frozen=True)
+class GroupSelection(Selection):
+    """A policy that gives each group of clients a rate.
+
+    Attributes:
+        groups: each client's group, 0, 1, ...
+        group_weight: p, one number > 0 for each group, with the sum 1.
+        answers: how r_j becomes clients. "independent": each available client answers with probability r_j / a_j.
+            "drawn": the server draws whole numbers of clients, uniformly: r_j rounded down or up, with mean r_j.
+    """
+
+    groups: tuple[int, ...]
+    group_weight: tuple[Fraction, ...]
+    budget: tuple[Fraction, ...]
+    answers: str = "independent"
+
+    def check(self, clients: int) -> None:
+        """Raise ``ValueError`` unless there is one group for each client."""
+        check_one_each("groups", self.groups, clients)
+
+    def step(self, available: Tensor, keys: Keys, round: int, memory: Memory) -> tuple[Tensor, Memory]:
+        groups = self._groups(available.device)
+        per_group = _sums(available, groups, len(self.group_weight))
+        rates = self.rates(per_group, round, memory)
+        if self.answers == "independent":
+            chance = (rates / per_group.clamp(min=1))[:, groups]
+            taken = available & (_uniforms(keys, len(groups), round) < chance)
+        else:
+            taken = _drawn(available, groups, rates, keys, round)
+        return taken.to(torch.int8), self.after(rates, _sums(taken, groups, len(self.group_weight)), round, memory)
+
+    @abstractmethod
+    def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
+        """r (replicas, groups) float64, from a (replicas, groups)."""
+
+    def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:
+        """The memory after a round with these rates and so many clients of each group, (replicas, groups)."""
+        return {}
+
+    @kept_there
+    def _groups(self) -> Tensor:
+        return torch.tensor(self.groups)
+
+    @kept_there
+    def _p(self) -> Tensor:
+        return floats(self.group_weight)
+
+
+@dataclass(frozen=True)
+class NaiveSelection(GroupSelection):
+    """r_j = min(p_j k(t), a_j).
+
+    Source: FLICS, section IV-C, the baseline NAIVE.
+    """
+
+    def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
+        return torch.minimum(self._p(available.device) * self.budget_of(round), available.to(torch.float64))
+
+
+@dataclass(frozen=True)
+class VarSelection(GroupSelection):
+    """The rates that make sum_j p_j^2 / s_j least, s being the participation of each group so far, this round included.
+
+    With t = round + 1 and b = (t - 1) s^(t-1): minimise sum_j p_j^2 / (b_j + r_j) over 0 <= r_j <= a_j, sum_j r_j <= k;
+    `fedtheory.selection.var` solves this. Then s^ moves, in one of several readings (see `fedtheory.selection.online`):
+
+    - ``counts``: "planned": by the rates r(t), as display (6) says and the proofs need, for only then the weights are
+      known before the answers; "received": by the clients that answered (line 7).
+    - ``update``: "mean": s^(t) is the mean of rounds 1 to t (display (6)); "printed": that of rounds 2 to t, and
+      ``start`` for t = 1 (line 7, with its division by zero left out); "start_counts": the start counts as one round.
+
+    ``budget_after`` says what comes after several budgets: "repeat", they take turns, or "last", the last one stays.
+
+    Source: FLICS, Algorithm 1, lines 1 to 7, and displays (5) and (6).
+    """
+
+    counts: str = "planned"
+    update: str = "mean"
+    start: Fraction = Fraction(0)
+    budget_after: str = "repeat"
+    remembers = True
+
+    def exact_budget(self, round: int) -> Fraction:
+        return super().exact_budget(min(round, len(self.budget) - 1) if self.budget_after == "last" else round)
+
+    def initial(self, x: Tensor) -> Memory:
+        shape = (len(x), len(self.group_weight))
+        start = torch.full(shape, float(self.start), dtype=torch.float64, device=x.device)
+        return {"estimate": start, "participation_sum": torch.zeros_like(start)}
+
+    def rates(self, available: Tensor, round: int, memory: Memory) -> Tensor:
+        history = memory["estimate"] * round
+        p = np.broadcast_to([float(p) for p in self.group_weight], available.shape)
+        budget = np.full(len(available), self.budget_of(round))
+        known = torch.stack([history, available.to(history.dtype)]).cpu().numpy()  # a device is waited for once
+        rates, _ = fill(p, known[0], known[1], budget)
+        return torch.from_numpy(rates).to(available.device)
+
+    def after(self, rates: Tensor, received: Tensor, round: int, memory: Memory) -> Memory:
+        counted = rates if self.counts == "planned" else received.to(torch.float64)
+        if self.update == "printed" and round == 0:
+            return memory
+        total, rounds = memory["participation_sum"] + counted, round + 1
+        if self.update == "printed":
+            return {"estimate": total / round, "participation_sum": total}
+        if self.update == "start_counts":
+            return {"estimate": (float(self.start) + total) / (rounds + 1), "participation_sum": total}
+        return {"estimate": total / rounds, "participation_sum": total}
+
+
+def _sums(values: Tensor, groups: Tensor, number: int) -> Tensor:
+    """How many clients of each group, (replicas, groups) int64."""
+    total = torch.zeros(len(values), number, dtype=torch.int64, device=values.device)
+    return total.index_add_(1, groups, values.to(torch.int64))
+
+
+def _uniforms(keys: Keys, number: int, round: int, *more: int) -> Tensor:
+    """One uniform number for each replica and client or group, (replicas, number) float64."""
+    columns = torch.arange(number, device=keys.replica_ids.device)
+    return uniforms(words(keys.seed, keys.axis, keys.replica_ids[:, None], columns, round, *more))
+
+
+def _drawn(available: Tensor, groups: Tensor, rates: Tensor, keys: Keys, round: int) -> Tensor:
+    """Whole numbers of available clients of each group, rates (replicas, groups) on average: (replicas, clients) bool.
+
+    They are those with the lowest of the clients' uniform numbers, all of them in (0, 1).
+    """
+    scores = torch.where(available, _uniforms(keys, available.shape[1], round), 1.0)
+    dice = _uniforms(keys, rates.shape[1], round, 0)  # one coordinate more than the scores
+    number = rates.floor() + (dice < rates - rates.floor())
+    chosen = torch.zeros_like(available)
+    for group in range(rates.shape[1]):
+        own = groups == group
+        rank = scores[:, own].argsort(dim=1, stable=True).argsort(dim=1)
+        chosen[:, own] = (rank < number[:, group, None]) & available[:, own]
+    return chosen

@@ -1,0 +1,266 @@
+"""An algorithm of one's own, given as one function that says what happens in a round.
+
+    def step(x, memory, round, *, local_lr, momentum):
+        sent = round.train(x, local_lr)
+        v = momentum * memory["velocity"] + (round.share * sent).sum(1)
+        return x + v, {"velocity": v}
+
+    algorithm = own(step, memory={"velocity": "vector"}, local_lr="1/10", momentum="9/10")
+
+The same lines run on tensors, all replicas at once, in the engine, and on forms that are affine in the state and the
+noise where exact moments are asked for (``moments.affine``): where every operation keeps them affine, moments are
+exact; else the operation that does not is named, and runs are simulated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import CodeType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..own import ComputeError, place
+from ..participation import Participation
+from ..quantities import QUANTITIES, nearest
+from ..schedule import StepRule, at_round, step_size
+from .aggregation import Memory
+from .algorithm import Algorithm, OwnRound
+from .exact_arguments import option
+
+VECTOR, MODEL, CLIENTS = MEMORIES = ("vector", "model", "clients")
+"""What is remembered under a name: D numbers that are 0 before round 0, D numbers that are x_0 then, or D numbers for
+each client, 0 then."""
+
+
+class StepError(ComputeError):
+    """What a user's step does is not what it has to; it says where."""
+
+
+class Round(ABC):
+    """What a step is told of one round. All that is of clients has 0 for those who do not take part.
+
+    Attributes:
+        count: N_i, how often each client takes part, (replicas, clients, 1).
+        share: N_i / sum_j N_j, and 0 where nobody does, of the same shape.
+        present: 1 for who takes part, else 0, of the same shape.
+        somebody: 1 if anybody does, else 0, (replicas, 1).
+    """
+
+    count: Any
+    share: Any
+    present: Any
+    somebody: Any
+
+    @abstractmethod
+    def train(self, start: Any, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Any:
+        """The ways x_{i,K} - x_{i,0} of the participants' local SGD from ``start``, (replicas, D) or one for each
+        client; (replicas, clients, D):
+
+            x_{i,k+1} = x_{i,k} - local_lr (grad F_i(x_{i,k}) + noise + proximal (x_{i,k} - x_{i,0})).
+        """
+
+    @abstractmethod
+    def gradient(self, x: Any) -> Any:
+        """The participants' stochastic gradients at ``x``, (replicas, D) or one for each client; (replicas, clients,
+        D). Each call draws noise afresh."""
+
+    @abstractmethod
+    def server_gradient(self, x: Any) -> Any:
+        """The server's stochastic gradient of F at ``x``, (replicas, D). A round has one draw of its noise."""
+
+
+@dataclass(frozen=True)
+class Own(Algorithm):
+    """An algorithm that ``own`` makes."""
+
+    round: OwnRound
+
+    @property
+    def name(self) -> str:
+        return self.round.name
+
+    @property
+    def kinds(self) -> Any:
+        """``OwnRound``, twice: where kinds made of parts are asked for, it is told apart first."""
+        return self.round, self.round
+
+    @property
+    def share(self) -> Fraction:
+        """0: there is no first kind."""
+        return Fraction(0)
+
+    def with_share(self, share: Fraction) -> Own:
+        """The same: both kinds are one."""
+        return self
+
+    @property
+    def plain(self) -> bool:
+        """False: what the step does is its own."""
+        return False
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """By name, Fractions or rules."""
+        return dict(self.round.numbers)
+
+    def number(self, name: str) -> Any:
+        return self.numbers.get(name)
+
+    def with_numbers(self, **numbers: Any) -> Own:
+        """The same step with other numbers.
+
+        Raises:
+            ValueError: it has none of that name, or a value is out of bounds.
+        """
+        return replace(self, round=replace(self.round, numbers=_numbers(self.numbers | numbers)))
+
+    def quantities(self) -> dict[str, float]:
+        """The claims' quantities that the algorithm fixes: its numbers."""
+        fixed = {name: value for name, value in self.numbers.items() if not isinstance(value, StepRule)}
+        return {name: int(value) if QUANTITIES[name].integer else float(value) for name, value in fixed.items()}
+
+    def check(self, clients: int, participation: Participation) -> None:
+        """Nothing can be told before the step runs."""
+
+
+def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, name: str = "", **numbers: Any) -> Own:
+    """An algorithm of one's own: ``step(x, memory, round, **numbers)`` returns x and the memory after a round.
+
+    In the engine x is a tensor (replicas, D), what is remembered has the same shape or (replicas, clients, D), and
+    ``round`` is a ``Round``. A step keeps nothing but what it returns, and draws nothing by itself.
+
+    Args:
+        memory: by name, what is remembered: "vector", "model" or "clients", see ``MEMORIES``.
+        name: what claims call the algorithm (``Claim(algorithm=...)``); by default the function's.
+        numbers: what the step takes by name: quantities of the vocabulary, or of one's own (``fedtheory.own.define``);
+            each a number, or a rule in ``round_index`` (``local_lr`` also in ``step_index``). The step is given them as
+            numbers, ``local_lr`` by rule as one for each local step.
+
+    Raises:
+        ValueError: a memory of another kind, a number that is no quantity or out of bounds, or a step that does not
+            take these arguments.
+
+    >>> def averaging(x, memory, round, *, local_lr, local_steps):
+    ...     return x + (round.share * round.train(x, local_lr, local_steps)).sum(1), {}
+    >>> own(averaging, local_lr="1/10", local_steps=2).numbers
+    {'local_lr': Fraction(1, 10), 'local_steps': Fraction(2, 1)}
+    """
+    where = place(step)
+    name = name or getattr(step, "__name__", "")
+    if not name.isidentifier():
+        raise ValueError(f"{where}: name = {name!r}: allowed is a name such as 'heavy_ball'")
+    kept = dict(memory or {})
+    for key, kind in kept.items():
+        option(f"{where}: memory[{key!r}]", kind, MEMORIES)
+    for number in numbers:
+        if number not in QUANTITIES:
+            raise ValueError(f"{where}: {number} is no quantity: {nearest(number, QUANTITIES)}; "
+                             "fedtheory.own.define makes one")  # fmt: skip
+    try:
+        inspect.signature(step).bind(None, None, None, **numbers)
+    except TypeError as error:
+        listed = ", ".join(["x", "memory", "round", *(["*", *numbers] if numbers else [])])
+        raise ValueError(f"{where}: algorithm {name}: {error}; allowed is a step({listed})") from None
+    return Own(OwnRound(step, name, tuple(kept.items()), _numbers(numbers), digest=_digest(step)))
+
+
+def _numbers(numbers: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    checked = []
+    for name, value in numbers.items():
+        size = step_size(name, value, within_rounds=name == "local_lr")
+        if not isinstance(size, StepRule):
+            QUANTITIES[name].check(size)
+        checked.append((name, size))
+    return tuple(checked)
+
+
+def _digest(step: Callable[..., Any]) -> str:
+    """Of what the function does, as far as its code and what it closes over tell: runs of another one are others."""
+    content = hashlib.sha256()
+
+    def add(code: CodeType) -> None:
+        content.update(code.co_code + repr(code.co_names).encode())
+        for constant in code.co_consts:
+            add(constant) if isinstance(constant, CodeType) else content.update(repr(constant).encode())
+
+    function: Any = inspect.unwrap(step)
+    add(function.__code__)
+    for cell in function.__closure__ or ():
+        kept = cell.cell_contents
+        content.update(repr(kept).encode() if isinstance(kept, int | float | str | Fraction | tuple) else b"")
+    return content.hexdigest()[:16]
+
+
+# Rounds -------------------------------------------------------------------------------------------------------------
+
+
+def numbers_at(kind: OwnRound, round: int | None, number: Callable[[Any], Any]) -> dict[str, Any]:
+    """The step's numbers in a round: whole ones as ints, others made by ``number`` of a Fraction (or an irrational
+    float)."""
+    values = dict(kind.numbers)
+    steps = values.get("local_steps", 1)
+    found = {}
+    for name, value in values.items():
+        sized = at_round(value, round or 0, int(steps)) if isinstance(value, StepRule) else value
+        whole = QUANTITIES[name].integer
+        found[name] = int(sized) if whole else tuple(map(number, sized)) if isinstance(sized, tuple) else number(sized)
+    return found
+
+
+def initial_memory(kind: OwnRound, x: Tensor, clients: int) -> Memory:
+    """What is remembered before round 0, for the iterates x (replicas, D)."""
+    each = torch.zeros(len(x), clients, x.shape[1], dtype=x.dtype, device=x.device)
+    made = {VECTOR: torch.zeros_like(x), MODEL: x.clone(), CLIENTS: each}
+    return {name: made[what].clone() for name, what in kind.memory}
+
+
+def taken(kind: OwnRound, x: Any, memory: Mapping[str, Any], round: Round, numbers: Mapping[str, Any]) -> tuple:
+    """x and the memory that the step returns, checked.
+
+    Raises:
+        StepError: it fails, or returns something else than x and the memory, of their shapes and names.
+    """
+    what = f"algorithm {kind.name}"
+    try:
+        answer = kind.step(x, dict(memory), round, **numbers)
+    except StepError:
+        raise
+    except Exception as error:
+        if isinstance(error, Refused):
+            raise error.at(f"{place(kind.step, error)}: {what}") from None
+        told = f"{place(kind.step, error)}: {what}: step fails: {type(error).__name__}: {error}"
+        raise StepError(told) from None
+    where = f"{place(kind.step)}: {what}: step"
+    if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping)):
+        raise StepError(f"{where} returns {_shown(answer)}: allowed are x and a dictionary of what is remembered")
+    moved, kept = answer
+    for names, does in ((set(memory) - set(kept), "forgets"), (set(kept) - set(memory), "remembers besides")):
+        if names:
+            allowed = ", ".join(memory) or "nothing"
+            listed = ", ".join(sorted(map(str, names)))
+            raise StepError(f"{where} {does} {listed}: allowed to be remembered is {allowed}")
+    for name, new, old in (("x", moved, x), *((f"memory[{name!r}]", kept[name], memory[name]) for name in memory)):
+        if type(new) is not type(old) or new.shape != old.shape or new.dtype != old.dtype:
+            raise StepError(f"{where} returns {name} = {_shown(new)}: allowed is {_shown(old)}")
+    return moved, {name: kept[name] for name in memory}
+
+
+class Refused(ValueError):
+    """An operation of a step that is not followed; ``at`` says of whose step, and where."""
+
+    def at(self, where: str) -> ValueError:
+        return type(self)(f"{where} {self}")
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return repr(value)[:80]
+    return f"{type(value).__name__} of shape {tuple(shape)} and kind {str(value.dtype).removeprefix('torch.')}"

@@ -1,0 +1,93 @@
+"""What ``fedtheory show`` says of each claim, kept as a file in its paper's folder: building expressions takes longer
+than reading them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files import write_beside
+from ..papers import claim, papers
+from ..papers.index import sources
+
+if TYPE_CHECKING:
+    from ..claims.statement import Claim
+    from ..papers.paper import Paper
+
+FILE = "shown.json"
+
+_OF_CLAIMS = ("statement", "checks", "schedules", "typeset", "whose")
+SAYING = (*(f"claims/{name}.py" for name in _OF_CLAIMS), "quantities.py", "functionals.py", "units.py",
+          "assumptions.py", "evidence/units.py", "evidence/shown.py", "papers/paper.py", "papers/whose.py")  # fmt: skip
+"""The code on which depends what is said, besides the paper's own; a test compares what is kept with what it says."""
+
+
+def shown(ref: str) -> dict[str, Any]:
+    """What a claim states: both sides, its hypotheses, its readings, whether its units match; plain data. Read from
+    its paper's folder, or, where the file there is damaged or of other code, said anew.
+
+    Raises:
+        ValueError: there is no such claim.
+
+    >>> shown("fast.thm1")["units"]
+    'homogeneous'
+    """
+    id, _, edition = ref.partition("@")
+    paper = papers().get(id.partition(".")[0])
+    kept = {} if paper is None else _kept(paper)
+    return kept.get(f"{id}@{edition or 'main'}") or said(claim(ref))
+
+
+def said(statement: Claim) -> dict[str, Any]:
+    """The same of a claim, from its expressions."""
+    from ..papers.dispatch import algorithm_of
+    from .units_check import check_units
+
+    findings = [f"{finding.where}: {finding.what}" for finding in check_units(statement)]
+    return {
+        "claim": statement.ref,
+        "title": statement.title,
+        "source": statement.source,
+        "left": statement.functional.meaning,
+        "terms": {term.name: str(term.expression) for term in statement.terms},
+        "hypotheses": {h.name: str(h.relation) for h in statement.hypotheses},
+        "algorithm": algorithm_of(statement) or "not said",
+        "bound": {name: str(value) for name, value in statement.bound.items()},
+        "choices": {name: str(choice) for name, choice in statement.choices.items()},
+        "assumptions": {a.name: f"{a.kind}: {a.meaning} ({a.source})" for a in statement.assumptions},
+        "readings": {a.name: list(a.options) for a in statement.ambiguities},
+        **({"constants": statement.constants} if statement.constants else {}),
+        "units": findings or "homogeneous",
+        "latex": statement.latex(),
+    }
+
+
+def refresh() -> None:
+    """Write every paper's file anew."""
+    for paper in papers().values():
+        if paper.folder:
+            content = {"sources": code_of(paper), "claims": {each.ref: said(each) for each in paper.claims}}
+            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            write_beside(paper.folder / FILE, text.encode())
+
+
+def code_of(paper: Paper) -> str:
+    """A hash of what decides what is said of a paper's claims."""
+    content = hashlib.sha256(f"{sources(paper)} {version('sympy')}".encode())
+    package = Path(__file__).parent.parent
+    for path in SAYING:
+        content.update(path.encode() + (package / path).read_bytes())
+    return content.hexdigest()
+
+
+def _kept(paper: Paper) -> dict[str, dict[str, Any]]:
+    """By ref, what the folder's file says, if it was made of the paper and by the code as they are now."""
+    try:
+        kept = json.loads((paper.folder / FILE).read_text(encoding="utf-8")) if paper.folder else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    right = isinstance(kept, dict) and isinstance(kept.get("claims"), dict) and kept.get("sources") == code_of(paper)
+    return kept["claims"] if right else {}

@@ -1,0 +1,198 @@
+"""The rule that turns evidence into one word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..assumptions import with_implied
+from ..proof.verdict_word import DECLARED, KERNEL, PROVED, STEPS_DECIDED
+from .search import ROUNDING
+
+if TYPE_CHECKING:
+    from ..proof.chains import Chain
+    from .judge import Judgement
+
+
+PROVED_AND_REFUTED = "proved and refuted"
+"""What a claim is called of which there are a complete proof and an exact instance against it: an error of this
+program, or of a file that is examined, of which both are shown."""
+
+
+def overall(evidence: dict[str, Any]) -> tuple[str, str]:
+    """The verdict and one sentence of why, from a row's evidence (docs/scorecard.md).
+
+    An instance against what a complete proof shows is told with the proof (``proved and refuted``): one of the two is
+    wrong. Else a replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search,
+    a bound exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then
+    come contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume, by which it
+    falls under every reading (``needs``; a proof that takes an assumption which is not stated, without such an
+    instance, leaves the claim ``unproved``: one by which it falls under some readings is told), a search that met no
+    admissible setting (``untested``, even with a proof), a complete proof (``proved`` where nothing in it is declared
+    by hand, else ``steps decided``), a proof with an open step (``unproved``), and a survived search (``holds``).
+    """
+    proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]
+    proved = proof is not None and proof["outcome"] == "proved"
+    if proved and (against := _against(evidence)):
+        return PROVED_AND_REFUTED, proved_and_refuted(f"{proof['steps']} steps", against)
+    if instance and instance["refutes"]:
+        return "refuted", _refuted(instance)
+    only_under = instance["only_under"] if instance else []
+    lead = _lead(evidence)
+    if lead:
+        return "not checked", lead
+    impossible = [f for f in evidence["consistency"] if f["name"] == "contradictory"]
+    if impossible:
+        return "vacuous", f"Its hypotheses contradict each other: {impossible[0]['what']}."
+    units = evidence["units"]["findings"]
+    remark = f" Not homogeneous in {' and '.join(f['where'] for f in units)}." if units else ""
+    remark += _refuted_only(only_under)
+    needs = [i for i in evidence["needs"] if not i.get("only_under")]
+    remark += "".join(_refuted_only(i["only_under"], i["assumption"]) for i in evidence["needs"] if i not in needs)
+    if needs:
+        return "needs", _needs(needs, proof if proved else None, found) + remark
+    if proved and proof["assuming"]:
+        return "unproved", _unstated(proof["assuming"], bool(evidence["needs"])) + f" {_survived(found)}{remark}"
+    if found and not found["admissible"] and not any(row["outcome"] == "holds" for row in evidence["measured"]):
+        complete = "Its proof is complete, of what may say nothing. " if proved else ""
+        return "untested", f"{complete}{_survived(found)}{remark}"
+    if proved:
+        return _word(proof), _proved(proof, found) + remark
+    if proof is not None and proof["first_open"]:
+        return "unproved", f"Its proof is open at {proof['first_open']}. {_survived(found)}{remark}"
+    return ("holds", _survived(found) + remark) if found else ("not checked", "No search covers it.")
+
+
+def _against(evidence: Mapping[str, Any]) -> str:
+    """The instance that contradicts a complete proof, and how; or "": one under every reading, or under one that the
+    proof covers, or one that violates nothing which the proof takes."""
+    proof, instance = evidence["proof"], evidence["exact"]["instance"]
+    if instance and instance["refutes"]:
+        return f"{instance['file']} refutes it"
+    if instance and any(_covered(proof["readings"], reading) for reading in instance["only_under"]):
+        return f"{instance['file']} refutes it under a reading that the proof covers"
+    for need in evidence["needs"]:
+        under = any(_covered(proof["readings"], reading) for reading in need.get("only_under") or [{}])
+        if under and not {*need["violates"]} & with_implied(proof["assuming"]):
+            return f"{need['file']} refutes it and violates nothing that the proof takes"
+    return ""
+
+
+def complete_proof(judgement: Judgement) -> Chain | None:
+    """The complete proof of a claim, under a reading under which an instance refutes it; ``None`` if there is none, as
+    there should be. It is made anew, unless a published one is open."""
+    from ..papers.proofs import proof_of
+    from ..papers.saved_certificates import published_outcome
+
+    chain = proof_of(judgement.statement) if published_outcome(judgement.statement.ref) in ("", "proved") else None
+    fallen = [dict(reading.reading) for reading in judgement.readings if reading.refutes]
+    return chain if chain and any(dict(reading) in fallen for reading in chain.readings) else None
+
+
+def proved_and_refuted(proof: str, against: str) -> str:
+    """The sentence on a claim of which there are both."""
+    return (
+        f"There is a complete proof of it ({proof}), and an exact instance against it ({against}): one of the two is "
+        "wrong, which is an error of this program or of what it was given."
+    )
+
+
+def covered(word: str, evidence: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The options under which a claim is proved, of each ambiguity of which its proof does not cover all."""
+    return evidence["proof"]["readings"] if word in (PROVED, STEPS_DECIDED, "needs") and evidence.get("proof") else {}
+
+
+def _word(proof: Mapping[str, Any]) -> str:
+    """What a claim is called of whose proof every step is decided."""
+    return STEPS_DECIDED if proof["joints"] == DECLARED else PROVED
+
+
+def with_readings(row: dict[str, Any]) -> str:
+    """A row's verdict, with the readings that its proof covers where there are others.
+
+    >>> with_readings({"verdict": "proved", "evidence": {"proof": {"readings": {"root": ["root of 30"]}}}})
+    'proved (root: root of 30)'
+    """
+    options = [f"{name}: {' or '.join(some)}" for name, some in covered(row["verdict"], row["evidence"]).items()]
+    word = " ".join([row["verdict"], ", ".join(needed(row["verdict"], row["evidence"]))]).rstrip()
+    return f"{word} ({'; '.join(options)})" if options else word
+
+
+def _refuted(instance: dict[str, Any]) -> str:
+    ratio = float(instance["ratio"])  # a file has an infinite one as a word
+    times = "" if ratio == float("inf") else f" {ratio:.3g} times"
+    under = f", under all {instance['readings']} readings" if instance["readings"] > 1 else ""
+    return f"An exact instance exceeds the bound{times} with every printed hypothesis met{under}."
+
+
+def needed(word: str, evidence: dict[str, Any]) -> tuple[str, ...]:
+    """The kinds of assumption that a claim needs and does not make: those of its proof, else those of the instances."""
+    if word != "needs":
+        return ()
+    fallen = [i["assumption"] for i in evidence["needs"] if not i.get("only_under")]
+    taken = (evidence.get("proof") or {}).get("assuming") or fallen
+    return tuple(taken)
+
+
+def _needs(instances: list[dict[str, Any]], proof: dict[str, Any] | None, found: dict[str, Any] | None) -> str:
+    falls = " and ".join(f"{float(i['ratio']):.3g} times without {i['assumption']}" for i in instances)
+    with_it = f"{_word(proof).capitalize()} with {' and '.join(proof['assuming'])}. " if proof else ""
+    return f"Not stated, and needed: an exact instance exceeds the bound {falls}. {with_it}{_survived(found)}".rstrip()
+
+
+def _unstated(assuming: list[str], partly: bool) -> str:
+    names, always = " and ".join(assuming), " under every reading" if partly else ""
+    return (
+        f"Its proof takes {names}, not stated: it is complete with that, and no instance shows that it falls without"
+        f"{always}."
+    )
+
+
+def _refuted_only(readings: list[dict[str, str]], without: str = "") -> str:
+    if not readings:
+        return ""
+    under = " or ".join(", ".join(f"{name}: {option}" for name, option in reading.items()) for reading in readings)
+    kind = f" without {without}" if without else ""
+    return f" An exact instance{kind} refutes it read with {under}."
+
+
+def _covered(covered: dict[str, list[str]], reading: dict[str, str]) -> bool:
+    """Whether a proof that covers these options of some ambiguities, and all of the others, covers the reading, which
+    may leave some open."""
+    return all(reading.get(name, options[0]) in options for name, options in covered.items())
+
+
+def _lead(evidence: dict[str, Any]) -> str:
+    exceeded = [row["data"] for row in evidence["measured"] if row["outcome"] == "exceeded"]
+    if exceeded:
+        return f"The bound is exceeded on {exceeded[0]}; no exact instance confirms it."
+    found = evidence["exact"]["search"]
+    if found and float(found["largest_ratio"]) > 1 + ROUNDING:
+        return f"The search found a ratio of {float(found['largest_ratio']):.3g}; no instance confirms it."
+    return ""
+
+
+def _proved(proof: dict[str, Any], found: dict[str, Any] | None) -> str:
+    broken = proof["repaired"]
+    gaps = f"; {broken} printed one{'s do' if broken > 1 else ' does'} not hold and " if broken else ""
+    gaps += f"{'are' if broken > 1 else 'is'} replaced" if broken else ""
+    readings = "; ".join(f"{name}: {' or '.join(options)}" for name, options in proof["readings"].items())
+    under = f" Read with {readings}." if readings else ""
+    how = ", and composed by the kernel" if proof["joints"] == KERNEL else ""
+    return f"The {proof['steps']} steps of a proof are decided{how}{gaps}.{under} {_survived(found)}".rstrip()
+
+
+def _survived(found: dict[str, Any] | None) -> str:
+    if not found:
+        return ""
+    if not found["admissible"]:
+        return f"None of the {found['candidates']} settings looked at meets every hypothesis."
+    late = (
+        f", and {float(found['largest_late_ratio']):.3g} once the first term has faded"
+        if found["largest_late_ratio"]
+        else ""
+    )
+    return (
+        f"No admissible setting among {found['candidates']} exceeds the bound; the largest left / right is "
+        f"{float(found['largest_ratio']):.3g}{late}."
+    )

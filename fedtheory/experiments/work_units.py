@@ -1,0 +1,289 @@
+"""Units of work: one setting of an experiment with one seed, run in a folder of its own, which keeps all of it.
+
+A unit that was stopped goes on from its last checkpoint, one that is finished is read. Two processes never run one unit
+at the same time: whoever comes second waits, and then reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import json
+import math
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import json_text, read_json, write_beside
+from .construction import observers, setting, statistics
+from .grid import ExperimentFile, Point, with_values
+
+CHECKPOINTS = 20
+"""So many in a run, unless the file says how often."""
+CLOCK = 5.0
+"""Seconds between notes of the time that a unit has taken."""
+
+
+class OutOfTime(Exception):
+    """The budget is spent; the unit's checkpoints stay."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """One setting with one seed; it can be sent to another process.
+
+    Attributes:
+        experiment: the file's name.
+        point: the setting's name.
+        labels: its labels.
+        content: the file's content with the setting's values.
+        seed: of the run.
+        folder: where it is kept.
+    """
+
+    experiment: str
+    point: str
+    labels: Mapping[str, str]
+    content: Mapping[str, Any]
+    seed: int
+    folder: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment}, {self.point}, seed {self.seed}"
+
+    @property
+    def result_path(self) -> Path:
+        return Path(self.folder) / "result.json"
+
+
+def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> list[Unit]:
+    """All units of these settings of a file, seed after seed, so that every setting has its first seed early."""
+    name = experiment.name
+    home = store / (experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
+    return [
+        Unit(name, point.name, dict(point.labels), seeded(point.content, seed, name), seed,
+             str(home / folder_name(point.name) / f"seed-{seed}"))
+        for seed in experiment.content["run"].get("seeds", [0])
+        for point in points
+    ]  # fmt: skip
+
+
+def seeded(content: Mapping[str, Any], seed: int, name: str) -> Mapping[str, Any]:
+    """A setting's content in which the keys that follow the seed have it as their value."""
+    keys = content["run"].get("seeded", ())
+    return with_values(content, dict.fromkeys(keys, seed), name) if keys else content
+
+
+def folder_name(name: str) -> str:
+    """A name that a file system takes; different names stay different.
+
+    >>> folder_name("q=1|2, local_lr=0.1")
+    'q=1_2,local_lr=0.1-6dc10ce1'
+    """
+    plain = re.sub(r"[^A-Za-z0-9=.,_+-]", "", name.replace("|", "_"))
+    if plain == name and len(name) <= 100:
+        return name
+    return f"{plain[:90]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def perform(unit: Unit, deadline: float = math.inf) -> dict[str, Any]:
+    """Run a unit, or go on with it, or read its result.
+
+    Args:
+        deadline: in seconds since the epoch.
+
+    Raises:
+        ValueError: its folder is another experiment's, a setting out of range, or a disk that takes no more.
+        FileNotFoundError: data that are not there.
+        OutOfTime: the deadline passed first.
+    """
+    folder = Path(unit.folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / "lock"):
+            return finished(unit) or _run(unit, folder, deadline)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(
+            f"{unit.name}: {folder} cannot be written ({error}); what was written before is whole"
+        ) from None
+
+
+def finished(unit: Unit) -> dict[str, Any] | None:
+    """The result of a unit that is done; ``None`` if it is not.
+
+    Raises:
+        ValueError: the folder holds the result of another experiment.
+    """
+    if not unit.result_path.exists():
+        return None
+    result = read_json(unit.result_path)
+    asked, there = asked_for(unit.content), dict(result.get("asked", {}))
+    statistics = there.pop("statistics", None)
+    if statistics != asked.pop("statistics") and there == asked:
+        return None  # other statistics of the same run, which its checkpoints hold
+    if there != asked or result.get("seed") != unit.seed:
+        other = _difference(there, asked)
+        raise ValueError(
+            f"{unit.name}: {unit.folder} holds the result of another experiment ({other}); allowed is the same one, or "
+            "another --store"
+        )
+    return result
+
+
+def asked_for(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides a unit's numbers: the content without titles, reasons, seeds of others, and what costs time only."""
+    words = ("title", "paper", "reproduces", "likeness", "chosen", "labels")
+    asked = {key: value for key, value in content.items() if key not in words}
+    aside = ("seeds", "checkpoint_every", "device")
+    asked["run"] = {key: value for key, value in asked["run"].items() if key not in aside}
+    return json.loads(json_text(asked))  # type: ignore[no-any-return]
+
+
+def _difference(there: Any, here: Any) -> str:
+    if not isinstance(there, Mapping):
+        return "it is damaged"
+    keys = [key for key in {*there, *here} if there.get(key) != here.get(key)]
+    return "; ".join(f"{key} = {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted(keys)) or "its seed"
+
+
+def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
+    if time.time() > deadline:
+        raise OutOfTime("not begun")
+    made, plan = setting(unit.content), unit.content["run"]
+    clock = Clock(folder / "time.json", deadline)
+    run = made.simulate(
+        replicas=plan.get("replicas", 1), rounds=plan["rounds"], seed=unit.seed, record_every=plan.get("record_every"),
+        observers=observers(unit.content), directory=folder, progress=clock, device=plan.get("device", "cpu"),
+        checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
+        dtype=plan.get("dtype"),
+    )  # fmt: skip
+    taken = {name: {"values": values, "deviations": spreads}
+             for name, values, spreads in statistics(unit.content, run.rounds, run.rows)}  # fmt: skip
+    result = {
+        "experiment": unit.experiment, "point": unit.point, "labels": dict(unit.labels), "seed": unit.seed,
+        "asked": asked_for(unit.content), "statistics": taken, "diverged": run.divergence,
+        "rounds": run.rounds.tolist(), "rows": curves(unit.content, run.rows), "seconds": round(clock.note(), 3),
+        "commits": clock.commits, "data": data_copy(made.federation), "fingerprint": made.fingerprint(),
+    }  # fmt: skip
+    write_beside(folder / "result.json", json_text(result).encode())
+    return json.loads(json_text(result))  # type: ignore[no-any-return]
+
+
+def curves(content: Mapping[str, Any], rows: Mapping[str, np.ndarray]) -> dict[str, list[list[float]]]:
+    """The rows behind the statistics, (replicas, recorded rounds) each."""
+    return {name: rows[name].tolist() for name in dict.fromkeys(each["of"] for each in content["statistics"])}
+
+
+class Clock:
+    """Notes how long a unit has run, in all its attempts, and on which commits, and stops it at the deadline.
+
+    Args:
+        path: where the time is kept.
+        deadline: in seconds since the epoch.
+    """
+
+    def __init__(self, path: Path, deadline: float = math.inf) -> None:
+        self.path, self.deadline = path, deadline
+        known = read_json(path) if path.exists() else {}
+        self.before = known.get("seconds", 0.0)
+        self.commits: list[str] = list(dict.fromkeys([*known.get("commits", []), commit()]))
+        self.begun = self.noted = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.noted > CLOCK:
+            self.note()
+        if time.time() > self.deadline:
+            self.note()
+            raise OutOfTime(f"{done} of {total} rounds")
+
+    def note(self) -> float:
+        """Write the seconds so far, and return them."""
+        self.noted = time.monotonic()
+        seconds = self.before + self.noted - self.begun
+        write_beside(self.path, json_text({"seconds": seconds, "commits": self.commits}).encode())
+        return float(seconds)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that the operating system frees when the process ends, however it ends."""
+    with open(path, "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@functools.cache
+def commit() -> str:
+    """The commit of the code that runs, with ``+`` if files differ from it; the version where there is no git."""
+    from importlib.metadata import version
+
+    def git(*words: str) -> str:
+        here = Path(__file__).parent
+        run = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, timeout=20, check=True)
+        return run.stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "..")
+        return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
+    except (OSError, subprocess.SubprocessError):
+        return f"version {version('fedtheory')}"
+
+
+def data_copy(federation: Any) -> str:
+    """Which copy of which data a federation is of; empty for one that is made up."""
+    dataset = getattr(federation, "dataset", None)
+    if dataset is None:
+        return ""
+    return f"{dataset.name}: {getattr(dataset, 'copy', '') or content_hash(dataset)}"
+
+
+def content_hash(dataset: Any) -> str:
+    """A hash of a data set's training part.
+
+    >>> from fedtheory import data
+    >>> content_hash(data.load("digits")) == content_hash(data.load("digits"))
+    True
+    """
+    found = hashlib.sha256(np.ascontiguousarray(dataset.features).tobytes())
+    found.update(np.ascontiguousarray(dataset.labels).tobytes())
+    return f"sha256 {found.hexdigest()[:16]}"
+
+
+def estimate(unit: Unit) -> float | None:
+    """The seconds that a unit still takes, by what it took so far; ``None`` if nothing is known."""
+    if unit.result_path.exists():
+        return 0.0
+    segments = sorted(Path(unit.folder).glob("replica-*/segment-*.npz"))
+    clock = Path(unit.folder) / "time.json"
+    if not segments or not clock.exists():
+        return None
+    done = int(segments[-1].stem.rpartition("-")[2])
+    rounds = int(unit.content["run"]["rounds"])
+    return float(read_json(clock)["seconds"]) * max(0, rounds - done) / max(1, done)
+
+
+def seconds(text: str) -> float:
+    """A time such as 90s, 30m or 2h, in seconds.
+
+    Raises:
+        ValueError: another text.
+
+    >>> seconds("1.5m")
+    90.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match:
+        raise ValueError(f"budget = {text!r}: allowed is a number with a unit, as 90s, 30m or 2h")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]

@@ -1,0 +1,47 @@
+"""Local training: several steps of every (replica, client) pair from where it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from ..neural.local_solver import SGD, Solver, State
+
+if TYPE_CHECKING:
+    from .federation import Federation, Pairs
+
+PLAIN_SGD = SGD()
+
+
+@dataclass(frozen=True)
+class LocalTraining:
+    """``steps`` steps of size ``lr`` (or one size for each) by a solver, pulled back to where they started by
+    ``proximal``: proximal (x_k - x_0) is added to the gradient, before the solver sees it."""
+
+    steps: int
+    lr: float | tuple[float, ...]
+    proximal: float = 0.0
+    solver: Solver = field(default=PLAIN_SGD)
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The size of each step."""
+        return self.lr if isinstance(self.lr, tuple) else (self.lr,) * self.steps
+
+    def pulled(self, x: Tensor, start: Tensor, gradient: Tensor) -> Tensor:
+        """What the solver gets, for a gradient at x of a client that started at ``start``."""
+        return gradient + self.proximal * (x - start) if self.proximal > 0 else gradient
+
+
+def local_steps(
+    fed: Federation, start: Tensor, pairs: Pairs, training: LocalTraining, state: State
+) -> tuple[Tensor, State]:
+    """The models of all pairs after local training from ``start``, (P, D), and what the solver remembers then.
+    Draws are those of the steps ``pairs.step``, ``pairs.step`` + 1, ..."""
+    x = start
+    for step, size in enumerate(training.sizes):
+        gradient = training.pulled(x, start, fed.gradient(x, pairs.at_step(pairs.step + step)))
+        x, state = training.solver.step(x, gradient, size, state)
+    return x, state

@@ -1,0 +1,56 @@
+"""Loops over numbers, compiled to machine code.
+
+For what would take many passes over memory as operations on whole arrays. Compiled loops run on the CPU, on numpy's
+arrays; elsewhere tensors are worked on by torch. A loop is compiled when it is first called with arguments of some
+types, which takes about a second, and kept on disk: beside its source, or in the user's cache where that cannot be
+written, or nowhere if neither can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from numba import njit
+from numba.extending import intrinsic
+
+Loop = TypeVar("Loop", bound=Callable[..., object])
+
+
+SHARED = ("compiler.py", "draws.py", "elementary.py", "lanes.py", "scatter.py", "diagonal_sgd.py")
+"""What becomes part of loops in other files."""
+
+
+@cache
+def _stamp() -> str:
+    """Of these files: what is kept on disk is found by a loop's name and its own file, and else would not be made anew
+    when only these have changed."""
+    sources = ((Path(__file__).parent / name).read_bytes() for name in SHARED)
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:8]
+
+
+def compiled(loop: Loop) -> Loop:
+    """``loop`` as machine code; other threads may run meanwhile. Operations on floats are done as they are written:
+    none are left out, joined or put in another order, so that results are the same bits wherever they are computed.
+    """
+    loop.__qualname__ += "_" + _stamp()
+    make = partial(njit, nogil=True, error_model="numpy")
+    try:
+        return cast(Loop, make(loop, cache=True))
+    except RuntimeError:  # nowhere to keep it: it is compiled in every process
+        return cast(Loop, make(loop))
+
+
+def _fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once: in compiled loops, of three floats of one type."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.fma(*given)
+
+    return a(a, a, a), generate
+
+
+fma: Any = intrinsic(_fma)

@@ -1,0 +1,344 @@
+"""Numbers that are affine in a state and in noise, with exact coefficients: what is computed with them shows whether
+it is affine too.
+
+An array of them has the face of a tensor as far as affine operations go: +, -, * and / by numbers, sum, mean,
+indexing, ``torch.where`` by who takes part. Each of these is carried out on the coefficients, so where a computation
+succeeds, its result IS the affine form. Any other operation is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..algorithms.custom_algorithm import Refused
+from .lifting import NotClosed
+
+FOLLOWED = "+, -, * and / by numbers, sum, mean, indexing and torch.where by who takes part"
+
+UNKNOWN = frozenset({
+    "matmul", "@", "einsum", "reshape", "view", "flatten", "permute", "transpose", "T", "mT", "cat", "stack", "roll",
+    "flip", "cumsum", "diff", "gather", "index_select", "repeat", "tile", "expand", "numpy", "dot", "mm", "mv", "bmm",
+    "tensordot", "split", "chunk", "movedim", "swapaxes", "narrow", "lerp", "addcmul", "concat", "concatenate",
+})  # fmt: skip
+"""What may be affine and is not followed all the same."""
+
+METHODS = ("sum", "mean", "clone", "unsqueeze", "squeeze")
+"""Functions of torch that are methods too."""
+
+SMALL = 2**20
+"""A float whose denominator is at most this is taken for the fraction that it is; another one was rounded."""
+
+
+class NotLinear(NotClosed, Refused):
+    """An operation that does not keep a round affine in the state, or that is not followed; it is named."""
+
+    @classmethod
+    def in_(cls, operation: str) -> NotLinear:
+        said = "not followed" if operation in UNKNOWN else "not linear in the state"
+        return cls(f"is {said} at `{operation}`: moments do not close; followed are {FOLLOWED}")
+
+
+@dataclass
+class Space:
+    """Of which numbers affine forms are: the state's, of which the last is 1, then the noises' as they come; and the
+    first operation that was refused."""
+
+    state: int
+    columns: int
+    refused: NotLinear | None = None
+
+    def constant(self, values: Any) -> Affine:
+        """Numbers that depend on nothing, of the shape of ``values``."""
+        exact = np.asarray(values, dtype=object)
+        forms = np.full((*exact.shape, self.columns), Fraction(0), dtype=object)
+        forms[..., self.state - 1] = exact
+        return Affine(self, forms)
+
+    def entries(self, part: slice, shape: tuple[int, ...]) -> Affine:
+        """Those of the state in ``part``, of this shape."""
+        forms = np.full((part.stop - part.start, self.columns), Fraction(0), dtype=object)
+        forms[range(len(forms)), range(part.start, part.stop)] = Fraction(1)
+        return Affine(self, forms.reshape(*shape, self.columns))
+
+    def noise(self, size: int) -> slice:
+        """The columns of so many numbers that come new."""
+        self.columns += size
+        return slice(self.columns - size, self.columns)
+
+
+class Affine:
+    """An array of affine forms; ``forms`` (*shape, columns) has their coefficients."""
+
+    __slots__ = ("forms", "space")
+    dtype = "exact"
+    __array_priority__ = 1000
+
+    def __init__(self, space: Space, forms: np.ndarray) -> None:
+        self.space, self.forms = space, forms
+
+    # Its face.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.forms.shape[:-1]
+
+    @property
+    def ndim(self) -> int:
+        return self.forms.ndim - 1
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Affine]:
+        return (self[i] for i in range(len(self)))
+
+    def _refused(self, operation: str) -> NotLinear:
+        """The error; it stays with the space, so that a step that catches it gains nothing."""
+        error = NotLinear.in_(operation)
+        self.space.refused = self.space.refused or error
+        return error
+
+    def __repr__(self) -> str:
+        return f"Affine of shape {self.shape}"
+
+    def clone(self) -> Affine:
+        return Affine(self.space, self.forms.copy())
+
+    def __getitem__(self, key: Any) -> Affine:
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(each, Affine | torch.Tensor) for each in keys):
+            raise self._refused("indexing by numbers of the round")
+        rest = () if any(each is Ellipsis for each in keys) else (Ellipsis,)
+        return Affine(self.space, self.forms[(*keys, *rest, slice(None))])
+
+    def unsqueeze(self, dim: int) -> Affine:
+        return Affine(self.space, np.expand_dims(self.forms, dim if dim >= 0 else dim - 1))
+
+    def squeeze(self, dim: int) -> Affine:
+        return Affine(self.space, np.squeeze(self.forms, dim if dim >= 0 else dim - 1))
+
+    def sum(self, dim: Any = None, keepdim: bool = False) -> Affine:
+        if dim is None:
+            return Affine(self.space, self.forms.reshape(-1, self.forms.shape[-1]).sum(0))
+        dims = tuple(d if d >= 0 else d - 1 for d in (dim if isinstance(dim, tuple | list) else (dim,)))
+        return Affine(self.space, self.forms.sum(axis=dims, keepdims=keepdim))
+
+    def mean(self, dim: Any = None, keepdim: bool = False) -> Affine:
+        total = self.sum(dim, keepdim)
+        many = np.prod(self.shape, dtype=int) // max(1, np.prod(total.shape, dtype=int))
+        return total * Fraction(1, int(many))
+
+    # Affine operations.
+
+    def __add__(self, other: Any) -> Affine:
+        mine, others = self._aligned(self._lifted(other, "+"))
+        return Affine(self.space, mine + others)
+
+    def __sub__(self, other: Any) -> Affine:
+        mine, others = self._aligned(self._lifted(other, "-"))
+        return Affine(self.space, mine - others)
+
+    def __rsub__(self, other: Any) -> Affine:
+        return self._lifted(other, "-") - self
+
+    def __neg__(self) -> Affine:
+        return Affine(self.space, -self.forms)
+
+    def __pos__(self) -> Affine:
+        return self
+
+    def __mul__(self, other: Any) -> Affine:
+        factor = self._lifted(other, "*")
+        if not factor.fixed:
+            if not self.fixed:
+                raise self._refused("*, of two numbers that depend on the state or the noise")
+            self, factor = factor, self
+        return Affine(self.space, self.forms * factor.numbers[..., None])
+
+    def __truediv__(self, other: Any) -> Affine:
+        divisor = self._lifted(other, "/")
+        if not divisor.fixed:
+            raise self._refused("/, by a number that depends on the state or the noise")
+        if (divisor.numbers == 0).any():
+            raise ValueError("division by 0 in a round that may come: multiply by share, or by somebody")
+        inverse = np.array([1 / number for number in divisor.numbers.ravel()], dtype=object)
+        return self * self.space.constant(inverse.reshape(divisor.shape))
+
+    def __rtruediv__(self, other: Any) -> Affine:
+        return self._lifted(other, "/") / self
+
+    def __pow__(self, exponent: Any) -> Affine:
+        if not (self.fixed and isinstance(exponent, int) and exponent >= 0):
+            raise self._refused("**")
+        return self.space.constant(self.numbers**exponent)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    # What is known of numbers that depend on nothing.
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the numbers depend on neither state nor noise."""
+        last = self.space.state - 1
+        return not (self.forms[..., :last] != 0).any() and not (self.forms[..., last + 1 :] != 0).any()
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Their values, (*shape,), where they are fixed."""
+        return self.forms[..., self.space.state - 1]
+
+    def _compared(self, other: Any, how: str, compare: Callable[[Any, Any], Any]) -> Affine:
+        right = self._lifted(other, how)
+        if not (self.fixed and right.fixed):
+            raise self._refused(how)
+        truth = np.asarray(compare(self.numbers, right.numbers), dtype=int)
+        return self.space.constant(truth.astype(object) * Fraction(1))
+
+    def __lt__(self, other: Any) -> Affine:
+        return self._compared(other, "<", np.less)
+
+    def __le__(self, other: Any) -> Affine:
+        return self._compared(other, "<=", np.less_equal)
+
+    def __gt__(self, other: Any) -> Affine:
+        return self._compared(other, ">", np.greater)
+
+    def __ge__(self, other: Any) -> Affine:
+        return self._compared(other, ">=", np.greater_equal)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compared(other, "==", np.equal)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compared(other, "!=", np.not_equal)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Everything else is refused by its name.
+
+    def __bool__(self) -> bool:
+        raise self._refused("bool")  # of all replicas at once it means nothing, of fixed numbers either
+
+    def __float__(self) -> float:
+        raise self._refused("float")
+
+    def __int__(self) -> int:
+        raise self._refused("int")
+
+    def __abs__(self) -> Affine:
+        raise self._refused("abs")
+
+    def __matmul__(self, other: Any) -> Affine:
+        raise self._refused("@")
+
+    def __rmatmul__(self, other: Any) -> Affine:
+        raise self._refused("@")
+
+    def __rpow__(self, other: Any) -> Affine:
+        raise self._refused("**")
+
+    def __mod__(self, other: Any) -> Affine:
+        raise self._refused("%")
+
+    def __floordiv__(self, other: Any) -> Affine:
+        raise self._refused("//")
+
+    def __invert__(self) -> Affine:
+        raise self._refused("~")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise self._refused("assignment to a part")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._refused(name)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise self._refused("numpy")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        own = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "true_divide": "__rtruediv__",
+               "divide": "__rtruediv__"}.get(ufunc.__name__)  # fmt: skip
+        if own is None or method != "__call__" or isinstance(inputs[0], Affine):
+            raise self._refused(ufunc.__name__)
+        return getattr(self, own)(inputs[0])
+
+    def __array_function__(self, function: Callable, types: Any, args: Any, kwargs: Any) -> Any:
+        raise self._refused(function.__name__)
+
+    @classmethod
+    def __torch_function__(cls, function: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [each for arg in args for each in (arg if isinstance(arg, list | tuple) else (arg,))]
+        mine = next(each for each in (*given, *(kwargs or {}).values()) if isinstance(each, Affine))
+        return mine._function(function.__name__, args, kwargs or {})
+
+    def _function(self, name: str, args: Any, kwargs: Any) -> Any:
+        """A function of torch of this name."""
+        if name in METHODS and isinstance(args[0], Affine):
+            return getattr(args[0], name)(*args[1:], **kwargs)
+        if name in ("zeros_like", "ones_like") and len(args) == 1:
+            return self * 0 + int(name == "ones_like")
+        if name == "where" and len(args) == 3 and isinstance(args[0], Affine):
+            condition, chosen, other = args
+            if not condition.fixed:
+                raise self._refused("where")
+            return condition * chosen + (1 - condition) * other
+        if any(isinstance(arg, torch.Tensor) for arg in args):
+            raise self._refused(f"{name}, with a tensor from outside the round")
+        raise self._refused(name)
+
+    # What comes from elsewhere.
+
+    def _lifted(self, other: Any, operation: str) -> Affine:
+        if isinstance(other, Affine):
+            return other
+        if isinstance(other, torch.Tensor):
+            raise self._refused(f"{operation}, with a tensor from outside the round")
+        if isinstance(other, list | tuple | np.ndarray):
+            exact = np.vectorize(_exact, otypes=[object])(np.asarray(other, dtype=object))
+            return self.space.constant(exact)
+        return self.space.constant(_exact(other))
+
+    def _aligned(self, other: Affine) -> tuple[np.ndarray, np.ndarray]:
+        """Both forms with all columns, of as many axes."""
+        pair = []
+        axes = max(self.ndim, other.ndim)
+        for each in (self, other):
+            missing = np.full((*each.shape, self.space.columns - each.forms.shape[-1]), Fraction(0), dtype=object)
+            forms = np.concatenate([each.forms, missing], axis=-1)
+            pair.append(forms.reshape(*(1,) * (axes - each.ndim), *forms.shape))
+        return pair[0], pair[1]
+
+    def all_columns(self) -> np.ndarray:
+        """The coefficients in all columns, (*shape, columns)."""
+        return self._aligned(self)[0]
+
+
+def _exact(value: Any) -> Any:
+    """A number as a Fraction.
+
+    Raises:
+        ValueError: it is a float that was rounded, or no number.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
+    if isinstance(value, float) and np.isfinite(value) and Fraction(value).denominator <= SMALL:
+        return Fraction(value)
+    if isinstance(value, float):
+        raise ValueError(f"{value} is a float, which is not exact: give it to the algorithm as one of its numbers")
+    raise ValueError(f"{value!r}: allowed is a number")

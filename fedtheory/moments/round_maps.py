@@ -1,0 +1,375 @@
+"""One round on a quadratic federation, as a linear map.
+
+With y = x - x*, client i's local training is the affine map y -> A_i y + b_i + noise. With the minimiser m_i = c_i - x*
+of F_i, the step size eta and the proximal weight rho, and B_{i,k} the map from y - m_i before the round to that after k
+steps,
+
+    B_{i,0} = I,  B_{i,k+1} = (I - eta (H_i + rho I)) B_{i,k} + eta rho I,  A_i = B_{i,K},  b_i = (I - A_i) m_i,
+    noise covariance eta^2 sigma^2/D sum_{k<K} (I - eta (H_i + rho I))^{2k},
+
+and the server's own step is another one, y -> (I - eta_s H) y + noise, as of a single client with the objective F. What
+the server makes of such maps is linear in the lifted state z = (y, what is remembered, 1) for the first moments, and
+linear in Z = E[z z^T] for the second moments (``lifting``, ``linear_rounds``); a round whose kind is random mixes the
+kinds' operators, and participants with a memory are followed together with the state (``joint_law``). Everything here
+works on float arrays and, where numbers are exact, on arrays of Fractions (dtype object), by the same formulas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algorithms.aggregation import LatestUpdates
+from ..algorithms.algorithm import ClientRound, Kind, OwnRound, ServerRound
+from ..algorithms.cohort_rules import NaiveSelection
+from ..algorithms.server_step import Amplified, Momentum
+from ..federations.federation import COMMON, ONE_SIDED
+from ..federations.local_training import PLAIN_SGD
+from ..federations.quadratic import Quadratic
+from ..participation import Fixed, LargestNoise, Participation
+from ..schedule import one_number
+from .centred import Forms, identity_like, product, squares, whole
+from .cohorts import Law, certain, law_of
+from .custom_rounds import LocalMapsOf, OwnLayout, linear_round
+from .identical_clients import averaged_noise
+from .joint_law import chain_of
+from .lifting import Amplifying, Layout, NotClosed, client_round, server_round
+from .linear_rounds import LinearRound
+from .noise_chosen_cohorts import as_one_client, chosen_noise
+from .weight_draws import PRESENT, Draws, FloatsOnly, answering, draws_of, draws_of_set, phases_of
+
+if TYPE_CHECKING:
+    from ..setting import Setting
+
+
+@dataclass(frozen=True)
+class LocalMaps:
+    """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*; by
+    coordinates that evolve alone (see ``forms``) with an axis of blocks after that of the clients, and D = 1.
+
+    Attributes:
+        maps: (M, *blocks, D + 1, D + 1), [[A_i, b_i], [0, 1]].
+        shares: (M, *blocks, D, D), I - A_i: a sum of its own, since the difference loses its digits where steps are
+            small.
+        noise: (M, *blocks, D, D), the covariance of what gradient noise adds.
+        gradients: (M, *blocks, D, D + 1): the map from (y, 1) to client i's sum of local gradients,
+            sum_k H_i (y_{i,k} - m_i), without noise.
+        common_noise: whether the noise is the same for all clients, which then have the same Hessian.
+    """
+
+    maps: np.ndarray
+    shares: np.ndarray
+    noise: np.ndarray
+    gradients: np.ndarray
+    common_noise: bool = False
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        return self.maps.shape[1:-2]
+
+    def gradient_sums(self) -> np.ndarray:
+        """``gradients``."""
+        return self.gradients
+
+
+def local_maps(setting: Setting, exact: bool = False) -> LocalMaps:
+    """The clients' maps in rounds in which they train, in Fractions if ``exact``.
+
+    Raises:
+        ValueError: the federation is not quadratic, or the algorithm's kinds of round train in different ways.
+    """
+    kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
+    if len({(kind.local_steps, kind.local_lr, kind.proximal) for kind in kinds}) > 1:
+        raise ValueError(f"algorithm = {setting.algorithm}: allowed is one way of local training")
+    return training_maps(quadratic(setting), kinds[0], exact)
+
+
+def quadratic(setting: Setting) -> Quadratic:
+    """The setting's federation; ``ValueError`` unless it is quadratic."""
+    if not isinstance(setting.federation, Quadratic):
+        raise ValueError(f"exact moments need a Quadratic federation, not {type(setting.federation).__name__}")
+    return setting.federation
+
+
+def training_maps(fed: Quadratic, kind: ClientRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
+    """The clients' maps in a round of this kind, by default of the whole federation.
+
+    Raises:
+        ValueError: its step size changes with the round, or is irrational where Fractions are asked for; or clients do
+            not step by plain SGD.
+    """
+    forms = forms or whole(fed, exact)
+    sizes, way = step_sizes(kind, exact, forms.in_balls), (kind.local_steps, kind.local_lr, kind.proximal)
+    if way not in forms.trained:  # two kinds of round, and all phases, train alike
+        if isinstance(kind.local_lr, tuple):
+            made = _varying_maps(forms, sizes, kind.proximal)
+        else:
+            made = _maps(forms, forms.gradient_noise, sizes[0], kind.local_steps, kind.proximal)
+        forms.trained[way] = replace(made, common_noise=has_common_noise(fed))
+    return forms.trained[way]
+
+
+def step_sizes(kind: ClientRound, exact: bool, as_known: bool = False) -> list[Any]:
+    """The sizes of a round's local steps. Where Fractions are asked for, floats are refused, or taken ``as_known``.
+
+    Raises:
+        ValueError: as ``training_maps``.
+    """
+    if kind.local_solver != PLAIN_SGD:
+        raise ValueError(f"local_solver = {kind.local_solver}: moments are known of plain SGD")
+    sizes = kind.local_lr if isinstance(kind.local_lr, tuple) else [one_number("local_lr", kind.local_lr)]
+    if exact and any(isinstance(size, float) for size in sizes):
+        if not as_known:
+            raise ValueError(f"local_lr = {sizes[0]} is irrational: allowed in Fractions are rational steps")
+        sizes = [Fraction(size) if isinstance(size, float) else size for size in sizes]
+    return list(sizes) * (kind.local_steps if len(sizes) == 1 else 1)
+
+
+def _varying_maps(forms: Forms, sizes: list[Any], proximal: Fraction) -> LocalMaps:
+    """As ``_maps``, with a size of its own for each step. With S_k = I - eta_k (H + rho I), by steps
+
+    I - B_{k+1} = (I - B_k) + eta_k (H B_k - rho (I - B_k)),  N_{k+1} = S_k N_k S_k + eta_k^2 sigma^2/D I.
+    """
+    hessians, number = forms.hessians, _numbers_of(forms)
+    identity = identity_like(hessians)
+    variance, rho = number(forms.gradient_noise**2 / forms.dimension), number(proximal)
+    shares, visited, added = 0 * hessians, 0 * hessians, 0 * hessians
+    for eta in map(number, sizes):
+        moved, step = identity - shares, identity - eta * (hessians + rho * identity)
+        visited = visited + moved
+        shares = shares + eta * (product(hessians, moved) - rho * shares)
+        added = product(product(step, added), step) + eta**2 * variance * identity
+    return _local(forms, identity - shares, shares, added, visited)
+
+
+def _numbers_of(forms: Forms) -> Any:
+    """From a Fraction to a number of the forms' kind."""
+    return (lambda value: value) if forms.dtype == object else float
+
+
+def _local(forms: Forms, moved: np.ndarray, shares: np.ndarray, added: np.ndarray, visited: np.ndarray) -> LocalMaps:
+    """The maps from A_i, I - A_i, the noise's covariance and the sum of the B_{i,k}, each (M, *blocks, d, d)."""
+    minimisers, (*outer, size) = forms.minimisers[..., None], forms.minimisers.shape
+    maps = np.zeros((*outer, size + 1, size + 1), dtype=int).astype(forms.dtype)
+    maps[..., :-1, :-1], maps[..., :-1, -1:] = moved, shares @ minimisers
+    maps[..., -1, -1] = _numbers_of(forms)(Fraction(1))
+    sums = product(forms.hessians, visited)
+    return LocalMaps(maps, shares, added, np.concatenate([sums, -(sums @ minimisers)], axis=-1))
+
+
+def has_common_noise(fed: Quadratic) -> bool:
+    """Whether the clients' noise is the same.
+
+    Raises:
+        ValueError: it is, and their Hessians differ; or its variance depends on the state.
+    """
+    if fed.noise == ONE_SIDED and (fed.exact_gradient_noise or fed.exact_server_noise):
+        raise ValueError(f"noise = {fed.noise!r}: its variance depends on the state, so moments do not close")
+    if fed.noise == COMMON and not fed.has_common_hessian:
+        raise ValueError("noise = 'common two-point': moments are known for clients with the same Hessian")
+    return fed.noise == COMMON
+
+
+def server_map(fed: Quadratic, kind: ServerRound, exact: bool = False, forms: Forms | None = None) -> LocalMaps:
+    """The server's map in a round of its own, as of a single client that minimises F in one step."""
+    forms = forms or whole(fed, exact)
+    one = replace(forms, hessians=forms.hessian[None], minimisers=0 * forms.minimisers[:1])
+    size = one_number("server_lr", kind.server_lr)
+    return _maps(one, forms.server_noise, Fraction(size) if forms.in_balls else size, 1)
+
+
+def _maps(forms: Forms, noise: Fraction, lr: Fraction, steps: int, proximal: Fraction = Fraction(0)) -> LocalMaps:
+    """``steps`` gradient steps of each client, all of the size ``lr``."""
+    number, identity = _numbers_of(forms), identity_like(forms.hessians)
+    eta = number(lr)
+    pull, back = eta * forms.hessians, eta * number(proximal) * identity
+    step = identity - pull - back
+    noise_level = eta**2 * number(noise**2 / forms.dimension)
+    power, shares, added = np.broadcast_to(identity, step.shape), 0 * step, 0 * step
+    moved, visited = power, 0 * step
+    for _ in range(steps):
+        added = added + noise_level * product(power, power)
+        shares = shares + product(power, pull)
+        visited = visited + moved
+        power = product(power, step)
+        moved = product(step, moved) + back
+    return _local(forms, moved, shares, added, visited)
+
+
+def local_gradients(fed: Quadratic, kind: ClientRound, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """E|stochastic gradient|^2 of each client and local step as a form of the state before the round: (M K, (D + 1)^2),
+    the forms on vec E[(y, 1) (y, 1)^T], and (M K,), what noise adds."""
+    number = object if exact else float
+    hessians, shifted = fed.exact_hessians.astype(number), (fed.exact_centres - fed.exact_optimum).astype(number)
+    identity = np.eye(fed.dimension, dtype=int).astype(number)
+    level: tuple[Any, ...] = (fed.exact_gradient_noise**2 / fed.dimension, kind.proximal)
+    variance, rho = level if exact else map(float, level)
+    forms, added = [], []
+    for hessian, minimiser in zip(hessians, shifted, strict=True):
+        path = np.column_stack([identity, -minimiser])  # of y_k - m_i, from (y, 1)
+        start, covariance = path, 0 * hessian
+        for eta in [size if exact else float(size) for size in step_sizes(kind, exact)]:
+            gradient = hessian @ path
+            forms.append((gradient.T @ gradient).ravel())
+            added.append(np.trace(hessian @ covariance @ hessian) + variance * fed.dimension)
+            path = path - eta * (gradient + rho * (path - start))
+            step = identity - eta * (hessian + rho * identity)
+            covariance = step @ covariance @ step + eta**2 * variance * identity
+    return np.array(forms, dtype=number), np.array(added, dtype=number)
+
+
+def layout_of(setting: Setting) -> Layout | OwnLayout:
+    """What the state of the algorithm holds."""
+    for own in setting.algorithm.kinds:
+        if isinstance(own, OwnRound):
+            return OwnLayout(setting.federation.dimension, setting.federation.clients, own.memory)
+    kinds = [kind for kind in setting.algorithm.kinds if isinstance(kind, ClientRound)]
+    server = any(isinstance(kind.server, (Momentum, Amplified, Amplifying)) for kind in kinds)
+    remembering = [kind for kind in kinds if isinstance(kind.aggregation, LatestUpdates)]
+    changes, taking_part = phases_of(setting.participation), set()
+    for process in (setting.participation,) if changes is None else changes.processes:
+        for kind in remembering:
+            for draws in _draws(replace(setting, participation=process), kind, exact=False):
+                taking_part |= set(np.flatnonzero(draws.first(PRESENT) > 0).tolist())
+    return Layout(setting.federation.dimension, server, tuple(sorted(taking_part)))
+
+
+def _draws(setting: Setting, kind: ClientRound, exact: bool) -> list[Draws]:
+    """Who takes part in a round of this kind, for each state of participants with a memory, or once."""
+    process, clients = setting.participation, setting.federation.clients
+    match kind.selection:
+        case None:
+            pass
+        case NaiveSelection():
+            return [answering(kind.selection, process, clients, exact)]
+        case _:
+            raise NotClosed(
+                f"selection = {type(kind.selection).__name__}: its rates follow the participation so far, so moments "
+                "do not close; allowed are None and NaiveSelection"
+            )
+    chain = chain_of(process, clients)
+    if kind.uniform is not None:
+        return [draws_of(kind.uniform, clients, exact)] * len(chain.sets)
+    return [draws_of(process, clients, exact)] if process.independent_rounds else chain.draws(clients)
+
+
+def rounds_of_kind(
+    setting: Setting,
+    kind: Kind,
+    exact: bool = False,
+    layout: Layout | OwnLayout | None = None,
+    forms: Forms | None = None,
+) -> list[LinearRound]:
+    """What a round of this kind does to the state, for each state of participants with a memory, or once.
+
+    Args:
+        layout, forms: of what the state is, by default of the whole one; by coordinates, the layout is that of one.
+
+    Raises:
+        ValueError: the federation is not quadratic; moments do not close under the algorithm; the participants'
+            moments are not the same in every round; or Fractions are asked for and the participation process knows
+            floats only.
+    """
+    fed, layout = quadratic(setting), layout or layout_of(setting)
+    draws = drawn(setting, kind, exact, forms is not None and forms.in_balls)
+    return rounds_with(setting.participation, fed, kind, draws, exact, layout, forms)
+
+
+def drawn(setting: Setting, kind: Kind, exact: bool, as_known: bool = False) -> list[Draws] | list[Law]:
+    """Who takes part in a round of this kind, for each state of participants with a memory, or once; in rounds of the
+    server's own it does not matter, and for a step of one's own the cohorts are told apart. Where Fractions are asked
+    for and the process knows floats only, they are refused, or given ``as_known``."""
+    if as_known:
+        try:
+            return drawn(setting, kind, exact)
+        except FloatsOnly:
+            exact = False
+    if isinstance(kind, OwnRound):
+        process, clients = setting.participation, setting.federation.clients
+        if process.independent_rounds:
+            return [law_of(process, clients)]
+        return [certain(members, clients) for members in chain_of(process, clients).sets]
+    if isinstance(kind, ServerRound):
+        return [draws_of_set((), 1)] * len(chain_of(setting.participation, setting.federation.clients).sets)
+    if isinstance(setting.participation, LargestNoise) and kind.uniform is None:
+        return [draws_of(Fixed([0]), 1, exact)]
+    if averaged_noise(quadratic(setting), kind, setting.participation) is not None:
+        return [draws_of(Fixed([0]), 1, exact)]
+    return _draws(setting, kind, exact)
+
+
+def _trainings(fed: Quadratic) -> LocalMapsOf:
+    """The clients' maps in Fractions by the way of training, each made once."""
+    return cache(partial(training_maps, fed, exact=True))
+
+
+def rounds_with(
+    process: Participation,
+    fed: Quadratic,
+    kind: Kind,
+    draws: list[Any],
+    exact: bool,
+    layout: Any,
+    forms: Forms | None = None,
+) -> list[LinearRound]:
+    """The rounds of this kind for each of these draws."""
+    if isinstance(kind, OwnRound):
+        has_common_noise(fed)  # refuses what is not followed
+        found = [linear_round(kind, fed, law, layout, _trainings, exact) for law in draws]
+        return [each.in_balls() for each in found] if forms is not None and forms.in_balls else found
+    if isinstance(kind, ServerRound):
+        return [server_round(layout, server_map(fed, kind, exact, forms))] * len(draws)
+    if exact and isinstance(kind.server.global_lr, float) and not (forms is not None and forms.in_balls):
+        raise ValueError(f"global_lr = {kind.server.global_lr} is irrational: allowed in Fractions are rational steps")
+    bound, local = kind.bound(process, fed.clients), training_maps(fed, kind, exact, forms)
+    if isinstance(process, LargestNoise) and kind.uniform is None:
+        local = as_one_client(local, chosen_noise(fed, kind, process, exact))
+    elif (share := averaged_noise(fed, kind, process)) is not None:
+        noise = local.noise[:1] if local.common_noise else local.noise[:1] * (share if exact else float(share))
+        local = replace(local, maps=local.maps[:1], shares=local.shares[:1], noise=noise, gradients=local.gradients[:1])
+    return [client_round(bound, layout, local, each) for each in draws]
+
+
+def kind_of_round(setting: Setting, kind: Kind, exact: bool = False) -> LinearRound:
+    """What a round of this kind does to the state, whatever happened before.
+
+    Raises:
+        ValueError: as ``rounds_of_kind``, or participants with a memory.
+    """
+    if not setting.participation.independent_rounds:
+        setting.participation.inclusion(setting.federation.clients)  # says why not
+    return rounds_of_kind(setting, kind, exact)[0]
+
+
+def observable_weights(
+    fed: Quadratic, exact: bool = False, layout: Layout | OwnLayout | None = None
+) -> dict[str, np.ndarray]:
+    """Row vectors w with w . vec(Z) = E|x - x*|^2 and = E|grad F(x)|^2, each (size^2,), for participants without a
+    memory; by default for an algorithm that remembers nothing, of size D + 1."""
+    layout, forms = layout or Layout(fed.dimension), squares(fed.exact_hessian if exact else fed.mean_hessian)
+    weights = {}
+    for name in ("squared_distance", "squared_gradient"):
+        padded = np.zeros((layout.size, layout.size), dtype=int).astype(forms[name].dtype)
+        padded[layout.of_model, layout.of_model] = forms[name]
+        weights[name] = padded.ravel()
+    return weights
+
+
+def initial_state(setting: Setting, exact: bool = False) -> np.ndarray:
+    """z_0 = (x_0 - x*, 0, ..., 0, 1), (size,)."""
+    layout = layout_of(setting)
+    state = np.full(layout.size, Fraction(0), dtype=object)
+    for part in layout.of_start:
+        state[part] = setting.exact_start - quadratic(setting).exact_optimum
+    state[-1] = Fraction(1)
+    return state if exact else state.astype(float)
+
+
+def spread_over_participation(setting: Setting, state: np.ndarray) -> np.ndarray:
+    """The recursion's start from that of the algorithm: the same in every state of participants with a memory, times
+    its probability."""
+    return chain_of(setting.participation, setting.federation.clients).spread(state)

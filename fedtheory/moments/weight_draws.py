@@ -1,0 +1,378 @@
+"""Moments of the random numbers with which a round weighs its clients, from the law of the participants.
+
+Three families of numbers, one for each client, are all that the algorithms use:
+
+    count    N_i, how often client i is drawn,
+    share    N_i / sum_j N_j, and 0 where nobody is drawn,
+    present  1 if N_i > 0, else 0.
+
+Where nobody is drawn twice, N_i^2 = N_i, and every moment of first and second order is an entry of one of
+
+    J_k = E[N_i N_j / |N|^k],  |N| = sum_j N_j,  k = 0, 1, 2  (0 where |N| = 0).
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+from math import ceil, comb, floor
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algorithms.cohort_rules import NaiveSelection
+from ..participation import (
+    AnySize,
+    Bernoulli,
+    DayNightGroups,
+    Fixed,
+    Incomplete,
+    Multinomial,
+    Participation,
+    Phases,
+    PoissonGroups,
+    Recorded,
+    Uniform,
+)
+from ..participation.groups import GroupAvailability
+
+COUNT, SHARE, PRESENT = FAMILIES = ("count", "share", "present")
+
+
+class FloatsOnly(ValueError):
+    """Fractions are asked for, and a process knows its probabilities in floats only."""
+
+
+class Draws(ABC):
+    """The moments of one round's draws; arrays of Fractions (dtype object) or floats."""
+
+    @abstractmethod
+    def first(self, family: str) -> np.ndarray:
+        """E[u_i], (clients,)."""
+
+    @abstractmethod
+    def second(self, one: str, other: str) -> np.ndarray:
+        """E[u_i v_j], (clients, clients), u of the family ``one`` and v of the family ``other``."""
+
+    def somebody(self) -> object:
+        """The probability that anybody takes part."""
+        return 1
+
+
+class AtMostOnce(Draws):
+    """Nobody is drawn twice; a subclass gives the J_k."""
+
+    @abstractmethod
+    def joint(self, power: int) -> np.ndarray:
+        """J_k with k = ``power``, (clients, clients)."""
+
+    def first(self, family: str) -> np.ndarray:
+        return np.diagonal(self.joint(int(family == SHARE)))
+
+    def second(self, one: str, other: str) -> np.ndarray:
+        return self.joint((one, other).count(SHARE))
+
+
+@dataclass(frozen=True)
+class OneSize(AtMostOnce):
+    """As many participants in every round: J_k = J_0 / cohort^k."""
+
+    pairs: np.ndarray
+    cohort: int
+
+    def joint(self, power: int) -> np.ndarray:
+        return self.pairs / self.cohort**power if self.cohort else self.pairs
+
+    def somebody(self) -> int:
+        return int(self.cohort > 0)
+
+
+@dataclass(frozen=True)
+class IndependentGroups(AtMostOnce):
+    """A_k participants of group k, independent between groups and uniformly chosen within; independent clients are
+    groups of one.
+
+    For i in group k of s_k clients, and j != i in group l,
+
+        E[N_i / |N|^p] = E[A_k |A|^-p] / s_k,
+        E[N_i N_j / |N|^p] = E[A_k A_l |A|^-p] / (s_k s_l),  or  E[A_k (A_k - 1) |A|^-p] / (s_k (s_k - 1)) if l = k,
+
+    by convolution of the groups' laws. Only products and sums of numbers >= 0 occur, so floats keep their digits.
+
+    Attributes:
+        groups: each client's group.
+        laws: for each group, P(A_k = a), a = 0, 1, ...
+    """
+
+    groups: Sequence[int]
+    laws: Sequence[np.ndarray]
+
+    def joint(self, power: int) -> np.ndarray:
+        groups = np.array(self.groups)
+        sizes = np.bincount(groups)
+        alone, pairs = self._expectations(power)
+        between = pairs[np.ix_(groups, groups)] / np.outer(sizes, sizes)[np.ix_(groups, groups)]
+        within = np.diagonal(pairs) / np.maximum(sizes * (sizes - 1), 1)  # a group of one client has no pairs
+        same = groups[:, None] == groups
+        between[same] = np.broadcast_to(within[groups][:, None], same.shape)[same]
+        np.fill_diagonal(between, alone[groups] / sizes[groups])
+        return between
+
+    def somebody(self) -> object:
+        return 1 - np.prod([law[0] for law in self.laws])
+
+    def _expectations(self, power: int) -> tuple[np.ndarray, np.ndarray]:
+        """E[A_k |A|^-p], (groups,), and E[A_k A_l |A|^-p], (groups, groups), with A_k (A_k - 1) on the diagonal."""
+        count, total = len(self.laws), sum(len(law) - 1 for law in self.laws)
+        kind = self.laws[0].dtype
+        values = np.array([Fraction(1, n**power) if n else Fraction(0) for n in range(total + 1)]).astype(kind)
+        drawn = [law * np.arange(len(law)) for law in self.laws]
+        alone, pairs = np.empty(count, dtype=kind), np.empty((count, count), dtype=kind)
+        for k in range(count):
+            others = [j for j in range(count) if j != k]
+            after = [values]  # at n: the expectation of ``values`` at n plus what the groups still to come bring
+            for j in reversed(others):
+                after.append(np.convolve(after[-1], self.laws[j][::-1], "valid"))
+            alone[k] = drawn[k] @ after[-1]
+            pairs[k, k] = (drawn[k] * (np.arange(len(drawn[k])) - 1)) @ after[-1]
+            before = drawn[k]
+            for j, still in zip(others, reversed(after[:-1]), strict=True):
+                pairs[k, j] = before @ np.convolve(still, drawn[j][::-1], "valid")
+                before = np.convolve(before, self.laws[j])
+        return alone, pairs
+
+
+@dataclass(frozen=True)
+class WithReplacement(Draws):
+    """``cohort`` independent draws of client i with probability p_i. For i != j, with a_i = (1 - p_i)^S,
+
+    E[N_i N_j] = S (S - 1) p_i p_j,  E[N_i 1(N_j > 0)] = S p_i (1 - (1 - p_j)^(S - 1)),
+    P(N_i > 0) = 1 - a_i,  P(N_i > 0, N_j > 0) = 1 - a_i - a_j + (1 - p_i - p_j)^S.
+
+    Attributes:
+        probabilities: p, Fractions.
+    """
+
+    probabilities: tuple[Fraction, ...]
+    cohort: int
+
+    @property
+    def _p(self) -> np.ndarray:
+        return np.array(self.probabilities, dtype=object)
+
+    def first(self, family: str) -> np.ndarray:
+        p = self._p
+        return {COUNT: self.cohort * p, SHARE: p, PRESENT: 1 - (1 - p) ** self.cohort}[family]
+
+    def second(self, one: str, other: str) -> np.ndarray:
+        p, S = self._p, self.cohort
+        if one == other == PRESENT:
+            missed = (1 - p) ** S
+            second = 1 - missed[:, None] - missed + (1 - p[:, None] - p) ** S
+            own = 1 - missed
+        elif PRESENT in (one, other):
+            second, own = np.outer(S * p, 1 - (1 - p) ** (S - 1)), S * p
+            second = second if other == PRESENT else second.T
+        else:
+            second, own = S * (S - 1) * np.outer(p, p), S * (S - 1) * p * p + S * p
+        second[range(len(p)), range(len(p))] = own
+        return second / Fraction(S ** (one, other).count(SHARE))
+
+
+@dataclass(frozen=True)
+class Embedded(Draws):
+    """``inner``'s clients are those ``present`` of more clients; the others are never drawn."""
+
+    inner: Draws
+    present: Sequence[int]
+    clients: int
+
+    def first(self, family: str) -> np.ndarray:
+        inner = self.inner.first(family)
+        full = np.full(self.clients, inner[0] * 0, dtype=inner.dtype)
+        full[list(self.present)] = inner
+        return full
+
+    def second(self, one: str, other: str) -> np.ndarray:
+        inner = self.inner.second(one, other)
+        full = np.full((self.clients, self.clients), inner[0, 0] * 0, dtype=inner.dtype)
+        full[np.ix_(self.present, self.present)] = inner
+        return full
+
+    def somebody(self) -> object:
+        return self.inner.somebody()
+
+
+def draws_of_set(members: Sequence[int], clients: int) -> Draws:
+    """``members`` take part, for certain; there may be none. Fractions.
+
+    >>> draws_of_set([0, 2], 3).first("share").tolist()
+    [Fraction(1, 2), Fraction(0, 1), Fraction(1, 2)]
+    """
+    here = np.array([Fraction(int(i in members)) for i in range(clients)], dtype=object)
+    return OneSize(np.outer(here, here), len(members))
+
+
+def draws_of(process: Participation, clients: int, exact: bool = False) -> Draws:
+    """The moments of a round of ``process``, the same in every round; in Fractions if ``exact``.
+
+    Raises:
+        ValueError: the rounds' moments are not the same or not independent of the past; Fractions are asked for and
+            the process knows floats only; or its rounds differ in size and the law of the size is not known.
+
+    >>> from fedtheory.participation import Bernoulli
+    >>> draws_of(Bernoulli(["1/2", "1/3"]), 2, exact=True).first("share").tolist()  # 1/2 2/3 + 1/6 1/2, ...
+    [Fraction(5, 12), Fraction(1, 4)]
+    """
+    if type(process) in (Uniform, Fixed):
+        return _plain_draws(process, clients, exact)
+    if isinstance(process, Incomplete):
+        process.check(clients)
+        present = [i for i in range(clients) if i not in process.absent]
+        return Embedded(draws_of(process.process, len(present), exact), present, clients)
+    return _draws_by_law(process, clients, exact)
+
+
+@lru_cache(maxsize=1024)
+def _plain_draws(process: Uniform | Fixed, clients: int, exact: bool) -> Draws:
+    """Those that nearly every setting asks for, kept."""
+    found = _draws_by_law(process, clients, exact)
+    if isinstance(found, OneSize):
+        found.pairs.flags.writeable = False
+    return found
+
+
+def _draws_by_law(process: Participation, clients: int, exact: bool) -> Draws:
+    inclusion = process.inclusion(clients)
+    if exact and inclusion.first.dtype != object:
+        raise FloatsOnly(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
+    match process:
+        case Uniform(replacement=True):
+            return WithReplacement((Fraction(1, clients),) * clients, process.cohort)
+        case Multinomial():
+            return WithReplacement(tuple(process.probabilities), process.cohort)
+        case Bernoulli():
+            laws = [np.array([1 - p, p], dtype=object) for p in process.probabilities]
+            return IndependentGroups(range(clients), [law if exact else law.astype(float) for law in laws])
+        case GroupAvailability():
+            laws = [law[: size + 1] for law, size in zip(process.chances(0), process.group_sizes, strict=True)]
+            return IndependentGroups(process.groups, laws)
+        case AnySize() if (inclusion.second == np.outer(inclusion.first, inclusion.first)).all() and set(
+            inclusion.first
+        ) <= {0, 1}:
+            return draws_of_set(np.flatnonzero(inclusion.first).tolist(), clients)
+        case AnySize():
+            raise ValueError(
+                f"participation = {type(process).__name__}: the law of its rounds' size is not known; allowed are "
+                "rounds of one size, Bernoulli, groups and processes with a memory"
+            )
+    return OneSize((inclusion if exact else inclusion.as_floats()).second, process.cohort)
+
+
+def answering(selection: NaiveSelection, process: Participation, clients: int, exact: bool = False) -> Draws:
+    """The moments of who takes part where the server takes r_j = min(p_j k, a_j) of the a_j clients of group j that
+    ``process`` makes available: uniformly chosen within a group, independently between groups.
+
+    Raises:
+        ValueError: the budget k changes; the process is not one under which the available clients of each group are
+            independent of other groups and exchangeable; or Fractions are asked for and it knows floats only.
+    """
+    if len(selection.budget) > 1:
+        raise ValueError(f"budget = {[str(k) for k in selection.budget]}: allowed is one number for all rounds here")
+    process.check(clients)
+    rates = [p * selection.budget[0] for p in selection.group_weight]
+    available = _availability(process, selection.groups)
+    laws = [_answers(available[j], rates[j], selection.answers) for j in range(len(rates)) if len(available[j]) > 1]
+    if exact and any(law.dtype != object for law in laws):
+        raise FloatsOnly(f"{type(process).__name__} knows its inclusion probabilities in floating point only")
+    members = process.members if isinstance(process, Fixed) else range(clients)
+    here = sorted(members)
+    there = {j: place for place, j in enumerate(j for j in range(len(rates)) if len(available[j]) > 1)}
+    groups = [there[selection.groups[i]] for i in here]
+    return Embedded(IndependentGroups(groups, laws if exact else [law.astype(float) for law in laws]), here, clients)
+
+
+def _availability(process: Participation, groups: Sequence[int]) -> list[np.ndarray]:
+    """P(A_j = a), a = 0, 1, ..., of each group."""
+    labels = range(max(groups) + 1)
+    match process:
+        case Fixed(members=members):
+            sizes = [sum(groups[i] == j for i in members) for j in labels]
+            return [np.array([Fraction(0)] * size + [Fraction(1)], dtype=object) for size in sizes]
+        case Bernoulli(probabilities=p):
+            each = [[p_i for p_i, group in zip(p, groups, strict=True) if group == j] for j in labels]
+            if all(len(set(own)) == 1 for own in each):
+                return [_binomial(len(own), own[0]) for own in each]
+        case GroupAvailability() if tuple(process.groups) == tuple(groups):
+            process.inclusion(len(groups))  # refuses rounds of different laws
+            return [law[: size + 1] for law, size in zip(process.chances(0), process.group_sizes, strict=True)]
+    raise ValueError(
+        f"participation = {type(process).__name__}: allowed with a selection are Fixed, Bernoulli with one probability "
+        "in each of the selection's groups, and availability of the same groups"
+    )
+
+
+def _answers(available: np.ndarray, rate: Fraction, how: str) -> np.ndarray:
+    """The law of how many of A clients take part at the rate min(rate, A)."""
+    law = available * 0
+    for number, chance in enumerate(available):
+        r = min(rate, Fraction(number))
+        if how == "independent":
+            own = _binomial(number, r / max(number, 1))
+        else:
+            own = np.full(number + 1, Fraction(0), dtype=object)
+            own[floor(r)] += 1 - r + floor(r)
+            own[ceil(r)] += r - floor(r)
+        law[: number + 1] = law[: number + 1] + chance * own.astype(law.dtype)
+    return law
+
+
+def _binomial(number: int, p: Fraction) -> np.ndarray:
+    return np.array([comb(number, n) * p**n * (1 - p) ** (number - n) for n in range(number + 1)], dtype=object)
+
+
+class Changes(NamedTuple):
+    """Processes one after another, each for its number of rounds: the last for ever, or all of them in a cycle."""
+
+    processes: tuple[Participation, ...]
+    lengths: tuple[int, ...]
+    cyclic: bool
+
+    def place(self, round: int) -> int:
+        """Which process brings the participants of a round."""
+        left = round % sum(self.lengths) if self.cyclic else round
+        for place, length in enumerate(self.lengths[:-1]):
+            if left < length:
+                return place
+            left -= length
+        return len(self.lengths) - 1
+
+
+def phases_of(process: Participation) -> Changes | None:
+    """The phases of a process whose rounds differ in law; ``None`` where they do not.
+
+    A record that ends has a last phase without end; that it ends is for the caller to see.
+    """
+    match process:
+        case Phases():
+            return Changes(tuple(Fixed(members) for members in process.sets), process.lengths, process.cyclic)
+        case DayNightGroups():
+            rates = [getattr(process, name) for name in ("day", "night")]
+            laws = tuple(PoissonGroups(process.groups, r) for r in rates)
+            return Changes(laws if process.first == "day" else laws[::-1], (1, 1), True)
+        case Recorded():
+            sets = [tuple(np.flatnonzero(row).tolist()) for row in process.mask]
+            sets += [()] if process.after == "absent" else []
+            runs = [(members, len(list(rounds))) for members, rounds in itertools.groupby(sets)]
+            same = [Fixed(members) if members else _nobody(process.mask.shape[1]) for members, _ in runs]
+            return Changes(tuple(same), tuple(length for _, length in runs), process.after == "repeat")
+    return None
+
+
+@cache
+def _nobody(clients: int) -> Participation:
+    return Bernoulli([0] * clients)

@@ -1,0 +1,33 @@
+"""Plain steps in bfloat16 on a CPU, of networks whose gradients are written out: parameters stay in single precision,
+and have a copy in half precision that moves with them, in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .flat import FlatModel
+from .manual_backward import covers as written_out
+from .pooling import as_array
+
+
+def covers(model: FlatModel, x: Tensor, precision: str) -> bool:
+    """Whether plain steps of x are made here."""
+    return precision == "bfloat16" and not model.statistics and written_out(model, x, precision)
+
+
+class Copied:
+    """Parameters x (D,) float32, which move in place, and their copy in half precision by names."""
+
+    def __init__(self, model: FlatModel, x: Tensor) -> None:
+        self.x, self._halves = x.numpy(), x.bfloat16()
+        self.tensors = model.unflattened(self._halves)
+        self._gradient = torch.empty_like(self._halves)
+
+    def move(self, slopes: list[Tensor], size: float) -> None:
+        """x - size * slopes, the gradient by each trained parameter in half precision, and its copy."""
+        from ..loops import bfloat16_steps as loops
+
+        torch.cat([each.flatten() for each in slopes], out=self._gradient)
+        loops.move(self.x, as_array(self._halves), as_array(self._gradient), np.float32(-size))

@@ -1,0 +1,80 @@
+"""Displays (17) and (28) of FAST, composed by the kernel from its axioms: of the clients' virtual paths given a round's
+start, whatever its cohort.
+
+With d_k = x_{i,k} - x, g_k = grad F_i(x_{i,k}), g_i = grad F_i(x), g = grad F(x), D = x - x* and z = L K eta <= 1/8,
+for every client i and every step k < K:
+
+    E|g_k - g|^2 <= 12 z^2 |g|^2 + (2 + 12 z^2) sigma_G^2 + 6 L^2 K eta^2 sigma^2,
+
+by the paths' lengths; and for strongly convex clients, by strong convexity between x* and x_{i,k} and between x and x*
+and the descent lemma from x_{i,k} to x,
+
+    sum_k mean E<g_k, D> >= (3/4 mu K - 5 L^3 K^3 eta^2) |D|^2 - 5 L K^3 eta^2 sigma_G^2 - 5/6 L K^2 eta^2 sigma^2.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ....proof.composition import OfRounds
+from ....proof.curved_sgd import CurvedSGD
+from ....proof.kernel.axioms import ITERATE, OPTIMUM, START_POINT, Axioms
+from ....proof.kernel.forms import ONE
+from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
+from ....proof.local_sgd import LocalSGD
+from ....proof.translate.round_bounds import OneRound
+from .kinds_of_round import LETTERS, K, Kinds, L, eta, mu, sigma, sigma_G, size, z
+
+
+def _paths(convex: bool) -> LocalSGD:
+    """Local training, given a round's start alone."""
+    return LocalSGD(Axioms(Kinds(convex).plain, eta, size, given="start"), L, sigma**2, convex)
+
+
+@cache
+def gradient_error() -> Theorem:
+    """(17)."""
+    sgd = _paths(False)
+    ax, each, along = sgd.axioms, sgd.gradient_at_start, sgd.gradient_along
+    g, where, context = each.under("M"), ax.where, ax.given
+    longest = coefficient(sgd.rough_path.form, each, each) * L**2 * 4
+    premises: Multiples = [
+        (ax.smooth(ITERATE, START_POINT, L), 2), (sgd.rough_path, L**2 * 2),
+        (ax.dissimilar(START_POINT, sigma_G**2), longest + 2),
+    ]  # fmt: skip
+    exact = combine(premises, where=where, context=context,
+                    squares=[(along - each * 2 + g, "", 1), (each - g * 2, "", longest / 2)])  # fmt: skip
+    claimed = (2 + 12 * z**2) * sigma_G**2 + 6 * L**2 * K * eta**2 * sigma**2
+    return combine([(exact, 1)], where=where, context=context, squares=[(g, "", 12 * z**2 - longest)],
+                   constant=claimed - exact.form.entries[ONE])  # fmt: skip
+
+
+@cache
+def full_progress() -> Theorem:
+    """(28)."""
+    sgd = _paths(True)
+    ax, D, d, each = sgd.axioms, sgd.distance, sgd.moved, sgd.gradient_at_start
+    curved, where, context = CurvedSGD(sgd, mu, sigma_G**2), ax.where, ax.given
+    along: Multiples = [
+        (ax.convex(OPTIMUM, ITERATE, mu), 1), (ax.descent(START_POINT, ITERATE, L), 1),
+        (ax.convex(START_POINT, OPTIMUM, mu), 1), (sgd.path, (L + mu) / 2),
+    ]  # fmt: skip
+    client = combine(along, where=where, context=context, squares=[(D + d * 2, "", mu / 4)])
+    steps = over_steps(over_clients(client, "M"))
+    paid, b = coefficient(steps.form, each, each, "M"), curved.at_optimum
+    premises: Multiples = [
+        (steps, 1), (ax.optimal(D), K), (over_clients(curved.near_optimum, "M"), 2 * paid),
+        (over_clients(ax.smooth(START_POINT, OPTIMUM, L), "M"), 2 * paid),
+    ]  # fmt: skip
+    exact = combine(premises, where=where, context=context, squares=[(each - b * 2, "M", paid)])
+    lost = 5 * L * K**3 * eta**2
+    claimed = lost * sigma_G**2 + L * K**2 * eta**2 * 5 / 6 * sigma**2
+    return combine([(exact, 1)], where=where, context=context, squares=[(D, "", (lost - 2 * paid) * L**2)],
+                   constant=claimed - exact.form.entries[ONE])  # fmt: skip
+
+
+THEOREMS: dict[str, OfRounds] = {
+    "eq17.main": OneRound(gradient_error, LETTERS, bounded="local_gradient_error"),
+    "eq28.main": OneRound(full_progress, LETTERS, bounded="negated_full_progress"),
+}

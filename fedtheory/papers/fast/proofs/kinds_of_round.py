@@ -1,0 +1,105 @@
+"""FAST's two kinds of round, for theorems that the kernel composes: what a bound given the cohort becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....proof.kernel.axioms import START_POINT, Axioms
+from ....proof.kernel.forms import Vector
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.round_rules import (
+    ARBITRARY, UNIFORM, conditional_mean, expect_arbitrary, expect_uniform, mix, project,
+)  # fmt: skip
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.tactics import atom_of, coefficient
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
+from ....proof.local_sgd import LocalSGD
+
+RING = Ring("a q share eta L mu K k m n sigma sigma_G size")
+a, q, share, eta, L, mu, K, k, m, n, sigma, sigma_G, size = RING.symbols
+p = 1 - q
+z = L * K * eta
+h = q / m + p / n
+
+LETTERS = {
+    "eta": "local_lr", "q": "snapshot_probability", "L": "smoothness", "mu": "strong_convexity", "K": "local_steps",
+    "m": "cohort", "n": "arbitrary_cohort", "sigma": "gradient_noise", "sigma_G": "dissimilarity",
+}  # fmt: skip
+"""The quantities that the letters stand for."""
+
+
+def region(cap: Scalar, *more: Condition, convex: bool) -> Where:
+    """The region under a cap of the step size, and with convex clients mu <= L."""
+    curvature = (
+        (Condition("L", "at_least", mu), Condition("mu", "positive")) if convex else (Condition("L", "positive"),)
+    )
+    counts = tuple(Condition(name, "count") for name in ("K", "m", "n", "size"))
+    return Where(RING, (
+        Condition("eta", "capped", cap), *more, Condition("q", "interval", RING.number(1)),
+        Condition("share", "interval", 1 / m), *curvature, *counts, Condition("sigma", "nonnegative"),
+        Condition("sigma_G", "nonnegative"),
+    ))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Rounds of either kind under eta <= 1/(8 L K), with one Young parameter a > 0 still free."""
+
+    convex: bool
+
+    @property
+    def plain(self) -> Where:
+        return region(1 / (8 * L * K), convex=self.convex)
+
+    @property
+    def with_young(self) -> Where:
+        return region(1 / (8 * L * K), Condition("a", "positive"), convex=self.convex)
+
+    @property
+    def sgd(self) -> LocalSGD:
+        return LocalSGD(Axioms(self.plain, eta, size), L, sigma**2, self.convex)
+
+    @property
+    def gradient(self) -> Vector:
+        """grad F(x)."""
+        return self.sgd.gradient_at_start.under("M")
+
+    @property
+    def expected_gradient(self) -> Vector:
+        """E[mean_S grad F_i(x) | start, arbitrary]."""
+        return conditional_mean(atom_of(self.sgd.gradient_at_start).atom, ARBITRARY, RING)
+
+    def mixed(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
+        """Of a bound given the cohort, with ``multiple`` times <mean_S grad F_i(x), other> in it: given the start."""
+        sizes = [instantiate(whole, {"size": number}, self.with_young) for number in (m, n)]
+        return mix(self._snapshot(sizes[0]), self._arbitrary(sizes[1], other, multiple), q, self.with_young)
+
+    def _near(self, binder: str) -> Theorem:
+        return over_clients(self.sgd.axioms.dissimilar(START_POINT, sigma_G**2), binder)
+
+    def _snapshot(self, whole: Theorem) -> Theorem:
+        """Under a uniform cohort the squares of its clients' gradients are at most |grad F|^2 + sigma_G^2."""
+        drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
+        premises: Multiples = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
+        return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
+
+    def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
+        """Under an arbitrary cohort they are at most 2 |grad F|^2 + 2 sigma_G^2; its mean gradient is projected."""
+        g0, G, g = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.gradient
+        each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
+        squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]
+        bounded = combine([(whole, 1), (self._near("S"), (each + together) * 2)], where=self.with_young,
+                          context="cohort", kind=ARBITRARY, squares=squares)  # fmt: skip
+        return combine([(expect_arbitrary(bounded, n), 1), (self._projected(other), -multiple)],
+                       where=self.with_young, context="kind", kind=ARBITRARY)  # fmt: skip
+
+    def _projected(self, other: Vector) -> Theorem:
+        return project(atom_of(self.sgd.gradient_at_start).atom, other, ARBITRARY, self.plain)
+
+    def bias(self) -> Theorem:
+        """|E[mean_S grad F_i(x) | start, arbitrary] - grad F(x)| <= sigma_G."""
+        g0, G, mean = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.expected_gradient
+        cohort = combine([(self._near("S"), 1)], where=self.plain, context="cohort", kind=ARBITRARY,
+                         squares=[(g0 - G, "S", 1)])  # fmt: skip
+        return combine([(expect_arbitrary(cohort, n), 1), (self._projected(mean - self.gradient), 2)],
+                       where=self.plain, context="kind", kind=ARBITRARY, squares=[(G - mean, "", 1)])  # fmt: skip

@@ -1,0 +1,178 @@
+"""Theorems 1 and 2 of FAST for every q, composed by the kernel from its axioms: what one round does.
+
+With p = 1 - q, h = q/m + p/n, z = L K eta, in expectation given the start x of a round that ends in x+:
+
+    under eta <= mu/(8 L^2 K)      |x+ - x*|^2 <= (1 - K eta (mu - 2 L^2 K eta - 4 mu^2 K eta)) |x - x*|^2
+                    + K eta (p^2/mu + (6/5 q/m + 3/4 q + 4 p) K eta) sigma_G^2 + K eta^2 (9/8 h + 3/5) sigma^2
+    under eta <= 1/(8 L K)         F(x+) <= F(x) - K eta/2 (1 - 7 z) |grad F(x)|^2 + ...
+
+and the same under eta <= h mu/(8 L^2 K) and eta <= h/(16 L K) with noise that falls with the cohorts. What the repaired
+editions of Theorem 1 say follows with other parameters of Young's inequality between grad F(x) and the drift: 2 z, and
+1/4, by which the drift costs z^2 and not z. The bias of
+arbitrary rounds enters through the projection of their cohorts' mean gradient on what the start knows, hence p^2 and
+not p; co-coercivity pays for the squares of gradients, hence no L^2 in their price.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sympy
+
+from ....proof.composition import Contraction, Descent, OfRounds
+from ....proof.kernel.round_rules import average, contraction
+from ....proof.kernel.scalars import Scalar
+from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from ....proof.objective_lemma import cocoercive, monotone
+from . import thm2_curved, lemmas_1_2, eq17_eq28
+from ....proof.translate.scheduled_runs import PeriodicContraction, PeriodicDescent
+from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
+
+_one = RING.number(1)
+_SPLIT, _SHARE = _one / 5, _one / 8
+"""Young parameters between K mean_S grad F_i(x) and the drift, and between the noise and the drift."""
+
+
+@cache
+def mixed_distance() -> Theorem:
+    """A round's |x+ - x*|^2, with the Young parameter a between x - x* and the drift still free."""
+    kinds = Kinds(convex=True)
+    whole = kinds.sgd.one_round(a, _SPLIT, _SHARE, kinds.with_young)
+    return kinds.mixed(whole, kinds.sgd.distance, -2 * eta * K)
+
+
+@cache
+def mixed_descent() -> Theorem:
+    """A round's F(x+), with the Young parameter a between grad F(x) and the drift still free."""
+    kinds = Kinds(convex=False)
+    whole = kinds.sgd.one_descent(a, _SPLIT, _SHARE, kinds.with_young)
+    return kinds.mixed(whole, kinds.gradient, -eta * K)
+
+
+def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
+    """E|x+ - x*|^2 <= (1 - K eta rate) |x - x*|^2 + K eta (floor sigma_G^2 + noise sigma^2), if certified."""
+    kinds, where = Kinds(convex=True), region(cap, convex=True)
+    mixed = instantiate(mixed_distance(), {"a": young}, where)
+    g, D = kinds.gradient, kinds.sgd.distance
+    price = coefficient(mixed.form, g, g)
+    premises: Multiples = [
+        (mixed, 1),
+        (monotone(kinds.sgd.axioms, mu), 2 * eta * K - price * (mu + L)),
+        (cocoercive(kinds.sgd.axioms, mu, L), price),
+        (kinds.bias(), p**2 * eta * K / mu),
+    ]
+    squares = [(D * mu + (kinds.expected_gradient - g) * p, "", eta * K / mu)]
+    exact = combine(premises, where=where, context="start", squares=squares)
+    factor, addition = contraction(exact)
+    short = K * eta * (floor * sigma_G**2 + noise * sigma**2)
+    return combine([(exact, 1)], where=where, context="start", constant=short - addition,
+                   squares=[(D, "", 1 - K * eta * rate - factor)])  # fmt: skip
+
+
+def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
+    """E F(x+) <= F(x) - K eta/2 (share |grad F(x)|^2 - floor sigma_G^2 - noise sigma^2), where that is certified."""
+    kinds, where = Kinds(convex=False), region(cap, convex=False)
+    mixed = instantiate(mixed_descent(), {"a": young}, where)
+    g = kinds.gradient
+    premises: Multiples = [(mixed, 1), (kinds.bias(), p**2 * eta * K / 2)]
+    squares = [(g + (kinds.expected_gradient - g) * p, "", eta * K / 2)]
+    exact = combine(premises, where=where, context="start", squares=squares)
+    fall, addition = average(exact)
+    short = K * eta / 2 * (floor * sigma_G**2 + noise * sigma**2)
+    return combine([(exact, 1)], where=where, context="start", constant=short - addition,
+                   squares=[(g, "", fall - K * eta / 2 * share)])  # fmt: skip
+
+
+_CURVED = 2 * L**2 * K * eta
+
+
+@cache
+def strongly_convex() -> Theorem:
+    return _contraction(
+        _CURVED,
+        mu / (8 * L**2 * K),
+        mu - _CURVED - 4 * mu**2 * K * eta,
+        p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta,
+        (h * 9 / 8 + _one * 3 / 5) * eta,
+    )
+
+
+@cache
+def strongly_convex_averaged() -> Theorem:
+    return _contraction(_CURVED / h, mu * h / (8 * L**2 * K), mu - _CURVED / h - 4 * mu**2 * K * eta,
+                        p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta, h * eta * 7 / 4)  # fmt: skip
+
+
+@cache
+def nonconvex() -> Theorem:
+    return _descent(z, 1 / (8 * L * K), 1 - 7 * z, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
+                    (h * 9 / 8 + (1 - 1 / K) * 3) * L * eta)  # fmt: skip
+
+
+@cache
+def nonconvex_averaged() -> Theorem:
+    return _descent(z / h, h / (16 * L * K), 1 - 7 * z / h, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
+                    h * L * eta * 3)  # fmt: skip
+
+
+@cache
+def nonconvex_sharp() -> Theorem:
+    return _descent(2 * z, 1 / (42 * L * K), 1 - 21 * z, p**2 + 22 * z, (h * 2 + _one * 11 / 5) * L * eta)
+
+
+@cache
+def nonconvex_corrected() -> Theorem:
+    """Half of |grad F(x)|^2, and a drift of the order z^2."""
+    return _descent(_one / 4, 1 / (20 * L * K), _one / 2, p**2 * 2 + (q / m + 2 * p) * 4 * z + z**2 * 53 / 2,
+                    (h * 9 / 8 + z * 51 / 10) * L * eta)  # fmt: skip
+
+
+_THEOREMS: dict[str, OfRounds] = {
+    "thm1.corrected": Descent(nonconvex_corrected, LETTERS),
+    "thm1.sharp": Descent(nonconvex_sharp, LETTERS),
+    "thm1.sharper": Descent(nonconvex, LETTERS),
+    "thm1.averaged": Descent(nonconvex_averaged, LETTERS),
+    "thm2.sharper": Contraction(strongly_convex, LETTERS),
+    "thm2.averaged": Contraction(strongly_convex_averaged, LETTERS),
+    "thm2.wide": Contraction(thm2_curved.strongly_convex, LETTERS),
+    "thm2.corrected": Contraction(thm2_curved.strongly_convex_corrected, LETTERS),
+    "cor3.corrected": Contraction(
+        thm2_curved.mostly_snapshots,
+        {name: quantity for name, quantity in LETTERS.items() if name not in ("q", "n")}
+        | {"a": 1 - sympy.Symbol("snapshot_probability")},
+    ),
+    **eq17_eq28.THEOREMS,
+    **lemmas_1_2.THEOREMS,
+}
+_PERIODIC: dict[str, OfRounds] = {
+    "thm1": PeriodicDescent(nonconvex, LETTERS),
+    "thm2": PeriodicContraction(strongly_convex, LETTERS),
+}
+"""Of the same theorems on one round, with snapshots at fixed times."""
+
+_SAYS = {
+    "thm1": "F falls in a round", "thm2": "a round contracts", "cor3": "a round contracts",
+    "eq17": "gradients stay near the global one", "eq28": "the sum of gradients points to the optimum",
+    "lemm": "a function at any points",
+}  # fmt: skip
+
+STEPS = tuple(
+    theorem.step(f"{name}.composed", "composed", f"{_SAYS[name[:4]]}, composed from the axioms")
+    for name, theorem in _THEOREMS.items()
+)
+
+_ALSO = {
+    "thm1.corrected": ("fast.cor1@corrected", "fast.cor2@corrected"),
+    "cor3.corrected": ("fast.rem3@main",),
+}
+
+DERIVATIONS = tuple(
+    theorem.derivation(
+        f"composed, {name}", f"{name}.composed", (f"fast.{name.replace('.', '@')}", *_ALSO.get(name, ()))
+    )
+    for name, theorem in _THEOREMS.items()
+) + tuple(
+    theorem.derivation(f"composed, {name}.periodic", f"{name}.sharper.composed", (f"fast.{name}@periodic",))
+    for name, theorem in _PERIODIC.items()
+)

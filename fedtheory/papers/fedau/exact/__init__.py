@@ -1,0 +1,1 @@
+"""Exact moments of weighted updates and of estimated weights (FedAU, Algorithms 1 and 2)."""

@@ -1,0 +1,35 @@
+"""Runs and rounds in which the clients' updates have weights, as a subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....algorithms import Algorithm, fedau
+from ....claims.statement import Claim
+from ....participation import Bernoulli, Participation
+from . import run_points
+from .contradiction import estimated_weights_findings
+from .run_search import FedauRuns
+
+
+class WeightedUpdates:
+    """What claims about Algorithm 1 of FedAU are about."""
+
+    name = "fedau"
+
+    def space(self, claim: Claim) -> FedauRuns:
+        """Where the claim is searched."""
+        return FedauRuns(claim)
+
+    def findings(self, claim: Claim) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """What estimated weights make of the claim's hypotheses."""
+        return estimated_weights_findings(claim)
+
+    def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
+        """Algorithm 1 with the weights of Algorithm 2."""
+        return fedau(local_lr="1/10"), Bernoulli(["1/2", "1/4"])
+
+    def parse(self, data: Mapping[str, Any], claim: Claim) -> run_points.FedauPoint:
+        """A point from plain data, not yet checked."""
+        return run_points.parse(data, claim)

@@ -1,0 +1,348 @@
+"""Lemmas B.3.1 to B.3.3 and B.5.1 and Theorems 1 and 2, composed by the kernel from its axioms: what one round does.
+
+With g = grad F(x) of any mean F = sum phi_i F_i, |grad F_i(x) - g| <= d, s_i the sum of client i's gradients along its
+path, z = L K gamma and c = gamma eta, given the start x of a round that ends in x+ and its weights, for z <= 1/15 and
+c <= 1/(4 L K):
+
+    |s_i|^2 <= K^2 (4 L^2 K gamma^2 sigma^2 + 27/8 d^2 + 27/8 |g|^2)                                           (= C)
+    -c <g, B + A> = c/(2 K) (|K g - B - A|^2 - K^2 |g|^2 - |B + A|^2),    B = sum_k mean grad F_i(x_{i,k}),
+    |K g - B - A|^2 <= 3/2 |K g - B|^2 + 3 |A|^2,   |A|^2 <= E C,   E|V|^2 <= Q C/n,   E|U|^2 <= Q K sigma^2/n
+
+so that E F(x+) - F(x) is at most the right side of (B.3.5), with 2 z^2 for its 15 z^2 and less noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+
+import sympy
+
+from ....claims import readings
+from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms, at
+from ....proof.composition import OfRounds
+from ....proof.derivations import Derivation
+from ....proof.kernel.forms import Form, Product, Value, Vector, square
+from ....proof.kernel.client_means import LAST
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.client_shares import own_share
+from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.theorems import (
+    Multiples,
+    Theorem,
+    at_step,
+    combine,
+    induct,
+    instantiate,
+    last_step,
+    over_clients,
+    over_steps,
+)
+from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
+from ....proof.local_sgd import LocalSGD
+from ....proof.translate.weighted_updates import (
+    ANY, IMPLIED, PLAIN, OfWeights, WeightedDescent, WeightedRound,
+)  # fmt: skip
+from ....proof.steps import Step
+
+RING = Ring("eta c L K k n E Q peak sigma d G w")
+eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
+_one = RING.number(1)
+z = L * K * eta
+SHARE = _one * 27 / 8
+
+
+_LOCAL, _GLOBAL = Condition("eta", "capped", 1 / (15 * L * K)), Condition("c", "capped", 1 / (4 * L * K))
+_FREE_LOCAL, _FREE_GLOBAL = Condition("eta", "positive"), Condition("c", "positive")
+
+
+def region(*scales: Condition, steps: tuple[Condition, ...] = (_LOCAL, _GLOBAL)) -> Where:
+    """z <= 1/15 and c <= 1/(4 L K) unless said otherwise, and conditions on E and Q."""
+    own = {condition.name for condition in scales}
+    free = [Condition(name, "nonnegative") for name in ("E", "Q") if name not in own]
+    return Where(RING, (
+        *scales, *steps,
+        Condition("L", "positive"), Condition("K", "count"), Condition("n", "count"), *free,
+        *(Condition(name, "nonnegative") for name in ("sigma", "d", "G")),
+    ))  # fmt: skip
+
+
+WHERE = region()
+AXIOMS, ROUNDS = Axioms(WHERE, eta, n, "start"), WeightedRounds(WHERE, eta, c, n)
+_SGD = LocalSGD(AXIOMS, L, sigma**2, convex=False)
+_x, _next = AXIOMS.vector(START_POINT), AXIOMS.vector(NEXT)
+_g0, _along = AXIOMS.gradient(START_POINT), AXIOMS.gradient(ITERATE)
+_g, _B = _g0.under("M"), _along.under("M").under("K")
+_A, _V, _U = (AXIOMS.vector(atom) for atom in (BIAS, PARTICIPATION, ROUND_NOISE))
+
+
+@cache
+def around_any() -> Theorem:
+    """|grad F_i(x) - g|^2 <= (2 delta)^2, whatever mean F is; d is delta."""
+    where, centre = region(steps=(_FREE_LOCAL, _FREE_GLOBAL)), AXIOMS.vector(CENTRE)
+    around = WeightedRounds(where, eta, c, n).around_plain_mean(d**2)
+    goal = Form.constant(4 * d**2) - square(_g0 - _g)
+    squares: list[Square] = [(_g0 - centre * 2 + _g, "", _one), (_g0 - _g, "M", _one * 2)]
+    return show(goal, [(around, 2), (over_clients(around, "M"), 2)], where=where, context="start", squares=squares)
+
+
+@cache
+def around_by_weight() -> Theorem:
+    """|grad F_i(x) - g|^2 <= 4 (1 - w)^2 delta^2, no client's weight in F below w."""
+    free = region(steps=(_FREE_LOCAL, _FREE_GLOBAL))
+    where = Where(RING, (*free.conditions, Condition("w", "interval", _one)))
+    around = WeightedRounds(free, eta, c, n).around_plain_mean(d**2)
+    return own_share(around, _g0, AXIOMS.vector(CENTRE), w, where)
+
+
+def _near(own: bool) -> tuple[Theorem, Scalar]:
+    """|grad F_i(x) - g|^2 <= D: D = d^2 where F is the plain mean, else 4 d^2."""
+    return (AXIOMS.dissimilar(START_POINT, d**2), d**2) if own else (around_any(), 4 * d**2)
+
+
+@cache
+def each_sum(own: bool) -> Theorem:
+    """|s_i|^2 <= C."""
+    near, bound = _near(own)
+    s, change = _along.under("K"), _along - _g0
+    sum_of_changes = s - _g0 * K
+    goal = Form.constant(K**2 * (4 * L**2 * K * eta**2 * sigma**2 + SHARE * bound)) + square(_g) * (SHARE * K**2)
+    premises: Multiples = [
+        (over_steps(AXIOMS.smooth(ITERATE, START_POINT, L)), 3 * K), (over_steps(_SGD.rough_path), 3 * K * L**2),
+        (near, SHARE * K**2),
+    ]  # fmt: skip
+    squares: list[Square] = [(_g0 * K - sum_of_changes * 2, "", _one / 2), (change - sum_of_changes / K, "K", 3 * K)]
+    # |g_i|^2 <= 27/16 |g_i - g|^2 + 27/11 |g|^2 is more than enough
+    return _rounded(goal - square(s), premises, squares)
+
+
+def _rounded(goal: Form, premises: Multiples, squares: list[Square]) -> Theorem:
+    """The same, where what is left of |g_i|^2, <g_i, g> and |g|^2 is a sum of two squares."""
+    rest = goal
+    for theorem, multiplier in premises:
+        rest = rest - theorem.form * multiplier
+    for vector, bound, multiplier in squares:
+        form = square(vector)
+        for binder in bound:
+            form = form.under(binder)
+        rest = rest - form * multiplier
+    (u,), (v,) = _g0.terms, _g.terms
+    of_each = rest.entries[Product("", u, u)]
+    both = rest.entries[Product("", *sorted((u, v)))]
+    lift = (_g0 + _g * (both / of_each / 2), "", of_each)
+    return show(goal, premises, where=WHERE, context="start", squares=[*squares, lift])
+
+
+@cache
+def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
+    """E F(x+) - F(x) <= (B.3.5) with 2 z^2 or more for its 15 z^2, where F is the plain mean, or any."""
+    near, bound = _near(own)
+    each, moved = each_sum(own), _next - _x
+    change, whole = _along - _g0, _B + _A + _V + _U
+    drift = _B - _g * K
+    premises: Multiples = [
+        (over_clients(ROUNDS.descent(L), "M"), 1),
+        (ROUNDS.round(_g + (moved - whole * c) * (L / 2)), -1),
+        (ROUNDS.noise(_g), c), (ROUNDS.participation(_g), c),
+        (ROUNDS.participation(_B + _A), -2 * L * c**2),
+        (ROUNDS.noise_bound(sigma**2, Q), L * c**2),
+        (ROUNDS.scale_of_weights(each, Q), L * c**2), (ROUNDS.error_of_weights(each, E), c * 3 / (2 * K)),
+        (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), c * 3 / 4),
+        (over_steps(over_clients(_SGD.rough_path, "M")), c * L**2 * 3 / 4),
+        (over_clients(near, "M"), c * K * 2 * z**2),
+    ]  # fmt: skip
+    squares: list[Square] = [
+        (_B + _A + _V - _U, "", L * c**2 / 2), (drift - _A * 2, "", c / (4 * K)),
+        (_B + _A, "", c / (2 * K) - L * c**2), (change - drift / K, "MK", c * 3 / 4),
+    ]  # fmt: skip
+    bracket = E * 81 / 16 + drift_of_gradient * z**2 + SHARE * c * L * K * Q / n - _one / 4
+    fixed = c * K * E * 3 / 2 * (15 * L**2 * K * eta**2 * sigma**2 + SHARE * bound)
+    fixed = fixed + c * L**2 * K**2 * eta**2 * (sigma**2 + 6 * K * bound) * 5 / 2
+    fixed = fixed + c**2 * L * K * Q / n * (sigma**2 * 17 / 16 + SHARE * K * bound)
+    values = Form.of(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
+    goal = values + Form.constant(fixed) + square(_g) * (c * K * bracket)
+    return show(goal, premises, where=WHERE, context="start", squares=squares)
+
+
+def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, Scalar]) -> Theorem:
+    """F falls by at least c K share |g|^2 but for what is added; ``more`` bounds |g|^2 where E or Q multiply it."""
+    made = combine([(whole, 1), *more], where=where, context="start")
+    return combine([(made, 1)], where=where, context="start", squares=[(_g, "", _of_gradient(made) - c * K * share)])
+
+
+def _of_gradient(theorem: Theorem) -> Scalar:
+    """By how much F falls, of |g|^2."""
+    (entry,) = square(_g).entries
+    return -theorem.form.entries[entry]
+
+
+@cache
+def constant_weights() -> Theorem:
+    """Theorem 1: no error of weights, and an eighth of |g|^2."""
+    cap = n * (_one / 8 - 15 * z**2) / (SHARE * c * L * K)
+    where = region(Condition("Q", "interval", cap), Condition("E", "nonnegative"))
+    return _falling(instantiate(descent(False), {"E": 0 * E}, where), where, _one / 8)
+
+
+@cache
+def bounded() -> Theorem:
+    """Theorem 2, Option 2: c <= n/(54 L K Q)."""
+    where = region(Condition("Q", "interval", n / (54 * L * K * c)), Condition("E", "nonnegative"))
+    return _falling(descent(True), where, _one / 8, (ROUNDS.bounded_gradient(G**2), c * K * E * 81 / 16))
+
+
+@cache
+def bounded_corrected() -> Theorem:
+    """Theorem 2, Option 2, repaired: no step depends on Q."""
+    price = E * 81 / 16 + SHARE * c * L * K * Q / n
+    return _falling(descent(True), WHERE, _one * 3 / 16, (ROUNDS.bounded_gradient(G**2), c * K * price))
+
+
+@cache
+def nearly_optimal() -> Theorem:
+    """Theorem 2, Option 1: E <= peak <= 1/81."""
+    where = region(Condition("Q", "interval", n / (54 * L * K * c)), Condition("E", "interval", peak),
+                   Condition("peak", "interval", _one / 81))  # fmt: skip
+    return _falling(descent(True), where, _one / 16)
+
+
+_WIDE = region(steps=(Condition("eta", "capped", _one * 11 / (60 * L * K)), _FREE_GLOBAL))
+"""With z <= 11/60, which is above 1/sqrt 30."""
+
+
+_RISE = k + k**2 / K + 2 * k**3 / K**2
+
+
+@cache
+def _path() -> Theorem:
+    """E|x_{i,k} - x|^2 <= (k + k^2/K + 2 k^3/K^2) gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, by
+    induction with the factor 1 + 2/K."""
+    ax = Axioms(_WIDE, eta, n, "start")
+    y, N, rise = ax.vector(ITERATE), ax.vector(NOISE), _RISE
+    moved, after = y - _x, ax.vector(at(ITERATE, 1)) - _x
+    bound = square(_g0) * (3 * K * rise * eta**2) + Form.constant(rise * eta**2 * sigma**2) - square(moved)
+    change = _along - _g0
+    premises: Multiples = [
+        (ax.local_step(after + moved - (_along + N) * eta), -1), (ax.unbiased(moved - _along * eta), 2 * eta),
+        (ax.variance(sigma**2), eta**2), (ax.smooth(ITERATE, START_POINT, L), 3 * (K + 1) * eta**2),
+    ]  # fmt: skip
+    squares: list[Square] = [
+        (moved / K + _along * eta, "", K), (_g0 - change * 2, "", (K + 1) * eta**2 / 2),
+        (moved, "", 1 / K - 3 * (K + 1) * L**2 * eta**2),
+    ]  # fmt: skip
+    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 2 / K), premises, where=_WIDE, context="start", squares=squares)
+    return induct(combine([], where=_WIDE, context="start"), step, bound, 1 + 2 / K)
+
+
+def _drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
+    """E|x_{i,k} - x|^2 <= 5 K gamma^2 (sigma^2 + 24 K delta^2) + 30 K^2 gamma^2 |g|^2 at a step."""
+    goal = Form.constant(5 * K * eta**2 * (sigma**2 + 24 * K * d**2)) + square(_g) * (30 * K**2 * eta**2)
+    price = 3 * K * rise * eta**2
+    return show(goal - square(moved), [(path, 1), (around_any(), 2 * price)], where=_WIDE, context="start",
+                squares=[(_g0 - _g * 2, "", price)])  # fmt: skip
+
+
+@cache
+def local_drift() -> Theorem:
+    """For k < K."""
+    return _drift(_path(), AXIOMS.vector(ITERATE) - _x, _RISE)
+
+
+@cache
+def last_drift() -> Theorem:
+    """At k = K."""
+    return _drift(last_step(_path()), AXIOMS.vector(LAST) - _x, 4 * K)
+
+
+_QUARTER = region(steps=(Condition("eta", "capped", 1 / (4 * L * K)), _FREE_GLOBAL))
+_SLOW_RISE = k + k**2 / K / 2 + k**3 / K**2 / 4
+
+
+@cache
+def _slow_path() -> Theorem:
+    """E|x_{i,k} - x|^2 <= (k + k^2/(2 K) + k^3/(4 K^2)) gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, by
+    induction with the factor 1 + 1/K."""
+    ax = Axioms(_QUARTER, eta, n, "start")
+    y, N = ax.vector(ITERATE), ax.vector(NOISE)
+    moved, after, change = y - _x, ax.vector(at(ITERATE, 1)) - _x, _along - _g0
+    bound = square(_g0) * (3 * K * _SLOW_RISE * eta**2) + Form.constant(_SLOW_RISE * eta**2 * sigma**2) - square(moved)
+    share = _one / 2 + 3 / (4 * K * (2 * K + 1))
+    premises: Multiples = [
+        (ax.local_step(after + moved - (_along + N) * eta), -1), (ax.unbiased(moved - _along * eta), 2 * eta),
+        (ax.variance(sigma**2), eta**2),
+        (ax.smooth(ITERATE, START_POINT, L), (1 + 1 / share) * (2 * K + 1) * eta**2),
+    ]  # fmt: skip
+    squares: list[Square] = [
+        (moved / K / 2 + _along * eta, "", 2 * K), (_g0 - change / share, "", (2 * K + 1) * eta**2 * share),
+        (moved, "", 1 / K / 2 - (1 + 1 / share) * (2 * K + 1) * L**2 * eta**2),
+    ]  # fmt: skip
+    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 1 / K), premises, where=_QUARTER, context="start",
+                squares=squares)  # fmt: skip
+    return induct(combine([], where=_QUARTER, context="start"), step, bound, 1 + 1 / K)
+
+
+def _slow_drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
+    """E|x_{i,k} - x|^2 <= 7/4 K gamma^2 (sigma^2 + 6 K (4 delta^2 + |g|^2)) at a step."""
+    goal = (Form.constant(sigma**2 + 24 * K * d**2) + square(_g) * (6 * K)) * (K * eta**2 * 7 / 4)
+    price = 3 * K * rise * eta**2
+    return show(goal - square(moved), [(path, 1), (around_any(), 2 * price)], where=_QUARTER, context="start",
+                squares=[(_g0 - _g * 2, "", price)])  # fmt: skip
+
+
+@cache
+def local_slow_drift() -> Theorem:
+    """For k < K."""
+    return _slow_drift(_slow_path(), AXIOMS.vector(ITERATE) - _x, _SLOW_RISE)
+
+
+@cache
+def last_slow_drift() -> Theorem:
+    """At k = K."""
+    return _slow_drift(last_step(_slow_path()), AXIOMS.vector(LAST) - _x, 7 * K / 4)
+
+
+_LETTERS = {
+    "eta": "local_lr", "L": "smoothness", "K": "local_steps", "n": "clients", "sigma": "gradient_noise",
+    "d": "dissimilarity", "G": "global_gradient_bound", "c": sympy.Symbol("local_lr") * sympy.Symbol("global_lr"),
+    "peak": "peak_weight_error",
+}  # fmt: skip
+OF_F = {**_LETTERS, "E": "weight_error", "Q": "weight_scale"}
+_OF_ANY = {**OF_F, "E": sympy.Symbol("clients") * sympy.Symbol("objective_error")}
+_W = sympy.Symbol("update_weight")
+_IMPLIED = {**_LETTERS, "c": _LETTERS["c"] * _W, "Q": sympy.Symbol("weight_scale") / _W**2}
+
+_ANY, SUMMED = OfWeights(ANY), {readings.AVERAGE: readings.FROM_ROUND_0}
+_ROUND = {readings.CONDITIONING: readings.OF_THE_ROUND}
+_GIVEN = OfWeights(PLAIN, {**SUMMED, readings.WEIGHTS: readings.GIVEN})
+
+_THEOREMS: dict[str, OfRounds] = {
+    "lemmaB_3_1@main": WeightedRound(around_any, _OF_ANY, bounded="weighted_divergence", weights=_ANY),
+    "lemmaB_3_1@sharp": WeightedRound(around_by_weight, {**_OF_ANY, "w": "least_objective_weight"},
+                                      bounded="weighted_divergence", weights=_ANY),
+    "lemmaB_3_2@main": WeightedRound(local_drift, _OF_ANY, bounded="local_drift", weights=_ANY, end=last_drift),
+    "lemmaB_3_2@sharp": WeightedRound(local_slow_drift, _OF_ANY, bounded="local_drift", weights=_ANY,
+                                      end=last_slow_drift),
+    "lemmaB_3_3@main": WeightedRound(partial(descent, False, 15), _OF_ANY, bounded="weighted_increase",
+                                     weights=OfWeights(ANY, _ROUND)),
+    "lemmaB_5_1@main": WeightedRound(partial(descent, True, 15), OF_F, bounded="weighted_increase",
+                                     weights=OfWeights(PLAIN, _ROUND)),
+    "thm1@main": WeightedDescent(constant_weights, _IMPLIED, weights=OfWeights(IMPLIED)),
+    "thm2@main": WeightedDescent(bounded, OF_F, weights=_GIVEN),
+    "thm2@corrected": WeightedDescent(bounded_corrected, {**OF_F, "Q": "expected_weight_scale"},
+                                      weights=OfWeights(PLAIN, SUMMED)),
+    "thm2.nearly_optimal@main": WeightedDescent(nearly_optimal, OF_F, weights=_GIVEN),
+}  # fmt: skip
+
+
+def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, ...], tuple[Derivation, ...]]:
+    """The steps and derivations of theorems, each of the claim that has its name."""
+    names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
+    return (
+        tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
+        tuple(theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
+              for name, theorem in theorems.items()),
+    )  # fmt: skip
+
+
+STEPS, DERIVATIONS = of_claims(_THEOREMS, "one round, composed from the axioms")

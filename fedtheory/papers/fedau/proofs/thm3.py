@@ -1,0 +1,216 @@
+"""Lemma B.6.1, (B.6.8) and Theorem 3, composed by the kernel from the law of the rounds between two participations.
+
+With q = 1 - p, a = q^C, b = q^t, S an interval's length and omega the weight after t rounds, by induction over C, or t:
+
+    p E S = 1 - a,   p^2 E S^2 = 2 - p - 2 a - (2 C - 1) a p,
+    p^2 E[S^2; S <= t] - 2 p E[S; S <= t] + P(S <= t) = q (1 - b) - b p^2 t^2                                (t < C)
+
+From t >= m C on E(p omega - 1)^2 = p^2 E(omega - E S)^2 + a^2 <= p^2 Var S/m + a^2, p^2 Var S = q - (2 C - 1) p a -
+a^2.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+
+from ....proof.composition import OfRounds
+from ....proof.kernel.forms import Form, Vector, square
+from ....proof.kernel.participation_intervals import (
+    INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED, Intervals,
+)  # fmt: skip
+from ....proof.kernel.forms import Atom, Term
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.theorems import Theorem, combine
+from ....proof.translate.cutoffs import LogarithmicCutoff, LongRunBias
+from ....proof.translate.interval_means import AverageError, IntervalMoment, RoundError
+from .thm1_thm2 import of_claims
+
+RING = Ring("p C a t b m r k K")
+p, C, a, t, b, m, r, *_ = RING.symbols
+_one = RING.number(1)
+q = 1 - p
+MEAN, SQUARE = 1 - a, 2 - p - 2 * a - (2 * C - 1) * a * p
+"""p E S and p^2 E S^2."""
+SPREAD = q - (2 * C - 1) * p * a - a**2
+"""p^2 Var S."""
+EARLY = (1 - b, 1 - b * (1 + p * t), 2 - p - b * (2 - p + 2 * p * t + p**2 * t**2))
+"""p^d E[S^d; S <= t]."""
+
+_TAIL, _CHANCE = Condition("a", "interval", q), Condition("p", "interval", _one)
+ANY = Where(RING, (_TAIL, Condition("C", "count"), _CHANCE))
+POSITIVE = Where(RING, (_TAIL, Condition("C", "count"), Condition("p", "capped", _one)))
+_COUNTS = Condition("C", "count"), Condition("m", "count")
+LATE = Where(RING, (_TAIL, Condition("r", "interval", C - 1), *_COUNTS, _CHANCE))
+HISTORY = m * C + r
+"""t, where m intervals of C rounds fit in, and no more."""
+
+
+def before(first: Condition) -> Where:
+    """Rounds t < C."""
+    return Where(RING, (_TAIL, Condition("C", "at_least", t + 1), first, Condition("b", "interval", _one), _CHANCE))
+
+
+FROM_0, FROM_1 = before(Condition("t", "nonnegative")), before(Condition("t", "count"))
+
+
+def _number(atom: Atom, factor: Scalar | int = 1) -> Vector:
+    return Vector(RING, {Term("", atom): _one * factor})
+
+
+_u, _S, _error = _number(UNIT), _number(INTERVAL), _number(WEIGHT, p) - _number(UNIT)
+_ERROR_GIVEN = _number(WEIGHT_ENDED, p) - _number(UNIT_ENDED)
+
+
+@cache
+def mean() -> Theorem:
+    """p E S = 1 - q^C."""
+    return Intervals(ANY, q, C, a).moment(1, MEAN)
+
+
+@cache
+def length() -> Theorem:
+    """E S = (1 - q^C)/p."""
+    return combine([(mean(), 1 / p)], where=POSITIVE, context="run")
+
+
+@cache
+def squared_length() -> Theorem:
+    """E S^2."""
+    return combine([(Intervals(ANY, q, C, a).moment(2, SQUARE), 1 / p**2)], where=POSITIVE, context="run")
+
+
+@cache
+def split() -> Theorem:
+    """(a): E(p omega - 1)^2 = E(p omega - p E S)^2 + q^(2C)."""
+    late = Intervals(LATE, q, C, a)
+    return combine([(mean(), 2 * a), (late.unit(), -2 * a * MEAN - a**2), (late.mean_ended(HISTORY), 2 * a * p)],
+                   where=LATE, context="run")  # fmt: skip
+
+
+@cache
+def by_intervals() -> Theorem:
+    """(b): E(p omega - 1)^2 <= p^2 Var S/m + q^(2C)."""
+    late = Intervals(LATE, q, C, a)
+    goal = Form.constant(SPREAD / m + a**2) - square(_error)
+    return show(goal, [(late.spread_ended(mean(), m, HISTORY), 1), (late.moment(2, SQUARE), -1 / m),
+                       (late.mean_ended(HISTORY), 2 * p), (mean(), 2), (late.unit(), -1)],
+                where=LATE, context="run")  # fmt: skip
+
+
+def _late(bound: Scalar) -> Theorem:
+    """The same with a larger bound."""
+    return combine([(by_intervals(), 1)], where=LATE, context="run", constant=bound - SPREAD / m - a**2)
+
+
+@cache
+def by_rounds() -> Theorem:
+    """The line after (b): 1/m <= 2C/t, and Var S >= 0."""
+    law, more = Intervals(LATE, q, C, a), 2 * C / HISTORY - 1 / m
+    goal = Form.constant(2 * C * SPREAD / HISTORY + a**2) - square(_error)
+    return show(goal, [(by_intervals(), 1), (law.moment(2, SQUARE), -more), (mean(), 2 * MEAN * more),
+                       (law.unit(), -(MEAN**2) * more)],
+                where=LATE, context="run", squares=[(_S * p - _u * MEAN, "", more)])  # fmt: skip
+
+
+@cache
+def late() -> Theorem:
+    """(c): p^2 Var S <= q."""
+    return _late(2 * C * q / HISTORY + a**2)
+
+
+@cache
+def late_rounded() -> Theorem:
+    """With 1 for q."""
+    return _late(2 * C / HISTORY + a**2)
+
+
+@cache
+def late_blocks() -> Theorem:
+    """The same by the number of intervals."""
+    return _late(q / m + a**2)
+
+
+@cache
+def late_absence() -> Theorem:
+    """At most q."""
+    return _late(q)
+
+
+def _moments(where: Where) -> list[tuple[Theorem, Scalar | int]]:
+    """p^2 E[S^2; S <= t] - 2p E[S; S <= t] + P(S <= t), with its terms."""
+    law = Intervals(where, q, C, a)
+    return [(law.early_moment(power, EARLY[power], t, b), sign) for power, sign in ((2, -1), (1, 2), (0, -1))]
+
+
+def _early(where: Where, bound: Scalar) -> Theorem:
+    """E(p omega - 1)^2 <= bound for t < C."""
+    law = Intervals(where, q, C, a)
+    return show(Form.constant(bound) - square(_error), [(law.early_weight(p, -_one, t, b), 1), *_moments(where)],
+                where=where, context="run")  # fmt: skip
+
+
+def _given(where: Where, bound: Scalar) -> Theorem:
+    """E[(p omega - 1)^2; M >= 1] <= bound P(M >= 1) for t < C."""
+    law, ended = Intervals(where, q, C, a), _number(UNIT_ENDED)
+    squares: list[Square] = [(ended, "", bound - q)]
+    goal = square(ended) * bound - square(_ERROR_GIVEN)
+    moments = [(theorem, c) for theorem, c in _moments(where)[:2]]
+    whole = law.early_moment(0, EARLY[0], t, b)
+    return show(goal, [(law.early_given(p, -_one, t, b), 1), *moments, (whole, q - 1)], where=where, context="run",
+                squares=squares)  # fmt: skip
+
+
+@cache
+def early_absence() -> Theorem:
+    """At most q, from t = 0 on."""
+    return _early(FROM_0, q)
+
+
+_BOUND = 2 * C * q / t + a**2
+
+
+@cache
+def early_cutoff() -> Theorem:
+    """At most C, from t = 0 on."""
+    return _early(FROM_0, C)
+
+
+@cache
+def early_rounded() -> Theorem:
+    """(c) with 1 for q, for 1 <= t < C."""
+    return _early(FROM_1, 2 * C / t + a**2)
+
+
+@cache
+def early() -> Theorem:
+    """(c), for 1 <= t < C."""
+    return _early(FROM_1, _BOUND)
+
+
+@cache
+def early_given() -> Theorem:
+    """The same, given that an interval has ended."""
+    return _given(FROM_1, _BOUND)
+
+
+_THEOREMS: dict[str, OfRounds] = {
+    **{f"lemmaB_6_1.{part}@main": IntervalMoment(length, bounded=bounded, second=squared_length)
+       for part, bounded in (("mean", "interval_mean"), ("mean_below", "negated_interval_mean"),
+                             ("variance", "interval_variance"), ("variance_below", "negated_interval_variance"))},
+    "eqB_6_7@sharp": RoundError(late_absence, early=early_absence, averaged=True),
+    "eqB_6_8.a@corrected": RoundError(split, mean=mean),
+    "eqB_6_8.b@corrected": RoundError(by_intervals),
+    "eqB_6_8.b_next@corrected": RoundError(by_rounds),
+    "eqB_6_8.c@main": RoundError(late, early=early, given=early_given),
+    "thm3@appendix": AverageError(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
+    "thm3@main": AverageError(late_rounded, early=early_rounded, first=early_cutoff, averaged=True, rate=True),
+    "thm3@sharp": AverageError(late_blocks, first=early_absence, averaged=True),
+    "lemmaB_7_1@main": LogarithmicCutoff(late_rounded, early=early_rounded, first=early_cutoff, averaged=True),
+    "lemmaB_7_1@sharp": LogarithmicCutoff(late_blocks, first=early_absence, averaged=True),
+    "eqB_7_2@main": LongRunBias(mean),
+}  # fmt: skip
+
+STEPS, DERIVATIONS = of_claims(_THEOREMS, "from the law of intervals, by the kernel")

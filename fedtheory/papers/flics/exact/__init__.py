@@ -1,0 +1,1 @@
+"""Exact moments of rounds and runs in which a server selects among the clients at hand (FLICS-AVG)."""

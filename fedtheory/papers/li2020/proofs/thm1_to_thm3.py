@@ -1,0 +1,141 @@
+"""Theorems 1 to 3, composed by the kernel from its axioms: every step of the weighted mean of all clients' models.
+
+With X_k = sum p_i x_{i,k}, V_k = sum p_i |x_{i,k} - X_k|^2, S = s + t + k and eta = 2/(mu S) at the step k of a round
+whose first step has the number t, in expectation over the run, for s >= 8 L/mu and s >= K:
+
+    E|x_{i,k} - x|^2 <= k (k + 1/2) (2/(mu (s + t)))^2 G^2,   so that V_k <= 4 (K - 1)^2 eta^2 G^2
+    E|X_{k+1} - x*|^2 <= (1 - mu eta) E|X_k - x*|^2 + eta^2 (B + 6 L Gamma + 8 (K - 1)^2 G^2),
+
+B the weighted noise. A round ends in X_K, or in the mean of clients drawn, which adds share 4 K^2 eta^2 G^2 at its last
+step. The gradients at x* take the place of those at X_k: their squares are at most 2 L Gamma, and their mean is 0.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sympy
+
+from fedtheory.proof.kernel.axioms import ITERATE, NEXT, NOISE, OPTIMUM, START_POINT, Axioms, at
+from fedtheory.proof.kernel.forms import Form, square
+from fedtheory.proof.kernel.client_means import LAST, MeanAxioms
+from fedtheory.proof.kernel.regions import Condition, Where
+from fedtheory.proof.kernel.scalars import Ring
+from fedtheory.proof.kernel.tactics import Square, show
+from fedtheory.proof.kernel.theorems import Multiples, Theorem, at_step, combine, induct, last_step, over_clients
+from fedtheory.proof.translate.local_steps import DecayingSteps
+
+from ..statements.theorems import BY_WEIGHT, EDITIONS, EVERYONE, UNIFORM
+
+RING = Ring("L mu K k s t G Gamma B n share")
+L, mu, K, k, s, t, G, Gamma, B, n, share = RING.symbols
+WHERE = Where(RING, (
+    Condition("L", "capped", mu * s / 8), Condition("mu", "positive"), Condition("s", "at_least", K),
+    Condition("K", "count"), *(Condition(name, "nonnegative") for name in ("t", "G", "Gamma", "B", "share")),
+))  # fmt: skip
+
+eta, first = 2 / (mu * (s + t + k)), 2 / (mu * (s + t))
+_last = 2 / (mu * (s + t + K - 1))
+AXIOMS, MEANS = Axioms(WHERE, eta, n, "run"), MeanAxioms(WHERE, eta)
+_x, _start, _optimum = (AXIOMS.vector(point) for point in (ITERATE, START_POINT, OPTIMUM))
+_N, _g, _b = AXIOMS.vector(NOISE), AXIOMS.gradient(ITERATE), AXIOMS.gradient(OPTIMUM)
+_X, _G, _noise = _x.under("M"), _g.under("M"), _N.under("M")
+_D, _next = _X - _optimum, AXIOMS.vector(at(ITERATE, 1))
+_half = RING.number(1) / 2
+
+
+@cache
+def moved() -> Theorem:
+    """E|x_{i,k} - x|^2 <= k (k + 1/2) first^2 G^2 for k <= K, by induction with Young's parameter 1/(k + 1/2)."""
+    d, q = _x - _start, _g + _N
+    bound = Form.constant(k * (k + _half) * first**2 * G**2) - square(d)
+    premises: Multiples = [
+        (AXIOMS.local_step(_next + _x - _start * 2 - q * eta), -1),
+        (MEANS.stochastic_gradient(G**2), (1 + k + _half) * eta**2),
+    ]
+    squares: list[Square] = [(d / (k + _half) + q * eta, "", k + _half)]
+    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 1 / (k + _half)), premises, where=WHERE, context="run",
+                squares=squares)  # fmt: skip
+    return induct(combine([], where=WHERE, context="run"), step, bound, 1 + 1 / (k + _half))
+
+
+@cache
+def one_step() -> Theorem:
+    """E|X_{k+1} - x*|^2 <= (1 - mu eta) E|X_k - x*|^2 + eta^2 (B + 6 L Gamma + 8 (K - 1)^2 G^2) for k < K."""
+    after, a, u = _next.under("M") - _optimum, _x - _optimum, _x - _X
+    slope = 2 * eta * (1 - 2 * L * eta)
+    drift = 1 + slope / (2 * eta)
+    premises: Multiples = [
+        (over_clients(AXIOMS.local_step(after + _D - (_G + _noise) * eta), "M"), -1),
+        (over_clients(AXIOMS.unbiased(_D - _G * eta), "M"), 2 * eta),
+        (MEANS.weighted_noise(B), eta**2),
+        (over_clients(AXIOMS.convex(OPTIMUM, ITERATE, mu), "M"), 2 * eta),
+        (over_clients(MEANS.lowest(ITERATE, mu, L), "M"), 2 * eta**2),
+        (over_clients(AXIOMS.convex(ITERATE, OPTIMUM, mu), "M"), slope),
+        (over_clients(MEANS.lowest(OPTIMUM, mu, L), "M"), slope * eta / 2),
+        (MEANS.heterogeneity(Gamma, mu), 4 * L * eta**2 + slope * eta * L),
+        (MEANS.optimal_along(_D), slope),
+        (over_clients(moved(), "M"), drift),
+    ]
+    goal = square(_D) * (1 - mu * eta) - square(after)
+    goal = goal + Form.constant(eta**2 * (B + 6 * L * Gamma + 8 * (K - 1) ** 2 * G**2))
+    squares: list[Square] = [
+        (_g - _G, "M", eta**2), (u - _g * eta, "M", 1), (u / eta + _b, "M", slope * eta / 2), (_X - _start, "", drift),
+        (a - _D, "M", mu * eta), (a, "M", slope * mu / 2),
+    ]  # fmt: skip
+    return show(goal, premises, where=WHERE, context="run", squares=squares)
+
+
+@cache
+def end_of_all() -> Theorem:
+    """|x+ - x*|^2 = |X_K - x*|^2 where all clients take part."""
+    whole = AXIOMS.vector(NEXT) + AXIOMS.vector(LAST).under("M") - _optimum * 2
+    return combine([(MEANS.everyone(whole), -1)], where=WHERE, context="run")
+
+
+@cache
+def end_of_draw() -> Theorem:
+    """E|x+ - x*|^2 <= E|X_K - x*|^2 + share 4 K^2 eta^2 G^2, eta that of the round's last step."""
+    last, end = AXIOMS.vector(LAST), AXIOMS.vector(NEXT)
+    mean = last.under("M")
+    goal = square(mean - _optimum) - square(end - _optimum) + Form.constant(4 * share * K**2 * _last**2 * G**2)
+    premises: Multiples = [
+        (MEANS.drawn_mean(mean - _optimum, share), -2), (MEANS.spread_of_draw(share), -1),
+        (over_clients(last_step(moved()), "M"), share),
+    ]  # fmt: skip
+    return show(goal, premises, where=WHERE, context="run", squares=[(mean - _start, "", share)])
+
+
+@cache
+def gap() -> Theorem:
+    """F(x) - F(x*) <= L/2 |x - x*|^2."""
+    premises: Multiples = [(over_clients(AXIOMS.descent(START_POINT, OPTIMUM, L), "M"), 1),
+                (AXIOMS.optimal(_start - _optimum), -1)]  # fmt: skip
+    return combine(premises, where=WHERE, context="start")
+
+
+_LETTERS = {
+    "L": "smoothness", "mu": "strong_convexity", "K": "local_steps", "G": "gradient_bound",
+    "Gamma": "heterogeneity_gap", "B": "weighted_noise",
+}  # fmt: skip
+
+
+def _theorem(number: int, number_of_first_step: int) -> DecayingSteps:
+    """Theorem 1, 2 or 3, for steps counted from 0 or 1."""
+    who = (EVERYONE, BY_WEIGHT, UNIFORM)[number - 1]
+    letters = _LETTERS | {"s": sympy.Symbol("step_shift") + number_of_first_step}
+    return DecayingSteps(one_step, letters, end=end_of_all if who == EVERYONE else end_of_draw, gap=gap, who=who)
+
+
+_THEOREMS = {(number, edition): _theorem(number, 0 if edition == "from_0" else 1) for number, edition in EDITIONS}
+
+STEPS = tuple(
+    theorem.step(f"li2020.thm{number}.{edition}.composed", f"Theorem {number}", "every step brings the weighted mean "
+                 "nearer, composed from the axioms")
+    for (number, edition), theorem in _THEOREMS.items()
+)  # fmt: skip
+DERIVATIONS = tuple(
+    theorem.derivation(f"composed, Theorem {number}, {edition}", f"li2020.thm{number}.{edition}.composed",
+                       (f"li2020.thm{number}@{edition}",))
+    for (number, edition), theorem in _THEOREMS.items()
+)  # fmt: skip

@@ -1,0 +1,238 @@
+"""What Theorem 5 and its repaired statements rest on: steps that the paper does not print.
+
+As in ``thm5``; W = V/K the mean of the gradients v over participants and steps, b = grad F_i(x*) and B its mean,
+|B| <= sigma_G; D the mean of E|x_k - x_r|^2.
+"""
+
+from __future__ import annotations
+
+import sympy
+
+from ....proof.gram import dot, norm2, vectors
+from ....proof.symbol_regions import Region, at_least, capped, count, equal
+from ....proof.steps import Nonnegative, Step
+from ....proof.write import given, nonnegative_step
+from .symbols import (
+    K,
+    L,
+    bias,
+    clients,
+    eta,
+    eta_s,
+    gram,
+    m,
+    mu,
+    noise,
+    one,
+    q,
+    rate,
+    server,
+    setting,
+    tied_rate,
+    under,
+    z,
+)
+from .thm5 import QUARTER
+
+e, g, u, v, w, b, A, B, N, S, W, Y = vectors("e g u v w b A B N S W Y")
+D, G, X, f_r, f_s, f_k, after, client_after, server_after = sympy.symbols(
+    "drift excess square f_r f_s f_k after client_after server_after"
+)
+_eighth, _twentieth = under(sympy.Rational(1, 8)), under(sympy.Rational(1, 20))
+_moved = norm2(e - eta * (K * W + N))
+_mean_2 = sympy.Rational(5, 6) * K * eta**2 * noise + 5 * K**2 * eta**2 * (bias + norm2(g))
+_mean_3 = K * eta**2 * noise + sympy.Rational(4, 3) * K**2 * eta**2 * (bias + norm2(g))
+_separated = K**2 * norm2(W) + K * noise / m - norm2(K * W + N)
+_optimum = ("a3.optimum",)
+
+# A client round with a fourth of the |g|^2 of (77) ----------------------------------------------------------------
+
+_right_small = (
+    (1 - rate) * norm2(e) - 2 * eta * K * G + eta**2 * K**2 * (1 + 8 * z) * bias
+    + sympy.Rational(25, 2) * z * eta**2 * K**2 * (bias + norm2(g))
+    + eta**2 * K * noise * (1 / m + sympy.Rational(25, 12) * z)
+)  # fmt: skip
+
+
+def _large(name: str, says: str, where: Region, more: sympy.Expr, rests_on: tuple[str, ...]) -> Step:
+    """For z >= 1/8; ``more`` is what the noise adds beyond K sigma^2/m."""
+    return gram(name, "(65) to (77)", says, QUARTER - _moved,
+                given=((_separated + more, eta**2), (dot(e, W) - G - mu / 4 * norm2(e) + L * D, 2 * eta * K),
+                       (sympy.Rational(5, 2) * norm2(g) + sympy.Rational(10, 3) * (bias + L**2 * D) - norm2(W),
+                        eta**2 * K**2),
+                       (_mean_3 - D, 2 * eta * K * L + sympy.Rational(10, 3) * eta**2 * K**2 * L**2)),
+                zero=((dot(e, N), 2 * eta),), where=where, printed=False,
+                rests_on=("s5.63_lemma_2", "client.square", *rests_on))  # fmt: skip
+
+
+_from_eighth = setting(at_least("local_lr", 1 / (8 * L * K)))
+_three = setting(at_least("local_lr", 2 / L), equal("local_steps", sympy.Integer(3)))
+
+CLIENT_ROUND = (
+    # weights 1/4 and 3/4 of co-coercivity and of strong convexity
+    gram("client.progress", "(65) to (77)", "<grad F_i(x_k), e> >= F_i(x_r) - F_i(x*) + mu/4 |e|^2 + |v - b|^2/(8L) - "
+         "5L/4 |x_k - x_r|^2",
+         dot(v, e) - (f_r - f_s) - mu / 4 * norm2(e) - norm2(v - b) / (8 * L) + 5 * L / 4 * norm2(u),
+         given=((f_s - f_k + dot(v, e + u) - norm2(v - b) / (2 * L), sympy.Rational(1, 4)),
+                (f_s - f_k + dot(v, e + u) - mu / 2 * norm2(e + u), sympy.Rational(3, 4)),
+                (f_k - dot(v, u) + L / 2 * norm2(u) - f_r, one)),
+         printed=False, rests_on=("convex.interpolation", "lemma1.integral")),
+    gram("client.small_steps", "(65) to (77)", "a client round for z <= 1/8", _right_small - _moved,
+         given=((_separated, eta**2),
+                (dot(e, W) - G - mu / 4 * norm2(e) - X / (8 * L) + 5 * L / 4 * D, 2 * eta * K),
+                (X - norm2(W - B), eta * K / (4 * L)), (bias - norm2(B), eta**2 * K**2 * (1 + 8 * z)),
+                (_mean_2 - D, sympy.Rational(5, 2) * eta * K * L)),
+         zero=((dot(e, N), 2 * eta),), where=_eighth, printed=False,
+         rests_on=("client.progress", "noise.separated", "cohort.before_noise", "drift.mean", "jensen", *_optimum)),
+    gram("client.small_steps_rounded", "(65) to (77)", "for z <= 1/8 a fourth of the |g|^2 of (77) suffices",
+         QUARTER - _moved, given=((_right_small - _moved, one),), where=_eighth, printed=False,
+         rests_on=("client.small_steps",)),
+    gram("client.square", "(67) to (70)", "|grad F_i(x_k)|^2 <= 5/2 |g|^2 + 10/3 (sigma_G^2 + L^2 |x_k - x_r|^2)",
+         sympy.Rational(5, 2) * norm2(g) + sympy.Rational(10, 3) * (bias + L**2 * norm2(u)) - norm2(v),
+         given=((bias - norm2(w - g), sympy.Rational(10, 3)),
+                (L**2 * norm2(u) - norm2(v - w), sympy.Rational(10, 3))), printed=False),
+    _large("client.large_steps", "a client round for z >= 1/8 where eta_c <= 2/L, or K = 1, or K = 2", _from_eighth,
+           sympy.Integer(0), ("drift.convex", "drift.convex_two", "noise.separated", "noise.one_step",
+                              "noise.two_steps", "jensen")),
+    _large("client.three_large_steps", "a client round for K = 3 and 2/L <= eta_c <= 8/(3L)", _three,
+           sympy.Rational(17, 2) * noise, ("drift.convex_three", "noise.three_steps", "noise.cross", "noise.cohort",
+                                           "jensen")),
+    Step("client.cases", "(65) to (77)", "z <= 8 gives eta_c <= 2/L for K >= 4, and eta_c <= 8/(3L) for K = 3",
+         "polynomial",
+         (Nonnegative(2 - L * eta, (setting(capped("local_lr", 8 / (L * K)), count("local_steps", 4)),)),
+          Nonnegative(sympy.Rational(8, 3) - L * eta,
+                      (setting(capped("local_lr", 8 / (L * K)), equal("local_steps", sympy.Integer(3))),))),
+         printed=False),
+    Step("s5.client_round", "(77)", "for z <= 8 a client round satisfies (77) with a fourth of its |g|^2", "lemma",
+         printed=False,
+         rests_on=("client.small_steps_rounded", "client.large_steps", "client.three_large_steps", "client.cases")),
+    gram("s5.77_from_a_fourth", "(77)", "(77) follows",
+         (1 - rate) * norm2(e) + 4 * eta**2 * K**2 * bias + 4 * eta**2 * K**2 * (1 + 15 * z * (1 + z)) * norm2(g)
+         + K * eta**2 / m * noise - 2 * eta * K * G
+         + 2 * eta * K * L * (1 + K * eta * L) * 5 * K * eta**2 * (noise + 6 * K * bias) - after,
+         given=((QUARTER - after, one),), printed=False, rests_on=("s5.client_round",)),
+)  # fmt: skip
+
+# Every q, with a floor ----------------------------------------------------------------------------------------------
+
+_floor = (
+    2 * eta * K / mu * bias + eta**2 * K**2 * (4 + 60 * z * (1 + z)) * bias
+    + eta**2 * K * (1 / m + 10 * z * (1 + z)) * noise
+)  # fmt: skip
+_to_optimum = sympy.Rational(25, 2) * z * eta**2 * K**2
+_tie = {eta: 4 * L * eta_s / ((L + mu) * K)}
+_right_58 = (1 - tied_rate) * norm2(e) + eta_s * (eta_s - 2 / (L + mu)) * norm2(g) + eta_s**2 * server
+_both = after - (1 - q) * server_after - q * client_after
+_slow_server = setting(capped("server_lr", 2 / (L + mu)))
+
+CORRECTED = (
+    # w, B: the participants' means of grad F_i(x_r), grad F_i(x*)
+    gram("thm5.corrected.excess", "repaired", "F_i(x_r) - F_i(x*) >= <b, e> + mu/4 |e|^2 + |w - b|^2/(4L)",
+         f_r - f_s - dot(b, e) - mu / 4 * norm2(e) - norm2(w - b) / (4 * L),
+         given=((f_r - f_s - dot(b, e) - mu / 2 * norm2(e), sympy.Rational(1, 2)),
+                (f_r - f_s - dot(b, e) - norm2(w - b) / (2 * L), sympy.Rational(1, 2))),
+         printed=False, rests_on=("convex.interpolation",)),
+    gram("thm5.corrected.clients", "repaired", "a client round contracts up to 2 eta_c K sigma_G^2/mu and the noise",
+         (1 - rate) * norm2(e) + _floor - after,
+         given=((_right_small - after, one),
+                (G - dot(B, e) - mu / 4 * norm2(e) - norm2(w - B) / (4 * L), 2 * eta * K),
+                (bias - norm2(B), 2 * eta * K / mu + 4 * _to_optimum), (bias - norm2(w - g), 4 * _to_optimum),
+                (2 * norm2(w - B) + 4 * norm2(w - g) + 4 * norm2(B) - norm2(g), _to_optimum),
+                (2 / mu * norm2(B) + mu / 2 * norm2(e) + 2 * dot(B, e), eta * K)),
+         where=_twentieth, printed=False,
+         rests_on=("client.small_steps", "thm5.corrected.excess", "thm5.corrected.triangle", "jensen", *_optimum)),
+    gram("thm5.corrected.round", "repaired", "the mean of both kinds of round",
+         (1 - tied_rate) * norm2(e) + (q * _floor).subs(_tie) + (1 - q) * eta_s**2 * server - after,
+         given=((_right_58 - server_after, 1 - q), (((1 - rate) * norm2(e) + _floor).subs(_tie) - client_after, q)),
+         zero=((_both, -one),), where=_slow_server, kind="polynomial", printed=False,
+         rests_on=("s5.58", "thm5.corrected.clients", "s5.78_kinds")),
+)  # fmt: skip
+TRIANGLE = (
+    gram("thm5.corrected.triangle", "repaired", "|g|^2 <= 2|w - B|^2 + 4|w - g|^2 + 4|B|^2",
+         2 * norm2(w - B) + 4 * norm2(w - g) + 4 * norm2(B) - norm2(g), printed=False),
+)  # fmt: skip
+
+# Any two steps: W = g + A + Y, |A| <= sigma_G, |Y|^2 <= L^2 D -------------------------------------------------------
+
+_c = q * K * eta
+_a = (1 - q) * eta_s + _c
+PROGRESS = mu * _a - (1 - q) * L * mu * eta_s**2 - 10 * q * L**2 * K**2 * eta**2
+FLOOR = (
+    _c**2 / (_a * mu) * bias + 9 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server
+    + (1 + 1 / m) * q * K * eta**2 * noise
+)  # fmt: skip
+_slow = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)))
+_free = setting()
+_gradient = g + A + Y
+_server_moved, _clients_moved = norm2(e - eta_s * (g + S)), norm2(e - eta * (K * _gradient + N))
+_cross_bias = _a * mu * norm2(e) + _c**2 / (_a * mu) * norm2(A) + 2 * _c * dot(e, A)
+_cross_drift = z * L * norm2(e) + norm2(Y) / (z * L) + 2 * dot(e, Y)
+_square = 3 * (norm2(g) + norm2(A) + norm2(Y)) - norm2(_gradient)
+
+SHARP = (
+    gram("thm5.sharp.cross_bias", "repaired", "2 c |<e, A>| <= a mu |e|^2 + c^2 |A|^2/(a mu)", _cross_bias,
+         printed=False),
+    gram("thm5.sharp.cross_drift", "repaired", "2 |<e, Y>| <= z L |e|^2 + |Y|^2/(z L)", _cross_drift, printed=False),
+    gram("thm5.sharp.square", "repaired", "|g + A + Y|^2 <= 3 (|g|^2 + |A|^2 + |Y|^2)", _square, printed=False),
+    # grad F(x*) = 0; both directions of Lemma 1 with convexity
+    gram("thm5.sharp.cocoercive", "repaired", "<g, e> >= |g|^2/L, the mean of which is used with <g, e> >= mu |e|^2",
+         dot(g, e) - norm2(g - b) / L, given=((dot(g - b, e) - norm2(g - b) / L, one),), zero=((dot(b, e), one),),
+         printed=False, rests_on=("convex.cocoercive", *_optimum)),
+    gram("thm5.sharp.round", "repaired", "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the floors, P = mu a - (1-q) L mu "
+         "eta_s^2 - 10 q L^2 K^2 eta_c^2",
+         (1 - PROGRESS) * norm2(e) + FLOOR - (1 - q) * _server_moved - q * _clients_moved,
+         given=((server - norm2(S), (1 - q) * eta_s**2),
+                (K**2 * norm2(_gradient) + K * noise / m - norm2(K * _gradient + N), q * eta**2),
+                (dot(e, g) - mu * norm2(e), 2 * _a - (1 - q) * L * eta_s**2),
+                (dot(e, g) - norm2(g) / L, (1 - q) * L * eta_s**2),
+                (_cross_bias, one), (_cross_drift, _c), (_square, q * K**2 * eta**2),
+                (bias - norm2(A), _c**2 / (_a * mu) + 3 * q * K**2 * eta**2),
+                (L**2 * D - norm2(Y), _c / (z * L) + 3 * q * K**2 * eta**2),
+                (_mean_2 - D, L**2 * (_c / (z * L) + 3 * q * K**2 * eta**2)),
+                (L**2 * norm2(e) - norm2(g),
+                 3 * q * K**2 * eta**2 + 5 * K**2 * eta**2 * L**2 * (_c / (z * L) + 3 * q * K**2 * eta**2))),
+         zero=((dot(e, S), 2 * (1 - q) * eta_s), (dot(g, S), -2 * (1 - q) * eta_s**2), (dot(e, N), 2 * q * eta)),
+         where=_slow, printed=False,
+         rests_on=("cohort.before_noise", "thm2.monotone", "thm5.sharp.cocoercive", "thm5.sharp.cross_bias",
+                   "thm5.sharp.cross_drift", "thm5.sharp.square", "a3.27_gradient", "server.noise", "noise.separated",
+                   "drift.mean", "jensen", "s5.78_kinds", *_optimum)),
+    nonnegative_step("thm5.sharp.progress", "repaired", "P >= mu a/4 > 0", PROGRESS - mu * _a / 4, _slow,
+                     printed=False),
+    nonnegative_step("thm5.sharp.factor", "repaired", "P <= 1", 1 - PROGRESS, _slow, printed=False),
+)  # fmt: skip
+
+# Where all clients take part A is 0 -----------------------------------------------------------------------------------
+
+UNBIASED_PROGRESS = 2 * mu * _a - (1 - q) * L * mu * eta_s**2 - 9 * q * L**2 * K**2 * eta**2
+UNBIASED_REST = (
+    6 * q * K**2 * eta**2 * bias + (1 - q) * eta_s**2 * server + (1 + 1 / clients) * q * K * eta**2 * noise
+)  # fmt: skip
+_squared = (1 - q) * L * eta_s**2 + 8 * q * L * K**2 * eta**2
+_of_Y = _c / (z * L) + 2 * q * K**2 * eta**2
+_unbiased = g + Y
+_everyone = setting(capped("local_lr", mu / (20 * L**2 * K)), capped("server_lr", 1 / (2 * L)), count("clients"))
+
+UNBIASED = (
+    given("thm5.unbiased.everyone", "not printed",
+          "all clients take part in the clients' rounds, so that the participants' "
+          "mean of grad F_i(x_r) is grad F(x_r)"),
+    gram("thm5.unbiased.round", "not printed",
+         "E|x_{r+1} - x*|^2 <= (1 - P)|e|^2 + the rest, without a floor, P = 2 mu a - "
+         "(1-q) L mu eta_s^2 - 9 q L^2 K^2 eta_c^2",
+         (1 - UNBIASED_PROGRESS) * norm2(e) + UNBIASED_REST - (1 - q) * _server_moved
+         - q * norm2(e - eta * (K * _unbiased + N)),
+         given=((server - norm2(S), (1 - q) * eta_s**2),
+                (K**2 * norm2(_unbiased) + K * noise / clients - norm2(K * _unbiased + N), q * eta**2),
+                (dot(e, g) - mu * norm2(e), 2 * _a - _squared), (dot(e, g) - norm2(g) / L, _squared),
+                (_cross_drift, _c), (2 * norm2(g) + 2 * norm2(Y) - norm2(_unbiased), q * K**2 * eta**2),
+                (L**2 * D - norm2(Y), _of_Y), (_mean_2 - D, L**2 * _of_Y)),
+         zero=((dot(e, S), 2 * (1 - q) * eta_s), (dot(g, S), -2 * (1 - q) * eta_s**2), (dot(e, N), 2 * q * eta)),
+         where=_everyone, printed=False,
+         rests_on=("thm5.unbiased.everyone", "thm2.monotone", "thm5.sharp.cocoercive", "thm5.sharp.cross_drift",
+                   "server.noise", "noise.separated", "drift.mean", "jensen", "s5.78_kinds", *_optimum)),
+    nonnegative_step("thm5.unbiased.progress", "not printed", "P >= mu a > 0", UNBIASED_PROGRESS - mu * _a, _slow,
+                     printed=False),
+    nonnegative_step("thm5.unbiased.factor", "not printed", "P <= 1", 1 - UNBIASED_PROGRESS, _slow, printed=False),
+)  # fmt: skip
+
+ALL = (*CLIENT_ROUND, *TRIANGLE, *CORRECTED, *SHARP, *UNBIASED)

@@ -1,0 +1,87 @@
+"""SAFARI's two kinds of round, for theorems that the kernel composes: the server's, and the clients' of any cohort."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
+from ....proof.kernel.forms import Vector
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
+from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.server_rounds import ServerAxioms
+from ....proof.kernel.tactics import atom_of
+from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients
+from ....proof.local_sgd import LocalSGD
+
+RING = Ring("q eta eta_s L mu K k m sigma sigma_s sigma_G size")
+q, eta, eta_s, L, mu, K, k, m, sigma, sigma_s, sigma_G, size = RING.symbols
+z = L * K * eta
+client_step = q * K * eta
+mean_step = (1 - q) * eta_s + client_step
+
+LETTERS = {
+    "eta": "local_lr", "eta_s": "server_lr", "q": "client_round_probability", "L": "smoothness",
+    "mu": "strong_convexity", "K": "local_steps", "m": "arbitrary_cohort", "sigma": "gradient_noise",
+    "sigma_s": "server_noise", "sigma_G": "dissimilarity",
+}  # fmt: skip
+"""The quantities that the letters stand for."""
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Rounds of either kind under eta <= 1/(8 L K), and eta_s <= 2/(L + mu) with convex clients, 1/L without."""
+
+    convex: bool
+
+    @cached_property
+    def where(self) -> Where:
+        curvature = (
+            (Condition("L", "at_least", mu), Condition("mu", "positive"))
+            if self.convex
+            else (Condition("L", "positive"),)
+        )
+        return Where(RING, (
+            Condition("eta", "capped", 1 / (8 * L * K)), Condition("eta_s", "capped", self.server_cap),
+            Condition("q", "interval", RING.number(1)), *curvature,
+            *(Condition(name, "count") for name in ("K", "m", "size")),
+            *(Condition(name, "nonnegative") for name in ("sigma", "sigma_s", "sigma_G")),
+        ))  # fmt: skip
+
+    @property
+    def server_cap(self) -> Scalar:
+        return 2 / (L + mu) if self.convex else 1 / L
+
+    @cached_property
+    def server(self) -> ServerAxioms:
+        return ServerAxioms(self.where, eta_s)
+
+    @cached_property
+    def sgd(self) -> LocalSGD:
+        return LocalSGD(Axioms(self.where, eta, size), L, sigma**2, self.convex)
+
+    @property
+    def bias(self) -> Vector:
+        """E[mean_S grad F_i(x*) | start, the clients' round], and without convexity E[mean_S grad F_i(x) | ...] -
+        grad F(x)."""
+        family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
+        mean = conditional_mean(atom_of(family).atom, ARBITRARY, RING)
+        return mean if self.convex else mean - self.server.gradient
+
+    def projected(self, other: Vector) -> Theorem:
+        """<mean_S u_i - E[mean_S u_i | start, the clients' round], w> = 0 for the gradients u_i of the bias."""
+        family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
+        return project(atom_of(family).atom, other, ARBITRARY, self.where)
+
+    def bias_bound(self, near: Theorem) -> Theorem:
+        """|bias|^2 <= sigma_G^2, of |u_i|^2 <= sigma_G^2 at the optimum, or |u_i - grad F(x)|^2 <= sigma_G^2."""
+        family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
+        away = family if self.convex else family - self.server.gradient
+        mean = family.under("S")
+        squares = [(away - away.under("S"), "S", 1)]
+        cohort = combine([(over_clients(near, "S"), 1)], where=self.where, context="cohort", kind=ARBITRARY,
+                         squares=squares)  # fmt: skip
+        premises: Multiples = [(expect_arbitrary(cohort, m), 1), (self.projected(self.bias), 2)]
+        known = conditional_mean(atom_of(family).atom, ARBITRARY, RING)
+        return combine(premises, where=self.where, context="kind", kind=ARBITRARY, squares=[(mean - known, "", 1)])

@@ -1,0 +1,164 @@
+"""What the repaired editions of SAFARI's Theorems 4 and 5 say, and its displays on a server's round, composed by the
+kernel from its axioms.
+
+With z = L K eta_c and the paper's ties of the step sizes, F falls in either kind of round by eta_s/2 |grad F(x)|^2 but
+for constants (eta_c = 2 eta_s/K, under z <= 1/21), and with rate = mu K eta_c/2
+
+    |x+ - x*|^2 <= (1 - rate) |x - x*|^2 + q (2 K eta_c/mu + 4 K^2 eta_c^2) sigma_G^2 + (the drift, the noises)
+
+(eta_s = (L + mu) K eta_c/(4 L), under z <= 1/20).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ....claims import readings
+from ....proof.composition import Descent, Geometric, OfRounds
+from ....proof.curved_sgd import CurvedSGD
+from ....proof.kernel.axioms import START_POINT
+from ....proof.kernel.forms import ONE
+from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
+from ....proof.kernel.scalars import Scalar
+from ....proof.kernel.server_rounds import SERVER, ServerAxioms, mix_server
+from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
+from ....proof.objective_lemma import cocoercive
+from ....proof.translate.round_bounds import DescentOfKinds, OneRound
+from . import thm5
+from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
+
+_one = RING.number(1)
+
+
+def _tied(convex: bool, step: str, cap: Scalar) -> Where:
+    """The region with one of the two step sizes, under a cap; the other is tied to it."""
+    kept = [c for c in Kinds(convex=convex).where.conditions if c.name not in ("eta", "eta_s")]
+    return Where(RING, (Condition(step, "capped", cap), *kept))
+
+
+_TIED_4 = _tied(False, "eta_s", 1 / (42 * L))
+_TIED_5 = _tied(True, "eta", 1 / (20 * L * K))
+_DISTANCE = Kinds(convex=True).sgd.distance
+
+# The server's rounds ------------------------------------------------------------------------------------------------
+
+
+@cache
+def server_distance() -> Theorem:
+    """(58): |x+ - x*|^2 <= (1 - 2 eta_s L mu/(L + mu)) |x - x*|^2 + eta_s (eta_s - 2/(L + mu)) |grad F(x)|^2
+    + eta_s^2 sigma_s^2, for every step size."""
+    plain = Kinds(convex=True).where.conditions
+    where = Where(RING, tuple(Condition("eta_s", "positive") if c.name == "eta_s" else c for c in plain
+                              if c.name in ("eta_s", "L", "mu", "sigma_s")))  # fmt: skip
+    server, sgd = ServerAxioms(where, eta_s), Kinds(convex=True).sgd
+    g, D = server.gradient, sgd.distance
+    ax = type(sgd.axioms)(where, eta, RING["size"])
+    premises: Multiples = [
+        (server.round(sgd.next_distance + D - (g + server.noise) * eta_s), -1),
+        (server.unbiased(D - g * eta_s), 2 * eta_s),
+        (server.variance(sigma_s**2), eta_s**2),
+        (cocoercive(ax, mu, L), 2 * eta_s / (mu + L)),
+    ]
+    return combine(premises, where=where, context="kind", kind=SERVER)
+
+
+@cache
+def server_fall() -> Theorem:
+    """(28): 2/eta_s (F(x) - E F(x+)) - (2 - L eta_s) |grad F(x)|^2 + L eta_s sigma_s^2 >= 0, for every step size."""
+    where = Where(
+        RING, (Condition("eta_s", "positive"), Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
+    )
+    server = ServerAxioms(where, eta_s)
+    g, step = server.gradient, (server.gradient + server.noise) * eta_s
+    premises: Multiples = [
+        (over_clients(server.descent(L), "M"), 2 / eta_s),
+        (server.round(g + (server.moved - step) * L / 2), -2 / eta_s),
+        (server.unbiased(g * (1 - L * eta_s)), 2 * _one),
+        (server.variance(sigma_s**2), L * eta_s),
+    ]
+    return combine(premises, where=where, context="kind", kind=SERVER)
+
+
+@cache
+def server_descent() -> Theorem:
+    """F(x) - E F(x+) - eta_s/2 |grad F(x)|^2 + L eta_s^2/2 sigma_s^2 >= 0 under eta_s <= 1/L."""
+    where = Where(RING, (Condition("eta_s", "capped", 1 / L), Condition("L", "positive"),
+                         Condition("sigma_s", "nonnegative")))  # fmt: skip
+    g = ServerAxioms(where, eta_s).gradient
+    fall = combine([(server_fall(), eta_s / 2)], where=where, context="kind", kind=SERVER)
+    return combine([(fall, 1)], where=where, context="kind", kind=SERVER,
+                   squares=[(g, "", -coefficient(fall.form, g, g) - eta_s / 2)])  # fmt: skip
+
+
+# Theorem 4 ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def clients_descent() -> Theorem:
+    """F(x) - E F(x+) - eta_s/2 |grad F(x)|^2 + eta_s/2 ((4 + 120 z^2) sigma_G^2 + (4 z/m + 20 z^2) sigma^2/K) >= 0,
+    with eta_c = 2 eta_s/K and 1/2 for Young's parameter between grad F(x) and the drift."""
+    kinds, half = Kinds(convex=False), eta * K / 2
+    sgd, g0, G = kinds.sgd, kinds.sgd.gradient_at_start, kinds.sgd.cohort_gradient
+    whole = sgd.one_descent(_one / 2, _one / 5, _one / 5, kinds.where)
+    each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
+    near = over_clients(sgd.axioms.dissimilar(START_POINT, sigma_G**2), "S")
+    of_cohort = combine([(whole, 1), (near, half)], where=kinds.where, context="cohort", kind=ARBITRARY,
+                        squares=[(g0, "S", half - each - together), (g0 - G, "S", together)])  # fmt: skip
+    tied = instantiate(of_cohort, {"size": m, "eta": 2 * eta_s / K}, _TIED_4)
+    noise = (4 / m + 40 * L * eta_s) * 2 * L * eta_s / K
+    claimed = ((4 + 480 * L**2 * eta_s**2) * sigma_G**2 + noise * sigma**2) * eta_s / 2
+    given = expect_arbitrary(tied, m)
+    return combine([(given, 1)], where=_TIED_4, context="kind", kind=ARBITRARY,
+                   constant=claimed - given.form.entries[ONE])  # fmt: skip
+
+
+# Theorem 5 ----------------------------------------------------------------------------------------------------------
+
+_FALL = mu * K * eta / 2
+_TIE = {"eta_s": (L + mu) * K * eta / (4 * L)}
+
+
+@cache
+def _server_contracts() -> Theorem:
+    """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + eta_s^2 sigma_s^2."""
+    made = instantiate(thm5.server_round(), _TIE, _TIED_5)
+    x = Kinds(convex=True).sgd.start
+    return combine([(made, 1)], where=_TIED_5, context="kind", kind=SERVER,
+                   squares=[(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))])  # fmt: skip
+
+
+@cache
+def _clients_contract() -> Theorem:
+    """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + 2 K eta_c/mu sigma_G^2 + (the drift, the noise), rate being Young's
+    parameter between x - x* and the bias."""
+    kinds, made = Kinds(convex=True), instantiate(thm5.client_round(), _TIE, _TIED_5)
+    pull = -coefficient(made.form, kinds.sgd.start, kinds.bias) / 2
+    bound = instantiate(kinds.bias_bound(_near_optimum()), _TIE, _TIED_5)
+    young = combine([(made, 1), (bound, pull**2 / _FALL)], where=_TIED_5, context="kind", kind=ARBITRARY,
+                    squares=[(_DISTANCE * _FALL + kinds.bias * pull, "", 1 / _FALL)],
+                    constant=(K * eta * 2 / mu - pull**2 / _FALL) * sigma_G**2)  # fmt: skip
+    square = (_DISTANCE, "", 1 - _FALL - coefficient(young.form, kinds.sgd.start, kinds.sgd.start))
+    return combine([(young, 1)], where=_TIED_5, context="kind", kind=ARBITRARY, squares=[square])
+
+
+def _near_optimum() -> Theorem:
+    return CurvedSGD(Kinds(convex=True).sgd, mu, sigma_G**2).near_optimum
+
+
+@cache
+def contraction_corrected() -> Theorem:
+    return mix_server(_server_contracts(), _clients_contract(), q, _TIED_5)
+
+
+_SET = frozenset({"cohort_is_a_set"})
+_ROOT = {readings.ROOT: readings.ROOT_OF_30}
+
+THEOREMS: dict[str, OfRounds] = {
+    "eq28.main": OneRound(server_fall, LETTERS, bounded="squared_gradient"),
+    "eq58.main": OneRound(server_distance, LETTERS, bounded="final_squared_distance"),
+    "rem5.b.main": Descent(server_descent, LETTERS, more=_ROOT),
+    "thm4.corrected": DescentOfKinds(clients_descent, LETTERS, server=server_descent),
+    "thm5.corrected": Geometric(contraction_corrected, LETTERS),
+}

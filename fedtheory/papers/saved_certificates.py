@@ -1,0 +1,124 @@
+"""The proofs as files in the papers' folders, verified anew without a search (see ``proof.certificates``).
+
+``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those that tie
+a claim to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from ..claims.algorithm_named import algorithm_of
+from ..files import write_beside
+from ..proof.step_certificates import Shelf, chain_data, decision_data, own_steps, steps_data, verified_all
+from ..proof.chains import Chain
+from ..proof.verdict_word import DECLARED, joints, missing_rule
+from ..proof.polynomial_data import fields, parse_text
+from ..proof.chains import tied
+from . import claim as claim_of
+from . import papers
+from .proofs import library, prove
+
+STEPS = "steps.json"
+
+Folders = Mapping[str, Path]
+"""Where a paper's certificates lie, by its name."""
+
+
+def folders() -> Folders:
+    """Those that come with the papers."""
+    return {name: paper.folder / "certificates" for name, paper in papers().items() if paper.folder}
+
+
+def publish(into: Folders | None = None) -> list[Path]:
+    """Decide every claim that has a derivation and write the folders' files; others of their JSON files are removed."""
+    written = []
+    for name, folder in (into or folders()).items():
+        decisions = map(library().decided, own_steps(name, library()))
+        contents: dict[str, object] = {STEPS: steps_data(decisions)}
+        for chain in map(prove, papers()[name].claims):
+            if chain.derivation is not None:
+                own = len(library().needed(chain.derivation.steps))
+                tied = [decision_data(d) for d in chain.decisions[own:]]
+                contents[f"{chain.claim.ref}.json"] = chain_data(chain) | {"steps": tied}
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in set(folder.glob("*.json")) - {folder / file for file in contents}:
+            old.unlink()
+        for file, content in contents.items():
+            write_beside(folder / file, json.dumps(content, separators=(",", ":")).encode())
+            written.append(folder / file)
+    return written
+
+
+def published() -> tuple[str, ...]:
+    """The refs of the claims that have a file."""
+    return tuple(sorted(p.stem for folder in folders().values() for p in folder.glob("*.json") if p.name != STEPS))
+
+
+def published_outcome(ref: str) -> str:
+    """What the file of a claim says of its proof's steps; "" where there is none.
+
+    >>> published_outcome("fast.lemma2@main"), published_outcome("fast.thm1@main"), published_outcome("mine.thm1@main")
+    ('proved', 'gap', '')
+    """
+    folder = folders().get(ref.partition(".")[0])
+    file = folder / f"{ref}.json" if folder else None
+    return json.loads(file.read_text())["outcome"] if file and file.exists() else ""
+
+
+def reverify(ref: str, places: Folders | None = None) -> Chain:
+    """The chain of a claim's file, its certificates and counterexamples checked against the steps and the claim of now.
+
+    Raises:
+        ValueError: a file is no chain, evidence does not show what the file says, or an outcome differs.
+
+    >>> reverify("fast.lemma2@main").outcome
+    'proved'
+    """
+    places = folders() if places is None else places
+    claim = claim_of(ref)
+    text = (places[claim.paper] / f"{ref}.json").read_text()
+    named, name, outcome, steps = fields(parse_text(text), "claim", "derivation", "outcome", "steps")
+    if named != ref:
+        raise ValueError(f"claim = {named!r}: allowed is {ref!r} in {ref}.json")
+    derivation = next((d for d in library().fitting(claim) if d.name == name), None)
+    if derivation is None:
+        raise ValueError(f"derivation = {name!r}: none of that name bounds the functional of {ref}")
+    read = shelf(places)
+    decisions = {name: read.decision(name) for name in library().needed(derivation.steps)}
+    decisions |= verified_all(tied(claim, derivation, library()), steps, ref)
+    chain = Chain(claim, derivation, tuple(decisions.values()))
+    if chain.outcome != outcome:
+        raise ValueError(f"outcome of {ref} = {outcome!r}: the evidence shows {chain.outcome}")
+    return chain
+
+
+def steps_decided() -> list[dict[str, str]]:
+    """The claims whose steps are decided, by their files, while how these are joined is declared, each with what the
+    kernel lacks to compose its proof."""
+    rows = []
+    made = [d for d in library().derivations if d.origin is not None]
+    for ref in published():
+        claim = claim_of(ref)
+        data = parse_text((folders()[claim.paper] / f"{ref}.json").read_text())
+        derivation = next((d for d in library().fitting(claim) if d.name == data["derivation"]), None)
+        if derivation is None or data["outcome"] != "proved":
+            continue
+        if joints(derivation, [library().step(name) for name in library().needed(derivation.steps)]) == DECLARED:
+            algorithm = algorithm_of(claim, papers()[claim.paper].algorithm)
+            rows.append({"claim": ref, "missing": missing_rule(claim, algorithm, made)})
+    return rows
+
+
+def shelf(places: Folders | None = None) -> Shelf:
+    """The published decisions of all papers' steps."""
+    places = folders() if places is None else places
+    return _shelf(tuple((name, (folder / STEPS).read_text()) for name, folder in places.items()))
+
+
+@lru_cache(maxsize=4)
+def _shelf(texts: tuple[tuple[str, str], ...]) -> Shelf:
+    return Shelf(dict(texts), library())

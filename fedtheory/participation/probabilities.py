@@ -1,0 +1,73 @@
+"""What the processes of this package accept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..rationals import exact_number
+
+
+def check_probabilities(name: str, values: Sequence[Any]) -> tuple[Fraction, ...]:
+    """One probability a client, as Fractions.
+
+    Raises:
+        ValueError: there is none, or one is no number in [0, 1].
+
+    >>> check_probabilities("probabilities", [0.5, "1/3"])
+    (Fraction(1, 2), Fraction(1, 3))
+    """
+    if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
+        raise ValueError(f"{name} = {values!r}: allowed is a list of one probability for each client")
+    exact = []
+    for i, value in enumerate(values):
+        try:
+            exact.append(exact_number(name, value))
+        except ValueError:
+            raise ValueError(f"{name}[{i}] = {value!r}: allowed is a number in [0, 1]") from None
+        if not 0 <= exact[-1] <= 1:
+            raise ValueError(f"{name}[{i}] = {value!r}: allowed is [0, 1]")
+    return tuple(exact)
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """``value`` as an int.
+
+    Raises:
+        ValueError: it is no integer >= ``least``.
+    """
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < least:
+        raise ValueError(f"{name} = {value!r}: allowed is an integer >= {least}")
+    return int(value)
+
+
+def check_option(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(allowed)}")
+
+
+def check_clients(name: str, given: int, clients: int) -> None:
+    """Raise ``ValueError`` unless there is one entry for each client."""
+    if given != clients:
+        raise ValueError(f"{name}: there are {given}, allowed is one for each of {clients} clients")
+
+
+def check_mask(name: str, values: object) -> np.ndarray:
+    """A copy of ``values`` (rounds, columns) as bool.
+
+    Raises:
+        ValueError: it is not two-dimensional and non-empty, or an entry is neither 0 nor 1.
+    """
+    array = np.asarray(values)
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(f"{name} has shape {array.shape}: allowed is (rounds, columns), none of them 0")
+    wrong = np.argwhere(~((array == 0) | (array == 1)))
+    if len(wrong):
+        round, column = (int(i) for i in wrong[0])
+        raise ValueError(f"{name}[{round}, {column}] = {array[round, column]}: allowed is 0 or 1")
+    return array.astype(bool)

@@ -1,0 +1,219 @@
+"""Whether a theorem of the kernel is about an algorithm's rounds: what these are is read off the algorithm that the
+engine runs, and what the theorem is about off the theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ..claims import readings
+from .kernel.round_rules import ARBITRARY, UNIFORM
+from .kernel.server_rounds import SERVER
+from .kernel.theorems import Theorem
+
+if TYPE_CHECKING:
+    from ..algorithms import Algorithm
+    from ..algorithms.algorithm import Kind
+    from ..claims.statement import Claim
+    from ..participation import Participation
+
+WEIGHTED, BY_SHARES = "weighted", "by shares"
+"""Rounds that add the clients' updates with weights, and those that average models by the clients' shares in F."""
+
+LAWS: Mapping[str, tuple[tuple[str, str], str]] = {
+    "random_kinds": ((UNIFORM, ARBITRARY), "snapshot_probability"),
+    "random_client_rounds": ((ARBITRARY, SERVER), "client_round_probability"),
+}
+"""By assumption, the two kinds of round that a theorem mixes, and the quantity that is the first one's probability."""
+
+_ENDS = {"full_participation": {readings.EVERYONE}, "independent_draws": {readings.BY_WEIGHT, readings.UNIFORMLY}}
+"""By assumption, how the clients' last iterates make a round's end."""
+
+OF_EQUAL_WEIGHTS = frozenset({"equal_weights", "uniform_cohorts"})
+"""The assumptions under which F is the plain mean of the clients' functions."""
+
+_OF_SGD = frozenset({"local_lr", "local_steps", "clients"})
+_OF_KIND = {
+    UNIFORM: _OF_SGD | {"size", "share", "cohort", "probability"}, ARBITRARY: _OF_SGD | {"size", "arbitrary_cohort"},
+    SERVER: frozenset({"server_lr", "clients"}), WEIGHTED: _OF_SGD | {"weighted_lr", "error", "scale", "least_weight"},
+    BY_SHARES: _OF_SGD,
+}  # fmt: skip
+"""The parameters of a theorem that rounds of a kind have."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """An algorithm's rounds, as far as the kernel has words for them.
+
+    Attributes:
+        kinds: one, or two of which the first comes with a probability.
+        chance: the quantity that is this probability, or "".
+        ends: options of ``readings.WHO``: where x+ is the mean of all clients' last iterates by their weights in F, if
+            as many take part as there are, or of clients drawn so that this is its mean.
+        plain_mean: whether F is the plain mean of the clients' functions.
+        sets: whether no client takes part twice in a round, but in uniform cohorts, of which a reading says it.
+        by_intervals: whether the weights are means of the lengths of participation intervals.
+    """
+
+    kinds: tuple[str, ...]
+    chance: str = ""
+    ends: frozenset[str] = frozenset()
+    plain_mean: bool = True
+    sets: bool = True
+    by_intervals: bool = False
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """Those that a theorem may have."""
+        own = frozenset[str]().union(*(_OF_KIND[kind] for kind in self.kinds))
+        own |= {"client_round_probability"} if self.chance == "client_round_probability" else set()
+        return own | ({"share"} if self.ends & {readings.BY_WEIGHT, readings.UNIFORMLY} else set())
+
+
+def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
+    """The rounds of an algorithm that the engine runs, with whom this process brings.
+
+    Raises:
+        ValueError: a kind of round has something of which the kernel's axioms say nothing.
+
+    >>> from fedtheory.algorithms import fast, fedprox
+    >>> from fedtheory.participation import Fixed
+    >>> read_rounds(fast(cohort=2, snapshot_period=2, local_lr="1/100"), Fixed([0])).kinds
+    ('uniform', 'arbitrary')
+    >>> read_rounds(fedprox(local_lr="1/100", proximal=1), Fixed([0]))
+    Traceback (most recent call last):
+    ValueError: EveryRound: the kernel has no words for rounds with a proximal term
+    """
+    from ..participation import Multinomial, Uniform
+
+    weighed = getattr(algorithm, "weighed", None)
+    weights = algorithm.objective_weight(2 if weighed is None else len(weighed))
+    plain_mean, found = len({*weights}) == 1, [_kind(algorithm, kind, weights) for kind in _taken(algorithm)]
+    kinds = tuple(dict.fromkeys(found))
+    if algorithm.adaptive:
+        raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for kinds that depend on the run")
+    chances = [chance for pair, chance in LAWS.values() if pair == kinds and chance in algorithm.quantities()]
+    if len(kinds) > 1 and not chances:
+        raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for how {' and '.join(kinds)} alternate")
+    twice = isinstance(participation, Multinomial) or (isinstance(participation, Uniform) and participation.replacement)
+    ends = set()
+    if not twice and (kinds == (BY_SHARES,) or (kinds == (ARBITRARY,) and plain_mean)):
+        ends.add(readings.EVERYONE)
+    if kinds == (ARBITRARY,) and isinstance(participation, Multinomial) and _same(participation, weights):
+        ends.add(readings.BY_WEIGHT)
+    if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
+        ends.add(readings.UNIFORMLY)
+    by_intervals = all(_by_intervals(kind) for kind in _taken(algorithm))
+    return Rounds(kinds, chances[0] if chances else "", frozenset(ends), plain_mean, not twice, by_intervals)
+
+
+def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
+    """The kinds of round that there are."""
+    first, second = algorithm.kinds
+    if algorithm.adaptive or 0 < algorithm.share < 1:
+        return first, second
+    return (first,) if algorithm.share else (second,)
+
+
+def _by_intervals(kind: Kind) -> bool:
+    from ..algorithms import FedAUWeights
+
+    return type(getattr(kind, "aggregation", None)) is FedAUWeights
+
+
+def _same(participation: Participation, weights: tuple[Fraction, ...]) -> bool:
+    drawn = [Fraction(p) for p in participation.probabilities]  # type: ignore[attr-defined]
+    return [p * sum(weights) for p in drawn] == [p * sum(drawn) for p in weights]
+
+
+def _kind(algorithm: Algorithm, kind: Kind, weights: tuple[Fraction, ...]) -> str:
+    """The kernel's word for a kind of round."""
+    from ..algorithms import Constant, FedAUWeights, GivenWeights, Known, Plain
+    from ..algorithms.aggregation import ObjectiveShares
+    from ..algorithms.algorithm import PARTICIPANTS_MEAN, PLAIN, ClientRound, ServerRound
+    from ..federations.local_training import PLAIN_SGD
+
+    if isinstance(kind, ServerRound):
+        return SERVER
+    lacks = "of one's own"
+    if isinstance(kind, ClientRound):
+        own, uniform = kind.aggregation, kind.uniform is not None
+        if kind.plain:
+            return UNIFORM if uniform else ARBITRARY
+        lacks = f"that end by {type(own).__name__} and {kind.server}"
+        if kind.proximal != 0:
+            lacks = "with a proximal term"
+        elif kind.local_solver != PLAIN_SGD:
+            lacks = f"of {kind.local_solver}"
+        elif kind.selection is not None:
+            lacks = f"of {type(kind.selection).__name__}"
+        elif not uniform and type(own) is ObjectiveShares and (own.objective_weight, kind.server) == (weights, PLAIN):
+            return BY_SHARES
+        elif not uniform and type(own) in (Constant, GivenWeights, Known, FedAUWeights) and type(kind.server) is Plain:
+            return WEIGHTED
+        elif own == PARTICIPANTS_MEAN and kind.server != PLAIN:
+            lacks = f"that end by {kind.server}"
+    raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for rounds {lacks}")
+
+
+def built_in(claim: Claim, algorithm: str) -> Rounds:
+    """The rounds of FAST and SAFARI, whatever the claim.
+
+    Raises:
+        ValueError: of others, which a paper has to tell.
+
+    >>> from fedtheory.papers import claim
+    >>> built_in(claim("safari.thm5"), "safari").chance
+    'client_round_probability'
+    """
+    from ..subjects.algorithm_parts import PARTS, runs_as
+
+    if algorithm not in PARTS:
+        raise ValueError(f"{algorithm or 'no algorithm'}: nothing says what its rounds are")
+    return read_rounds(*runs_as(PARTS[algorithm]))
+
+
+# What a theorem is about --------------------------------------------------------------------------------------------
+
+
+def kinds_of(theorem: Theorem) -> tuple[str, ...]:
+    """The kinds of round whose ends a theorem is about; none where it is about paths or points alone."""
+    names = {name for name, _ in theorem.assumptions}
+    if theorem.context == "kind":
+        return (theorem.kind,)
+    for law, (kinds, _) in LAWS.items():
+        if law in names:
+            return kinds
+    return (WEIGHTED,) if "weighted_lr" in dict(theorem.parameters) else ()
+
+
+def strange(theorem: Theorem, rounds: Rounds) -> Iterator[str]:
+    """What in a theorem is not of these rounds, in words.
+
+    >>> from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
+    >>> list(strange(nonconvex(), Rounds(("uniform", "arbitrary"), "snapshot_probability")))
+    []
+    >>> next(strange(nonconvex(), Rounds(("arbitrary", "server"), "client_round_probability")))
+    'it is about uniform and arbitrary rounds, and these are arbitrary and server'
+    """
+    kinds, names = kinds_of(theorem), {name for name, _ in theorem.assumptions}
+    own = f"these are {' and '.join(rounds.kinds)}"
+    if theorem.context == "kind" and theorem.kind not in rounds.kinds:
+        yield f"it is about {theorem.kind} rounds, and {own}"
+    elif theorem.context != "kind" and kinds and kinds != rounds.kinds:
+        yield f"it is about {' and '.join(kinds)} rounds, and {own}"
+    for law, (_, chance) in LAWS.items():
+        if law in names and chance != rounds.chance:
+            yield f"it has {law}, and these are of a kind by {rounds.chance or 'nothing'}"
+    for end, options in _ENDS.items():
+        if end in names and not options & rounds.ends:
+            yield f"it has {end}, and these end otherwise"
+    foreign = {name for name, _ in theorem.parameters} - rounds.parameters
+    if foreign:
+        yield f"it has {', '.join(sorted(foreign))}, and {own}"
+    if not rounds.plain_mean and (unequal := sorted(names & OF_EQUAL_WEIGHTS)):
+        yield f"it has {', '.join(unequal)}, and here clients weigh differently"
+    if "cohort_is_a_set" in names and "uniform_cohorts" not in names and not rounds.sets:
+        yield "it has cohort_is_a_set, and here a client may be drawn twice"

@@ -1,0 +1,287 @@
+"""From a theorem of the kernel to a derivation: everything in it is computed from the theorem.
+
+What a claim needs and assumes is read off the theorem; the claim is tied to it as to every other derivation.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
+from functools import cache, cached_property, lru_cache
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import sympy
+
+from ..claims import readings
+from ..claims.algorithm_named import OF_RUNS
+from ..claims.statement import Claim
+from . import checker
+from .algorithm_match import Rounds, strange
+from .derivations import Derivation
+from .kernel.round_rules import average, contraction
+from .kernel.saved_theorems import saved
+from .kernel.theorems import Theorem, intact
+from .steps import Evidence, Finding, Step
+from .translate.vocabulary import OF_KIND, Letters, ReadOff, other_kinds
+
+_OF_HYPOTHESES = frozenset({readings.ROOT})
+"""The ambiguities that concern a claim's hypotheses alone, so that a derivation may name the option that it covers."""
+
+
+@cache
+def once(make: Callable[[], Theorem]) -> Callable[[], Theorem]:
+    """The same, made once: what is read off a theorem is read off the one whose proof is checked."""
+    return cache(make)
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The check that the kernel makes a theorem, and that the independent checker accepts its proof as saved.
+
+    Attributes:
+        make: makes the theorem; nothing else here does so before it is asked for.
+    """
+
+    make: Callable[[], Theorem]
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """The kinds of assumption without a constant that the theorem takes, and that a claim has to make."""
+        return other_kinds(self.make())
+
+    def certified(self) -> Finding:
+        text = json.dumps(saved(self.make()), separators=(",", ":"))
+        return Finding("proved", (text,)) if self.accepts((text,)) else Finding("unknown")
+
+    decide = certified
+
+    def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Whether the text is a proof, by the checker, of the very theorem that the kernel makes now."""
+        if len(evidence) != 1 or not isinstance(evidence[0], str):
+            return False
+        shown = _checked(evidence[0])
+        return shown is not None and shown == _conclusion(saved(self.make()))
+
+    def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
+        """Never: what the kernel does not make may be true."""
+        return False
+
+
+@lru_cache(maxsize=500)
+def _checked(text: str) -> tuple | None:
+    """What a text shows, checked once; ``None`` if it is no proof."""
+    try:
+        data = checker.read(text)
+        checker.check(data)
+    except (checker.Wrong, ValueError):
+        return None
+    return _conclusion(data) if isinstance(data, Mapping) and not checker.is_certificate(data) else None
+
+
+def _conclusion(data: Mapping) -> tuple:
+    """The names, the last theorem without how it was made, and its region."""
+    last = data["theorems"][-1]
+    stated = {part: value for part, value in last.items() if part not in ("rule", "premises", "arguments", "where")}
+    return data["names"], data["regions"][last["where"]], stated
+
+
+@dataclass(frozen=True)
+class OfRounds(ABC):
+    """What a theorem on one round shows of many.
+
+    Attributes:
+        make: makes the theorem.
+        letters: the quantity of each letter of the theorem's scalars.
+        more: the options of hypotheses that it is compared under, beside ``own_readings``.
+    """
+
+    own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    of_one_kind: ClassVar[bool] = True
+    """Whether a theorem given a kind of round speaks of runs whose rounds are all of it."""
+
+    make: Callable[[], Theorem]
+    letters: Letters
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for part in dataclass_fields(self):
+            given = getattr(self, part.name)
+            if callable(given):
+                object.__setattr__(self, part.name, once(given))
+
+    @property
+    @abstractmethod
+    def functional(self) -> str:
+        """The name of what is bounded."""
+
+    @abstractmethod
+    def right_side(self) -> sympy.Expr:
+        """The bound, computed from the theorem."""
+
+    @property
+    def theorem(self) -> Theorem:
+        """As it was made: see ``intact``."""
+        return intact(self.make())
+
+    @cached_property
+    def own(self) -> ReadOff:
+        """The theorem in the vocabulary."""
+        return ReadOff(self.theorem, self.letters)
+
+    @property
+    def all_of(self) -> tuple[ReadOff, ...]:
+        """It and the other theorems that are used."""
+        return (self.own,)
+
+    def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """What has to be >= 0, beyond what the vocabulary says."""
+        asked = {need: name for each in self.all_of for name, need in each.needs()
+                 if name != OF_KIND or self.of_one_kind}  # fmt: skip
+        names = list(asked.values())
+        return tuple(
+            (name if names.count(name) == 1 else f"{name}.{i}", need) for i, (need, name) in enumerate(asked.items())
+        )
+
+    def choices(self) -> Mapping[str, sympy.Expr]:
+        """The quantities that it chooses, and how."""
+        return {}
+
+    def step(self, name: str, equation: str, says: str) -> Step:
+        """The one step of a proof that the kernel composed; what it takes is the theorem's."""
+        return Step(name, equation, says, "composed", self.checks, printed=False)
+
+    @property
+    def checks(self) -> tuple[Composed, ...]:
+        """One for each of the theorems."""
+        return (Composed(self.make),)
+
+    def makes(self, steps: Iterable[Step]) -> bool:
+        """Whether the steps are these theorems, with their assumptions, and nothing else."""
+        own = ("composed", self.checks, ())
+        return all(
+            type(s) is Step and all(type(c) is Composed for c in s.checks) and (s.kind, s.checks, s.assumes) == own
+            for s in steps
+        )
+
+    def axioms(self) -> tuple[str, ...]:
+        """The kernel's axioms that the theorems are made of."""
+        return tuple(sorted({name for each in self.all_of for name in each.axioms()}))
+
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions that those name, each with its constant where it has one."""
+        return tuple(dict.fromkeys(name for each in self.all_of for name in each.assumed()))
+
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
+        """In what the theorems are not about the rounds of a claim's algorithm, in words."""
+        if claim.functional.scope not in OF_RUNS:
+            yield f"it is about rounds, and {claim.functional.name} is of no run"
+            return
+        try:
+            own = rounds(claim, algorithm)
+        except ValueError as error:
+            yield str(error)
+            return
+        yield from self.strange_to(own)
+
+    def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        """What in the theorems is not of these rounds, in words."""
+        for each in self.all_of:
+            yield from strange(each.theorem, rounds)
+            if self.of_one_kind and each.chance and len(rounds.kinds) > 1 and each.chance != rounds.chance:
+                yield f"it needs {each.chance}, and these are of a kind by {rounds.chance}"
+
+    def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
+        """What the step shows; the theorem is made when that is asked for."""
+        return Computed(name, functional=self.functional, steps=(step,), proves=proves, origin=self)
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """What a derivation says, computed from the theorem, by the derivation's fields.
+
+        Raises:
+            ValueError: a letter stands for another quantity than the theorem's algorithm has in its place; or a theorem
+                was changed after it was made.
+        """
+        known = _CONTENT.get(id(self))
+        if known is None or known[0] is not self:
+            known = _CONTENT[id(self)] = self, MappingProxyType(self._computed())
+        for each in self.all_of:
+            intact(each.theorem)
+        return known[1]
+
+    def _computed(self) -> dict[str, Any]:
+        if self.more.keys() - _OF_HYPOTHESES:
+            raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
+        kinds = [each.kinds() for each in self.all_of]
+        read = {name: option for _, options in kinds for name, option in options.items()}
+        return {"right_side": self.right_side(), "needs": self.needs(),
+                "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
+                "readings": {**read, **self.more, **self.own_readings}, "choices": self.choices()}  # fmt: skip
+
+
+_CONTENT: dict[int, tuple[OfRounds, Mapping[str, Any]]] = {}
+"""What derivations say, computed once; not kept in what reads the theorem, where anybody could write."""
+
+
+class Computed(Derivation):
+    """A derivation that is computed from its origin, each part when it is first asked for; what is given instead stays
+    as it is, and differs from what is computed (see ``joints.is_computed``)."""
+
+    def __init__(self, name: str, *, functional: str, steps: tuple[str, ...], **given: Any) -> None:
+        fields = {"name": name, "functional": functional, "steps": steps, "proves": (), "algorithm": "",
+                  "left_side": None, "origin": None} | given  # fmt: skip
+        unknown = fields.keys() - {f.name for f in dataclass_fields(Derivation)}
+        if unknown:
+            raise TypeError(f"{sorted(unknown)}: no parts of a derivation")
+        self.__dict__.update(fields)
+
+    def _part(self, name: str) -> Any:
+        if self.origin is None:
+            raise ValueError(f"{self.name}: allowed is a derivation with an origin, from which it is computed")
+        return self.origin.content[name]
+
+    right_side = cached_property(lambda self: self._part("right_side"))
+    needs = cached_property(lambda self: self._part("needs"))
+    assumptions = cached_property(lambda self: self._part("assumptions"))
+    readings = cached_property(lambda self: self._part("readings"))
+    choices = cached_property(lambda self: self._part("choices"))
+
+
+class Contraction(OfRounds):
+    """Of E|x+ - x*|^2 <= P |x - x*|^2 + B: E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + B/(1 - P), by induction over
+    the rounds and P <= exp(-(1 - P))."""
+
+    functional = "final_squared_distance"
+
+    def right_side(self) -> sympy.Expr:
+        factor, addition = contraction(self.theorem)
+        fall = sympy.factor(self.own.read(1 - factor))
+        return self.decay(fall) * sympy.Symbol("initial_distance") ** 2 + self.own.read_apart(addition) / fall
+
+    def decay(self, fall: sympy.Expr) -> sympy.Expr:
+        """What (1 - fall)^R is at most."""
+        return sympy.exp(-fall * sympy.Symbol("rounds"))
+
+
+class Geometric(Contraction):
+    """The same with (1 - fall)^R itself, fall = 1 - P."""
+
+    def decay(self, fall: sympy.Expr) -> sympy.Expr:
+        return (1 - fall) ** sympy.Symbol("rounds")
+
+
+class Descent(OfRounds):
+    """Of E F(x+) <= F(x) - c |grad F(x)|^2 + B: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c, by
+    summing over the rounds."""
+
+    functional = "average_squared_gradient"
+    own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {readings.AVERAGE: readings.FROM_ROUND_0}
+
+    def right_side(self) -> sympy.Expr:
+        fall, addition = average(self.theorem)
+        gap, rounds = sympy.symbols("initial_gap rounds")
+        return (gap / rounds + self.own.read_apart(addition)) / sympy.factor(self.own.read(fall))

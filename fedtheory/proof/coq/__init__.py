@@ -1,0 +1,28 @@
+"""Proofs for other programs: a proof of the kernel as a file for Coq, in which every theorem is a lemma."""
+
+from __future__ import annotations
+
+import json
+
+from ..chains import Chain
+from ..kernel.saved_theorems import FORMAT
+from .proof_file import export
+from .scalar_text import NotExported
+
+EXPORTS = {"coq": ".v"}
+"""The languages, and how the names of their files end."""
+
+
+def exported(chain: Chain) -> str:
+    """The proof of a claim that the kernel composed, for Coq.
+
+    Raises:
+        NotExported: the kernel did not compose it, or it uses something of which there is no export.
+    """
+    found = [json.loads(e) for d in chain.decisions for e in d.evidence if isinstance(e, str) and FORMAT in e]
+    if not found:
+        raise NotExported(f"{chain.claim.ref}: no proof of the kernel: allowed is a claim whose proof it composed")
+    return export(found, chain.claim.ref)
+
+
+__all__ = ["EXPORTS", "NotExported", "exported"]

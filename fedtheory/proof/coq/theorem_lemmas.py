@@ -1,0 +1,315 @@
+"""A saved theorem as a lemma for Coq: its statement, the use of earlier lemmas, and the end of its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import nested_sums
+from .lemma_writer import Factor, Piece
+from .nested_sums import Entry
+from .scalar_text import NotExported, Scalar
+from .sign_certificates import STEP, STEPS, Condition
+from .vector_products import File, Level
+
+PREDICATES = frozenset({
+    "smooth", "strongly_convex", "bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_noise",
+    "unbiased_noise", "uncorrelated_noise", "cohort_is_a_set", "uniform_cohorts", "random_kinds",
+    "random_client_rounds", "unbiased_server_noise", "bounded_server_noise", "cohort_before_noise",
+})  # fmt: skip
+"""The assumptions that have a definition; that the cohort is drawn before the noise is part of the noise's."""
+_SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A saved theorem."""
+
+    number: int
+    rule: str
+    premises: tuple[Line, ...]
+    arguments: Mapping[str, Any]
+    context: str
+    kind: str
+    where: int
+    assumptions: tuple[tuple[str, Scalar | None], ...]
+    parameters: Mapping[str, Scalar]
+    form: tuple[tuple[Entry, Scalar], ...]
+    equality: bool
+    to_the_end: bool
+
+    @property
+    def level(self) -> Level:
+        """What its products are: given a cohort, or expectations."""
+        if self.context == "cohort":
+            return "S"
+        if self.context == "kind":
+            return "server" if self.kind == "server" else f"(given {self.kind})"
+        return "Es"
+
+    def open(self, index: str) -> bool:
+        in_form = any(nested_sums.open_in(entry, index) for entry, _ in self.form)
+        return in_form or (index == "k" and any(STEP in c.names for _, c in self.form))
+
+    def pieces(self, values: Mapping[str, Scalar] | None = None) -> list[Piece]:
+        """Its form, with expressions for letters."""
+        given = tuple(sorted((values or {}).items()))
+        return [Piece((Factor(c, given),), entry) for entry, c in self.form]
+
+
+ONE_SCALAR = Scalar.number(1)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A proof that so many pieces are together >= 0, or = 0; a multiplier, and the proof that that is >= 0."""
+
+    proof: str
+    pieces: Sequence[Piece]
+    equality: bool = False
+    multiplier: Scalar = ONE_SCALAR
+    sign: str = ""
+
+
+class Theorem:
+    """One theorem on its way into the file."""
+
+    def __init__(self, writer: File, line: Line) -> None:
+        self.w, self.line = writer, line
+        self.script: list[str] = []
+        self.stepped = line.open("k")
+
+    def do(self, *lines: str) -> None:
+        self.script += lines
+
+    # the statement
+
+    def form_text(self, line: Line, at: Mapping[str, str] | None = None, k: str = "k") -> str:
+        """A form with a text for the step and for letters."""
+        at = at or self.w.stated
+        parts = [f"{self.w.coefficient(c, at)} * {self.w.entry_text(e, line.level, 'i', k)}" for e, c in line.form]
+        return " + ".join(parts) or "0"
+
+    def assumed(self, line: Line) -> list[tuple[str, str, Scalar | None]]:
+        """(label, predicate, constant) of what a theorem assumes beyond its region."""
+        found = []
+        for name, constant in line.assumptions:
+            if name not in PREDICATES:
+                raise NotExported(f"assumption {name!r}: there is no export of it")
+            given = line.parameters["share"] if name == "uniform_cohorts" else constant
+            if name != "cohort_before_noise":
+                found.append((self.label(name, constant), name, given))
+        for name, value in sorted(line.parameters.items()):
+            if predicate := _parameter(name, line):
+                found.append((f"P_{name}", predicate, value))
+        return found
+
+    def hypotheses(self, line: Line) -> list[tuple[str, str]]:
+        """(label, statement) of what a theorem assumes beyond its region."""
+        return [(label, _applied(name, c, self.w.stated, self.w)) for label, name, c in self.assumed(line)]
+
+    def label(self, name: str, constant: Scalar | None) -> str:
+        return self.w.once(("assumption", name, constant), "A_")[0]
+
+    def write(self) -> None:
+        """The lemma, after its proof's script is made."""
+        line, w = self.line, self.w
+        before = [f"region_{line.where} {w.all_letters} (INR K)", *(text for _, text in self.hypotheses(line))]
+        names = [f"R{line.where}", *(name for name, _ in self.hypotheses(line))]
+        head = f"Lemma thm_{line.number} : forall {w.all_letters} : R,\n  " + " -> ".join(before) + " ->\n  "
+        if line.context == "cohort":
+            head, names = head + "forall S, drawn S -> ", [*names, "S", "D"]
+            if "size" in line.parameters:
+                head += f"INR (length S) = {w.coefficient(line.parameters['size'], w.stated)} -> "
+                names.append("Z")
+        if line.open("i"):
+            head, names = head + "forall i : C, ", [*names, "i"]
+        if self.stepped:
+            head += f"forall k : nat, (k {'<=' if line.to_the_end else '<'} K)%nat -> "
+            names += ["k", "I"]
+        form = self.form_text(line)
+        of = f" of {', '.join(str(p.number) for p in line.premises)}" if line.premises else ""
+        w.add(
+            f"(* {line.rule}{of} *)",
+            head + (f"{form} = 0." if line.equality else f"0 <= {form}."),
+            "Proof.",
+            f"  intros {w.all_letters} {' '.join(names)}.",
+            *(f"  {step}" for step in self.script),
+            "Qed.",
+            "",
+        )
+
+    # earlier theorems
+
+    def use(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None, cohort: str = "") -> str:
+        """The proof that an earlier theorem is, here; ``below`` proves that k is less than K (else at most K)."""
+        own = dict(self.hypotheses(self.line))
+        parts = [f"thm_{premise.number}", self.w.all_letters, self.admitted(premise, {})]
+        for name, _ in self.hypotheses(premise):
+            name = self._renamed(name, premise)
+            if name not in own:
+                raise NotExported(f"theorem {premise.number}: {name} is not assumed where it is used")
+            parts.append(name)
+        if premise.context == "cohort":
+            parts.append(cohort or self._cohort(premise))
+        return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
+
+    def _renamed(self, name: str, premise: Line) -> str:
+        if name == "P_size" and self.line.context == "start" and premise.kind in _SIZES:
+            return f"P_{_SIZES[premise.kind]}"
+        return name
+
+    def _cohort(self, premise: Line) -> str:
+        if self.line.context != "cohort":
+            raise NotExported(f"theorem {premise.number}: given a cohort, used where there is none")
+        if "size" not in premise.parameters:
+            return "S D"
+        if self.line.parameters.get("size") != premise.parameters["size"]:
+            raise NotExported(f"theorem {premise.number}: of cohorts of another size")
+        return "S D Z"
+
+    def indices(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None) -> list[str]:
+        found = []
+        if premise.open("i"):
+            found.append(i if i != "i" or self.line.open("i") else "i0")
+        if premise.open("k"):
+            if below is None:
+                if not self.stepped:
+                    raise NotExported(f"theorem {premise.number}: for every step, used where there is none")
+                at_most = self.line.to_the_end
+                below = "I" if at_most == premise.to_the_end else "(Nat.lt_le_incl _ _ I)"
+            elif premise.to_the_end:
+                below = f"(Nat.lt_le_incl _ _ {below})"
+            found += [k, below]
+        return found
+
+    def admitted(self, premise: Line, values: Mapping[str, Scalar]) -> str:
+        """The proof that the region here, with expressions for letters, is in a premise's region."""
+        w, mine = self.w, self.line.where
+        if premise.where == mine and not values:
+            return f"R{mine}"
+        name, new = w.once(("admitted", mine, premise.where, tuple(sorted(values.items()))), "admitted_")
+        if new:
+            conditions = w.regions[premise.where].conditions
+            same = frozenset() if values else frozenset(w.regions[mine].conditions)
+            proofs = [self._condition(c, values, c in same) for c in conditions]
+            at = {**w.real, **{n: f"({v.text(w.real)})" for n, v in values.items()}}
+            goal = " ".join(at[n] for n in w.letters)
+            script = [f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {proof} }}"
+                      for c, proof in zip(conditions, proofs, strict=True)]  # fmt: skip
+            divisors = w.divisors(values.values())
+            divided = [f"  pose proof {w.nonzero_in_lemma(d, mine)} as Y{n}." for n, d in enumerate(divisors)]
+            w.add(
+                f"Lemma {name} ({w.all_letters} Kr kr : R) : region_{mine} {w.all_letters} Kr -> "
+                f"region_{premise.where} {goal} Kr.",
+                f"Proof.\n  intros R0. pose proof (facts_{mine} {w.all_letters} Kr R0) as "
+                f"{pattern('F_', w.regions[mine].conditions)}.",
+                *divided,
+                f"  pose proof R0 as {pattern('C_', w.regions[mine].conditions)}.",
+                *script,
+                f"  unfold region_{premise.where}. repeat split; first [assumption | apply H_{conditions[0].name}"
+                + "".join(f" | apply H_{c.name}" for c in conditions[1:])
+                + "].",
+                "Qed.",
+            )
+        return f"({name} {w.all_letters} (INR K) 0 R{mine})"
+
+    def _condition(self, c: Condition, values: Mapping[str, Scalar], same: bool) -> str:
+        if same:
+            return f"exact C_{c.name}."
+        w, mine, proofs = self.w, self.line.where, []
+        for scalar, strict in c.statements():
+            changed = scalar.replace(values) if values else scalar
+            lemma = w.sign_lemma(changed, mine, strict)
+            proofs.append(
+                f"apply (@difference_{'lt' if strict else 'le'} _ _ _ ({lemma} {w.all_letters} Kr 0 R0)); "
+                f"{w.unfold(w.coefficient(changed, w.real))}field; nonzero."
+            )
+        return proofs[0] if len(proofs) == 1 else "split. " + " ".join(f"{{ {p} }}" for p in proofs)
+
+    # the end of a proof
+
+    def finish(self, left: Iterable[Piece], sources: Sequence[Source]) -> None:
+        """From the sources to the goal: entry by entry, what they have of it is what the goal has."""
+        self.finish_with(left, sources, sources)
+
+    def finish_with(self, left: Iterable[Piece], sources: Sequence[Source], shown: Sequence[Source]) -> None:
+        """The same, where only the ``shown`` pieces are compared: the others agree as they are written."""
+        equality = self.line.equality
+        proofs = [self._with_multiplier(source, equality) for source in sources]
+        whole = proofs[0] if proofs else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
+        for proof in proofs[1:]:
+            whole = f"(plus_null {whole} {proof})" if equality else f"(Rplus_le_le_0_compat _ _ {whole} {proof})"
+        self.do(f"apply ({'eq0' if equality else 'le0'} {whole}).")
+        left = list(left)
+        right = [p.times(source.multiplier) for source in shown for p in source.pieces]
+        for entry in dict.fromkeys(p.entry for p in [*left, *right]):
+            sides = [[p for p in side if p.entry == entry] for side in (left, right)]
+            self._drop(entry, sides)
+        self.do("ring.")
+
+    def _with_multiplier(self, source: Source, equality: bool) -> str:
+        if source.equality:
+            text = self.w.coefficient(source.multiplier, self.w.stated)
+            proof = source.proof if source.multiplier.is_one else f"(times_null {text} {source.proof})"
+            return proof if equality else f"(null_le {proof})"
+        return source.proof if source.multiplier.is_one else f"(Rmult_le_pos _ _ {source.sign} {source.proof})"
+
+    def _drop(self, entry: Entry, sides: list[list[Piece]]) -> None:
+        w = self.w
+        real = [w.sum_of(side, w.real) for side in sides]
+        if real[0] == real[1]:
+            return
+        bottoms = [_bottom(f) for side in sides for p in side for f in p.factors]
+        proof = w.identity_at(real[0], real[1], bottoms, self.line.where, self.stepped)
+        stated = [w.sum_of(side, w.stated) for side in sides]
+        text = w.entry_text(entry, self.line.level)
+        self.do(f"apply (@drop ({stated[0]}) ({stated[1]}) {text} _ _ {proof}).")
+
+
+def _bottom(factor: Factor) -> Scalar:
+    """1 over all that a factor divides by."""
+    one = Scalar.number(1).bottom
+    whole = one
+    for _, value in factor.values:
+        whole = whole * value.bottom
+    values = dict(factor.values)
+    changed = Scalar.of(factor.scalar.bottom, one).replace(values) if values else Scalar.of(factor.scalar.bottom, one)
+    return Scalar(one, whole * changed.top * changed.bottom)
+
+
+def _applied(predicate: str, constant: Scalar | None, at: Mapping[str, str], w: File) -> str:
+    return predicate if constant is None else f"{predicate} {w.coefficient(constant, at)}"
+
+
+def _parameter(name: str, line: Line) -> str:
+    """The predicate of a parameter of the algorithm, if it has one of its own."""
+    if name in ("local_lr", "server_lr"):
+        return name
+    if name in _SIZES.values():
+        return f"sized {next(kind for kind, size in _SIZES.items() if size == name)}"
+    if name == "size" and line.context == "kind":
+        return f"sized {line.kind}"
+    if name in ("size", "share", "probability", "client_round_probability"):
+        return ""
+    raise NotExported(f"parameter {name!r}: there is no export of it")
+
+
+def condition_text(c: Condition, at: Mapping[str, str]) -> str:
+    x = at[c.name]
+    if c.kind in ("positive", "nonnegative", "count"):
+        return {"positive": f"0 < {x}", "nonnegative": f"0 <= {x}", "count": f"1 <= {x}"}[c.kind]
+    assert c.bound
+    bound = f"({c.bound.text(at)})"
+    if c.kind == "at_least":
+        return f"{bound} <= {x}"
+    return f"(0 {'<' if c.kind == 'capped' else '<='} {x} /\\ {x} <= {bound})"
+
+
+def pattern(prefix: str, conditions: Sequence[Condition]) -> str:
+    names = [f"{prefix}{c.name}" for c in conditions]
+    return "(" + " & ".join(names) + ")" if len(names) > 1 else names[0]
+
+
+__all__ = ["STEPS", "Line", "Source", "Theorem", "condition_text", "pattern"]

@@ -1,0 +1,118 @@
+"""Rounds of a server that has data of its own: a step along its stochastic gradient of F, and the law by which such
+rounds and the clients' alternate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .axioms import NEXT, START_POINT
+from .forms import END, Atom, Form, Term, Value, Vector, dot, square
+from .regions import Where
+from .round_rules import ARBITRARY
+from .scalars import Scalar
+from .theorems import Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
+
+SERVER = "server"
+"""The kind of a round in which the server alone moves."""
+SERVER_NOISE = Atom("N_server", stage=END)
+_GRADIENT = Atom("g_start", True)
+
+
+@dataclass(frozen=True)
+class ServerAxioms:
+    """The axioms of a server's round on a region: x+ = x - step (grad F(x) + N_server)."""
+
+    where: Where
+    step: Scalar
+
+    def _one(self, atom: Atom, bound: str = "") -> Vector:
+        return Vector(self.where.ring, {Term(bound, atom): self.where.ring.number(1)})
+
+    @property
+    def noise(self) -> Vector:
+        return self._one(SERVER_NOISE)
+
+    @property
+    def moved(self) -> Vector:
+        """x+ - x."""
+        return self._one(NEXT) - self._one(START_POINT)
+
+    @property
+    def gradient(self) -> Vector:
+        """grad F(x)."""
+        return self._one(_GRADIENT, "M")
+
+    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], equality: bool = False,
+              **arguments: Any) -> Theorem:  # fmt: skip
+        return _theorem(rule, [], context="kind", kind=SERVER, where=self.where, form=form, assumptions=assumptions,
+                        parameters={"server_lr": self.step}, equality=equality, **arguments)  # fmt: skip
+
+    def round(self, other: Vector) -> Theorem:
+        """<x+ - x + step (grad F(x) + N_server), w> = 0."""
+        _closed(other)
+        equation = self.moved + (self.gradient + self.noise) * self.step
+        return self._fact("server round", dot(equation, other), equality=True, other=other)
+
+    def unbiased(self, other: Vector) -> Theorem:
+        """<N_server, w> = 0 for w known at the start."""
+        _closed(other)
+        if any(term.atom.stage or "S" in term.bound for term in other.terms):
+            raise Refused(f"{other}: allowed is what is known at the round's start")
+        return self._fact("server unbiased", dot(self.noise, other), ("unbiased_server_noise", None), equality=True,
+                          other=other)  # fmt: skip
+
+    def variance(self, squared: Scalar) -> Theorem:
+        """E|N_server|^2 <= sigma_s^2."""
+        form = Form.constant(squared) - square(self.noise)
+        return self._fact("server variance", form, ("bounded_server_noise", squared), squared=squared)
+
+    def descent(self, L: Scalar) -> Theorem:
+        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
+        one = self.where.ring.number(1)
+        values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
+        form = values + dot(self._one(_GRADIENT), self.moved) + square(self.moved) * L / 2
+        return self._fact("server descent", form, ("smooth", L), L=L)
+
+
+def _closed(vector: Vector) -> None:
+    if vector.open:
+        raise Refused(f"{vector}: allowed is one vector, not a family over clients or steps")
+
+
+def mix_server(server: Theorem, clients: Theorem, probability: Scalar, where: Where) -> Theorem:
+    """1 - q times the one plus q times the other, where given its start a round is one of arbitrary clients with
+    probability q, and the server's otherwise. What is not known at the start has to be the same in both."""
+    q = probability
+    for theorem, kind in ((server, SERVER), (clients, ARBITRARY)):
+        _check_context(theorem, "kind", kind)
+        if not where.within(theorem.where):
+            raise Refused("mix: the region has to lie in both theorems'")
+    if not where.certifies(q) or not where.certifies(1 - q):
+        raise Refused(f"probability {q}: not certified to be in [0, 1]")
+    late = [{e: c for e, c in t.form.entries.items() if not known_at_start(e)} for t in (server, clients)]
+    if late[0] != late[1] or any("S" in entry_binders(e) for e in late[0]):
+        raise Refused(f"mix: what is not known at the start differs, {late[0]} and {late[1]}")
+    kept = Form.of(where.ring, late[0])
+    return _theorem(
+        "mix server",
+        [server, clients],
+        context="start",
+        where=where,
+        form=(server.form - kept) * (1 - q) + (clients.form - kept) * q + kept,
+        parameters=_parameters(dict(server.parameters), dict(clients.parameters), q),
+        assumptions={*server.assumptions, *clients.assumptions, ("random_client_rounds", q)},
+        equality=server.equality and clients.equality,
+        probability=q,
+    )
+
+
+def _parameters(server: Mapping[str, Scalar], clients: Mapping[str, Scalar], q: Scalar) -> dict[str, Scalar]:
+    if "server_lr" not in server or "size" not in clients:
+        raise Refused("mix: allowed are theorems of rounds, with the server's step and the size of the cohort")
+    if any(server[name] != clients[name] for name in server.keys() & clients.keys()):
+        raise Refused("mix: two algorithms")
+    parameters = {**server, **clients, "client_round_probability": q}
+    parameters["arbitrary_cohort"] = parameters.pop("size")
+    return parameters

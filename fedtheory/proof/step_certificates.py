@@ -1,0 +1,136 @@
+"""Decisions as plain data, and verified anew from it: nothing is searched, and no solver asked but for the signs of
+logarithms (see ``atoms``), which are decided anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .chains import Chain
+from .library import Library
+from .polynomial_data import fields, list_of, parse_text
+from .steps import Decision, Finding, Step, conclude, evidence_data, evidence_from
+
+_REGION, _NUMBER = {"substitutions", "kinds"}, "region_number"
+
+
+def chain_data(chain: Chain) -> dict:
+    """A chain with all its evidence, as plain data."""
+    return {
+        "claim": chain.claim.ref,
+        "derivation": chain.derivation.name if chain.derivation else "",
+        "outcome": chain.outcome,
+        "steps": [decision_data(d) for d in chain.decisions],
+    }
+
+
+def decision_data(decision: Decision) -> dict:
+    """A decision with its evidence, as plain data."""
+    return {
+        "name": decision.step.name,
+        "outcome": decision.outcome,
+        "findings": [
+            {"outcome": f.outcome, "evidence": [evidence_data(e) for e in f.evidence]} for f in decision.findings
+        ],
+    }
+
+
+def steps_data(decisions: Iterable[Decision]) -> dict:
+    """Many decisions as plain data, in which a region stands once: elsewhere is its number."""
+    regions: list[object] = []
+    steps = _with_numbers([decision_data(d) for d in decisions], regions)
+    return {"regions": regions, "steps": steps}
+
+
+class Shelf:
+    """Decisions read from the texts of files that hold ``steps_data``, each verified once.
+
+    Attributes:
+        texts: by paper, those of its own steps.
+        library: the steps as they are now.
+    """
+
+    def __init__(self, texts: Mapping[str, str], library: Library) -> None:
+        self.library = library
+        self._read: dict[str, object] = {}
+        self._verified: dict[str, Decision] = {}
+        for paper, text in texts.items():
+            expected = own_steps(paper, library)
+            regions, steps = fields(parse_text(text), "regions", "steps")
+            steps = list_of(_without_numbers(steps, list_of(regions)))
+            if len(steps) != len(expected):
+                raise ValueError(f"steps of {paper}: {len(steps)} in the file, {len(expected)} expected")
+            self._read |= dict(zip(expected, steps, strict=True))
+
+    def decision(self, name: str) -> Decision:
+        """The decision of a step, after those of all that it rests on.
+
+        Raises:
+            ValueError: no text has it, or its evidence does not show what is said.
+        """
+        for other in self.library.needed([name]):
+            if other not in self._read:
+                raise ValueError(f"step {other!r}: no file has it")
+            if other not in self._verified:
+                self._verified[other] = verified(self.library.step(other), self._read[other], self._verified)
+        return self._verified[name]
+
+
+def own_steps(paper: str, library: Library) -> tuple[str, ...]:
+    """The names of a paper's own steps, each after those that it rests on."""
+    own = [step.name for step in library.steps if step.paper == paper]
+    return tuple(name for name in library.needed(own) if library.step(name).paper == paper)
+
+
+def verified_all(expected: Iterable[Step], steps: object, where: str) -> dict[str, Decision]:
+    """The decisions of a list of steps, by name; ``ValueError`` where the evidence does not show them."""
+    expected, read = tuple(expected), list_of(steps)
+    if len(read) != len(expected):
+        raise ValueError(f"steps of {where}: {len(read)} in the file, {len(expected)} expected")
+    decisions: dict[str, Decision] = {}
+    for step, data in zip(expected, read, strict=True):
+        decisions[step.name] = verified(step, data, decisions)
+    return decisions
+
+
+def verified(step: Step, data: object, earlier: Mapping[str, Decision]) -> Decision:
+    """One decision; ``ValueError`` where the evidence does not show it."""
+    name, outcome, findings = fields(data, "name", "outcome", "findings")
+    if name != step.name or len(list_of(findings)) != len(step.checks):
+        raise ValueError(f"step = {name!r}: allowed is {step.name!r} with {len(step.checks)} findings")
+    found = []
+    for check, finding in zip(step.checks, findings, strict=True):
+        said, evidence = fields(finding, "outcome", "evidence")
+        read = tuple(evidence_from(e) for e in list_of(evidence))
+        shown = {"proved": check.accepts, "gap": check.refuted, "unknown": lambda _: True}
+        if said not in shown or not shown[said](read):
+            raise ValueError(f"step {step.name!r}: the evidence does not show {said!r}")
+        found.append(Finding(said, read))
+    decision = conclude(step, tuple(found), earlier)
+    if decision.outcome != outcome:
+        raise ValueError(f"step {step.name!r}: outcome = {outcome!r}, the evidence shows {decision.outcome}")
+    return decision
+
+
+def _with_numbers(data: object, regions: list[object]) -> object:
+    """The data with every region replaced by its number in ``regions``, to which new ones are added."""
+    if isinstance(data, list):
+        return [_with_numbers(item, regions) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if set(data) != _REGION:
+        return {key: _with_numbers(value, regions) for key, value in data.items()}
+    if data not in regions:
+        regions.append(data)
+    return {_NUMBER: regions.index(data)}
+
+
+def _without_numbers(data: object, regions: list[object]) -> object:
+    if isinstance(data, list):
+        return [_without_numbers(item, regions) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if set(data) != {_NUMBER}:
+        return {key: _without_numbers(value, regions) for key, value in data.items()}
+    if type(data[_NUMBER]) is not int or data[_NUMBER] not in range(len(regions)):
+        raise ValueError(f"region = {data[_NUMBER]!r}: allowed is a whole number below {len(regions)}")
+    return regions[data[_NUMBER]]

@@ -1,0 +1,211 @@
+"""Numeric editions of claims: the bound that the certificate of a worst case gives, at its class, steps and numbers of
+clients, proved from the certificate by the kernel, over all rounds.
+
+The statement is a claim in the vocabulary of the one that it is an edition of: its counts and probabilities are bound
+to the certificate's numbers, its step sizes are c/L, mu is at least kappa L, and there is no noise. L stays a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import sympy
+
+from ..assumptions import ASSUMPTIONS
+from ..claims.algorithm_named import algorithm_of
+from ..claims.readings import KINDS_OF_ROUNDS, SNAPSHOTS, UNIFORM_COHORT
+from ..claims.statement import Ambiguity, Claim, Hypothesis, Term
+from ..functionals import FINAL_SQUARED_DISTANCE
+from ..quantities import symbol
+from ..worstcase.certificates import Certificate
+from ..worstcase.round_plans import ServerStep
+from . import chains
+from .chains import Chain
+from .composition import Geometric
+from .domain import bare
+from .kernel.regions import Condition, Where
+from .kernel.round_rules import contraction, expect_arbitrary
+from .kernel.scalars import Ring
+from .kernel.theorems import Theorem
+from .kernel.worst_case_theorems import Constants, worst_case
+from .library import Library
+from .translate.vocabulary import other_kinds
+
+EDITION, SOURCE = "worst_case", "the certificate of a worst case"
+RING = Ring("k K q L mu M sigma sigma_s sigma_G")
+LETTERS = {
+    "L": "smoothness", "mu": "strong_convexity", "M": "clients", "sigma": "gradient_noise", "sigma_s": "server_noise",
+    "sigma_G": "dissimilarity",
+}  # fmt: skip
+"""The quantities of the theorem's letters."""
+
+_CHANCE = {"fast": ("snapshot_probability", {"uniform": 1, "arbitrary": 0}, "random_kinds"),
+           "safari": ("client_round_probability", {"server": 0, "arbitrary": 1}, "random_client_rounds")}  # fmt: skip
+"""By algorithm, the quantity that draws the kind of a round, its value where all rounds are of a kind, and the
+assumption that it does so in every round."""
+
+_COUNTS = {"local_steps": "local_steps", "clients": "clients", "cohort": "cohort",
+           "arbitrary_cohort": "arbitrary_cohort", "probability": "snapshot_probability",
+           "client_round_probability": "client_round_probability"}  # fmt: skip
+_SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
+
+
+def one_round(data: Mapping[str, Any]) -> Theorem:
+    """The kernel's theorem of a certificate about one round's |x+ - x*|^2; of any set of clients, given that the round
+    is theirs.
+
+    Raises:
+        ValueError: the certificate is no proof, or the kernel has no word for what it is about.
+    """
+    certificate = Certificate.from_json(dict(data))
+    plan, kappa = certificate.problem.plan, certificate.problem.functions.condition
+    L, mu, M, sigma, sigma_s, sigma_G = (RING[name] for name in LETTERS)
+    server = any(isinstance(kind, ServerStep) for kind in plan.kinds)
+    none = RING.number(0)
+    spread = Condition("sigma_G", "nonnegative") if certificate.multipliers.additive else _no("sigma_G")
+    conditions = [Condition("mu", "at_least", L * kappa), Condition("L", "positive"), _no("sigma"), spread]
+    conditions += [_no("sigma_s")] * server + [Condition("M", "count")] * (plan.clients is None)
+    of = Constants(L, mu, sigma_G**2, sigma**2, sigma_s**2 if server else none, M if plan.clients is None else None)
+    made = worst_case(data, Where(RING, tuple(conditions)), of)
+    return expect_arbitrary(made, dict(made.parameters)["size"]) if made.context == "cohort" else made
+
+
+def _no(name: str) -> Condition:
+    """That a letter is 0."""
+    return Condition(name, "interval", RING.number(0))
+
+
+class NumericEdition:
+    """The numeric edition of a claim.
+
+    Args:
+        claim: about the final squared distance of FAST or SAFARI.
+        data: a certificate's, as in its file.
+
+    Raises:
+        ValueError: the claim is about something else; the certificate is no proof, does not contract, or is about
+            rounds that are none of the algorithm's.
+
+    >>> from fedtheory.papers import claim
+    >>> import json, pathlib
+    >>> file = pathlib.Path("docs/certificates/fast.contracting.json")
+    >>> made = NumericEdition(claim("fast.thm2@wide"), json.loads(file.read_text()))
+    >>> made.prove().verdict
+    'proved'
+    """
+
+    def __init__(self, claim: Claim, data: Mapping[str, Any]) -> None:
+        self.base, self.data = claim, data
+        self.algorithm = algorithm_of(claim) or ""
+        if claim.functional != FINAL_SQUARED_DISTANCE or self.algorithm not in _CHANCE:
+            raise ValueError(f"{claim.ref}: allowed is a claim about {FINAL_SQUARED_DISTANCE.meaning} of "
+                             f"{' or '.join(_CHANCE)}")  # fmt: skip
+        names = {name for name, _ in self.theorem.assumptions}
+        unknown = set(other_kinds(self.theorem)) - ASSUMPTIONS.keys()
+        if unknown:
+            raise ValueError(f"{', '.join(sorted(unknown))}: the vocabulary of claims has no such assumption")
+        _, kinds, law = _CHANCE[self.algorithm]
+        if self.theorem.kind not in kinds if self.theorem.kind else law not in names:
+            raise ValueError(f"certificate: {claim.ref} is about {self.algorithm}, which has no such rounds")
+        try:
+            self.factor, self.addition = contraction(self.theorem)
+        except ValueError as error:
+            raise ValueError(f"certificate: no bound over many rounds: {error}") from None
+
+    @cached_property
+    def theorem(self) -> Theorem:
+        """Of one round, by the kernel."""
+        return one_round(self.data)
+
+    @cached_property
+    def origin(self) -> Geometric:
+        """What the theorem says of many rounds, by geometric recursion."""
+        chance = _CHANCE[self.algorithm][0]
+        return Geometric(lambda: one_round(self.data), {**LETTERS, "q": chance})
+
+    @property
+    def _draws(self) -> bool:
+        return any(name == "uniform_cohorts" for name, _ in self.theorem.assumptions)
+
+    @cached_property
+    def bound(self) -> dict[str, Any]:
+        """The quantities that are numbers, or other quantities, in these runs."""
+        chance, of_kind, _ = _CHANCE[self.algorithm]
+        counts = _COUNTS | ({"size": _SIZES[self.theorem.kind]} if self.theorem.kind in _SIZES else {})
+        found: dict[str, Any] = {"gradient_noise": 0}
+        if any(name == "bounded_server_noise" for name, _ in self.theorem.assumptions):
+            found["server_noise"] = 0
+        if self.theorem.kind:
+            found[chance] = of_kind[self.theorem.kind]
+        for name, value in self.theorem.parameters:
+            if name in counts and not value.names:
+                found[counts[name]] = _in_vocabulary(self.origin.own.read(value))
+        return found
+
+    @property
+    def _hypotheses(self) -> tuple[Hypothesis, ...]:
+        """How convex the clients are; and that all of them take part, where the certificate is about everyone."""
+        mu, L, n, M = map(symbol, ("strong_convexity", "smoothness", "arbitrary_cohort", "clients"))
+        kappa = sympy.Rational(str(Certificate.from_json(dict(self.data)).problem.functions.condition))
+        found = [Hypothesis("curvature", sympy.Ge(mu, kappa * L), SOURCE)] if kappa else []
+        parameters = dict(self.theorem.parameters)
+        if parameters["clients"].names and parameters.get("size") == parameters["clients"]:
+            found.append(Hypothesis("everyone", sympy.Le((n - M) ** 2, 0), SOURCE))
+        return tuple(found)
+
+    @property
+    def _ambiguities(self) -> tuple[Ambiguity, ...]:
+        """Read as the theorem is. Where all rounds are of one kind there is nothing to read of how kinds alternate, and
+        where no cohort is drawn nothing of how."""
+        readings = self.origin.content["readings"]
+        nothing = {SNAPSHOTS, KINDS_OF_ROUNDS} if self.theorem.kind else set()
+        nothing |= set() if self._draws else {UNIFORM_COHORT}
+        return tuple(
+            Ambiguity(a.name, (readings[a.name],) if a.name in readings else a.options, a.why)
+            for a in self.base.ambiguities
+            if a.name not in nothing
+        )
+
+    @cached_property
+    def claim(self) -> Claim:
+        """The statement."""
+        own, steps = self.origin.own, ("local_lr", "server_lr")
+        rest = own.read(1 - self.factor)
+        rounds, distance = map(symbol, ("rounds", "initial_distance"))
+        return Claim(
+            id=self.base.id, edition=EDITION, title=f"{self.base.title}: numbers of a worst case", source=SOURCE,
+            functional=self.base.functional, letters=self.base.letters, algorithm=self.base.algorithm,
+            terms=(Term("initial", (1 - rest) ** rounds * distance**2),
+                   Term("floor", _in_vocabulary(own.read_apart(self.addition) / rest))),
+            hypotheses=self._hypotheses, assumptions=self.base.assumptions, ambiguities=self._ambiguities,
+            bound=self.bound,
+            choices={name: _in_vocabulary(own.read(value)) for name, value in self.theorem.parameters if name in steps},
+        )  # fmt: skip
+
+    @cached_property
+    def library(self) -> Library:
+        """One derivation, with its step."""
+        name = f"{self.base.paper}.{EDITION}"
+        says = "a worst case, certified: what a round leaves of |x - x*|^2 at most, and what it adds"
+        step = self.origin.step(name, SOURCE, says)
+        derivation = self.origin.derivation("worst case", name, (self.claim.ref,))
+        return Library([step], [derivation.of(self.algorithm)], {self.base.paper: self.algorithm})
+
+    def statement(self) -> str:
+        """The claim in words."""
+        claim = self.claim
+        known = [f"{name} = {value}" for name, value in {**claim.choices, **claim.bound}.items()]
+        known += [str(h.relation) for h in self._hypotheses]
+        return f"{claim.functional.meaning} <= {claim.right_side}, where {', '.join(known)}"
+
+    def prove(self) -> Chain:
+        """The chain that proves it, or what is open: an assumption that the claim does not make."""
+        return chains.prove(self.claim, self.library)
+
+
+def _in_vocabulary(expression: Any) -> sympy.Expr:
+    """With the vocabulary's symbols, which know the signs of quantities."""
+    plain = bare(expression)
+    return plain.xreplace({s: symbol(s.name) for s in plain.free_symbols})

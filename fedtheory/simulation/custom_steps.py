@@ -1,0 +1,102 @@
+"""A round of an algorithm of one's own, on tensors: its step is called once for all replicas.
+
+What a step returns may depend on what it is given alone. In the rounds 0, 1, 2, 4, 8, ... it is called twice: a step
+that then returns something else keeps or draws what is not in its memory, and checkpoints would not bring it back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..algorithms.aggregation import AverageParticipating, Memory
+from ..algorithms.algorithm import OwnRound
+from ..algorithms.custom_algorithm import Round, StepError, numbers_at, taken
+from ..federations.federation import Federation, Pairs
+from ..federations.local_training import PLAIN_SGD, LocalTraining
+from ..own import place
+from ..quantities import check_values
+
+if TYPE_CHECKING:
+    from .state import Plan, State
+
+
+class TensorRound(Round):
+    """A round of all replicas, with x (replicas, D) and counts (replicas, clients); the n-th gradient that a client is
+    asked for is its n-th draw in this round."""
+
+    def __init__(self, fed: Federation, x: Tensor, counts: Tensor, ids: Tensor, seed: int, round: int) -> None:
+        self.fed, self.dimension, self.ids, self.seed, self.index = fed, x.shape[1], ids, seed, round
+        self.pairs = Pairs.of(counts > 0, ids, seed, round)
+        self.asked = 0
+        self.count = counts.to(x.dtype)[:, :, None]
+        self.share = AverageParticipating().weights(counts, {}).to(x.dtype)[:, :, None]
+        self.present = (counts > 0).to(x.dtype)[:, :, None]
+        self.somebody = (counts > 0).any(1, keepdim=True).to(x.dtype)
+
+    def train(self, start: Tensor, local_lr: Any, local_steps: int = 1, proximal: Any = 0) -> Tensor:
+        check_values({"local_steps": local_steps})
+        steps = int(local_steps)
+        sizes = local_lr if isinstance(local_lr, tuple) else (float(local_lr),) * steps  # that may be others each time
+        how = LocalTraining(steps, sizes, float(proximal))
+        at = self._at_participants(start)
+        change, _ = self.fed.local_change(at, self.pairs.at_step(self.asked), how, PLAIN_SGD.start(at))
+        self.asked += steps
+        return self._spread(change)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        found = self.fed.gradient(self._at_participants(x), self.pairs.at_step(self.asked))
+        self.asked += 1
+        return self._spread(found)
+
+    def server_gradient(self, x: Tensor) -> Tensor:
+        return self.fed.server_gradient(x, self.ids, self.seed, self.index)
+
+    def _at_participants(self, x: Tensor) -> Tensor:
+        """(P, D), of one point for all clients, or one for each."""
+        replicas, clients, _ = self.count.shape
+        if x.shape == (replicas, self.dimension):
+            return x[self.pairs.replica]
+        if x.shape != (replicas, clients, self.dimension):
+            raise ValueError(f"a point of shape {tuple(x.shape)}: allowed is {(replicas, self.dimension)} or "
+                             f"{(replicas, clients, self.dimension)}")  # fmt: skip
+        return x[self.pairs.replica, self.pairs.client]
+
+    def _spread(self, values: Tensor) -> Tensor:
+        """(P, D) as (replicas, clients, D)."""
+        replicas, clients, _ = self.count.shape
+        empty = torch.zeros(replicas, clients, values.shape[1], dtype=values.dtype, device=values.device)
+        return empty.index_put((self.pairs.replica, self.pairs.client), values)
+
+
+def own_round(plan: Plan, state: State, round: int, kind: OwnRound, counts: Tensor) -> tuple[Tensor, Memory]:
+    """x and the memory after a round with these counts (replicas, clients).
+
+    Raises:
+        StepError: the step is not one; see ``algorithms.own.taken``.
+    """
+
+    def call() -> tuple[Tensor, Memory]:
+        given = {name: state.memory[name].clone() for name, _ in kind.memory}
+        told = TensorRound(plan.federation, state.x, counts, state.ids, plan.seed, round)
+        return taken(kind, state.x.clone(), given, told, numbers)
+
+    numbers = numbers_at(kind, round, float)
+    x, memory = call()
+    if round & (round - 1) == 0:
+        again, remembered = call()
+        differing = [name for name in memory if not _same(memory[name], remembered[name])]
+        if differing or not _same(x, again):
+            what = differing[0] if differing else "x"
+            raise StepError(
+                f"{place(kind.step)}: algorithm {kind.name}: two calls of step in round {round} with the same "
+                f"arguments return another {what}: allowed is a step that keeps nothing outside its memory and "
+                "draws nothing by itself"
+            )
+    return x, memory
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return bool(((one == other) | (one.isnan() & other.isnan())).all())

@@ -1,0 +1,149 @@
+"""How much of a simulation is held at once: replicas and pairs are chunked so that a stated limit is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..federations.federation import Footprint
+from ..federations.local_training import LocalTraining
+from .chunked_training import PREFIX
+from .drawn_participants import DRAWS
+from .fused_rounds import Several
+from .run import STATISTICS
+from .state import State
+
+if TYPE_CHECKING:
+    from .state import Plan
+
+CHUNK_BYTES = 256 * 2**20
+"""Size that what a round needs of its replicas may reach before they are split into chunks."""
+LIMIT = 4 * 2**30
+"""The largest limit, by default, of all that a simulation holds besides the federation's data."""
+
+_MODELS = 8  # of the size of a replica's x: before, after, aggregated, moved, and what their arithmetic needs
+_UPDATES = 4  # of the size of a participant's update: it, what it is compared with, and their weighted copies
+_REMEMBERED = 3  # of the size of what the algorithm remembers: before, after, and the choice between them
+_KEPT = 2  # of the size of what local solvers keep of all clients, which changes in place: it, and its checkpoint
+_CLIENTS = 128  # bytes of a client's draws and weights
+_DRAWN = 32  # bytes of whether a client takes part in a round that is drawn ahead
+_LISTED = 72  # bytes of a pair that does: who it is, where it stands, its weight
+_ROWS = 2  # of the size of what is recorded: in the segments, and put together
+
+
+def default_limit(device: torch.device) -> int:
+    """A quarter of the memory that is free where the simulation runs, at most ``LIMIT``; a power of two, so that small
+    differences of what is free change no run's chunks."""
+    if device.type == "cuda":
+        free = torch.cuda.mem_get_info(device)[0]
+    else:
+        free = _free()
+    return 1 << (max(1, min(LIMIT, free // 4)).bit_length() - 1)
+
+
+def _free() -> int:
+    """Bytes of main memory that programs may still take; where the system does not say, four times ``LIMIT``."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return 4 * LIMIT
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Bytes that a simulation holds besides the federation's data.
+
+    Attributes:
+        base: however much is done at once.
+        pair: for each pair that trains at a time. replica: for each replica that advances at a time.
+        recorded: for each replica of all.
+        chunk: of what a round needs of a replica, by which replicas are split.
+        most: pairs of a replica. fastest: pairs that are trained together at most.
+        drawn: of who takes part, for each replica and round. ahead: so many replicas' rounds at most are drawn ahead,
+            and so many rounds. several: rounds that are made in one call.
+    """
+
+    base: int
+    pair: int
+    replica: int
+    recorded: int
+    chunk: int
+    most: int
+    fastest: int
+    drawn: int
+    ahead: tuple[int, int]
+    several: Several | None
+
+    @classmethod
+    def of(cls, plan: Plan, limit: int) -> Needs:
+        fed, clients = plan.federation, plan.federation.clients
+        one = State.initial(plan, torch.zeros(1, dtype=torch.int64, device=plan.device))
+        cohorts = [own.cohort for own in plan.setting.algorithm.own_cohorts]
+        most = max(plan.setting.participation.sizes(clients)[1], *cohorts, 0)
+        if any(observer.needs_gradients for observer in plan.observers):
+            most = clients  # all train, to be looked at
+        kept = sum(value.nbytes for name, value in one.memory.items() if name.startswith(PREFIX))
+        remembered = sum(value.nbytes for value in one.memory.values()) - kept
+        parts = [fed.footprint(how, one.x, limit) for how in _trainings(plan)]
+        need, size = Footprint(*map(max, zip(*parts, strict=True))), one.x.nbytes
+        replica = _CLIENTS * clients + (_MODELS + _UPDATES * most) * size + _REMEMBERED * remembered
+        replica += _KEPT * kept + need.replica
+        rows = plan.rounds // plan.record_every + 2
+        recorded = _ROWS * rows * len(STATISTICS) * sum(value.nbytes for value in one.current.values())
+        chunk = 8 * clients + most * size + remembered + kept
+        drawn, ahead = _DRAWN * clients + _LISTED * most, (DRAWS // clients, 0 if plan.adaptive else plan.rounds)
+        return cls(need.base, need.pair, replica, recorded, chunk, most, need.together, drawn, ahead, Several.of(plan))
+
+    def bytes(self, replicas: int, together: int, pairs: int) -> int:
+        """Of ``replicas``, of which so many advance ``together``, with so many ``pairs`` training at a time."""
+        held = self.base + replicas * self.recorded + together * self.replica + pairs * self.pair
+        return held + self.drawn_ahead(together)
+
+    def drawn_ahead(self, together: int) -> int:
+        """Bytes of who takes part in the rounds to come, and of rounds that are made in one call."""
+        most, rounds = self.ahead
+        return self.drawn * min(most, together * rounds) + (self.several.held(together) if self.several else 0)
+
+
+def settled(plan: Plan, known: Mapping[str, str] | None) -> Plan:
+    """The plan with all decided that is chosen by measured speed; as is ``known`` of a run that is taken up again."""
+    fed = plan.federation
+    if known is not None:
+        return replace(plan, federation=fed.with_choices(known))
+    one = plan.setting.starts(plan.seed, torch.zeros(1, dtype=torch.int64)).to(plan.device, plan.dtype)
+    for how in _trainings(plan):
+        fed = fed.choose(how, one)
+    return replace(plan, federation=fed)
+
+
+def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, int | None]:
+    """How many replicas advance together, and how many (replica, client) pairs train together: all (``None``), or a
+    power of two, which small differences of what was measured do not change.
+
+    Raises:
+        ValueError: one pair of one replica, and what is recorded of all, need more than the limit.
+    """
+    limit = limit or default_limit(plan.device)
+    needs = Needs.of(plan, limit)
+    least = needs.bytes(replicas, 1, 1)
+    if least > limit:
+        rows = f", {replicas * needs.recorded} of them for what is recorded of {replicas} replicas"
+        raise ValueError(f"memory_limit = {limit}: one replica with one client training at a time needs "
+                         f"{least} bytes{rows}; allowed is at least so many")  # fmt: skip
+    left = limit - needs.bytes(replicas, 0, 1) - needs.drawn_ahead(replicas)
+    together = max(1, min(replicas, CHUNK_BYTES // needs.chunk, left // (2 * needs.replica)))
+    room = (limit - needs.bytes(replicas, together, 0)) // max(1, needs.pair)
+    pairs = max(1, min(room, needs.fastest))
+    return together, None if pairs >= together * needs.most else 1 << (int(pairs).bit_length() - 1)
+
+
+def _trainings(plan: Plan) -> list[LocalTraining]:
+    """The ways of training in round 0; step sizes do not matter here. Of a step of one's own, plain training."""
+    known = [LocalTraining(kind.local_steps, 0.0, float(kind.proximal), kind.local_solver)
+             for kind, _ in plan.trainings]  # fmt: skip
+    return known or [LocalTraining(1, 0.0)]

@@ -1,0 +1,203 @@
+"""What is an algorithm's own in a point of runs: its parameters in files, and how it runs under a reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..algorithms import Algorithm, Fast, Safari, fast, safari
+from ..claims.balls import Number
+from ..claims.statement import Claim
+from ..claims.undecided import Undecided
+from ..moments.trajectory import fast_of
+from ..participation import Fixed, Participation
+from .enclosures import FIRST, SECOND, STEPS, Way
+from .file_entries import CHOSEN, check_counts, chosen_or_rational, entry, is_about_one_round, rational_entry, shown
+from .protocol import Reading
+
+if TYPE_CHECKING:
+    from .run_points import RunPoint
+
+
+def with_steps(make: Callable[..., Any], **parameters: Any) -> Any:
+    """An algorithm whose step sizes may be left to a claim (``None``); none that runs has these."""
+    special = {n: parameters[n] for n in STEPS if n in parameters and not isinstance(parameters[n], Fraction)}
+    return replace(make(**parameters | dict.fromkeys(special, Fraction(1))), **special)
+
+
+def steps_of(algorithm: Algorithm) -> dict[str, Any]:
+    """The step sizes by name."""
+    return {name: getattr(algorithm, name) for name in STEPS if hasattr(algorithm, name)}
+
+
+class Part(Protocol):
+    """What a file says of an algorithm, and how it runs under a reading. A paper about another algorithm that runs as a
+    special case of one of these brings a part of its own.
+
+    Attributes:
+        kind: its name in files. algorithm: as which it runs.
+    """
+
+    kind: str
+    algorithm: Any
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        """The algorithm, and the order of its kinds of round where a file gives one."""
+
+    def write(self, algorithm: Any, order: tuple[str, ...]) -> dict[str, Any]:
+        """What ``read`` reads back."""
+
+    def quantities(self, algorithm: Any) -> dict[str, Number]:
+        """Of the algorithm, besides the local steps and the step sizes."""
+
+    def check(self, point: RunPoint) -> None:
+        """Raise ``ValueError`` unless the point's runs are the algorithm's."""
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Any) -> Way:
+        """The runs of a reading, with the step sizes of ``algorithm``."""
+
+    def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
+        """Simple algorithms of the kind, on clients x^2/2 of which ``count`` take part."""
+
+
+class FastPart(Part):
+    """FAST's."""
+
+    kind, algorithm = "fast", Fast
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        step = chosen_or_rational(data, "local_lr", claim)
+        numbers: dict[str, Any] = {name: entry(data, name, int) for name in ("cohort", "local_steps")}
+        by_probability = "snapshot_probability" in data
+        if by_probability and "snapshot_period" in data:
+            raise ValueError("snapshot_period and snapshot_probability: give exactly one of them")
+        if not by_probability:
+            numbers["snapshot_period"] = entry(data, "snapshot_period", int)
+        check_counts(**numbers)
+        if by_probability:
+            numbers["snapshot_probability"] = rational_entry(data, "snapshot_probability")
+        return with_steps(fast, local_lr=step, **numbers), ()
+
+    def write(self, algorithm: Fast, order: tuple[str, ...]) -> dict[str, Any]:
+        snapshots: dict[str, Any] = {"snapshot_period": algorithm.snapshot_period}
+        if not algorithm.periodic:
+            snapshots = {"snapshot_probability": str(algorithm.snapshot_probability)}
+        counts = {"cohort": algorithm.cohort, "local_steps": algorithm.local_steps}
+        return counts | _written_steps(algorithm) | snapshots
+
+    def quantities(self, algorithm: Fast) -> dict[str, Number]:
+        q = algorithm.snapshot_probability
+        values: dict[str, Number] = {"cohort": Fraction(algorithm.cohort), "snapshot_probability": q}
+        return values | ({"snapshot_period": Fraction(q.denominator)} if q.numerator == 1 else {})
+
+    def check(self, point: RunPoint) -> None:
+        algorithm = fast_of(point.setting)
+        if point.order or algorithm.replacement or algorithm.adaptive or not algorithm.plain:
+            raise ValueError(
+                "algorithm has replacement, adaptive snapshots or more than FAST: allowed is none of these"
+            )
+        check_counts(cohort=algorithm.cohort, snapshot_period=algorithm.snapshot_period)
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Fast) -> Way:
+        """A claim about one round speaks of the probability of its kind; where a claim does not say which, snapshots
+        come as the point has them."""
+        own, q = "period" if algorithm.periodic else "probability", algorithm.snapshot_probability
+        by = "probability" if is_about_one_round(claim) else reading.get("snapshots", own)
+        if by == "period" and q.numerator != 1:
+            raise Undecided(f"snapshots with probability {q} have no period")
+        drawn, twice = by == "probability", reading.get("uniform cohort") == "with replacement"
+        read = replace(
+            algorithm, replacement=twice, snapshot_period=None if drawn else q.denominator,
+            fixed_probability=q if drawn else None,
+        )  # fmt: skip
+        return Way(replace(point.setting, algorithm=read), point.rounds)
+
+    def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
+        for q in (Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)):
+            yield fast(cohort=count, local_steps=local_steps, local_lr=local_lr, snapshot_probability=q)
+
+
+CLIENT, SERVER = "client", "server"
+"""The kinds of SAFARI's rounds."""
+
+LARGEST_ORDER = 1000
+
+BY_PROBABILITY = "probability"
+"""The reading of a round's kind under which it is the clients' with probability q."""
+
+
+class SafariPart(Part):
+    """SAFARI's. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
+    share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
+
+    kind, algorithm = "safari", Safari
+
+    def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
+        order = entry(data, "order", list) if "order" in data else []
+        steps = {name: chosen_or_rational(data, name, claim) for name in ("local_lr", "server_lr")}
+        q, local_steps = rational_entry(data, "client_round_probability"), entry(data, "local_steps", int)
+        check_counts(local_steps=local_steps)
+        return with_steps(safari, client_round_probability=q, local_steps=local_steps, **steps), tuple(order)
+
+    def write(self, algorithm: Safari, order: tuple[str, ...]) -> dict[str, Any]:
+        q = {"client_round_probability": str(algorithm.share), "local_steps": algorithm.local_steps}
+        return q | _written_steps(algorithm) | ({"order": list(order)} if order else {})
+
+    def quantities(self, algorithm: Safari) -> dict[str, Number]:
+        return {"client_round_probability": algorithm.share}
+
+    def check(self, point: RunPoint) -> None:
+        order, q = point.order, point.setting.algorithm.share
+        wrong = [kind for kind in order if kind not in (CLIENT, SERVER)]
+        if wrong or len(order) > LARGEST_ORDER:
+            raise ValueError(f"order = {shown(wrong or order)}: allowed are at most {LARGEST_ORDER} entries "
+                             f"{CLIENT!r} or {SERVER!r}")  # fmt: skip
+        if order and (order.count(CLIENT) != q * len(order) or point.rounds % len(order)):
+            raise ValueError(
+                f"order: a share {Fraction(order.count(CLIENT), len(order))} of its {len(order)} rounds is the "
+                f"clients'; allowed is {q}, and rounds that are a multiple of its length"
+            )
+
+    def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Safari) -> Way:
+        setting = replace(point.setting, algorithm=algorithm)
+        if reading.get("kinds of rounds", BY_PROBABILITY) == BY_PROBABILITY or is_about_one_round(claim):
+            return Way(setting, point.rounds)
+        if not point.order:
+            raise Undecided("the instance states no order of its client and server rounds")
+        return Way(setting, point.rounds, tuple({CLIENT: FIRST, SERVER: SECOND}[kind] for kind in point.order))
+
+    def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
+        """With the step size of the server that Theorems 4 and 5 tie to the clients'."""
+        tied = {"local_lr": local_lr, "server_lr": local_lr * local_steps / 2}
+        for q in (Fraction(1), Fraction(1, 2), max(Fraction(9, 10), 1 - Fraction(1, count * local_steps))):
+            yield safari(client_round_probability=q, local_steps=local_steps, **tied)
+
+
+def _written_steps(algorithm: Algorithm) -> dict[str, str]:
+    return {name: CHOSEN if step is None else str(step) for name, step in steps_of(algorithm).items()}
+
+
+def runs_as(part: Part) -> tuple[Algorithm, Participation]:
+    """An algorithm as the engine runs it, of both kinds where there are two, and who takes part.
+
+    >>> runs_as(PARTS["safari"])[0].share
+    Fraction(1, 2)
+    """
+    made = list(part.small(2, 2, 2, Fraction(1, 4)))
+    return next((one for one in made if 0 < one.share < 1), made[0]), Fixed(range(2))
+
+
+class OfPart:
+    """A subject whose runs are a part's."""
+
+    part: Part
+
+    def runs_as(self, claim: Claim) -> tuple[Algorithm, Participation]:
+        """An algorithm such as the claim is about, as the engine runs it, and who takes part."""
+        return runs_as(self.part)
+
+
+PARTS: dict[str, Part] = {"fast": FastPart(), "safari": SafariPart()}
+"""By the algorithm's name."""

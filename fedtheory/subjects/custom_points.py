@@ -1,0 +1,255 @@
+"""A run of an algorithm of one's own, as an exact example of a claim: quadratic clients and rational numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.custom_algorithm import Own
+from ..assumptions import (
+    INDEPENDENT_DRAWS,
+    INDEPENDENT_NOISE,
+    INDEPENDENT_PARTICIPATION,
+    STATIONARY_AVAILABILITY,
+    UNCORRELATED_NOISE,
+    UNIFORM_COHORTS,
+)
+from ..claims.balls import Number, ball
+from ..claims.statement import Claim
+from ..claims.undecided import Undecided
+from ..federations import Quadratic
+from ..federations.federation import COMMON
+from ..functionals import AVERAGES
+from ..moments.lifting import NotClosed
+from ..moments.round_maps import layout_of, quadratic
+from ..participation import Bernoulli, Fixed, Participation, Uniform
+from ..schedule import INDICES, StepRule
+from ..setting import Setting
+from .assumption_checks import CHOSEN_BEFORE, met_by_noise
+from .enclosures import Way, left_side
+from .file_entries import (
+    by_vocabulary,
+    check_constants,
+    check_counts,
+    check_kind,
+    check_scope,
+    check_size,
+    entry,
+    indices,
+    matrix,
+    rational,
+    rationals,
+    shown,
+    stated_constants,
+    texts,
+    vector,
+)
+from .protocol import Examined, Point, Reading, Sides, assumption_checks, own_values
+from .run_points import diagonals
+from .short_numbers import constants_of
+from .varying_steps import computed_left
+
+LARGEST_STATE = 32
+"""Numbers that the state may have, the model's error and what is remembered: exact moments have their square."""
+
+
+BY_THE_PROCESS = "by the process: every round is drawn anew, by draws of its own"
+
+DRAWN: tuple[tuple[type[Participation], tuple[str, ...]], ...] = (
+    (Uniform, (UNIFORM_COHORTS, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+    (Bernoulli, (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+    (Fixed, (INDEPENDENT_PARTICIPATION, INDEPENDENT_DRAWS, STATIONARY_AVAILABILITY)),
+)
+"""The kinds of assumption about participants that a process meets."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPoint(Point):
+    """Runs on quadratic clients with diagonal Hessians, for one claim. Two are equal where their files are.
+
+    Attributes:
+        setting: of a fixed set, uniform cohorts, or clients who come independently; the federation has the noises that
+            are stated.
+        rounds: R.
+        constants: the values of ``stated_constants``.
+    """
+
+    setting: Setting
+    rounds: int
+    constants: Mapping[str, Fraction]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OwnPoint) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def algorithm(self) -> Own:
+        assert isinstance(self.setting.algorithm, Own)
+        return self.setting.algorithm
+
+    def check(self, claim: Claim) -> None:
+        """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
+        check_scope(claim, "run")
+        if claim.algorithm != self.algorithm.name:
+            raise ValueError(f"{claim.ref} is not about {self.algorithm.name}: allowed is another algorithm")
+        check_constants(claim, self.constants)
+        check_counts(rounds=self.rounds)
+        check_size("clients", self.setting.federation.clients)
+        check_size("dimension", self.setting.federation.dimension)
+        if (size := layout_of(self.setting).size) > LARGEST_STATE:
+            raise ValueError(f"a state of {size} numbers: allowed in an instance are at most {LARGEST_STATE}")
+
+    def examined(self, claim: Claim, follow: bool = True) -> Examined:
+        """The runs as the claim speaks of them."""
+        return _ExaminedOwn(self, claim)
+
+    @property
+    def violated(self) -> frozenset[str]:
+        """The kinds of assumption (``fedtheory.assumptions``) that the runs do not meet."""
+        fed = quadratic(self.setting)
+        shared = fed.noise == COMMON and fed.clients > 1
+        return frozenset({UNCORRELATED_NOISE, INDEPENDENT_NOISE}) if shared else frozenset()
+
+    @property
+    def met(self) -> Mapping[str, str]:
+        """What its noise and its participants meet."""
+        drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
+        law = quadratic(self.setting).noise
+        return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; ``parse`` reads it back."""
+        fed = quadratic(self.setting)
+        hessians, centres = ([texts(tuple(row)) for row in rows] for rows in (diagonals(fed), fed.exact_centres))
+        law = {"noise": COMMON} if fed.noise == COMMON else {}
+        return {
+            "federation": {"kind": "quadratic", "hessians": hessians, "centres": centres, **law},
+            "algorithm": {"kind": self.algorithm.name, **{n: str(v) for n, v in self.algorithm.numbers.items()}},
+            "participation": _written(self.setting.participation),
+            "start": texts(tuple(self.setting.exact_start)),
+            "rounds": self.rounds,
+            "constants": by_vocabulary(self.constants),
+        }
+
+    def quantities(self, claim: Claim) -> dict[str, Number]:
+        """Every quantity that the point fixes; exact, but for lengths that are square roots."""
+        fed = quadratic(self.setting)
+        shift = self.setting.exact_start - fed.exact_optimum
+        fewest, most = self.setting.participation.sizes(fed.clients)
+        true = {**self.true_constants(), **self.constants}
+        values: dict[str, Number] = {
+            **true,
+            "initial_gap": shift @ fed.exact_hessian @ shift / 2,
+            "initial_distance": ball(shift @ shift).sqrt(),
+            **{name: ball(square).sqrt() for name, square in fed.exact_squared_constants().items() if name not in true},
+            "clients": Fraction(fed.clients),
+            **({"arbitrary_cohort": Fraction(most)} if fewest == most else {}),
+            "rounds": Fraction(self.rounds),
+            **{name: v for name, v in self.algorithm.numbers.items() if not isinstance(v, StepRule)},
+        }
+        return values | own_values(claim, self.setting, self.rounds)
+
+    def true_constants(self, squared: bool = False) -> dict[str, Number]:
+        """The federation's constants; ``squared``: its lengths squared. Without a common Hessian there is no
+        dissimilarity."""
+        fed = quadratic(self.setting)
+        roots = {n: v if squared else ball(v).sqrt() for n, v in fed.exact_squared_constants().items()}
+        return {**fed.exact_constants(), **roots}
+
+
+def _written(process: Participation) -> dict[str, Any]:
+    match process:
+        case Fixed(members=members):
+            return {"kind": "fixed", "members": list(members)}
+        case Uniform(replacement=False, cohort=cohort):
+            return {"kind": "uniform", "cohort": cohort}
+        case Bernoulli(probabilities=p):
+            return {"kind": "bernoulli", "probabilities": texts(tuple(p))}
+    raise ValueError(f"participation is {type(process).__name__}: allowed is Fixed, Uniform without replacement or "
+                     "Bernoulli")  # fmt: skip
+
+
+def _read(data: Mapping[str, Any]) -> Participation:
+    match data.get("kind"):
+        case "fixed":
+            return Fixed(indices(data, "members"))
+        case "uniform":
+            cohort = entry(data, "cohort", int)
+            check_counts(clients=cohort)
+            return Uniform(cohort)
+        case "bernoulli":
+            return Bernoulli(vector(data, "probabilities"))
+    raise ValueError(f"kind = {shown(data.get('kind'))}: allowed is 'fixed', 'uniform' or 'bernoulli'")
+
+
+def parse(data: Mapping[str, Any], template: Own) -> OwnPoint:
+    """A run of the template's step from plain data, not yet checked."""
+    federation, algorithm, participation = (
+        entry(data, key, dict) for key in ("federation", "algorithm", "participation")
+    )
+    check_kind(federation, "quadratic")
+    check_kind(algorithm, template.name)
+    law = federation.get("noise", "two-point")
+    if law not in ("two-point", COMMON):
+        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point' or {COMMON!r}")
+    if unknown := sorted(set(algorithm) - {"kind", *template.numbers}):
+        raise ValueError(f"algorithm: {unknown[0]} is none of {template.name}'s numbers: {', '.join(template.numbers)}")
+    numbers = {name: _number(name, algorithm.get(name)) for name in template.numbers}
+    constants = rationals(data, "constants")
+    fed = federation_of(matrix(federation, "hessians"), matrix(federation, "centres"), constants, law)
+    setting = Setting(fed, template.with_numbers(**numbers), _read(participation), start=list(vector(data, "start")))
+    return OwnPoint(setting, entry(data, "rounds", int), constants)
+
+
+def _number(name: str, text: Any) -> Any:
+    by_rule = isinstance(text, str) and any(index in text for index in INDICES) and len(text) < 1000
+    return text if by_rule else rational(name, text)
+
+
+def federation_of(hessians: Any, centres: Any, constants: Mapping[str, Fraction], law: str) -> Quadratic:
+    """With the noises that are stated."""
+    check_size("clients", len(centres))
+    noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
+    return Quadratic(hessians, centres, noise, law, server_noise)
+
+
+def from_setting(claim: Claim, setting: Setting, rounds: int, template: Own, **given: Fraction) -> OwnPoint:
+    """The point of a setting whose numbers a file can hold; ``given`` are values of ``entries.FREE``.
+
+    Raises:
+        ValueError: the runs are not the template's, or no file can hold them; it is said which.
+    """
+    algorithm, fed = setting.algorithm, setting.federation
+    if not isinstance(algorithm, Own) or algorithm.round.digest != template.round.digest:
+        raise ValueError(f"algorithm is {getattr(algorithm, 'name', type(algorithm).__name__)}: allowed is "
+                         f"{template.name}")  # fmt: skip
+    if not isinstance(fed, Quadratic) or any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
+        raise ValueError("federation: allowed are quadratic clients with diagonal Hessians")
+    _written(setting.participation)
+    constants = constants_of(fed, stated_constants(claim), given)
+    law = fed.noise if fed.noise == COMMON else "two-point"
+    federation = federation_of(diagonals(fed), fed.exact_centres, constants, law)
+    return OwnPoint(replace(setting, federation=federation), rounds, constants)
+
+
+class _ExaminedOwn(Examined):
+    def __init__(self, point: OwnPoint, claim: Claim) -> None:
+        self.point, self.claim, self.values = point, claim, point.quantities(claim)
+        self.checks = assumption_checks(claim, point.constants, point.true_constants(squared=True))
+        self._side: Any = None
+
+    def sides(self, reading: Reading) -> Sides:
+        functional, average = self.claim.functional, reading.get("average", AVERAGES[0])
+        if functional.compute is not None:
+            return Sides(computed_left(self.point.setting, self.point.rounds, functional, average), self.values)
+        if self._side is None:
+            try:
+                self._side = left_side(Way(self.point.setting, self.point.rounds), functional.observable)
+            except NotClosed as error:
+                raise Undecided(str(error)) from None
+        return Sides(self._side.of(functional, average), self.values)

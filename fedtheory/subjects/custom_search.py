@@ -1,0 +1,401 @@
+"""Searching claims about the runs of an algorithm of one's own: small quadratic federations, with exact left sides
+where its rounds are linear in the state; elsewhere simulated, and then nothing is refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sympy import Le
+
+from ..algorithms.custom_algorithm import Own
+from ..assumptions import INDEPENDENT_PARTICIPATION, UNCORRELATED_NOISE, UNIFORM_COHORTS
+from ..claims.statement import Claim
+from ..federations import Federation, Quadratic
+from ..federations.federation import COMMON
+from ..functionals import AVERAGES
+from ..moments.affine_numbers import NotLinear
+from ..moments.round_maps import rounds_of_kind
+from ..participation import Bernoulli, Fixed, Participation, Uniform
+from ..quantities import QUANTITIES, STEP, symbol
+from ..schedule import StepRule
+from ..setting import Setting
+from ..simulation.engine import simulate
+from .custom_points import OwnPoint, from_setting, parse
+from .lead import LATE, Found, finds_at
+from .protocol import Point, Space, runs_of, span
+from .quadratic_candidates import DIVERGING_STEP, MOST_CLIENTS, log_uniform
+from .quantity_limits import limit_of
+from .short_numbers import short
+from .varying_steps import SEARCHED_BY_RULE, certainly, left_in_floats, longest, scale_of, surely
+
+DIMENSIONS = (1, 1, 2)
+MOST_LOCAL_STEPS = 10
+DECADES = 5
+"""Step sizes reach down to so many tenths of the cap."""
+
+HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
+SIMULATED = np.array([1, 2, 5, 10, 20])
+"""Rounds at which simulated runs are looked at."""
+
+REPLICAS, REPLICAS_AT_LAST, CONFIDENCE = 24, 4000, 0.999999
+"""Runs of each simulated setting, of the worst one in the end, and the confidence of the lower limits."""
+
+RESOLUTION = 1e-26
+"""Of a left side, in units of smoothness and squared lengths: less is rounding, which counts as 0."""
+
+EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
+
+CROWD, HALVES = 30, 2**31
+"""Clients of a few settings, for what shows with many alone; and a seed that no draw has."""
+
+DIGITS = 3
+"""Of the numbers that are drawn: exact arithmetic on them is quick."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Quadratic clients, who of them takes part, and the algorithm's numbers.
+
+    Attributes:
+        clients, dimension: M, D.
+        seed: from which minimisers (and Hessians, where they are ``mixed``) are drawn; 0 or ``HALVES``: they are 1 and
+            -1, by turns or one half after the other.
+        spread: how far the minimisers are apart. conditioning: smallest over largest curvature.
+        smoothness: the largest one. noise: standard deviation of a gradient, in units of smoothness.
+        start: x_0 - x* along the first coordinate.
+        who, cohort: of the names above, and how many.
+        share: of the largest step sizes that the claim allows.
+        numbers: the algorithm's others.
+        common: whether the clients have one noise.
+        digits: of all numbers, significant ones.
+    """
+
+    clients: int
+    dimension: int
+    seed: int
+    spread: float
+    conditioning: float
+    smoothness: float
+    noise: float
+    start: float
+    who: str
+    cohort: int
+    share: float
+    numbers: tuple[tuple[str, Any], ...]
+    mixed: bool = False
+    common: bool = False
+    digits: int = DIGITS
+
+    @property
+    def family(self) -> str:
+        """Climbs start from each."""
+        return f"{self.who}, {'noise' if self.noise else 'no noise'}"
+
+    def federation(self) -> Quadratic:
+        """The clients."""
+        rng, shape = np.random.default_rng(self.seed), (self.clients, self.dimension)
+        turns = np.resize([1.0, -1.0], shape[0])
+        signs = {0: turns, HALVES: np.sort(turns)[::-1]}.get(self.seed)
+        drawn = rng.standard_normal(shape) if signs is None else signs[:, None] + np.zeros(shape)
+        ladder = np.arange(self.dimension) / max(1, self.dimension - 1)
+        powers = rng.uniform(0, 1, shape) if self.mixed else np.broadcast_to(ladder, shape)
+        hessians = self._short(self.smoothness * self.conditioning**powers)
+        noise = short(self.noise * self.smoothness, self.digits)
+        law = COMMON if self.common else "two-point"
+        return Quadratic(hessians, self._short(self.spread * drawn), noise, law)
+
+    def participation(self) -> Participation:
+        """Who takes part."""
+        cohort = min(self.cohort, self.clients)
+        if self.who == UNIFORM:
+            return Uniform(cohort)
+        if self.who == INDEPENDENT:
+            return Bernoulli([Fraction(1 + (cohort + i) % 4, 4) for i in range(self.clients)])
+        return Fixed(range(self.clients if self.who == EVERYONE else cohort))
+
+    def start_at(self, optimum: np.ndarray) -> list[Fraction]:
+        """x_0."""
+        return [best + short(self.start if i == 0 else 0, self.digits) for i, best in enumerate(optimum)]
+
+    def fixed_numbers(self) -> dict[str, Any]:
+        """``numbers``, short."""
+
+        def cut(value: Any) -> Any:
+            return short(value, self.digits) if isinstance(value, Fraction) and value.denominator > 1 else value
+
+        return {name: cut(value) for name, value in self.numbers}
+
+    def _short(self, numbers: np.ndarray) -> np.ndarray:
+        return np.vectorize(lambda x: short(x, self.digits), otypes=[object])(numbers)
+
+
+class OwnRuns(Space):
+    """The settings on which a claim about an algorithm of one's own is searched.
+
+    Raises:
+        ValueError: the claim is of no run, or chooses step sizes.
+    """
+
+    def __init__(self, statement: Claim, algorithm: Own) -> None:
+        if statement.functional.scope != "run" or statement.choices:
+            raise ValueError(f"{statement.ref}: allowed of an algorithm of one's own is a claim about its runs that "
+                             "chooses no step size")  # fmt: skip
+        self.statement, self.algorithm = statement, algorithm
+        self.common_hessian = "dissimilarity" in {*statement.quantities, *(a.quantity for a in statement.assumptions)}
+        options = {ambiguity.name: ambiguity.options[0] for ambiguity in statement.ambiguities}
+        self.average = options.get("average", AVERAGES[0])
+        self._said: tuple[Found, str] | None = None
+
+    # What is drawn.
+
+    @property
+    def who(self) -> tuple[str, ...]:
+        """Who may take part, as the claim has it."""
+        if self.statement.bound.get("arbitrary_cohort") == symbol("clients"):
+            return (EVERYONE,)
+        if UNIFORM_COHORTS in self.statement.assumed:
+            return (UNIFORM,)
+        return (INDEPENDENT,) if INDEPENDENT_PARTICIPATION in self.statement.assumed else (EVERYONE, FIXED, UNIFORM)
+
+    @cached_property
+    def why_simulated(self) -> str:
+        """Where the step is not linear in the state, or "".
+
+        Raises:
+            StepError: it is no step.
+        """
+        for candidate in (self._plain(2, who) for who in self.who):
+            setting = self.setting(candidate)
+            try:
+                rounds_of_kind(setting, self.algorithm.kinds[0].at(0), exact=True)
+            except NotLinear as error:
+                return _told(str(error))
+        return ""
+
+    @property
+    def searched(self) -> str:
+        hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
+        runs = runs_of(self.statement, self.algorithm.name)
+        common = (
+            f"{runs} on quadratics with {hessian}, at most {MOST_CLIENTS} clients or {CROWD}, "
+            f"{span(DIMENSIONS)} dimensions, {span(self.horizons.tolist())} rounds, "
+            f"step sizes drawn from the cap to 1e-{DECADES} of it; "
+            f"participants: {', '.join(self.who)}; with and without noise"
+        )
+        if not self.why_simulated:
+            return f"{common}; rounds are linear in the state, so left sides are exact"
+        return (
+            f"{common}; {self.why_simulated}: judged by simulation, {REPLICAS} runs of a setting, of whose mean the "
+            f"lower limit of {CONFIDENCE:.4%} confidence counts; not refuted by it"
+        )
+
+    left_out = (
+        "losses that are not quadratic; more clients, dimensions or local steps; other participants; noise that "
+        "depends on the state; cohorts that the noise chooses"
+    )
+
+    @cached_property
+    def horizons(self) -> np.ndarray:
+        if self.why_simulated:
+            return SIMULATED
+        most = SEARCHED_BY_RULE if self.algorithm.by_rule else longest(self.statement)
+        return HORIZONS[most >= HORIZONS]
+
+    def structured(self) -> Iterator[Candidate]:
+        for who, share in product(self.who, (1.0, 1e-2, 1e-4)):
+            yield replace(self._plain(CROWD, who), share=share, seed=HALVES, cohort=self._cohort(CROWD // 2))
+        for clients, who, share, noise in product((2, 1, 5), self.who, (1.0, 1e-2, 1e-4), (0.0, 1.0, 1e2)):
+            plain = replace(self._plain(clients, who), share=share, noise=noise)
+            yield plain
+            yield replace(plain, spread=0.0, start=1.0)
+            yield replace(plain, start=0.0)
+            yield replace(plain, dimension=2, conditioning=1e-3)
+
+    def _plain(self, clients: int, who: str) -> Candidate:
+        """Curvatures 1, minimisers +-1, near the start."""
+        clients = int(self.statement.bound.get("clients", clients))
+        return Candidate(clients, 1, 0, 1.0, 1.0, 1.0, 0.0, 3.0, who, self._cohort(1), 1.0, self._given())
+
+    def _given(self) -> tuple[tuple[str, Any], ...]:
+        return tuple((name, value) for name, value in self.algorithm.numbers.items() if not self._is_step(name))
+
+    def _cohort(self, drawn: int) -> int:
+        bound = self.statement.bound.get("arbitrary_cohort")
+        return int(bound) if bound is not None and bound.is_Integer else drawn
+
+    def _is_step(self, name: str) -> bool:
+        return QUANTITIES[name].units == STEP and not isinstance(self.algorithm.numbers[name], StepRule)
+
+    def draw(self, rng: np.random.Generator) -> Candidate:
+        clients = int(self.statement.bound.get("clients", rng.integers(1, MOST_CLIENTS + 1)))
+        numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
+        return Candidate(
+            clients=clients, dimension=int(rng.choice(DIMENSIONS)), seed=int(rng.integers(2**31)),
+            spread=float(rng.choice([0.0, 1.0, 10.0 ** rng.uniform(-3, 3)])), conditioning=10.0 ** -rng.uniform(0, 4),
+            smoothness=float(rng.choice([1.0, 10.0 ** rng.uniform(-3, 3)])),
+            noise=float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 3)])), start=10.0 ** rng.uniform(-3, 3),
+            who=str(rng.choice(self.who)), cohort=self._cohort(int(rng.integers(1, MOST_CLIENTS + 1))),
+            share=float(rng.choice([1.0, 10.0 ** -rng.uniform(0, DECADES)])), numbers=numbers,
+            mixed=not self.common_hessian and rng.random() < 0.5,
+        )  # fmt: skip
+
+    def _drawn(self, name: str, rng: np.random.Generator) -> Any:
+        """A value of one of the algorithm's numbers."""
+        own, quantity = self.algorithm.numbers[name], QUANTITIES[name]
+        if isinstance(own, StepRule) or name in self.statement.bound:
+            return own
+        if quantity.integer:
+            return Fraction(log_uniform(rng, MOST_LOCAL_STEPS))
+        if quantity.upper < np.inf:
+            least, most = max(quantity.lower, -1e3), quantity.upper
+            drawn = float(rng.choice([rng.uniform(least, most), least + (most - least) * 10.0 ** -rng.uniform(0, 3)]))
+            return short(drawn, DIGITS)
+        return short(float(own) * 10.0 ** rng.uniform(-2, 2), DIGITS) if own else own
+
+    def perturb(self, candidate: Candidate, rng: np.random.Generator, size: float) -> Candidate:
+        names = ("conditioning", "smoothness", "noise", "start", "share", "spread")
+        moves = np.exp(size * rng.standard_normal(len(names)) * rng.integers(0, 2, len(names)))
+        moved: dict[str, Any] = {n: getattr(candidate, n) * float(move) for n, move in zip(names, moves, strict=True)}
+        moved |= {name: min(1.0, moved[name]) for name in ("conditioning", "share")}
+        if rng.random() < 0.3:
+            name = str(rng.choice(["clients", "dimension", "noise", "who", "cohort", "numbers", "seed", "spread"]))
+            moved[name] = getattr(self.draw(rng), name)
+        return replace(candidate, **moved)
+
+    def setting(self, candidate: Candidate) -> Setting:
+        """The candidate's, with step sizes at its share of the largest that the hypotheses allow."""
+        fed = candidate.federation()
+        bound = {name: value for name, value in self.statement.bound.items() if value.is_Rational}
+        numbers = candidate.fixed_numbers() | {n: Fraction(int(v.p), int(v.q)) for n, v in bound.items()
+                                             if n in self.algorithm.numbers}  # fmt: skip
+        start = candidate.start_at(fed.exact_optimum)
+        base = Setting(fed, self.algorithm.with_numbers(**numbers), candidate.participation(), start=start)
+        steps = [name for name in self.algorithm.numbers if self._is_step(name) and name not in numbers]
+        needed = [n for n in ("smoothness", *self.statement.quantities) if n not in steps and n != "rounds"]
+        values = {n: c.value for n, c in base.quantities(needed=needed).items()}
+        for name in steps:
+            cap = limit_of(self.statement, name, Le, values)
+            largest = DIVERGING_STEP / float(values["smoothness"]) if cap is None else cap
+            if not 0 < largest * candidate.share < np.inf:
+                continue
+            step = short(largest * candidate.share, candidate.digits, ROUND_FLOOR)
+            numbers[name], values[name] = step, float(step)
+        return replace(base, algorithm=self.algorithm.with_numbers(**numbers))
+
+    # Both sides there.
+
+    def assess(self, candidate: Candidate) -> tuple[Found, Found | None] | None:
+        """The candidate at its worst horizon, and at its worst late one."""
+        setting = self.setting(candidate)
+        bound = self.statement.at(setting, rounds=self.horizons)
+        admissible = np.ones(self.horizons.shape, dtype=bool)
+        for slack in bound.slack.values():
+            admissible &= np.asarray(slack is not None and np.asarray(slack) >= 0)
+        if not admissible.any():
+            return None
+        left, seen = self._left(setting, len(self.horizons))
+        admissible &= ~np.isnan(left)
+        if not self.why_simulated:
+            functional, right = self.statement.functional, np.broadcast_to(bound.value, left.shape)
+            seen = surely(setting, self.horizons, functional, self.average, seen, right)
+        finds = list(finds_at(candidate, lambda rounds: setting, bound, self.horizons, admissible, left, seen))
+        late = max((found for found in finds if found.fading < LATE), key=lambda found: found.ratio, default=None)
+        return (max(finds, key=lambda found: found.ratio), late) if finds else None
+
+    def _left(self, setting: Setting, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The left side at the horizons, and what of it is certain."""
+        functional = self.statement.functional
+        if self.why_simulated:
+            mean, low, _ = self._simulated(setting, REPLICAS, CONFIDENCE)
+            return mean, np.maximum(low, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = left_in_floats(setting, self.horizons[:count], functional, self.average)
+        rounding = RESOLUTION * scale_of(setting, functional.units)
+        return left, np.where(left < np.inf, np.maximum(left - rounding, 0), left)
+
+    def _simulated(self, setting: Setting, replicas: int, confidence: float) -> tuple[np.ndarray, ...]:
+        """Mean over runs, and the ends of its confidence interval, at the horizons."""
+        functional = self.statement.functional
+        run = simulate(setting, replicas=replicas, rounds=int(self.horizons[-1]), record_every=1,
+                       observers=[functional.observable])  # fmt: skip
+        rounds, found = run.rounds_of(functional), run.interval(functional, self.average, confidence)
+        places = np.searchsorted(rounds, self.horizons)
+        return tuple(values[places] for values in found)
+
+    def certain(self, found: Found) -> Found:
+        return found if self.why_simulated else certainly(found, self.statement.functional, self.average)
+
+    # Exact points.
+
+    def rounded(self, found: Found, digits: int) -> Iterator[OwnPoint]:
+        """The runs found, with numbers of at most so many digits as were drawn."""
+        if self.why_simulated:
+            if digits < DIGITS:
+                return
+            raise ValueError(self._judged(found))
+        if digits <= DIGITS:
+            setting = self.setting(replace(found.candidate, digits=digits))
+            rounds = int(short(found.rounds, digits, whole=True))
+            yield from_setting(self.statement, setting, rounds, self.algorithm)
+
+    def neighbour(self, point: Point, rng: np.random.Generator) -> Point:
+        """Itself: no family is known."""
+        return point
+
+    def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
+        """None: what the step takes is not known."""
+        raise ValueError(f"{self.algorithm.name}: allowed on real data are FAST's runs")
+
+    def _judged(self, found: Found) -> str:
+        """What many simulated runs of a find say."""
+        if self._said is None or self._said[0] is not found:
+            mean, low, high = self._simulated(found.point, REPLICAS_AT_LAST, CONFIDENCE)
+            at = int(np.searchsorted(self.horizons, found.rounds))
+            text = (
+                f"{self.why_simulated}: judged by simulation; not refuted by it. {REPLICAS_AT_LAST} runs of "
+                f"{found.rounds} rounds: left {mean[at]:.6g}, its {CONFIDENCE:.4%} confidence interval [{low[at]:.6g}, "
+                f"{high[at]:.6g}], right {found.right:.6g}"
+            )
+            self._said = found, text
+        return self._said[1]
+
+    def violating(self, kind: str) -> Iterator[OwnPoint]:
+        """Runs in which all clients' noise is one, if that is asked for."""
+        if kind != UNCORRELATED_NOISE or self.why_simulated:
+            return
+        for candidate in self.structured():
+            if candidate.noise and candidate.clients > 1 and candidate.spread == 0 and candidate.dimension == 1:
+                found = self.assess(replace(candidate, common=True))
+                if found is not None and found[0].ratio > 1:
+                    yield from self.rounded(found[0], DIGITS)
+
+
+def _told(error: str) -> str:
+    """Of the message of an operation that is not linear: what and where, in short."""
+    where, _, rest = error.partition(": algorithm ")
+    name, _, what = rest.partition(" ")
+    return f"{name} {what.partition(':')[0]} ({where.rpartition('/')[2]})"
+
+
+class OwnSubject:
+    """Runs of an algorithm of one's own."""
+
+    def __init__(self, algorithm: Own) -> None:
+        self.algorithm, self.name = algorithm, algorithm.name
+
+    def space(self, claim: Claim) -> OwnRuns:
+        return OwnRuns(claim, self.algorithm)
+
+    def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        return parse(data, self.algorithm)
+
+    def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> OwnPoint:
+        """The exact point of a setting; see ``own_run.from_setting``."""
+        return from_setting(claim, setting, rounds, self.algorithm, **given)

@@ -1,0 +1,152 @@
+"""Searching runs whose step sizes change, in floating point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..claims.evaluation import compiled
+from ..claims.schedules import by_rule, rule_of
+from ..claims.statement import Claim
+from ..federations import Quadratic
+from ..functionals import Functional
+from ..moments.averages import run_in_floats
+from ..moments.enclosed import Imprecise
+from ..moments.evaluators import BALL, Question, left
+from ..moments.exact_errors import enclosed_functional, errors_in_floats
+from ..moments.round_maps import quadratic
+from ..own import ComputeError
+from ..schedule import StepRule
+from ..setting import Setting
+from .lead import Found
+
+# Searching, in floating point -----------------------------------------------------------------------------------------
+
+SEARCHED_BY_RULE = 1000
+"""The most rounds that are looked at where all of them differ."""
+
+
+def longest(claim: Claim) -> int:
+    """The most rounds over which the search follows runs for a claim."""
+    if any(map(by_rule, claim.choices.values())):
+        return SEARCHED_BY_RULE
+    return 10**5 if claim.functional.of_all_rounds else 10**15
+
+
+def followed(horizons: np.ndarray, claim: Claim) -> np.ndarray:
+    """The horizons that are not beyond ``longest``."""
+    return horizons[horizons <= longest(claim)]
+
+
+def numbers_of(quantities: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Those that are numbers, as arrays."""
+    return {n: np.asarray(v, dtype=float) for n, v in quantities.items() if not isinstance(v, StepRule)}
+
+
+def free_of_steps(constant: float) -> dict[str, float]:
+    """What a rule for step sizes leaves free, at a candidate's constant."""
+    return {"step_constant": constant, "step_shift": 8 * constant}
+
+
+def step_of(claim: Claim, values: Mapping[str, Any]) -> Any:
+    """The local step size that a claim chooses: a float, or a rule."""
+    choice = claim.choices["local_lr"]
+    if by_rule(choice):
+        return rule_of(claim, "local_lr", values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(compiled(choice)(values))
+
+
+def possible(step: Any) -> bool:
+    """Whether a step size is a rule or a finite number > 0."""
+    return isinstance(step, StepRule) or 0 < step < np.inf
+
+
+def left_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional, average: str) -> np.ndarray:
+    """The functional's value at each of ``rounds``, quickly: errors by rounding grow with them; nan where one's own
+    functional asks for what has no enclosure."""
+    if functional.compute is not None:
+        return _computed_in_floats(setting, rounds, functional, average)
+    if functional.of_all_rounds or functional.observable == "gap":
+        return run_in_floats(setting, functional, rounds, average)
+    return errors_in_floats(setting, rounds).functional(functional, average)
+
+
+def _computed_in_floats(setting: Setting, rounds: np.ndarray, functional: Functional, average: str) -> np.ndarray:
+    try:
+        return np.broadcast_to(left(functional, Question(setting, rounds, {"average": average})), rounds.shape)
+    except ComputeError as error:
+        if not isinstance(error.__context__, Imprecise):
+            raise
+    if len(rounds) == 1:
+        return np.full(1, np.nan)
+    halves = np.array_split(rounds, 2)
+    return np.concatenate([_computed_in_floats(setting, half, functional, average) for half in halves])
+
+
+LOST = 1e-16
+"""Of a left side in units of ``scale_of``: so much of it, times the rounds, may be what rounding left."""
+
+NOTHING = 1e-200
+"""A right side that is less fades in floats: other horizons tell more."""
+
+
+def scale_of(setting: Setting, units: Any) -> float:
+    """``scale`` of the start and the minimisers."""
+    fed = quadratic(setting)
+    points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
+    return scale(fed, units, points.astype(float))
+
+
+def scale(fed: Any, units: Any, points: np.ndarray) -> float:
+    """What a left side of these units is measured in: smoothness and the extent of ``points`` around x*, to powers."""
+    extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
+    return float(fed.constants()["smoothness"].value) ** units.objective * extent
+
+
+def surely(
+    setting: Setting, rounds: np.ndarray, functional: Functional, average: str, seen: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """What is certain of a left side that floats have ``seen``: where it exceeds the right side and may be nothing but
+    rounding, the lower end of its enclosure; 0 where there is none, and where the right side is nothing in floats."""
+    if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
+        return seen
+    if not (seen > right).any():
+        return seen
+    with np.errstate(invalid="ignore"):
+        doubtful = (seen > right) & (seen < LOST * (rounds + 1.0) * scale_of(setting, functional.units))
+    found = seen.copy()
+    if doubtful.any():
+        found[doubtful] = 0.0
+        doubtful &= right > NOTHING
+    if doubtful.any():
+        found[doubtful] = lower_ends(setting, rounds[doubtful], functional, average, (right[doubtful] / 1000).tolist())
+    return found
+
+
+def certainly(found: Found, functional: Functional, average: str) -> Found:
+    """A find with the lower end of its left side's enclosure; itself where there are none of the functional."""
+    followed_exactly = isinstance(found.point.federation, Quadratic) and not functional.of_all_rounds
+    if functional.compute is not None or not followed_exactly:
+        return found
+    return found.with_left(float(lower_ends(found.point, np.array([found.rounds]), functional, average)[0]))
+
+
+def lower_ends(
+    setting: Setting, rounds: np.ndarray, functional: Functional, average: str, enough: Sequence[float] = ()
+) -> np.ndarray:
+    """Numbers that the functional's values at each of ``rounds`` are not below, by little or by what is ``enough``; 0
+    where no enclosure is known."""
+    try:
+        values, accuracy = enclosed_functional(setting, functional, rounds, average, enough)
+    except ValueError:
+        return np.zeros(len(rounds))
+    off = np.where(np.isinf(values), 0.0, accuracy)
+    return np.maximum(values - off, 0.0)
+
+
+def computed_left(setting: Setting, rounds: int, functional: Functional, average: str) -> Any:
+    """The value that a functional of one's own computes, exact or in balls."""
+    return left(functional, Question(setting, rounds, {"average": average}, BALL))

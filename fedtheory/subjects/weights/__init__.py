@@ -1,1 +1,0 @@
-"""Evidence on claims about estimated weights."""
