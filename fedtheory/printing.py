@@ -77,7 +77,7 @@ def print_scorecard(card: dict[str, Any]) -> None:
     from rich.table import Table
 
     from .evidence.verdict_rule import with_readings
-    from .tightness.column import text
+    from .tightness.scorecard_column import text
 
     table = Table("claim", "verdict", "units", "largest left/right", "measured: left/right", "tightness", "why")
     for row in card["rows"]:

@@ -3,7 +3,7 @@
 Every number used by a simulation is a hash of ``(seed, axis, replica, client, round, step)``. So a replica's draws
 are the same whether it runs alone or among a thousand, on one chunk plan or another, before or after a restart, and
 on every device: the hash is integer arithmetic modulo 2^64 (the finalizer of Steele, Lea & Flood, "Fast splittable
-pseudorandom number generators", 2014). In main memory it is computed by compiled loops (`compiled_draws.py`), elsewhere
+pseudorandom number generators", 2014). In main memory it is computed by compiled loops (`loops.draws.py`), elsewhere
 by torch.
 """
 

@@ -12,13 +12,14 @@ import numpy as np
 import torch
 
 from .algorithms.algorithm import OwnRound, ServerRound
+from .doors import through
 from .rationals import exact_array
 
 if TYPE_CHECKING:
     from .algorithms.algorithm import Algorithm
     from .federations.constants import Constant
     from .federations.federation import Federation
-    from .moments.exact_errors import ExactErrors
+    from .moments.expected_errors import ExactErrors
     from .moments.stationary import FixedPoint, Stationary
     from .participation import Participation
     from .simulation.run import Run
@@ -163,37 +164,32 @@ class Setting:
         """What is copied and sent to other processes: nothing that is only kept."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "_of_any_start")}
 
-    # Doors: what follows is computed by packages above, which know settings.
+    # What follows is computed by packages above, which know settings: see ``doors``.
 
     def quantities(
         self, rounds: Any = None, needed: Collection[str] | None = None, **options: Any
     ) -> dict[str, Constant]:
         """The claims' quantities (only those ``needed``, if given) with how each is known: see
         ``fedtheory.moments.evaluators.quantities``."""
-        from .moments.evaluators import quantities
-
-        return quantities(self, rounds, needed, **options)
+        found: dict[str, Constant] = through("setting.quantities")(self, rounds, needed, **options)
+        return found
 
     def exact(self, rounds: Any = None, exact: bool = False) -> ExactErrors:
-        """Exact expected errors, for quadratic federations: see ``fedtheory.moments.exact_errors.exact_errors``."""
-        from .moments.exact_errors import exact_errors
-
-        return exact_errors(self, rounds, exact)
+        """Exact expected errors, for quadratic federations: see ``fedtheory.moments.expected_errors.exact_errors``."""
+        found: ExactErrors = through("setting.exact")(self, rounds, exact)
+        return found
 
     def simulate(self, replicas: int = 32, rounds: int = 1000, seed: int = 0, **options: Any) -> Run:
         """Simulated runs: see ``fedtheory.simulation.simulate``."""
-        from .simulation import simulate
-
-        return simulate(self, replicas=replicas, rounds=rounds, seed=seed, **options)
+        run: Run = through("setting.simulate")(self, replicas=replicas, rounds=rounds, seed=seed, **options)
+        return run
 
     def fixed_point(self, exact: bool = False) -> FixedPoint:
         """Where the expected model settles: see ``fedtheory.moments.stationary.fixed_point``."""
-        from .moments.stationary import fixed_point
-
-        return fixed_point(self, exact)
+        found: FixedPoint = through("setting.fixed_point")(self, exact)
+        return found
 
     def stationary(self, exact: bool = False) -> Stationary:
         """The moments of the law to which runs tend: see ``fedtheory.moments.stationary.stationary``."""
-        from .moments.stationary import stationary
-
-        return stationary(self, exact)
+        found: Stationary = through("setting.stationary")(self, exact)
+        return found

@@ -37,7 +37,7 @@ def test_what_is_kept_on_disk_is_not_used_for_other_operations(tmp_path: Path) -
     (tmp_path / "program.py").write_text(PROGRAM)
     assert ran(tmp_path) == 120
     assert list(tmp_path.rglob("*.nbi"))
-    lanes = package / "lanes.py"
+    lanes = package / "loops/lanes.py"
     changed = lanes.read_text().replace("left = builder.fadd(*halves)", "left = halves[0]")
     assert changed != lanes.read_text()
     lanes.write_text(changed)

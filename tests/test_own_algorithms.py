@@ -16,7 +16,7 @@ from fedtheory import algorithms
 from fedtheory.algorithms import Algorithm, StepError, own
 from fedtheory.federations import Quadratic
 from fedtheory.moments.affine_numbers import NotLinear
-from fedtheory.moments.exact_errors import expected_models
+from fedtheory.moments.expected_errors import expected_models
 from fedtheory.participation import (
     Bernoulli,
     Cyclic,

@@ -6,7 +6,7 @@
 - `fedvarp`, `mifa`, `afl`: the server remembers every client's latest update.
 - `flics_avg`, `flics_adam`, `naive`: the server selects among groups of clients; `weighted_groups`: its
   rounds with given estimates.
-- `own`: an algorithm of one's own, given as one function.
+- `custom_algorithm`: an algorithm of one's own, given as one function.
 
 A kind of round in which clients train, `ClientRound`, is put together from parts: `aggregation`, `server`, `selection`.
 What its clients do with their gradients is a solver: ``algorithm.trained_by(neural.SGD(momentum=0.9))``, or Adam.

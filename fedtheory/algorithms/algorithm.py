@@ -192,11 +192,11 @@ class ServerRound:
 
 @dataclass(frozen=True, repr=False)
 class OwnRound:
-    """A round of an algorithm of one's own: see ``own``.
+    """A round of an algorithm of one's own: see ``custom_algorithm``.
 
     Attributes:
         step: what happens, a user's function. name: of the algorithm.
-        memory: what is remembered, (name, one of ``own.MEMORIES``).
+        memory: what is remembered, (name, one of ``custom_algorithm.MEMORIES``).
         numbers: what the step takes by name, Fractions or rules.
         round: which one it is, where that matters.
         digest: of what the step does.

@@ -210,7 +210,7 @@ def fedadam(
     average: str = "participating",
     budget: Number | Sequence[Number] | None = None,
 ) -> EveryRound:
-    """FedAdam: FedAvg whose server takes the aggregated update for a gradient and runs Adam; see ``server.Adam``.
+    """FedAdam: FedAvg whose server takes the aggregated update for a gradient and runs Adam; see ``server_step.Adam``.
 
     Args:
         global_lr, epsilon: > 0, in units of x.
@@ -241,7 +241,7 @@ def adam(global_lr: Number, beta1: Number, beta2: Number, epsilon: Number) -> Ad
 
 def fedamplify(*, local_lr: Number, period: int, global_lr: Number, local_steps: int = 1) -> EveryRound:
     """Generalised FedAvg with amplified updates: plain averages of the participants' models, and after every
-    ``period`` rounds the way gone since the last time is multiplied by global_lr; see ``server.Amplified``.
+    ``period`` rounds the way gone since the last time is multiplied by global_lr; see ``server_step.Amplified``.
 
     Args:
         period: an integer >= 1; with 1 it is ``fedavg``.

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sympy
 
 from ..quantities import symbol
 from .schedules import by_rule
-from .statement import Claim
+
+if TYPE_CHECKING:
+    from .statement import Claim
 
 STEPS = ("local_lr", "server_lr")
 """The step sizes that a link may join."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sympy
 
 from ..quantities import ORDERED_PAIRS, QUANTITIES, symbol
-from .asymptotics import Growth, caps_of, growth
-from .statement import Claim
+from .growth import Growth, caps_of, growth
+
+if TYPE_CHECKING:
+    from .statement import Claim
 
 
 def unmatched(claim: Claim, others: Iterable[Claim] = ()) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -24,7 +24,9 @@ from .arithmetic import compiled_slack, compiled_term
 from .links import linked_from
 from .ranges import Allowed, bounds, solution_set
 from .rounds_needed import least_rounds
-from .statement import Claim, Hypothesis
+
+if TYPE_CHECKING:
+    from .statement import Claim, Hypothesis
 
 _DENSITY = 267
 _SMALLEST, _LARGEST = 1e-300, 1e300
@@ -115,7 +117,7 @@ def rounds_to(claim: Claim, epsilon: float, /, **values: float) -> int:
 
     Those are the rounds for which every hypothesis holds that is printed about rounds (``rounds >= 2``) and whose
     other quantities are given; no other hypothesis is looked at. A right side that rises with the rounds, first or
-    later, is solved too: it may exceed epsilon again after the answer. See ``rounds.least_rounds``.
+    later, is solved too: it may exceed epsilon again after the answer. See ``rounds_needed.least_rounds``.
 
     Raises:
         ValueError: ``epsilon`` is no finite number > 0, or no number of rounds is enough: then it is not above the

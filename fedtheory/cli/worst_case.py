@@ -59,8 +59,8 @@ def _check_save(save: Path | None, every: bool) -> None:
 def _every(save: Path | None, accept: bool, json: bool) -> None:
     from ..evidence.assess import PUBLISHED
     from ..files import write_beside
-    from ..tightness.column import accept as publish
     from ..tightness.measure import NOT_APPLICABLE
+    from ..tightness.scorecard_column import accept as publish
     from ..tightness.tightness_table import page, rows, rows_of_constants, table
 
     entries = table()

@@ -69,7 +69,7 @@ def assess_all(
     executor: Executor | None = None,
     beside: Mapping[str, Callable[[], Any]] | None = None,
 ) -> list[Verdict]:
-    """All evidence on claims (default: every one), and their verdicts by ``rule.overall``.
+    """All evidence on claims (default: every one), and their verdicts by ``verdict_rule.overall``.
 
     Editions with the same mathematics share their search and their runs. Published instances are replayed every time;
     all else is taken from ``cache`` where it is there, and put there as soon as it is found.

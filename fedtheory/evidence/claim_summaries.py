@@ -21,7 +21,7 @@ FILE = "shown.json"
 
 _OF_CLAIMS = ("statement", "checks", "schedules", "typeset", "whose")
 SAYING = (*(f"claims/{name}.py" for name in _OF_CLAIMS), "quantities.py", "functionals.py", "units.py",
-          "assumptions.py", "evidence/units.py", "evidence/shown.py", "papers/paper.py", "papers/whose.py")  # fmt: skip
+          "assumptions.py", "evidence/units_check.py", "evidence/claim_summaries.py", "papers/paper.py", "papers/dispatch.py")  # fmt: skip
 """The code on which depends what is said, besides the paper's own; a test compares what is kept with what it says."""
 
 

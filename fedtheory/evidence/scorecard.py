@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..files import json_text, read_json, write_beside
-from ..tightness.column import published_column
+from ..tightness.scorecard_column import published_column
 from .verdict import Verdict
 from .verdict_rule import covered
 

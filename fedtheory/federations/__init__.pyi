@@ -1,7 +1,7 @@
+from .constant_estimates import estimated_constants as estimated_constants
 from .constants import Constant as Constant
 from .constants import Constants as Constants
 from .constants import Region as Region
-from .estimated_constants import estimated_constants as estimated_constants
 from .federation import ConvexFederation as ConvexFederation
 from .federation import ExactFederation as ExactFederation
 from .federation import Federation as Federation

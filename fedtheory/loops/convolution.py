@@ -38,7 +38,7 @@ def forwards(
     images: Array, weight: Array, bias: Array, y: Array, which: Array, kink: bool, first: int, last: int
 ) -> None:
     """The pooled outputs y, and which of the four pixels was the largest; with ``kink`` ReLU follows, and 4 stands
-    where it gives 0: as ``pool_loops.forwards`` has it. Of the images from ``first`` to before ``last``."""
+    where it gives 0: as ``max_pool.forwards`` has it. Of the images from ``first`` to before ``last``."""
     height, width, outputs = y.shape[1:]
     channels = images.shape[1]
     none = zeros()

@@ -1,6 +1,6 @@
 """Rounds of local SGD with diagonal Hessians, one after another, compiled.
 
-The numbers are those of `federations.entrywise` and `algorithms.adding`, in the same order, so that iterates are the
+The numbers are those of `loops.diagonal_sgd` and `loops.scatter`, in the same order, so that iterates are the
 same bits as of rounds one by one.
 """
 

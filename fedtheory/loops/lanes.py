@@ -2,7 +2,7 @@
 
 A processor multiplies and adds many numbers by one instruction, if they lie side by side and their sums are kept apart.
 Compilers do not arrange sums so by themselves, since it changes how they are rounded; these operations, for loops that
-``compiled.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
+``loops.compiler.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
 (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
 
 Arrays are of float32 (or, where it is said, of bytes, or of int16, the bits of numbers of half precision, bfloat16),

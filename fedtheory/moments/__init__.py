@@ -4,7 +4,7 @@ Members load on first use."""
 from importlib import import_module
 
 _HOMES = {
-    "ExactErrors": "exact_errors",
+    "ExactErrors": "expected_errors",
     "OneRound": "one_round",
     "Points": "function_points",
     "Question": "evaluators",
@@ -12,8 +12,8 @@ _HOMES = {
     "best_probability": "stationary",
     "evaluates": "evaluators",
     "evaluates_functional": "evaluators",
-    "exact_errors": "exact_errors",
-    "expected_models": "exact_errors",
+    "exact_errors": "expected_errors",
+    "expected_models": "expected_errors",
     "fixed_point": "stationary",
     "left": "evaluators",
     "quantities": "evaluators",

@@ -21,7 +21,7 @@ import numpy as np
 from ..federations.quadratic import Quadratic
 from ..functionals import AVERAGES, Functional, check_average
 from .centred import Forms, forms_of, squares, whole
-from .exact_errors import accumulated, enclosed_functional, observable, packed_start, whole_rounds
+from .expected_errors import accumulated, enclosed_functional, observable, packed_start, whole_rounds
 from .linear_rounds import mean_map
 from .round_maps import quadratic
 from .symmetric import symmetric_moment_map, unpacked
@@ -56,7 +56,7 @@ def of_run(
     floating-point range.
 
     The last iterate and plain averages of an observable cost the logarithm of the horizon, and are in floats what
-    ``errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed round by
+    ``expected_errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed round by
     round, and in floats have the errors of their rounding.
 
     Args:
@@ -116,7 +116,7 @@ def _by_powers(
 def second_moments(
     setting: Setting, rounds: int, exact: bool = False, forms: Forms | None = None
 ) -> Iterator[np.ndarray]:
-    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``forms``,
+    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``centred``,
     by default whole.
 
     Raises:

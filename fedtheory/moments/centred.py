@@ -41,7 +41,7 @@ class Forms:
         in_balls: whether numbers are balls (``claims.balls.Ball``) and Fractions that mix with them. Then what is known
             in floats only, as probabilities of some processes and steps by some rules, is taken as the dyadic numbers
             that these floats are.
-        trained: the clients' maps that were made so far, by the way of training (see ``rounds.training_maps``).
+        trained: the clients' maps that were made so far, by the way of training (see ``round_maps.training_maps``).
     """
 
     hessians: np.ndarray

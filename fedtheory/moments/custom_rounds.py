@@ -1,7 +1,7 @@
 """Rounds of an algorithm of one's own as linear maps of the lifted state, where its step is affine in state and noise.
 
 The step is called once for each cohort that may come, on forms that are affine in the state before the round and in the
-round's noise (``affine``). What it returns is the map itself, z' = T_S z + sum_s L_Ss n_s for the cohort S; a round is
+round's noise (``affine_numbers``). What it returns is the map itself, z' = T_S z + sum_s L_Ss n_s for the cohort S; a round is
 these maps with u_S = 1 if the cohort is S, so that E[u_S u_T] is the probability of S on the diagonal and 0 elsewhere.
 """
 
@@ -65,7 +65,7 @@ class OwnLayout:
 
 
 LocalMapsOf = Callable[[ClientRound], Any]
-"""The clients' maps (``rounds.LocalMaps``) of a way of training, in Fractions."""
+"""The clients' maps (``round_maps.LocalMaps``) of a way of training, in Fractions."""
 
 Trainings = Callable[[Quadratic], LocalMapsOf]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..doors import through
 from ..federations.constants import EXACT as KNOWN_EXACTLY
 from ..federations.constants import Constant
 from ..functionals import Functional
@@ -242,17 +243,11 @@ def _of_itself(question: Question) -> dict[str, Constant]:
 def _load() -> None:
     for module in MODULES:
         import_module(f".{module}", __package__)
+    through("moments.evaluators")()
 
 
 AT_HAND = ("clients", "server_noise", "arbitrary_cohort", "rounds", "initial_gap", "initial_distance")
 """Quantities that nothing has to be run for, besides those that the federation and the algorithm say."""
 
-MODULES: tuple[str, ...] = (
-    "of_setting",
-    "of_objective",
-    "of_dissimilarity",
-    "of_weights",
-    "of_weighted_runs",
-    "of_selection",
-)
-"""The modules of this package whose evaluators are registered."""
+MODULES = ("run_evaluators", "objective_evaluators", "dissimilarity_evaluators")
+"""The modules of this package whose evaluators are registered; a paper names its own."""

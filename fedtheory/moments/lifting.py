@@ -177,7 +177,7 @@ def server_step(server: Server | Amplifying) -> ServerStep:
 
 
 def client_round(kind: ClientRound, layout: Layout, local: LocalMaps, draws: Draws) -> LinearRound:
-    """A round in which ``draws`` says who trains, in the arithmetic of ``local``.
+    """A round in which ``weight_draws`` says who trains, in the arithmetic of ``local``.
 
     Its random numbers are e, then the u_i of the clients that ever take part, then their 1_i if they are others.
     """

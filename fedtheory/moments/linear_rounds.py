@@ -43,7 +43,7 @@ class Noise:
 class LinearRound:
     """One kind of round; entries are floats, or exact numbers (dtype object).
 
-    Where coordinates evolve alone (``forms``), there is a round for each of them: increments, covariances and what
+    Where coordinates evolve alone (``centred``), there is a round for each of them: increments, covariances and what
     follows from them have an axis of blocks, (..., size, size).
 
     Attributes:

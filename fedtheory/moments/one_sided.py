@@ -1,4 +1,4 @@
-"""Exact errors of short runs whose gradient noise depends on the state (``federations.base.ONE_SIDED``).
+"""Exact errors of short runs whose gradient noise depends on the state (``federations.federation.ONE_SIDED``).
 
 The second moments of such runs follow from no recursion of their own: the law of the state is followed, on a line, by
 all signs that the noise can have where there is any.
@@ -36,7 +36,7 @@ def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nd
 
     Raises:
         ValueError: clients are not on a line or weigh differently, participants or step sizes change, or rounds are
-            more than ``LONGEST`` or bring too many states; or as ``by_kind.enumerated_errors``.
+            more than ``LONGEST`` or bring too many states; or as ``exchangeable.enumerated_errors``.
 
     >>> import fedtheory as ft
     >>> fed = Quadratic.common_hessian([0], gradient_noise=1, noise=ONE_SIDED)

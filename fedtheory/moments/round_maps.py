@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LocalMaps:
     """What each client does to the server's model in a round, in lifted coordinates (y, 1) with y = x - x*; by
-    coordinates that evolve alone (see ``forms``) with an axis of blocks after that of the clients, and D = 1.
+    coordinates that evolve alone (see ``centred``) with an axis of blocks after that of the clients, and D = 1.
 
     Attributes:
         maps: (M, *blocks, D + 1, D + 1), [[A_i, b_i], [0, 1]].

@@ -28,7 +28,7 @@ from ..functionals import (
 )
 from ..quantities import CLIENT_ROUND_QUANTITIES, LEAST_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES
 from .evaluators import FLOAT, Question, Unserved, evaluates, evaluates_functional
-from .exact_errors import ExactErrors, exact_errors
+from .expected_errors import ExactErrors, exact_errors
 from .one_round import OneRound, one_round
 from .trajectory import least, peaks
 

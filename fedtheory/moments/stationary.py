@@ -27,7 +27,7 @@ import numpy as np
 
 from ..federations.elimination import solve_exactly
 from .custom_rounds import OwnLayout
-from .exact_errors import exact_errors
+from .expected_errors import exact_errors
 from .joint_law import Chain, chain_of, check_size
 from .linear_rounds import LinearRound
 from .round_maps import Layout, layout_of, observable_weights, quadratic, rounds_of_kind

@@ -107,7 +107,7 @@ def _classes(model: FlatModel) -> int:
 
 
 def _as_arrays(samples: Samples) -> tuple[np.ndarray, np.ndarray, tuple[np.float32, np.ndarray, np.ndarray]]:
-    """What ``logistic_loops.train`` takes of the features: (features, numbers, scaling)."""
+    """What ``loops.logistic_regression.train`` takes of the features: (features, numbers, scaling)."""
     from ..loops.logistic_regression import LANES
 
     features = samples.features.flatten(1).numpy()

@@ -2,7 +2,7 @@
 
 For networks of layers in a row, on a CPU. It saves building the graph, the input's own gradient and
 what the first layers would pass on, and takes for each operation the kernel that is fastest on small batches: products
-of ``products.product``, a convolution's bias apart from its weights.
+of ``matrix_products.product``, a convolution's bias apart from its weights.
 """
 
 from __future__ import annotations

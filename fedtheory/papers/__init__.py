@@ -52,6 +52,13 @@ def built_in() -> dict[str, Paper]:
     return {name: one for name, one in _found()[0].items() if one in own}
 
 
+def load_evaluators() -> None:
+    """Import the modules in which papers register evaluators of their quantities and functionals."""
+    for one in papers().values():
+        for module in one.evaluators:
+            import_module(f"{one.home}.{module}")
+
+
 @contextmanager
 def added(paper: Paper) -> Iterator[None]:
     """With one paper more among ``papers()``, the last, such as a user's own.
@@ -85,8 +92,11 @@ def check_own_names(paper: Paper) -> None:
     from ..subjects import known as known_subjects
     from .dispatch import algorithms
 
-    for name in paper.subjects:
+    for name in (*paper.subjects, *paper.scopes):
         others = [f"paper {other.name!r}" for other in algorithms().get(name, ()) if other is not paper]
+        others += [
+            f"paper {other.name!r}" for other in papers().values() if other is not paper and name in other.scopes
+        ]
         others += ["this package"] if name in known_subjects() else []
         if others:
             raise PaperError(f"paper {paper.name!r}: its subject {name!r} would be another one than that of "

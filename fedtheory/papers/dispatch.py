@@ -24,7 +24,7 @@ has rounds with everyone, with uniform cohorts and with any others."""
 
 
 def algorithm_of(claim: Claim) -> str | None:
-    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.whose``.
+    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.algorithm_named``.
 
     >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.eq28"))
@@ -48,16 +48,20 @@ def subject_of(claim: Claim) -> Subject:
     if claim.functional.scope not in OF_RUNS:
         if claim.algorithm and claim.algorithm not in algorithms():
             raise _unknown(claim, claim.algorithm, "is about it")
-        return subjects.named(claim.functional.scope, f"{claim.ref} bounds {claim.functional.name}")
+        return subjects.named(claim.functional.scope, f"{claim.ref} bounds {claim.functional.name}", _by_scope())
     algorithm, known = algorithm_of(claim) or PLAIN, papers()
     own = [known[claim.paper]] if claim.paper in known else []
     for paper in (*own, *known.values()):
         if algorithm in paper.subjects:
             return paper.subjects[algorithm]
     try:
-        return subjects.named(algorithm)
+        return subjects.named(algorithm, others=_by_scope())
     except ValueError:
         raise _unknown(claim, algorithm, "draws its runs") from None
+
+
+def _by_scope() -> dict[str, Subject]:
+    return {scope: subject for paper in papers().values() for scope, subject in paper.scopes.items()}
 
 
 def algorithms() -> dict[str, list[Paper]]:

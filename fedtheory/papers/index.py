@@ -26,7 +26,7 @@ def listing() -> list[dict[str, str]]:
 
 
 def algorithms() -> dict[str, list[Paper]]:
-    """The papers of each algorithm, as ``whose.algorithms`` gives them.
+    """The papers of each algorithm, as ``dispatch.algorithms`` gives them.
 
     >>> list(algorithms())
     ['fast', 'safari', 'fedau', 'flics', 'local_sgd', 'fedavg_decaying']

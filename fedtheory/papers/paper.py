@@ -105,6 +105,8 @@ class Paper:
         shorthands: a sentence for each other letter of its steps.
         order: papers are listed by it, then by name.
         home: the package of its sub-modules.
+        evaluators: of these, those that register evaluators of its quantities and functionals (``moments.evaluators``).
+        scopes: by scope of functionals, how examples of what these are of are drawn and read.
         claims: every edition of every statement, in the paper's order.
         steps: of its proofs, in the paper's order.
         derivations: what the steps show.
@@ -122,6 +124,8 @@ class Paper:
     shorthands: Mapping[str, str] = field(default_factory=dict)
     order: int = 1000
     home: str = ""
+    evaluators: tuple[str, ...] = ()
+    scopes: Mapping[str, Subject] = field(default_factory=dict)
     claims: tuple[Claim, ...] = _part("statements", "CLAIMS", (), _claims)
     steps: tuple[Step, ...] = _part("proofs", "STEPS", (), _steps)
     derivations: tuple[Derivation, ...] = _part("proofs", "DERIVATIONS", (), _derivations)

@@ -1,4 +1,4 @@
-"""The proofs as files in the papers' folders, verified anew without a search (see ``proof.certificates``).
+"""The proofs as files in the papers' folders, verified anew without a search (see ``proof.step_certificates``).
 
 ``certificates/steps.json`` has the decisions of all steps of a paper, once; ``certificates/<ref>.json`` those that tie
 a claim to them.

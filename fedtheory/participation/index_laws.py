@@ -1,4 +1,4 @@
-"""Participation by index: FAST's Gamma and Weibull laws (`IndexBeta` is in ``weighted``)."""
+"""Participation by index: FAST's Gamma and Weibull laws (`IndexBeta` is in ``successive_sampling``)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Chain:
 
     @property
     def joints(self) -> str:
-        """How its steps are joined: one of ``joints.JOINTS``."""
+        """How its steps are joined: one of ``verdict_word.JOINTS``."""
         return joints(self.derivation, self.own)
 
     @property
@@ -140,7 +140,7 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """The steps that tie a claim to a derivation of the library: see ``tie.tie``. Where that rests on a theorem of the
+    """The steps that tie a claim to a derivation of the library: see ``implies.tie``. Where that rests on a theorem of the
     kernel, it has to be what is computed from it, and the theorem one about what the claim is about. Where it is
     declared how the steps follow on each other, it has to be by whose word is taken; and some values have to meet the
     claim's hypotheses, else it says nothing."""

@@ -229,7 +229,7 @@ _CONTENT: dict[int, tuple[OfRounds, Mapping[str, Any]]] = {}
 
 class Computed(Derivation):
     """A derivation that is computed from its origin, each part when it is first asked for; what is given instead stays
-    as it is, and differs from what is computed (see ``joints.is_computed``)."""
+    as it is, and differs from what is computed (see ``verdict_word.is_computed``)."""
 
     def __init__(self, name: str, *, functional: str, steps: tuple[str, ...], **given: Any) -> None:
         fields = {"name": name, "functional": functional, "steps": steps, "proves": (), "algorithm": "",

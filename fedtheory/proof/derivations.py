@@ -65,7 +65,7 @@ class Derivation:
         algorithm: whose runs and rounds it is about; its paper's, unless it says another.
         left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
         choices: the quantities that it chooses, and how; the claim has to choose the same.
-        origin: the theorem of the kernel from which all of this is computed, if it is: see ``joints``.
+        origin: the theorem of the kernel from which all of this is computed, if it is: see ``verdict_word``.
     """
 
     name: str

@@ -112,7 +112,7 @@ def verified(step: Step, data: object, earlier: Mapping[str, Decision]) -> Decis
 
 
 def _with_numbers(data: object, regions: list[object]) -> object:
-    """The data with every region replaced by its number in ``regions``, to which new ones are added."""
+    """The data with every region replaced by its number in ``symbol_regions``, to which new ones are added."""
     if isinstance(data, list):
         return [_with_numbers(item, regions) for item in data]
     if not isinstance(data, dict):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..claims.evaluation import Bound
 from ..claims.statement import Claim
 from ..functionals import Functional
-from ..moments.exact_errors import ExactErrors
+from ..moments.expected_errors import ExactErrors
 from ..schedule import StepRule
 from ..simulation import Run
 from .colours import EXACT, MEASURED, PRINTED, REPAIRED, WORST

@@ -4,7 +4,7 @@ paper = "fast"
 title = "Theorem 1 on two clients"       # in lists
 caption = "What is to be seen, in a sentence or two."
 [figure]
-kind = "bounds"                          # see ``report.kinds``; its other keys are the kind's
+kind = "bounds"                          # see ``report.pictures``; its other keys are the kind's
 
 A figure is written as PNG (or SVG), with its numbers beside it as CSV. Both are computed from the file alone, so that
 they can be deleted and drawn again.

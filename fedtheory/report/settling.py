@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..moments.exact_errors import exact_errors
+from ..moments.expected_errors import exact_errors
 from ..moments.stationary import NotContracting, stationary
 from ..setting import Setting
 from ..weights import fixed_point, inconsistency_rate, objective_minimiser

@@ -21,7 +21,7 @@ def plot_table(cells: Sequence[Beside], title: str) -> Figure:
     deviation. What was not run has no number of ours.
 
     Args:
-        cells: as ``experiments.likeness.beside`` gives them.
+        cells: as ``experiments.theirs_and_ours.beside`` gives them.
         title: above.
 
     Raises:

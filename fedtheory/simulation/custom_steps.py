@@ -75,7 +75,7 @@ def own_round(plan: Plan, state: State, round: int, kind: OwnRound, counts: Tens
     """x and the memory after a round with these counts (replicas, clients).
 
     Raises:
-        StepError: the step is not one; see ``algorithms.own.taken``.
+        StepError: the step is not one; see ``algorithms.custom_algorithm.taken``.
     """
 
     def call() -> tuple[Tensor, Memory]:

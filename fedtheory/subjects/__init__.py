@@ -1,4 +1,4 @@
-"""What functionals are of: values, functions, weights, selections, learning problems, rounds, runs; ``base`` says what
+"""What functionals are of: values, functions, weights, selections, learning problems, rounds, runs; ``protocol`` says what
 each knows."""
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ NEEDED = ("space", "parse")
 
 
 @dataclass(frozen=True)
-class _BuiltIn:
-    """A subject whose modules load on first use."""
+class LazySubject:
+    """A subject whose modules load on first use.
+
+    Attributes:
+        name: the scope of functionals that are of it.
+        points: the module whose ``parse`` reads a point.
+        searched: ``module:name`` of the class of its spaces.
+    """
 
     name: str
     points: str
     searched: str
 
-    def _module(self, name: str) -> Any:
-        return import_module(f".{name}", __name__)
-
     def space(self, claim: Claim) -> Space:
         module, _, name = self.searched.partition(":")
-        return getattr(self._module(module), name)(claim)
+        space: Space = getattr(import_module(module), name)(claim)
+        return space
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
-        return self._module(self.points).parse(data, claim)
+        point: Point = import_module(self.points).parse(data, claim)
+        return point
 
 
 _SUBJECTS: dict[str, Subject] = {
     subject.name: subject
     for subject in (
-        _BuiltIn("values", "values", "values:Values"),
-        _BuiltIn("function", "functions", "functions:Functions"),
-        _BuiltIn("weights", "weights.point", "weights.samples:EstimatedWeights"),
-        _BuiltIn("selection", "selection.point", "selection.samples:Selections"),
-        _BuiltIn("learning", "learning.point", "learning.samples:LearningProblems"),
+        LazySubject("values", f"{__name__}.values", f"{__name__}.values:Values"),
+        LazySubject("function", f"{__name__}.functions", f"{__name__}.functions:Functions"),
     )
 }
 """By name, of those that are no algorithm's; a paper names those of its algorithm's runs. A subject may also have
@@ -79,8 +81,8 @@ def known() -> tuple[str, ...]:
     return tuple(_SUBJECTS)
 
 
-def named(name: str, what: str = "subject") -> Subject:
-    """The subject of that name.
+def named(name: str, what: str = "subject", others: Mapping[str, Subject] | None = None) -> Subject:
+    """The subject of that name, of these or of ``others``.
 
     Raises:
         ValueError: there is none; ``what`` is of it is said.
@@ -88,6 +90,7 @@ def named(name: str, what: str = "subject") -> Subject:
     >>> named("values").name
     'values'
     """
-    if name not in _SUBJECTS:
-        raise ValueError(f"{what} of a {name}: known subjects are {', '.join(_SUBJECTS)}")
-    return _SUBJECTS[name]
+    every = _SUBJECTS | dict(others or {})
+    if name not in every:
+        raise ValueError(f"{what} of a {name}: known subjects are {', '.join(every)}")
+    return every[name]

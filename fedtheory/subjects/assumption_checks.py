@@ -60,7 +60,7 @@ LAWS = {law: frozenset(NOISE[TWO_POINT]) - met.keys() for law, met in NOISE.item
 
 
 def met_by_noise(law: str) -> Mapping[str, str]:
-    """As ``NOISE``, also of two-point noise that is skewed (see ``federations.given.rise_of``).
+    """As ``NOISE``, also of two-point noise that is skewed (see ``federations.federation_arguments.rise_of``).
 
     >>> met_by_noise("two-point 13")["unbiased_noise"][:43], met_by_noise("gaussian")
     ('by construction: noise is a sigma or -sigma', {})

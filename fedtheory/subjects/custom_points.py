@@ -219,7 +219,7 @@ def federation_of(hessians: Any, centres: Any, constants: Mapping[str, Fraction]
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, template: Own, **given: Fraction) -> OwnPoint:
-    """The point of a setting whose numbers a file can hold; ``given`` are values of ``entries.FREE``.
+    """The point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the runs are not the template's, or no file can hold them; it is said which.

@@ -397,5 +397,5 @@ class OwnSubject:
         return parse(data, self.algorithm)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> OwnPoint:
-        """The exact point of a setting; see ``own_run.from_setting``."""
+        """The exact point of a setting; see ``custom_points.from_setting``."""
         return from_setting(claim, setting, rounds, self.algorithm, **given)

@@ -25,7 +25,7 @@ from ..claims.undecided import Undecided
 from ..federations.federation_arguments import COMMON, ONE_SIDED, rise_of
 from ..functionals import Functional
 from ..moments.ball_runs import advanced_by_rule, weights_of
-from ..moments.exact_errors import exact_errors, initial_moments
+from ..moments.expected_errors import exact_errors, initial_moments
 from ..moments.linear_rounds import mean_map
 from ..moments.one_sided import is_one_sided
 from ..moments.round_maps import kind_of_round, local_maps, observable_weights, quadratic

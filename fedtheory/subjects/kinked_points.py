@@ -147,7 +147,7 @@ def _line(data: Any) -> PiecewiseLinear:
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> KinkedPoint:
-    """The point of a setting; ``given`` are values of ``entries.FREE``.
+    """The point of a setting; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the runs are not those of a fixed set without replacement, or a constant is infinite or not given.

@@ -64,8 +64,8 @@ class KinkedCandidate:
         conditioning: of a crowd, smallest over largest curvature (from two dimensions on).
         start: x_0 less the kink (of a crowd: x_0 - x*), along the coordinate ``axis``, in units of ``scale``.
         present: which share of each kind is there in arbitrary rounds.
-        cohort: m. noise: as ``candidates.Candidate``; server_noise likewise.
-        The others are those of ``candidates.Candidate``.
+        cohort: m. noise: as ``quadratic_candidates.Candidate``; server_noise likewise.
+        The others are those of ``quadratic_candidates.Candidate``.
     """
 
     clients: int

@@ -307,7 +307,7 @@ def run_point(
 
 
 def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> RunPoint:
-    """The point of a setting whose numbers a file can hold; ``given`` are values of ``entries.FREE``.
+    """The point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
 
     Raises:
         ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's

@@ -139,7 +139,7 @@ class Runs(Space):
         return followed(CHOICE_HORIZONS if self.statement.choices else HORIZONS, self.statement)
 
     def assess(self, candidate: Any) -> tuple[Found, Found | None] | None:
-        """The candidate at its worst horizon, and at its worst late one (see ``found.LATE``); ``None`` if no horizon
+        """The candidate at its worst horizon, and at its worst late one (see ``lead.LATE``); ``None`` if no horizon
         satisfies every hypothesis."""
         try:
             if self.statement.choices:

@@ -15,7 +15,7 @@ from ..functionals import Functional
 from ..moments.averages import run_in_floats
 from ..moments.enclosed import Imprecise
 from ..moments.evaluators import BALL, Question, left
-from ..moments.exact_errors import enclosed_functional, errors_in_floats
+from ..moments.expected_errors import enclosed_functional, errors_in_floats
 from ..moments.round_maps import quadratic
 from ..own import ComputeError
 from ..schedule import StepRule

@@ -60,7 +60,7 @@ STARTS = tuple(Fraction(tenths, 10) for tenths in (0, 1, -1, 10, 100))
 STEPS_AWAY = (0, 2, 5, 10)
 """The same of crowds, in steps of ``local_lr``: how far a mean noise of so many standard deviations moves x."""
 GIVEN = (Fraction(1), Fraction(1, 10**6))
-"""Values of ``entries.FREE``: the second where clients are alike, so that nothing stands beside what is small."""
+"""Values of ``file_entries.FREE``: the second where clients are alike, so that nothing stands beside what is small."""
 CLEAR = 2
 """A ratio that a reader sees at a glance: of settings that reach it, those with the fewest clients come first."""
 

@@ -125,13 +125,13 @@ def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
 
         E|x_R - x*|^2 <= tau^R |x_0 - x*|^2 + nu_1 (1 - tau^R)/(1 - tau).
 
-    With snapshots in every I-th round there are two such values, see ``tightness_rounds``.
+    With snapshots in every I-th round there are two such values, see ``iterated_rounds``.
     The worst cases over rounds iterate the least of several recursions of one round, each valid for every start.
 
     Args:
         statement: a claim, or its ref.
         given: quantities, by name; what is left out is chosen such that the hypotheses hold, with step sizes at their
-            caps: see ``tightness_setting``.
+            caps: see ``matched_problem``.
 
     Raises:
         ValueError: a quantity is unknown or not allowed, or no choice of the others meets the hypotheses.

@@ -1,6 +1,4 @@
 from .algorithm_plans import plan_of as plan_of
-from .best_steps import Steps as Steps
-from .best_steps import best_steps as best_steps
 from .certificates import Certificate as Certificate
 from .certificates import CertificateError as CertificateError
 from .classes import FunctionClass as FunctionClass
@@ -8,6 +6,8 @@ from .classes import convex as convex
 from .classes import quadratic as quadratic
 from .classes import smooth as smooth
 from .classes import strongly_convex as strongly_convex
+from .optimal_steps import Steps as Steps
+from .optimal_steps import best_steps as best_steps
 from .problem import Problem as Problem
 from .program import METRICS as METRICS
 from .round_plans import Arbitrary as Arbitrary

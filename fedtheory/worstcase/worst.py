@@ -92,13 +92,13 @@ class WorstCase:
     program: Program
 
     def certificate(self) -> Certificate:
-        """Rational multipliers that prove ``recursion``, hardly weaker: see ``rounding.certify``."""
+        """Rational multipliers that prove ``recursion``, hardly weaker: see ``multiplier_rounding.certify``."""
         from .multiplier_rounding import certify
 
         return certify(self)
 
     def instance(self, clients: int | None = None) -> Instance:
-        """A federation that attains the value: see ``instances.instance_of``."""
+        """A federation that attains the value: see ``worst_functions.instance_of``."""
         from .worst_functions import instance_of
 
         return instance_of(self, clients)

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from fedtheory.claims.arithmetic import compiled
-from fedtheory.claims.asymptotics import growth
+from fedtheory.claims.growth import growth
 from fedtheory.claims.rates import premise
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.papers import all_claims, claim

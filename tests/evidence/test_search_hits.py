@@ -18,7 +18,7 @@ import sympy
 
 from fedtheory.evidence.search import search
 from fedtheory.functionals import SQUARED_MOVEMENT
-from fedtheory.moments.exact_errors import initial_moments
+from fedtheory.moments.expected_errors import initial_moments
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.round_maps import observable_weights

@@ -18,13 +18,11 @@ from fedtheory.claims.statement import Claim, Term
 from fedtheory.cli.statuses import run
 from fedtheory.papers import all_claims, claim
 from fedtheory.quantities import symbols
-from fedtheory.tightness import column as tightness_column
-from fedtheory.tightness import iterated_rounds
-from fedtheory.tightness.column import column as tightness_column
-from fedtheory.tightness.column import published
+from fedtheory.tightness import iterated_rounds, scorecard_column
 from fedtheory.tightness.function_class import of_gradients, of_one_round
 from fedtheory.tightness.matched_problem import comparison
 from fedtheory.tightness.measure import NOT_APPLICABLE, Tightness, tightness
+from fedtheory.tightness.scorecard_column import column, published
 from fedtheory.tightness.tightness_curves import curve
 from fedtheory.tightness.tightness_table import convergence_claims, page
 from fedtheory.worstcase.worst import solved
@@ -367,8 +365,8 @@ def test_publishing_changes_the_column_alone(tmp_path: Path, monkeypatch: pytest
     card, file = tmp_path / "scorecard.json", tmp_path / "tightness.json"
     rows = [row for ref, row in CARD.items() if ref in ("fast.thm2@sharp", "fast.lemma1@main")]
     card.write_text(json.dumps({"schema": 3, "rows": rows}))
-    monkeypatch.setattr(tightness_column, "FILE", file)
-    tightness_column.accept([replace(at_defaults("fast.thm2@sharp"), looseness=7.0)], card)
+    monkeypatch.setattr(scorecard_column, "FILE", file)
+    scorecard_column.accept([replace(at_defaults("fast.thm2@sharp"), looseness=7.0)], card)
     found = json.loads(card.read_text())["rows"]
     assert [row["tightness"]["value"] for row in found] == [None, 7.0]
     assert [row | {"tightness": None} for row in found] == [row | {"tightness": None} for row in rows]

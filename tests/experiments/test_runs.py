@@ -125,7 +125,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, executor: str) -> None:
         pytest.importorskip("distributed")
     text = EXPERIMENT.replace("seeds = [3]", "seeds = [3, 4, 5]") + GRID
     path = written(tmp_path, text)
-    got = json.loads(script("workers.py", path, tmp_path / "store", executor).strip().splitlines()[-1])
+    got = json.loads(script("process_workers.py", path, tmp_path / "store", executor).strip().splitlines()[-1])
     assert got["killed"] == 1 and not got["failed"]
     plain = {f"{each['point']} {each['seed']}": each["statistics"] for each in results(path, tmp_path / "plain")}
     assert got["found"] == plain and len(plain) == 6

@@ -18,11 +18,9 @@ from fedtheory import algorithms
 from fedtheory.claims.balls import ball, ball_matrix, working_precision
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, FINAL_GAP
-from fedtheory.moments import enclosed
-from fedtheory.moments import exact_errors as errors
+from fedtheory.moments import enclosed, expected_errors
 from fedtheory.moments.enclosed import LEAST
-from fedtheory.moments.exact_errors import NUMBERS, ExactErrors, enclosed_functional, errors_in_floats
-from fedtheory.moments.exact_errors import exact_errors as errors
+from fedtheory.moments.expected_errors import NUMBERS, ExactErrors, enclosed_functional, errors_in_floats, exact_errors
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.round_maps import layout_of, observable_weights, rounds_of_kind
 from fedtheory.participation import Bernoulli, Fixed, Markov, Participation, Phases, Uniform
@@ -213,7 +211,7 @@ def test_horizons_in_int64_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrapped(setting: Setting, rounds: list[int], most: int = 0) -> np.ndarray:
         return np.maximum([(r + 2**63) % 2**64 - 2**63 for r in rounds], 0)
 
-    monkeypatch.setattr(errors, "whole_rounds", wrapped)
+    monkeypatch.setattr(expected_errors, "whole_rounds", wrapped)
     assert agrees(this, exact_errors(this, [2**63 - 1]))
     assert not agrees(this, replace(exact_errors(this, [2**63]), rounds=np.array([2**63], dtype=object)))
 

@@ -17,7 +17,7 @@ import pytest
 
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
-from fedtheory.moments.exact_errors import exact_errors, expected_models
+from fedtheory.moments.expected_errors import exact_errors, expected_models
 from fedtheory.participation import Bernoulli, Cyclic, Fixed, Incomplete, Markov, Recorded, Uniform
 from fedtheory.setting import Setting
 

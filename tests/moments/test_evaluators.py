@@ -23,7 +23,7 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments import evaluators, stationary
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantities, quantity
-from fedtheory.moments.exact_errors import exact_errors
+from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.moments.one_round import one_round
 from fedtheory.participation import Bernoulli, Fixed
 from fedtheory.quantities import CLIENT_ROUND_QUANTITIES, QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, symbols

@@ -10,7 +10,7 @@ import pytest
 
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
-from fedtheory.moments.exact_errors import errors_in_floats, exact_errors, expected_models
+from fedtheory.moments.expected_errors import errors_in_floats, exact_errors, expected_models
 from fedtheory.moments.joint_law import LARGEST, LARGEST_EXACT, LARGEST_IN_BALLS, chain_of
 from fedtheory.moments.lifting import NotClosed
 from fedtheory.moments.round_maps import local_maps, rounds_of_kind

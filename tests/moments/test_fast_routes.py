@@ -14,11 +14,9 @@ from fedtheory.federations import Quadratic
 from fedtheory.federations.federation import COMMON
 from fedtheory.functionals import AVERAGE_ITERATE_DISTANCE, AVERAGE_SQUARED_GRADIENT, BEST_GAP
 from fedtheory.moments import averages, factored_runs
-from fedtheory.moments import exact_errors as errors
 from fedtheory.moments.averages import of_run
 from fedtheory.moments.centred import by_coordinate, whole
-from fedtheory.moments.exact_errors import errors_in_floats, initial_moments
-from fedtheory.moments.exact_errors import exact_errors as errors
+from fedtheory.moments.expected_errors import errors_in_floats, exact_errors, initial_moments
 from fedtheory.moments.joint_law import chain_of
 from fedtheory.moments.linear_rounds import second_moment_map
 from fedtheory.moments.powers import at_horizons, squared
@@ -120,7 +118,7 @@ def test_short_runs_are_followed_by_factors(name: str, monkeypatch: pytest.Monke
     setting = setting_of(name, dense)
     wanted = on_all_entries(setting, 8, False)
     monkeypatch.setattr(factored_runs, "_by_operator", lambda *work: np.inf)
-    monkeypatch.setattr(errors, "timeline", None)
+    monkeypatch.setattr(expected_errors, "timeline", None)
     found = errors_in_floats(setting, [7, 0, 3])
     np.testing.assert_allclose(found.squared_distance, wanted[0, [7, 0, 3]], rtol=1e-13)
     np.testing.assert_allclose(found.squared_gradient, wanted[1, [7, 0, 3]], rtol=1e-13)
@@ -222,7 +220,7 @@ def test_far_horizons_settle() -> None:
 
 def test_diverging_runs_are_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting(DIAGONAL, algorithms.fedavg(local_lr=3), TWO, 3)
-    found = errors.exact_errors(setting, [0, 1, 5, 10**4])
+    found = expected_errors.exact_errors(setting, [0, 1, 5, 10**4])
     assert np.isfinite(found.squared_distance[:3]).all() and found.squared_distance[3] == np.inf
     assert found.gradient_sum[3] == found.squared_gradient[3] == np.inf
 

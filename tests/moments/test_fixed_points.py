@@ -13,7 +13,7 @@ import pytest
 from fedtheory import algorithms
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
-from fedtheory.moments.exact_errors import exact_errors, expected_models
+from fedtheory.moments.expected_errors import exact_errors, expected_models
 from fedtheory.moments.stationary import NotContracting, fixed_point, stationary
 from fedtheory.participation import (
     Bernoulli,

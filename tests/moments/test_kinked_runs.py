@@ -16,8 +16,8 @@ from fedtheory.algorithms import fast, fedavg, safari
 from fedtheory.claims.balls import Ball, ball, ball_matrix, working_precision
 from fedtheory.federations import Piecewise, PiecewiseLinear, Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE
-from fedtheory.moments.exact_errors import exact_errors
 from fedtheory.moments.exchangeable import Cohorts, TooMany, affine_map, enumerated_errors
+from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.moments.kinked_runs import (
     LONGEST,
     Line,

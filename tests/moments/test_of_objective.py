@@ -28,7 +28,7 @@ from fedtheory.functionals import (
 )
 from fedtheory.moments.averages import MOST_ROUNDS, of_run
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.exact_errors import expected_models
+from fedtheory.moments.expected_errors import expected_models
 from fedtheory.moments.objective_evaluators import FOLLOWED, gap_of_heterogeneity, largest_squared_gradient
 from fedtheory.participation import Cyclic, Fixed, Markov, Phases, Uniform
 from fedtheory.setting import Setting

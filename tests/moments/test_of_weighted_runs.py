@@ -25,7 +25,7 @@ from fedtheory.functionals import (
     Functional,
 )
 from fedtheory.moments.evaluators import BALL, EXACT, FLOAT, Question, Unserved, left, quantity
-from fedtheory.moments.exact_errors import exact_errors
+from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.papers.fedau.exact import weight_states
 from fedtheory.papers.fedau.exact.run_evaluators import (
     IMPLIED,

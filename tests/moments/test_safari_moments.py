@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fedtheory.algorithms import fast, safari
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import FINAL_SQUARED_DISTANCE, SQUARED_MOVEMENT
-from fedtheory.moments.exact_errors import initial_moments
+from fedtheory.moments.expected_errors import initial_moments
 from fedtheory.moments.linear_rounds import mean_map, second_moment_map
 from fedtheory.moments.one_round import one_round
 from fedtheory.moments.round_maps import observable_weights

@@ -14,7 +14,7 @@ from fedtheory.algorithms import Algorithm, fast, fedamplify, fedavg, fedavgm, f
 from fedtheory.federations import Quadratic
 from fedtheory.functionals import AVERAGE_GAP, GAP_OF_AVERAGE
 from fedtheory.moments.averages import of_run
-from fedtheory.moments.exact_errors import expected_models
+from fedtheory.moments.expected_errors import expected_models
 from fedtheory.moments.objective_evaluators import largest_squared_gradient
 from fedtheory.moments.timeline import MOST_VARYING
 from fedtheory.participation import Cyclic, Fixed, Markov, Participation, Phases, Uniform

@@ -5,7 +5,7 @@ import pytest
 
 import fedtheory as ft
 from fedtheory.moments import powers
-from fedtheory.moments.exact_errors import errors_in_floats
+from fedtheory.moments.expected_errors import errors_in_floats
 
 CLIENTS, DIMENSION = 4, 11
 MIXED = [0, 1, 7, 100, 2000, 20_001, 10**6, 10**8 + 1]

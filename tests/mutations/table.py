@@ -7,25 +7,25 @@ FOCUSED: dict[str, tuple[str, ...]] = {
         "claims/test_arithmetic.py", "claims/test_wide.py", "evidence/test_balls.py", "claims/test_evaluation.py",
     ),
     "claims/balls.py": ("evidence/test_balls.py", "claims/test_algebraic.py"),
-    "claims/intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
+    "claims/outward_intervals.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
     "claims/ranges.py": ("claims/test_ranges.py", "claims/test_subdivision.py", "claims/test_algebraic.py"),
-    "claims/rounds.py": ("claims/test_rounds.py", "claims/test_solve.py"),
+    "claims/rounds_needed.py": ("claims/test_rounds.py", "claims/test_solve.py"),
     "claims/subdivision.py": ("claims/test_subdivision.py", "claims/test_rounds.py"),
-    "claims/wide.py": ("claims/test_wide.py",),
+    "claims/wide_floats.py": ("claims/test_wide.py",),
     "evidence/judge.py": ("evidence/test_judging.py", "evidence/test_refuting_point.py"),
-    "evidence/rule.py": ("evidence/test_rule.py",),
-    "moments/by_kind.py": ("moments/test_kinked_runs.py", "moments/test_mean_drift.py"),
+    "evidence/verdict_rule.py": ("evidence/test_rule.py",),
+    "moments/exchangeable.py": ("moments/test_kinked_runs.py", "moments/test_mean_drift.py"),
     "proof/analytic.py": ("proof/test_analytic.py",),
     "proof/gram.py": ("proof/test_gram.py",),
     "proof/positivity.py": ("proof/test_positivity.py",),
-    "selection/exact.py": ("evidence/test_selection_exact.py", "selection/test_exact.py"),
-    "selection/rounding.py": ("selection/test_rounding.py",),
+    "selection/rational.py": ("evidence/test_selection_exact.py", "selection/test_exact.py"),
+    "selection/whole_clients.py": ("selection/test_rounding.py",),
     "selection/variance.py": ("selection/test_variance.py",),
-    "subjects/enclosure.py": (
+    "subjects/enclosures.py": (
         "evidence/test_enclosure.py", "evidence/test_confirm.py", "evidence/test_safari_instances.py",
     ),
     "weights/cutoff_geometric.py": ("weights/test_cutoff_geometric.py",),
-    "weights/moments.py": tuple(
+    "weights/exact_moments.py": tuple(
         f"weights/test_moments.py::test_{name}"
         for name in (
             "bernoulli_moments_are_those_of_all_histories", "moments_respect_what_weights_can_be",
@@ -81,7 +81,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ('if isinstance(expression, sympy.ceiling) and hasattr(parts[0], "ceil"):', "0 -> -1"): "there is one",
         ("return self if self.value >= 0 else _Extended(-self.value)", "self.value >= 0 -> self.value > 0"): "-0 = 0",
     },
-    "claims/wide.py": {
+    "claims/wide_floats.py": {
         (_NOTHING, "60 -> 61"): "below every other exponent",
         (_FLOAT, "5000 -> 5001"): "beyond all floats",
         (_FLOAT, "5000 -> 4999"): "beyond all floats",
@@ -96,11 +96,11 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         (_LIMITED, "0.0 -> 1.0"): "an infinite argument stays so",
         (_LIMITED, "0.0 -> -1.0"): "an infinite argument stays so",
     },
-    "evidence/rule.py": {
+    "evidence/verdict_rule.py": {
         ("return all(reading.get(name, options[0]) in options for name, options in covered.items())", "0 -> -1"):
             "each of the options is one that is covered",
     },
-    "moments/by_kind.py": {
+    "moments/exchangeable.py": {
         ("at = end + sign * lr * noise", "end + sign * lr * noise -> end - sign * lr * noise"):
             "both signs are equally likely",
     },
@@ -155,7 +155,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("return Fraction(rng.choice((rng.randint(1, 5), rng.randint(1, 1000))))", ANY): _ANY_POINT,
         (_NUMBER, ANY): _ANY_POINT,
     },
-    "selection/exact.py": {
+    "selection/rational.py": {
         (_CLIPPED, "0 * w -> 0"): "0, of one type or another",
         ("return sum(each) / (len(budget) + 0 * budget[0])",
          "len(budget) + 0 * budget[0] -> len(budget) - 0 * budget[0]"): "0 either way",
@@ -166,7 +166,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
             "where they are equal, one group less gives the same level",
         ("sizes = range(1, len(items) + 1)", "1 -> 2"): "of the last one: there is no set of more than all",
     },
-    "subjects/enclosure.py": {
+    "subjects/enclosures.py": {
         ("return fed.exact_hessians[0, 0, 0]", "0 -> -1"): "all clients have it, in one dimension",
     },
     "selection/variance.py": {
@@ -179,7 +179,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     "weights/cutoff_geometric.py": {
         ("if moments[0] == 0.0:", "0 -> -1"): "the fourth central moment is 0 where the second is",
     },
-    "weights/moments.py": {
+    "weights/exact_moments.py": {
         ("ALIASING = 1e-17", "1e-17 -> 5e-18"): "a share that any number of this size serves",
         ("ALIASING = 1e-17", "1e-17 -> 2e-17"): "a share that any number of this size serves",
         ("limit = CutoffGeometric(p, self.cutoff).mean() ** 2", "2 -> 3"): "what is taken off is added again",

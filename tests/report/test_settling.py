@@ -7,7 +7,7 @@ import pytest
 
 from fedtheory.algorithms import fast, fedavg, mifa
 from fedtheory.federations import Quadratic
-from fedtheory.moments.exact_errors import exact_errors
+from fedtheory.moments.expected_errors import exact_errors
 from fedtheory.participation import Bernoulli, Fixed, Markov, Participation
 from fedtheory.report.settling import plot_algorithms, plot_inconsistency
 from fedtheory.setting import Setting

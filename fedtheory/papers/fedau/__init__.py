@@ -1,5 +1,6 @@
 """FedAU: federated averaging with weights that each client estimates from the rounds in which it took part."""
 
+from ...subjects import LazySubject
 from ..paper import Paper
 
 LETTERS = {
@@ -42,4 +43,10 @@ PAPER = Paper(
     shorthands={"z": "z = L I gamma", "q": "q = 1 - p"},
     order=3,
     home=__name__,
+    evaluators=("exact.weight_evaluators", "exact.run_evaluators"),
+    scopes={
+        "weights": LazySubject(
+            "weights", f"{__name__}.examples.weight_points", f"{__name__}.examples.weight_search:EstimatedWeights"
+        )
+    },
 )

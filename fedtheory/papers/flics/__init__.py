@@ -1,5 +1,6 @@
 """FLICS-OPT: a server that chooses among the clients at hand, under a budget, by estimates of how often they answer."""
 
+from ...subjects import LazySubject
 from ..paper import Paper
 
 LETTERS = {
@@ -55,4 +56,8 @@ PAPER = Paper(
     shorthands={"z": "z = L K eta_c"},
     order=4,
     home=__name__,
+    evaluators=("exact.evaluators",),
+    scopes={
+        "selection": LazySubject("selection", f"{__name__}.examples.points", f"{__name__}.examples.search:Selections")
+    },
 )

@@ -1,5 +1,6 @@
 """SAFARI: federated averaging with clients that never take part, and a server that trains on data of its own."""
 
+from ...subjects import LazySubject
 from ..paper import Paper
 
 LETTERS = {
@@ -71,4 +72,9 @@ PAPER = Paper(
     },
     order=2,
     home=__name__,
+    scopes={
+        "learning": LazySubject(
+            "learning", f"{__name__}.examples.learning_points", f"{__name__}.examples.learning_search:LearningProblems"
+        )
+    },
 )

@@ -255,7 +255,7 @@ class _Said:
         return self.clients if isinstance(who, Everyone) else self.number(who.size)
 
     def _share(self, kind: Kind) -> Scalar:
-        """(M - m)/(m (M - 1)) of a uniform cohort that is a set: see ``rounds.expect_uniform``."""
+        """(M - m)/(m (M - 1)) of a uniform cohort that is a set: see ``round_rules.expect_uniform``."""
         assert isinstance(kind, Training) and isinstance(kind.participants, Cohort) and self.plan.clients
         m, M = kind.participants.size, self.plan.clients
         return self.number(Fraction(M - m, m * (M - 1)))

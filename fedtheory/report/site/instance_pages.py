@@ -12,7 +12,7 @@ import numpy as np
 from ...claims.statement import Claim
 from ...claims.undecided import Undecided
 from ...evidence.judge import parse
-from ...moments.exact_errors import exact_errors, expected_models
+from ...moments.expected_errors import exact_errors, expected_models
 from ...papers.fedau.examples.weight_points import WeightsPoint
 from ...papers.flics.examples.points import SelectionPoint
 from ...papers.safari.examples.learning_points import LearningPoint

@@ -16,7 +16,7 @@ from ...papers.proofs import library
 from ...papers.saved_certificates import STEPS, folders
 from ...proof.implies import CLAIM
 from ...proof.text import JOINTS, in_letters
-from ...tightness import column as tightness_column
+from ...tightness import scorecard_column
 
 NOT_CHECKED = "not checked"
 
@@ -123,7 +123,7 @@ def _ratio(value: Any) -> str:
 
 def tightness_of(ref: str) -> Mapping[str, Any] | None:
     """What is published of a claim's tightness; ``None`` where nothing is."""
-    return tightness_column.published().get(ref)
+    return scorecard_column.published().get(ref)
 
 
 def tightness_in_short(ref: str) -> str:
@@ -136,7 +136,7 @@ def tightness_in_short(ref: str) -> str:
     if found is None:
         return NOT_CHECKED
     column = found["column"]
-    return str(column["status"]) if column["value"] is None else tightness_column.text(column)
+    return str(column["status"]) if column["value"] is None else scorecard_column.text(column)
 
 
 def instances(ref: str) -> list[dict[str, Any]]:

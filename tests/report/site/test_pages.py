@@ -167,7 +167,7 @@ def test_what_is_not_known_is_called_so(monkeypatch):
     monkeypatch.setattr(published_evidence, "rows", lambda: {key: row for key, row in known.items() if key != ref})
     monkeypatch.setattr("fedtheory.report.site.claim_page.rows", published_evidence.rows)
     monkeypatch.setattr("fedtheory.report.site.claim_page.proof_of", lambda ref: None)
-    monkeypatch.setattr(published_evidence.tightness_column, "published", lambda: {})
+    monkeypatch.setattr(published_evidence.scorecard_column, "published", lambda: {})
     page = Page(pages.render("claim.html", page=claim_page(claim(ref)), up="../"))
     for subject in ("Units", "Consistency", "Proof", "Search", "Measured", "Tightness"):
         assert f"{subject} not checked" in page.text

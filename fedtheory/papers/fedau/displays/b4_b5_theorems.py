@@ -1,6 +1,6 @@
 """The displays of appendices B.4 and B.5, (B.4.1) to (B.5.5), and what holds without a step that depends on the run.
 
-g = grad h(x_t) in B.4 and grad f(x_t) in B.5; fall = E h(x_t) - E h(x_{t+1}), or of f; E, Q as in ``rounds``.
+g = grad h(x_t) in B.4 and grad f(x_t) in B.5; fall = E h(x_t) - E h(x_{t+1}), or of f; E, Q as in ``b1_b3_rounds``.
 """
 
 from __future__ import annotations

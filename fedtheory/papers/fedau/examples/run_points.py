@@ -61,7 +61,7 @@ class FedauPoint(Point):
 
     The constants of the claim's assumptions are the run's own: L the largest |curvature|, sigma, delta, and, where the
     gradient is to be bounded, G, for clients that are quadratic where the run goes and no further
-    (``moments.of_weighted_runs.squared_gradient_bound``).
+    (``papers.fedau.exact.run_evaluators.squared_gradient_bound``).
     """
 
     run: FedauRun

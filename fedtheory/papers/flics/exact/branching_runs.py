@@ -5,7 +5,7 @@ is then a function of the round, the sums and the answers, which is computed bef
 round to round are a few arrays over the sums.
 
 Axes of arrays are (round, state, answers, sums), or some of these, in this order: who is there; how many of each group
-answer; how many did so before. Sums over them run in the order in which ``selected_runs`` comes by the terms.
+answer; how many did so before. Sums over them run in the order in which ``runs`` comes by the terms.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ def _far(ways: np.ndarray, ratios: Sequence[np.ndarray], by_state: bool) -> np.n
 
 
 def var_rates(history: np.ndarray, availability: np.ndarray, budget: np.ndarray, weight: Sequence[float]) -> np.ndarray:
-    """As ``selection.exact.var_rates``, for many histories: (..., groups) of (..., groups), and (...) of budgets."""
+    """As ``selection.rational.var_rates``, for many histories: (..., groups) of (..., groups), and (...) of budgets."""
     shape = np.broadcast_shapes(history.shape, availability.shape, (*budget.shape, 1))
     history, availability = np.broadcast_to(history, shape), np.broadcast_to(availability, shape)
     budget = np.broadcast_to(budget, shape[:-1])

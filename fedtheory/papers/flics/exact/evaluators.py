@@ -1,4 +1,4 @@
-"""What a setting says of FLICS's quantities and functionals; see ``selected_round``, ``selected_runs`` and ``policy``.
+"""What a setting says of FLICS's quantities and functionals; see ``one_round``, ``runs`` and ``policy``.
 
 Without rounds a question is about the round from x_0; with rounds it is about runs of so many rounds.
 """

@@ -2,7 +2,7 @@
 
 Each round's kind is drawn. Where a claim speaks of extremes over the run of expectations, these are found by following
 the second moments at a sample of the rounds; where it asks something of every round of every run (Theorem 5), an
-interval holds all runs in one dimension, with one curvature and without noise (``enclosure.every_round``).
+interval holds all runs in one dimension, with one curvature and without noise (``subjects.enclosures.every_round``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ....claims.evaluation import compiled
 from ....claims.statement import Claim
 from ....federations import Federation, Piecewise, Quadratic
 from ....federations.piecewise import NoMinimum
-from ....moments.exact_errors import initial_moments
+from ....moments.expected_errors import initial_moments
 from ....moments.linear_rounds import second_moment_map
 from ....moments.round_maps import local_maps, observable_weights, quadratic
 from ....moments.timeline import advance, timeline
@@ -354,7 +354,7 @@ def extremes_at(setting: Setting, horizons: np.ndarray, shifted: bool) -> Peaks:
 
 
 def every_round_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
-    """The ends of the intervals of ``enclosure.every_round``, in floats; ``None`` where they do not hold."""
+    """The ends of the intervals of ``subjects.enclosures.every_round``, in floats; ``None`` where they do not hold."""
     fed, algorithm = quadratic(setting), setting.algorithm
     assert isinstance(algorithm, Safari)
     if fed.dimension > 1 or not fed.has_common_hessian or max(fed.gradient_noise, fed.server_noise) > 0:

@@ -35,7 +35,7 @@ UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "of": "", "
 
 
 def column(entry: Tightness) -> dict[str, Any]:
-    """The scorecard's entry: ``status``, ``measure``, ``value``, whether the class is ``larger`` than the claim's (a
+    """The scorecard's entry: ``status``, ``tightness``, ``value``, whether the class is ``larger`` than the claim's (a
     value below 1 refutes nothing then), and ``why`` there is no value.
 
     - "constant": what the bound adds to its multiple of |x_0 - x*|^2, over the least that would do (``looseness``);

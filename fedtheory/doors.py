@@ -1,0 +1,28 @@
+"""Doors: what a package takes from one that is built on it, by name. Nothing else leads upwards.
+
+A setting, for example, has a method ``simulate``, and the engine is built on settings. Such a method goes through a
+door when it is called; the module behind it is imported then.
+"""
+
+from importlib import import_module
+from typing import Any
+
+DOORS = {
+    "setting.quantities": "moments.evaluators:quantities",
+    "setting.exact": "moments.expected_errors:exact_errors",
+    "setting.simulate": "simulation:simulate",
+    "setting.fixed_point": "moments.stationary:fixed_point",
+    "setting.stationary": "moments.stationary:stationary",
+    "moments.evaluators": "papers:load_evaluators",
+}
+"""By the place that calls, ``module:name`` of what is called."""
+
+
+def through(door: str) -> Any:
+    """What is behind a door of ``DOORS``.
+
+    >>> through("setting.simulate").__name__
+    'simulate'
+    """
+    module, name = DOORS[door].split(":")
+    return getattr(import_module(f".{module}", __package__), name)
