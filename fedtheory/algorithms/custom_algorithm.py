@@ -8,8 +8,8 @@
     algorithm = own(step, memory={"velocity": "vector"}, local_lr="1/10", momentum="9/10")
 
 The same lines run on tensors, all replicas at once, in the engine, and on forms that are affine in the state and the
-noise where exact moments are asked for (``moments.affine_numbers``): where every operation keeps them affine, moments are
-exact; else the operation that does not is named, and runs are simulated.
+noise where exact moments are asked for (``moments.affine_numbers``): where every operation keeps them affine, moments
+are exact; else the operation that does not is named, and runs are simulated.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 @compiled
 def move(x: Array, halves: Array, gradient: Array, size: np.float32) -> None:
-    """x += size * gradient, all (D,), and ``neural.bfloat16`` the nearest numbers to it; ``neural.bfloat16`` and ``gradient`` are bits
+    """x += size * gradient, all (D,), and ``halves`` the nearest numbers to it; ``halves`` and ``gradient`` are bits
     of half precision, as ``lanes`` has them."""
     whole = len(x) // LANES * LANES
     for i in range(0, whole, LANES):

@@ -1,4 +1,5 @@
-"""Runs whose histories branch, followed over the sums of answers by a compiled loop: see ``papers.flics.exact.branching_runs``."""
+"""Runs whose histories branch, followed over the sums of answers by a compiled loop: see
+``papers.flics.exact.branching_runs``."""
 
 from __future__ import annotations
 

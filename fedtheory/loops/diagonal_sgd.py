@@ -105,7 +105,7 @@ def _steps(
     rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
     """``rows`` are ``curvature`` and ``gradient`` of some pairs and their noise in one step, whose bits are ``signs``,
-    unless ``noise`` is ``federations.federation_arguments``; ``minus`` has -size and -size times the proximal term of each step."""
+    unless ``noise`` is ``given``; ``minus`` has -size and -size times the proximal term of each step."""
     together, dimension = rows.shape[1:]
     for first in range(0, len(client), together):
         count = min(together, len(client) - first)

@@ -2,8 +2,8 @@
 
 A processor multiplies and adds many numbers by one instruction, if they lie side by side and their sums are kept apart.
 Compilers do not arrange sums so by themselves, since it changes how they are rounded; these operations, for loops that
-``loops.compiler.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded once
-(``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
+``loops.compiler.compiled`` takes, say it: sixteen sums of every sixteenth number each, every product and sum rounded
+once (``fma``), and the sixteen added up in pairs, in the same order wherever they are compiled.
 
 Arrays are of float32 (or, where it is said, of bytes, or of int16, the bits of numbers of half precision, bfloat16),
 contiguous, and indices count their numbers from the beginning, whatever their shape; nothing checks that there are

@@ -56,8 +56,8 @@ def of_run(
     floating-point range.
 
     The last iterate and plain averages of an observable cost the logarithm of the horizon, and are in floats what
-    ``expected_errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed round by
-    round, and in floats have the errors of their rounding.
+    ``expected_errors.enclosed_functional`` says; averages of iterates, weighted averages and best rounds are followed
+    round by round, and in floats have the errors of their rounding.
 
     Args:
         average: "r = 1..R" or "r = 0..R-1": the iterates that an average, or a best round, is over.
@@ -116,7 +116,7 @@ def _by_powers(
 def second_moments(
     setting: Setting, rounds: int, exact: bool = False, forms: Forms | None = None
 ) -> Iterator[np.ndarray]:
-    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``centred``,
+    """Z_0, Z_1, ..., Z_R with R = ``rounds``, each (*blocks, states of the participants, size, size), of the ``forms``,
     by default whole.
 
     Raises:

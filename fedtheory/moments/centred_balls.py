@@ -1,4 +1,5 @@
-"""A quadratic federation about its optimum in balls (see ``centred``), also along the eigenvectors that clients share."""
+"""A quadratic federation about its optimum in balls (see ``centred``), also along the eigenvectors that clients
+share."""
 
 from __future__ import annotations
 

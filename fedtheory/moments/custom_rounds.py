@@ -1,8 +1,9 @@
 """Rounds of an algorithm of one's own as linear maps of the lifted state, where its step is affine in state and noise.
 
 The step is called once for each cohort that may come, on forms that are affine in the state before the round and in the
-round's noise (``affine_numbers``). What it returns is the map itself, z' = T_S z + sum_s L_Ss n_s for the cohort S; a round is
-these maps with u_S = 1 if the cohort is S, so that E[u_S u_T] is the probability of S on the diagonal and 0 elsewhere.
+round's noise (``affine_numbers``). What it returns is the map itself, z' = T_S z + sum_s L_Ss n_s for the cohort S; a
+round is these maps with u_S = 1 if the cohort is S, so that E[u_S u_T] is the probability of S on the diagonal and 0
+elsewhere.
 """
 
 from __future__ import annotations

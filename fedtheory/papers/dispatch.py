@@ -24,7 +24,8 @@ has rounds with everyone, with uniform cohorts and with any others."""
 
 
 def algorithm_of(claim: Claim) -> str | None:
-    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see ``claims.algorithm_named``.
+    """The algorithm that a claim is about, by its paper's where its quantities do not tell: see
+    ``claims.algorithm_named``.
 
     >>> from fedtheory.papers import claim
     >>> algorithm_of(claim("fast.eq28"))

@@ -140,8 +140,8 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """The steps that tie a claim to a derivation of the library: see ``implies.tie``. Where that rests on a theorem of the
-    kernel, it has to be what is computed from it, and the theorem one about what the claim is about. Where it is
+    """The steps that tie a claim to a derivation of the library: see ``implies.tie``. Where that rests on a theorem of
+    the kernel, it has to be what is computed from it, and the theorem one about what the claim is about. Where it is
     declared how the steps follow on each other, it has to be by whose word is taken; and some values have to meet the
     claim's hypotheses, else it says nothing."""
     return tuple(_tying(claim, derivation, library))

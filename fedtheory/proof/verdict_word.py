@@ -60,7 +60,8 @@ def is_computed(derivation: Derivation, own: Iterable[Step]) -> bool:
 def _is_known(reader: type) -> bool:
     """Whether theorems are read by a class of this package: by another one a right side may be written by hand."""
     module = sys.modules.get(reader.__module__)
-    return reader.__module__.rpartition(".")[0] == __package__ and getattr(module, reader.__name__, None) is reader
+    ours = reader.__module__.rpartition(".")[0] in (__package__, f"{__package__}.translate")
+    return ours and getattr(module, reader.__name__, None) is reader
 
 
 def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivation]) -> str:

@@ -1,5 +1,5 @@
-"""What functionals are of: values, functions, weights, selections, learning problems, rounds, runs; ``protocol`` says what
-each knows."""
+"""What functionals are of: values, functions, weights, selections, learning problems, rounds, runs; ``protocol`` says
+what each knows."""
 
 from __future__ import annotations
 

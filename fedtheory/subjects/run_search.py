@@ -281,7 +281,7 @@ class Runs(Space):
     @property
     def beside(self) -> Space | None:
         """Where participants are in the worst order."""
-        return import_module(".orders", __package__).ordered(self)
+        return import_module(".adversarial_orders", __package__).ordered(self)
 
     def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:
         given = {name: short(found.quantities[name], digits) for name in FREE if name in found.quantities}

@@ -1,4 +1,5 @@
-"""Rounds as plain data: who trains, with which steps; needs no torch. ``algorithm_plans`` makes them of an algorithm."""
+"""Rounds as plain data: who trains, with which steps; needs no torch. ``algorithm_plans`` makes them of an
+algorithm."""
 
 from __future__ import annotations
 

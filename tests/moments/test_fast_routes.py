@@ -13,7 +13,7 @@ from fedtheory import algorithms
 from fedtheory.federations import Quadratic
 from fedtheory.federations.federation import COMMON
 from fedtheory.functionals import AVERAGE_ITERATE_DISTANCE, AVERAGE_SQUARED_GRADIENT, BEST_GAP
-from fedtheory.moments import averages, factored_runs
+from fedtheory.moments import averages, expected_errors, factored_runs
 from fedtheory.moments.averages import of_run
 from fedtheory.moments.centred import by_coordinate, whole
 from fedtheory.moments.expected_errors import errors_in_floats, exact_errors, initial_moments

@@ -1,8 +1,8 @@
 r"""Claims about Algorithm 2 whose own hypotheses ask for weights that it does not make.
 
 With m the longest interval that is seen and s the share of clients that may be absent, its peak weight error is at
-least s ((m - 1)/(m + 1))^2 (``papers.fedau.examples.contradiction``). A claim that allows less, and says itself that cutoff and
-rounds are so large and so many clients may be absent, is about no run.
+least s ((m - 1)/(m + 1))^2 (``papers.fedau.examples.contradiction``). A claim that allows less, and says itself that
+cutoff and rounds are so large and so many clients may be absent, is about no run.
 """
 
 from __future__ import annotations

@@ -311,7 +311,8 @@ class Writer:
 
 
 def _in_each_case(choices: list[Condition], steps: list[str]) -> list[str]:
-    """One step for each choice of which of an interval's two parameters is > 0, in the order of ``sign_certificates.cases``."""
+    """One step for each choice of which of an interval's two parameters is > 0, in the order of
+    ``sign_certificates.cases``."""
     if not choices:
         return steps
     c, half = choices[0], len(steps) // 2

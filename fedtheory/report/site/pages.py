@@ -172,7 +172,8 @@ def _front_row(claim: Any) -> dict[str, Any]:
         "claim": claim, "verdict": row["verdict"] if row else published_evidence.NOT_CHECKED,
         "ratio": published_evidence.largest_ratio(row), "kinds": published_evidence.kinds_of(row),
         "literally": read_literally(claim, row),
-        "why": row["why"] if row else published_evidence.NOT_CHECKED, "tightness": published_evidence.tightness_in_short(claim.ref),
+        "why": row["why"] if row else published_evidence.NOT_CHECKED,
+        "tightness": published_evidence.tightness_in_short(claim.ref),
     }  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """Theorem 1 with the least G_1 and G_2 of the rounds: round by round, with noise that the printed factor 4 covers.
 
-As in ``appendix_a2``; W are a cohort's summed gradients, w its mean of grad F_i(x_r), N its noise, D the mean drift. The noise
-is split from W - K w alone, since w is known before it: E|W + N|^2 <= |W|^2 + 3/2 |N|^2 + 2 |W - K w|^2. So a snapshot
-and an arbitrary round have 3 L eta sigma^2/m and 3 L eta sigma^2/n, and the drift adds at most h L eta sigma^2.
+As in ``appendix_a2``; W are a cohort's summed gradients, w its mean of grad F_i(x_r), N its noise, D the mean drift.
+The noise is split from W - K w alone, since w is known before it: E|W + N|^2 <= |W|^2 + 3/2 |N|^2 + 2 |W - K w|^2. So a
+snapshot and an arbitrary round have 3 L eta sigma^2/m and 3 L eta sigma^2/n, and the drift adds at most h L eta
+sigma^2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Lemmas 5 and 7 and Theorem 1, repaired, composed by the kernel from its axioms: what one round does.
 
-With g = grad F(x), c = eta eta_L, h = sum_k mean grad F_i(x_{i,k}), and B, A and Z of ``proof.kernel.answering_clients``, given
-the start x of a round that ends in x+, D the sum over k < K of k^2 eta_L^2 G^2:
+With g = grad F(x), c = eta eta_L, h = sum_k mean grad F_i(x_{i,k}), and B, A and Z of
+``proof.kernel.answering_clients``, given the start x of a round that ends in x+, D the sum over k < K of k^2 eta_L^2
+G^2:
 
     |s_i|^2 <= K^2 G^2,   |S_i|^2 <= K^2 G^2,   |A|^2 <= K^2 G^2,   |K g - h|^2 <= K L^2 D
     |K g - B|^2 <= 2 |K g - h|^2 + 2 delta^2 |A|^2, as B is what h + delta A is on average
