@@ -353,12 +353,17 @@ POOLED_SOURCE_EXCESS = _learning(
 
 
 def of_values(
-    name: str, meaning: str, expression: sympy.Expr, latex: str, units: Units = DIMENSIONLESS,
+    name: str,
+    meaning: str,
+    expression: sympy.Expr,
+    latex: str,
+    units: Units = DIMENSIONLESS,
     alternatives: Mapping[str, sympy.Expr] | None = None,
-) -> Functional:  # fmt: skip
+) -> Functional:
     """A left side that is an expression of quantities, under some readings another one."""
-    return Functional(name, meaning, units, latex, scope="values", expression=expression,
-                      alternatives=alternatives or {})  # fmt: skip
+    return Functional(
+        name, meaning, units, latex, scope="values", expression=expression, alternatives=alternatives or {}
+    )
 
 
 def named(name: str) -> tuple[Functional, ...]:

@@ -126,9 +126,15 @@ def _short(value: object) -> str:
 
 def described(on: Measured) -> Iterator[Row]:
     """Versions, names and sizes."""
-    row: Row = {"device": device_name(on.device), "torch": torch.__version__, "numpy": np.__version__,
-                "fedtheory": __version__, "python": platform.python_version(), "processor": _processor(),
-                "threads": torch.get_num_threads()}  # fmt: skip
+    row: Row = {
+        "device": device_name(on.device),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "fedtheory": __version__,
+        "python": platform.python_version(),
+        "processor": _processor(),
+        "threads": torch.get_num_threads(),
+    }
     if on.device.type == "cuda":
         free, total = torch.cuda.mem_get_info(on.device)
         row |= {"cuda": str(torch.version.cuda), "GiB": total / 2**30, "free GiB": free / 2**30}
@@ -202,8 +208,14 @@ def _compared(on: Measured, name: str, setting: Setting, precision: str, observe
     there, again = (setting.simulate(**options, device=on.device) for _ in range(2))
     worst = max(_difference(there.rows[row], values) for row, values in here.rows.items())
     same = all((there.rows[row] == again.rows[row]).all() for row in here.rows)
-    return {"what": name, "precision": precision, "difference": worst, "allowed": TOLERANCES[precision],
-            "agrees": worst <= TOLERANCES[precision], "same bits again": same}  # fmt: skip
+    return {
+        "what": name,
+        "precision": precision,
+        "difference": worst,
+        "allowed": TOLERANCES[precision],
+        "agrees": worst <= TOLERANCES[precision],
+        "same bits again": same,
+    }
 
 
 def _difference(found: np.ndarray, known: np.ndarray) -> float:
@@ -231,8 +243,14 @@ def engine(on: Measured) -> Iterator[Row]:
         loop = on.seconds(lambda m=matrices, p=points, r=replicas, c=cohort: _batched_loop(m, p, r, c, steps, rounds))  # type: ignore[misc]
         made = replicas * cohort * steps * rounds
         kind = "dense" if hessians is dense else "diagonal"
-        yield {"hessians": kind, "replicas": replicas, "share": share, "engine, steps/s": made / ours,
-               "loop, steps/s": made / loop, "ratio": loop / ours}  # fmt: skip
+        yield {
+            "hessians": kind,
+            "replicas": replicas,
+            "share": share,
+            "engine, steps/s": made / ours,
+            "loop, steps/s": made / loop,
+            "ratio": loop / ours,
+        }
 
 
 def _batched_loop(matrices: Tensor, centres: Tensor, replicas: int, cohort: int, steps: int, rounds: int) -> Tensor:
@@ -261,8 +279,13 @@ def networks(on: Measured) -> Iterator[Row]:
         options: dict[str, Any] = {"replicas": replicas, "rounds": rounds, "record_every": rounds}
         ours = on.seconds(lambda s=setting, o=options: s.simulate(**o, observers=["traffic"], device=on.device))  # type: ignore[misc]
         plain = on.seconds(lambda n=net, r=replicas: _plain_rounds(n, on.device, r * rounds, steps, batch))  # type: ignore[misc]
-        yield {"path": path, "replicas": replicas, "ours, rounds/s": replicas * rounds / ours,
-               "plain, rounds/s": replicas * rounds / plain, "ratio": plain / ours}  # fmt: skip
+        yield {
+            "path": path,
+            "replicas": replicas,
+            "ours, rounds/s": replicas * rounds / ours,
+            "plain, rounds/s": replicas * rounds / plain,
+            "ratio": plain / ours,
+        }
 
 
 def _plain_rounds(net: Network, device: torch.device, rounds: int, steps: int, batch: int) -> None:
@@ -341,9 +364,13 @@ def main(arguments: Sequence[str]) -> int:
         print(f"fedtheory.gpu: {error}", file=sys.stderr)
         return 2
     steps: dict[str, tuple[Iterator[Row], float]] = {
-        "device": (described(on), 1.0), "correctness": (correctness(on), 0.3), "engine": (engine(on), 0.3),
-        "networks": (networks(on), 0.4), "memory": (memory(on), 0.3), "runs": (runs(on, options.runs), 1.0),
-    }  # fmt: skip
+        "device": (described(on), 1.0),
+        "correctness": (correctness(on), 0.3),
+        "engine": (engine(on), 0.3),
+        "networks": (networks(on), 0.4),
+        "memory": (memory(on), 0.3),
+        "runs": (runs(on, options.runs), 1.0),
+    }
     for name, (rows, share) in steps.items():
         try:
             on.take(name, rows, share)

@@ -16,10 +16,16 @@ def quantities() -> Rows:
     from .quantities import QUANTITIES
 
     return [
-        {"name": q.name, "units": str(q.units), "allowed": q.allowed, "of": q.scope or "a setting",
-         "algorithms": list(q.algorithms) or ["all"], "meaning": q.meaning}
+        {
+            "name": q.name,
+            "units": str(q.units),
+            "allowed": q.allowed,
+            "of": q.scope or "a setting",
+            "algorithms": list(q.algorithms) or ["all"],
+            "meaning": q.meaning,
+        }
         for q in QUANTITIES.values()
-    ]  # fmt: skip
+    ]
 
 
 def functionals() -> Rows:
@@ -32,10 +38,16 @@ def functionals() -> Rows:
 
     known = ((name, f) for name, f in vars(module).items() if isinstance(f, module.Functional))
     return [
-        {"name": f.name, "constant": name, "units": str(f.units), "of": f.scope, "algorithms": [f.algorithm or "all"],
-         "meaning": f.meaning}
+        {
+            "name": f.name,
+            "constant": name,
+            "units": str(f.units),
+            "of": f.scope,
+            "algorithms": [f.algorithm or "all"],
+            "meaning": f.meaning,
+        }
         for name, f in known
-    ]  # fmt: skip
+    ]
 
 
 def assumptions() -> Rows:
@@ -43,11 +55,15 @@ def assumptions() -> Rows:
     from .assumptions import ASSUMPTIONS
 
     return [
-        {"name": a.name, "quantity": a.quantity,
-         "bound": "" if not a.quantity else "below" if a.from_below else "above", "implies": list(a.implies),
-         "meaning": a.meaning}
+        {
+            "name": a.name,
+            "quantity": a.quantity,
+            "bound": "" if not a.quantity else "below" if a.from_below else "above",
+            "implies": list(a.implies),
+            "meaning": a.meaning,
+        }
         for a in ASSUMPTIONS.values()
-    ]  # fmt: skip
+    ]
 
 
 def algorithms() -> Rows:
@@ -56,7 +72,11 @@ def algorithms() -> Rows:
     from .quantities import QUANTITIES
 
     return [
-        {"name": name, "papers": [paper.name for paper in papers], "meaning": "; ".join(p.title for p in papers),
-         "quantities": [q.name for q in QUANTITIES.values() if name in q.algorithms]}
+        {
+            "name": name,
+            "papers": [paper.name for paper in papers],
+            "meaning": "; ".join(p.title for p in papers),
+            "quantities": [q.name for q in QUANTITIES.values() if name in q.algorithms],
+        }
         for name, papers in known().items()
-    ]  # fmt: skip
+    ]

@@ -68,8 +68,10 @@ def computed(what: str, compute: Callable[[Any], Any], question: Any) -> Any:
         allowed = "one number" + (f", or {shape[0]}, one for each of the rounds" if shape else "")
         raise ComputeError(f"{place(compute)}: {what}: compute returns an array of shape {found}: allowed is {allowed}")
     if found:
-        return np.array([_number(what, compute, each, question) for each in answer],
-                        dtype=float if question.numbers == "float" else object)  # fmt: skip
+        return np.array(
+            [_number(what, compute, each, question) for each in answer],
+            dtype=float if question.numbers == "float" else object,
+        )
     return _number(what, compute, answer[()] if isinstance(answer, np.ndarray) else answer, question)
 
 
@@ -81,8 +83,11 @@ def _number(what: str, compute: Callable, value: Any, question: Any) -> Any:
         return question.number(Fraction(value if isinstance(value, Fraction) else int(value)))
     if question.numbers == "ball" and type(value).__name__ in ("arb", "Ball"):
         return value
-    kinds = {"float": "a number", "exact": "a Fraction or an int (a float is not exact)",
-             "ball": "a Fraction, an int or a ball (a float is not exact)"}  # fmt: skip
+    kinds = {
+        "float": "a number",
+        "exact": "a Fraction or an int (a float is not exact)",
+        "ball": "a Fraction, an int or a ball (a float is not exact)",
+    }
     raise ComputeError(f"{place(compute)}: {what}: compute returns {value!r}: allowed is {kinds[question.numbers]}")
 
 

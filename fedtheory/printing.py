@@ -63,10 +63,16 @@ def print_judgement(content: dict[str, Any]) -> None:
         print(f"read with {', '.join(f'{name}: {option}' for name, option in shown['reading'].items())}")
     if content["hypotheses"]:
         print_table(
-            [{"hypothesis": h["name"], "slack": shown["slack"][h["name"]],
-              "checked": shown.get("checked", {}).get(h["name"], h["checked"]), "statement": h["statement"]}
-             for h in content["hypotheses"]]
-        )  # fmt: skip
+            [
+                {
+                    "hypothesis": h["name"],
+                    "slack": shown["slack"][h["name"]],
+                    "checked": shown.get("checked", {}).get(h["name"], h["checked"]),
+                    "statement": h["statement"],
+                }
+                for h in content["hypotheses"]
+            ]
+        )
     if violated := content.get("violates"):
         print(f"violates {' and '.join(violated)}, which the claim does not assume: it needs one of these")
     print(f"{'falls' if violated else 'refuted'} under {len(falling)} of {len(readings)} readings")

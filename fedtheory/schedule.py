@@ -47,8 +47,9 @@ class StepRule:
     def __post_init__(self) -> None:
         used = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} - _FUNCTIONS.keys()
         if used - set(INDICES):
-            raise ValueError(f"step size {self.text!r} uses {sorted(used - set(INDICES))[0]}: allowed are "
-                             f"{' and '.join(INDICES)}")  # fmt: skip
+            raise ValueError(
+                f"step size {self.text!r} uses {sorted(used - set(INDICES))[0]}: allowed are {' and '.join(INDICES)}"
+            )
 
     @classmethod
     def of(cls, expression: Any) -> StepRule:

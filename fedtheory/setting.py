@@ -53,8 +53,10 @@ class Setting:
         self.algorithm.check(self.federation.clients, self.participation)
         weighed = self.federation.objective_weight
         if weighed is not None and weighed != self.algorithm.objective_weight(self.federation.clients):
-            raise ValueError("objective_weight: allowed is the weighting that the algorithm has: of groups by their "
-                             "group_weight, else of all clients alike")  # fmt: skip
+            raise ValueError(
+                "objective_weight: allowed is the weighting that the algorithm has: of groups by their "
+                "group_weight, else of all clients alike"
+            )
         shape = self._checked_shape()
         if shape not in ((), (self.federation.dimension,)):
             raise ValueError(f"start has shape {shape}: allowed is () or ({self.federation.dimension},)")

@@ -243,8 +243,10 @@ class Known(WeightedSum):
         check_one_each("participation_probability", known, clients)
         for i, p in enumerate(known):
             if p <= 0:
-                raise ValueError(f"participation_probability[{i}] = {p}: allowed is a number > 0; who never takes part "
-                                 "would weigh 1/0")  # fmt: skip
+                raise ValueError(
+                    f"participation_probability[{i}] = {p}: allowed is a number > 0; who never takes part "
+                    "would weigh 1/0"
+                )
         return Known(known)
 
     @kept_there

@@ -161,8 +161,9 @@ def own(step: Callable[..., Any], *, memory: Mapping[str, str] | None = None, na
         option(f"{where}: memory[{key!r}]", kind, MEMORIES)
     for number in numbers:
         if number not in QUANTITIES:
-            raise ValueError(f"{where}: {number} is no quantity: {nearest(number, QUANTITIES)}; "
-                             "fedtheory.own.define makes one")  # fmt: skip
+            raise ValueError(
+                f"{where}: {number} is no quantity: {nearest(number, QUANTITIES)}; fedtheory.own.define makes one"
+            )
     try:
         inspect.signature(step).bind(None, None, None, **numbers)
     except TypeError as error:

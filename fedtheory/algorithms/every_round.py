@@ -151,8 +151,10 @@ def _weights(average: str, given: Sequence[Number] | None) -> tuple[Fraction, ..
         raise ValueError("objective_weight: average = 'weighted' needs one for each client")
     weights = None if given is None else each("objective_weight", given)
     if weights is not None and (average == "all" or sum(weights) != 1):
-        raise ValueError(f"objective_weight = {[str(p) for p in weights]}: allowed are numbers > 0 with the sum 1, and "
-                         "average = 'weighted' or 'participating'")  # fmt: skip
+        raise ValueError(
+            f"objective_weight = {[str(p) for p in weights]}: allowed are numbers > 0 with the sum 1, and "
+            "average = 'weighted' or 'participating'"
+        )
     return weights
 
 

@@ -60,8 +60,20 @@ def flics_avg(
     (Fraction(2, 3), Fraction(1, 3))
     """
     server = Plain(positive("global_lr", global_lr))
-    return _flics(groups, budget, group_weight, counts, update, start, answers, divided, budget_after, local_lr,
-                  local_steps, server)  # fmt: skip
+    return _flics(
+        groups,
+        budget,
+        group_weight,
+        counts,
+        update,
+        start,
+        answers,
+        divided,
+        budget_after,
+        local_lr,
+        local_steps,
+        server,
+    )
 
 
 def flics_adam(
@@ -93,8 +105,20 @@ def flics_adam(
     Fraction(9, 10)
     """
     server = adam(global_lr, beta1, beta2, epsilon)
-    return _flics(groups, budget, group_weight, counts, update, start, answers, divided, budget_after, local_lr,
-                  local_steps, server)  # fmt: skip
+    return _flics(
+        groups,
+        budget,
+        group_weight,
+        counts,
+        update,
+        start,
+        answers,
+        divided,
+        budget_after,
+        local_lr,
+        local_steps,
+        server,
+    )
 
 
 def weighted_groups(

@@ -49,8 +49,14 @@ def theorem_5_server_lr(
     >>> theorem_5_server_lr("1/100", local_steps=3, smoothness=3, strong_convexity=1)
     Fraction(1, 100)
     """
-    given = _checked({"local_lr": local_lr, "local_steps": local_steps,
-                      "smoothness": smoothness, "strong_convexity": strong_convexity})  # fmt: skip
+    given = _checked(
+        {
+            "local_lr": local_lr,
+            "local_steps": local_steps,
+            "smoothness": smoothness,
+            "strong_convexity": strong_convexity,
+        }
+    )
     L, mu, K = given["smoothness"], given["strong_convexity"], given["local_steps"]
     linked = K * given["local_lr"] * (L + mu) / (4 * L)
     if linked > 2 / (L + mu):

@@ -204,9 +204,11 @@ def _in_powers(expression: sympy.Expr, root: int) -> sympy.Expr:
 
 
 def _rewritten(
-    expression: sympy.Expr, x: sympy.Symbol, given: Mapping[sympy.Symbol, sympy.Rational],
+    expression: sympy.Expr,
+    x: sympy.Symbol,
+    given: Mapping[sympy.Symbol, sympy.Rational],
     letters: dict[sympy.Expr, sympy.Symbol],
-) -> sympy.Expr:  # fmt: skip
+) -> sympy.Expr:
     """With u for x, numbers for what is given, and a letter for each irrational constant."""
     if expression == x:
         return _U

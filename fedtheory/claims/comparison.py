@@ -108,8 +108,10 @@ def _vanishes(difference: sympy.Expr) -> bool:
     symbols = sorted(difference.free_symbols, key=lambda s: s.name)
     draw = random.Random(0)
     for _ in range(_POINTS):
-        point = {s: sympy.Integer(draw.randint(2, 9)) if s.is_integer else sympy.Rational(draw.randint(1, 99), 100)
-                 for s in symbols}  # fmt: skip
+        point = {
+            s: sympy.Integer(draw.randint(2, 9)) if s.is_integer else sympy.Rational(draw.randint(1, 99), 100)
+            for s in symbols
+        }
         value = difference.xreplace(point)
         if value.is_Rational and value != 0:
             return False

@@ -106,11 +106,15 @@ def _program(claim: Claim) -> _Program:
         {name: compiled(value) for name, value in claim.bound.items()},
         {name: compiled(choice) for name, choice in claim.choices.items() if not by_rule(choice)},
         {term.name: compiled_term(term.expression) for term in claim.terms},
-        {name: (frozenset(s.name for s in slack.free_symbols), compiled_slack(slack))
-         for name, slack in slacks.items()},
-        {rate.name: (frozenset(s.name for s in rate.expression.free_symbols), compiled_term(rate.expression))
-         for rate in claim.rates},
-    )  # fmt: skip
+        {
+            name: (frozenset(s.name for s in slack.free_symbols), compiled_slack(slack))
+            for name, slack in slacks.items()
+        },
+        {
+            rate.name: (frozenset(s.name for s in rate.expression.free_symbols), compiled_term(rate.expression))
+            for rate in claim.rates
+        },
+    )
 
 
 def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
@@ -136,8 +140,11 @@ def evaluate(claim: Claim, values: Mapping[str, Any]) -> Bound:
         value = functools.reduce(np.add, terms.values())
         slack = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.slack.items()}
         rates = {name: at(arrays) if names <= arrays.keys() else None for name, (names, at) in program.rates.items()}
-    undecided = {name: tuple(n for n in claim.quantities if n in program.slack[name][0] - arrays.keys())
-                 for name, known in slack.items() if known is None}  # fmt: skip
+    undecided = {
+        name: tuple(n for n in claim.quantities if n in program.slack[name][0] - arrays.keys())
+        for name, known in slack.items()
+        if known is None
+    }
     if np.any(np.isnan(value)):  # inf - inf
         value = np.where(np.isnan(value), np.inf, value)[()]
     return Bound(claim, value, terms, slack, dict(values) | chosen, {}, rates, undecided, unused, rounded)
@@ -238,8 +245,9 @@ def checked(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
             check_values(values)
             array = np.asarray(value, dtype=float) + 0.0
         arrays[name] = array
-    if any(small in arrays and large in arrays and np.any(arrays[small] > arrays[large])
-           for small, large in ORDERED_PAIRS):  # fmt: skip
+    if any(
+        small in arrays and large in arrays and np.any(arrays[small] > arrays[large]) for small, large in ORDERED_PAIRS
+    ):
         check_values(values)
     return arrays
 

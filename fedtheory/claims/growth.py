@@ -174,8 +174,12 @@ def _sign(coefficient: sympy.Expr, caps: Caps, weakly: bool = False) -> int | No
     below |= {symbol(name): 1 / (1 + sympy.Dummy()) for name, known in QUANTITIES.items() if known.upper == 1}
     counts = {symbol(name): 1 + room() for name, known in QUANTITIES.items() if known.integer and known.lower >= 1}
     counted = below | counts
-    for one in (coefficient, coefficient.xreplace(below), coefficient.xreplace(below).xreplace(below),
-                coefficient.xreplace(counted).xreplace(counted)):  # fmt: skip
+    for one in (
+        coefficient,
+        coefficient.xreplace(below),
+        coefficient.xreplace(below).xreplace(below),
+        coefficient.xreplace(counted).xreplace(counted),
+    ):
         above, under = (_one_sign(sympy.expand(part), weakly) for part in sympy.fraction(sympy.together(one)))
         if above is not None and under is not None:
             return above * under

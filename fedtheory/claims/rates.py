@@ -47,11 +47,14 @@ def unmatched(claim: Claim, others: Iterable[Claim] = ()) -> tuple[str, ...]:
         for name, order in _derived(claim, source).items():
             way = _escape(order, rates, _displayed(claim))
             if way is not None:
-                found.setdefault(name, (
-                    f"for many rounds, {name} of {source.ref}{chosen} is {_shortest(order)}, "
-                    f"{printed.get(name, 'which no printed rate covers')}: as {way}, it exceeds any multiple of all "
-                    "printed rates together"
-                ))  # fmt: skip
+                found.setdefault(
+                    name,
+                    (
+                        f"for many rounds, {name} of {source.ref}{chosen} is {_shortest(order)}, "
+                        f"{printed.get(name, 'which no printed rate covers')}: as {way}, it exceeds any multiple of "
+                        "all printed rates together"
+                    ),
+                )
     return tuple(found.values())
 
 

@@ -44,8 +44,10 @@ def check_indices(claim: Claim, written: Iterator[tuple[str, Any]]) -> None:
             raise ValueError(f"{where}: {sorted(used & INDICES)[0]} may stand in the choice of a step size alone")
         if used & rules:
             name = sorted(used & rules)[0]
-            raise ValueError(f"{where}: {claim.ref} chooses {name} by a rule, so there is no one {name}; say it of the "
-                             "quantities in the rule")  # fmt: skip
+            raise ValueError(
+                f"{where}: {claim.ref} chooses {name} by a rule, so there is no one {name}; say it of the "
+                "quantities in the rule"
+            )
 
 
 def rule_of(claim: Claim, name: str, values: Mapping[str, Any]) -> Any:

@@ -30,8 +30,9 @@ def tables(paper: Paper, number: str | None = None, json: Json = False) -> None:
     for table in found:
         print(f"{table.name} ({table.place}): {table.caption}")
         shared = set(table.labels)
-        print_table([{k: v for k, v in cell.labels.items() if k not in shared} | {"printed": cell.text}
-                     for cell in table.cells])  # fmt: skip
+        print_table(
+            [{k: v for k, v in cell.labels.items() if k not in shared} | {"printed": cell.text} for cell in table.cells]
+        )
 
 
 @app.command()

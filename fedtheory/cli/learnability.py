@@ -36,8 +36,10 @@ def learnability(
     kept = np.sort(rng.permutation(len(loaded.labels))[:rows])
     loaded = replace(loaded, features=loaded.features[kept], labels=loaded.labels[kept])
     if participants >= clients:
-        raise ValueError(f"participants = {participants}: allowed is an integer from 1 to {clients - 1}, so that the "
-                         "capacity is in (0, 1)")  # fmt: skip
+        raise ValueError(
+            f"participants = {participants}: allowed is an integer from 1 to {clients - 1}, so that the "
+            "capacity is in (0, 1)"
+        )
     here = sorted(rng.permutation(clients)[:participants].tolist())
     found = estimated(loaded, clients, here, concentration, server, beta, confidence, seed=seed)
     content = asdict(found) | {"present": here}
@@ -65,7 +67,7 @@ def _shown(content: dict[str, Any]) -> dict[str, Any]:
             "Theorem 2": _bound(content["bounds"]["theorem 2"], n_S + n_T),
             "Theorem 3": _bound(content["bounds"]["theorem 3"], n_T),
         },
-    }  # fmt: skip
+    }
 
 
 def _bound(value: float, samples: int) -> str:

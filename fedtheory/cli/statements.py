@@ -45,13 +45,19 @@ def evaluate(
         "terms": {name: plain(term) for name, term in bound.terms.items()},
         "slack": {name: undecided.get(name, plain(slack)) for name, slack in bound.slack.items()},
         "hypotheses_hold": bound.hypotheses_hold,
-        **({"rates": {name: "unknown" if r is None else plain(r) for name, r in bound.rates.items()}}
-           if bound.rates else {}),
-        **({"chosen": {name: plain(bound.quantities[name]) for name in bound.statement.choices}}
-           if bound.statement.choices else {}),
+        **(
+            {"rates": {name: "unknown" if r is None else plain(r) for name, r in bound.rates.items()}}
+            if bound.rates
+            else {}
+        ),
+        **(
+            {"chosen": {name: plain(bound.quantities[name]) for name in bound.statement.choices}}
+            if bound.statement.choices
+            else {}
+        ),
         **({"unused": list(bound.unused)} if bound.unused else {}),
         **({"counts_as_0": list(bound.rounded)} if bound.rounded else {}),
-    }  # fmt: skip
+    }
     print_json(content) if json else print_tree(content)
 
 

@@ -117,9 +117,15 @@ def refute(
     with Progress() as progress:
         result = search_instance(ref, seed=seed, progress=lambda done, total: progress(f"{ref}: search", done, total))
     if not isinstance(result, Judgement):
-        best = {"claim": result.claim, "searched": result.searched, "not_searched": result.left_out,
-                "unseen_terms": list(result.unseen), "candidates": result.candidates, "admissible": result.admissible,
-                "largest_ratio": result.best.ratio if result.best else 0.0}  # fmt: skip
+        best = {
+            "claim": result.claim,
+            "searched": result.searched,
+            "not_searched": result.left_out,
+            "unseen_terms": list(result.unseen),
+            "candidates": result.candidates,
+            "admissible": result.admissible,
+            "largest_ratio": result.best.ratio if result.best else 0.0,
+        }
         if known := construct(result.claim):
             falling = sum(reading.refutes for reading in known.readings)
             best["constructed"] = f"an instance that refutes it under {falling} of {len(known.readings)} readings"

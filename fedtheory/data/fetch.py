@@ -84,8 +84,13 @@ def _download(known: Entry, progress: Progress) -> str:
     shutil.rmtree(ready, ignore_errors=True)
     ready.mkdir(parents=True)
     for each in known.downloads:
-        pooch.retrieve(each.url, known_hash=each.checksum or None, fname=each.name, path=beside,
-                       downloader=Resuming(beside / f"{each.name}.part", progress))  # fmt: skip
+        pooch.retrieve(
+            each.url,
+            known_hash=each.checksum or None,
+            fname=each.name,
+            path=beside,
+            downloader=Resuming(beside / f"{each.name}.part", progress),
+        )
     for each in known.downloads:
         if each.archive:
             unpack(beside / each.name, ready)

@@ -103,8 +103,9 @@ def rows_of(claim: Claim, setting: Setting, horizons: np.ndarray = HORIZONS) -> 
         return {name: np.broadcast_to(np.asarray(v, dtype=float), horizons.shape) for name, v in values.items()}
 
     slack = {name: np.where(known_there, v, -np.inf) for name, v in spread(bound.slack).items()}
-    known = settled.quantities(1, needed=["strong_convexity", "smoothness", "dissimilarity", "initial_gap",
-                                          "initial_distance"])  # fmt: skip
+    known = settled.quantities(
+        1, needed=["strong_convexity", "smoothness", "dissimilarity", "initial_gap", "initial_distance"]
+    )
     quantities = {name: constant.value for name, constant in known.items()} | dict(bound.quantities)
     return Rows(settled, horizons, left, spread(bound.terms), slack, spread(quantities))
 
@@ -200,8 +201,9 @@ def neighbour(setting: Setting, rng: np.random.Generator, size: float) -> Settin
         rest = min(Fraction(1), (1 - algorithm.snapshot_probability) * moves[1])
         algorithm = replace(algorithm, fixed_probability=Fraction(float(1 - rest)))
     optimum = quadratic(setting).exact_optimum
-    start = [Fraction(float(best + (x - best) * moves[2]))
-             for x, best in zip(setting.exact_start, optimum, strict=True)]  # fmt: skip
+    start = [
+        Fraction(float(best + (x - best) * moves[2])) for x, best in zip(setting.exact_start, optimum, strict=True)
+    ]
     return replace(setting, algorithm=algorithm, start=start)
 
 

@@ -272,10 +272,13 @@ def _units(statement: Claim) -> dict[str, Any]:
 
 def _needs_json(kind: str, instance: dict[str, Any]) -> dict[str, Any]:
     return {
-        "assumption": kind, "violates": instance["violates"], "ratio": float(instance["ratio"]),
-        "file": f"needs/{instance['claim']}.{kind}.json", "readings": len(instance["readings"]),
+        "assumption": kind,
+        "violates": instance["violates"],
+        "ratio": float(instance["ratio"]),
+        "file": f"needs/{instance['claim']}.{kind}.json",
+        "readings": len(instance["readings"]),
         **({} if instance["refutes"] else {"only_under": refuting(instance["readings"])}),
-    }  # fmt: skip
+    }
 
 
 def _instance_json(instance: dict[str, Any] | None) -> dict[str, Any] | None:

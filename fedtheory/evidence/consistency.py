@@ -103,10 +103,16 @@ def _at_small_steps(claim: Claim) -> Iterator[Finding]:
             f"{why}; but as local_lr goes to 0, {hypothesis.name} forces snapshot_probability to 1, so that with any "
             "fixed snapshot_probability < 1, the other quantities fixed and not 0, the claim shows no convergence to 0"
         )
-        yield Finding("excludes_convergence", what, {
-            "hypothesis": hypothesis.name, "slack": str(hypothesis.slack), "limit": str(limit),
-            "least_probability": least_probabilities(hypothesis),
-        })  # fmt: skip
+        yield Finding(
+            "excludes_convergence",
+            what,
+            {
+                "hypothesis": hypothesis.name,
+                "slack": str(hypothesis.slack),
+                "limit": str(limit),
+                "least_probability": least_probabilities(hypothesis),
+            },
+        )
 
 
 def _only_one(slack: sympy.Expr) -> bool:
@@ -143,9 +149,16 @@ def _at_the_optimum(claim: Claim) -> Iterator[Finding]:
             "asks for snapshot_probability = 1; it asks for less only because they are maxima over the run, which "
             "remember the start"
         )
-        yield Finding("asks_for_every_round_at_the_optimum", what, {
-            "hypothesis": hypothesis.name, "slack": str(hypothesis.slack), "zero": list(fading), "limit": str(limit),
-        })  # fmt: skip
+        yield Finding(
+            "asks_for_every_round_at_the_optimum",
+            what,
+            {
+                "hypothesis": hypothesis.name,
+                "slack": str(hypothesis.slack),
+                "zero": list(fading),
+                "limit": str(limit),
+            },
+        )
 
 
 def _least_probability(claim: Claim) -> Iterator[Finding]:
@@ -165,11 +178,16 @@ def _least_probability(claim: Claim) -> Iterator[Finding]:
             what = (
                 f"{hypothesis.name} rules out every snapshot_probability below {least}, whatever the other values are"
             )
-            yield Finding("least_snapshot_probability", what, {
-                "hypothesis": hypothesis.name, "least": str(least),
-                "attained": {name: str(value) for name, value in sorted(point.items())},
-                "certificates": [proof.to_json() for proof in proofs],
-            })  # fmt: skip
+            yield Finding(
+                "least_snapshot_probability",
+                what,
+                {
+                    "hypothesis": hypothesis.name,
+                    "least": str(least),
+                    "attained": {name: str(value) for name, value in sorted(point.items())},
+                    "certificates": [proof.to_json() for proof in proofs],
+                },
+            )
 
 
 def _at_its_smallest(threshold: sympy.Expr, best: sympy.Expr) -> tuple[sympy.Expr, dict[str, sympy.Expr]]:

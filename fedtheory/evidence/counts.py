@@ -78,11 +78,16 @@ def text(claims: Iterable[Claim], rows: Mapping[str, Mapping[str, Any]]) -> str:
     """The counts as Markdown: how many there are, and a table of the verdicts."""
     counts = counted(claims, rows)
     printed, own = sum(len(c.printed) for c in counts.values()), sum(len(c.own) for c in counts.values())
-    return "\n".join([
-        f"There are {printed + own} statements, each edition counted: {printed} as the papers print them, and {own} "
-        "editions of our own, which are repaired or sharper.", "",
-        "| verdict | printed | editions of our own |", "| --- | --- | --- |", *_rows(counts),
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"There are {printed + own} statements, each edition counted: {printed} as the papers print them, and "
+            f"{own} editions of our own, which are repaired or sharper.",
+            "",
+            "| verdict | printed | editions of our own |",
+            "| --- | --- | --- |",
+            *_rows(counts),
+        ]
+    )
 
 
 def _rows(counts: Mapping[str, Count]) -> Iterator[str]:

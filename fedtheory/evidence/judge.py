@@ -100,8 +100,11 @@ class ReadingJudgement:
 
     def to_json(self, literal: ReadingJudgement | None = None) -> dict[str, Any]:
         """Plain data; how things were checked only where it differs from the literal reading."""
-        differs = {name: check.how for name, check in self.checks.items()
-                   if literal is not None and check.how != literal.checks[name].how}  # fmt: skip
+        differs = {
+            name: check.how
+            for name, check in self.checks.items()
+            if literal is not None and check.how != literal.checks[name].how
+        }
         remarks = {"undecided": self.undecided, "note": self.note}
         return (
             {
@@ -142,11 +145,15 @@ class Judgement:
         statement, literal = self.statement, self.readings[0]
         literal_json = literal.to_json()
         bearer = self.instance.point.bearer
-        conditions = [(a.name, f"{a.quantity} as the {bearer} has it" if a.quantity else a.meaning, a.source)
-                      for a in statement.assumptions]  # fmt: skip
+        conditions = [
+            (a.name, f"{a.quantity} as the {bearer} has it" if a.quantity else a.meaning, a.source)
+            for a in statement.assumptions
+        ]
         conditions += [(h.name, str(h.relation), h.source) for h in statement.hypotheses]
-        chosen = [{"name": name, "statement": str(choice), "value": _shown(self.chosen[name])}
-                  for name, choice in statement.choices.items()]  # fmt: skip
+        chosen = [
+            {"name": name, "statement": str(choice), "value": _shown(self.chosen[name])}
+            for name, choice in statement.choices.items()
+        ]
         return {
             "schema": SCHEMA,
             "fedtheory": __version__,
@@ -212,8 +219,9 @@ def _assumed(statement: Claim, instance: Instance, examined: Examined) -> dict[s
         how = reason(kind, point.met)
         return Checked(Fraction(0), how) if how else Checked(None, NOT_CHECKED)
 
-    return {a.name: examined.checks[a.name] if a.name in examined.checks else check(a.kind)
-            for a in statement.assumptions}  # fmt: skip
+    return {
+        a.name: examined.checks[a.name] if a.name in examined.checks else check(a.kind) for a in statement.assumptions
+    }
 
 
 def _judged(

@@ -118,9 +118,13 @@ def _run(
     asked = (setting.federation, setting.algorithm, setting.participation, start, plan, watched, seed)
     if asked not in _KNOWN:
         _KNOWN[asked] = setting.simulate(
-            replicas=plan.replicas, rounds=plan.rounds, seed=seed, progress=progress, observers=list(watched),
+            replicas=plan.replicas,
+            rounds=plan.rounds,
+            seed=seed,
+            progress=progress,
+            observers=list(watched),
             dtype=plan.precision,
-        )  # fmt: skip
+        )
     return _KNOWN[asked]
 
 

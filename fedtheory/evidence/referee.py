@@ -64,18 +64,30 @@ class Report:
     def data(self) -> dict[str, Any]:
         """The report as plain data."""
         return {
-            "claim": self.claim, "title": self.title, "state": self.state, "search": self.search,
-            "proof": self.proof, "findings": [row.data() for row in self.rows], "steps": self.steps,
-            "instance": self.instance, **({"chain": self.chain} if self.chain else {}),
-        }  # fmt: skip
+            "claim": self.claim,
+            "title": self.title,
+            "state": self.state,
+            "search": self.search,
+            "proof": self.proof,
+            "findings": [row.data() for row in self.rows],
+            "steps": self.steps,
+            "instance": self.instance,
+            **({"chain": self.chain} if self.chain else {}),
+        }
 
     def markdown(self) -> str:
         """The report as Markdown."""
         found = self.search
         lines = [f"# {self.claim}: {self.title}", "", f"**{self.state}**: {STATES[self.state]}", ""]
-        lines += [f"Searched: {found['searched']}. {found['candidates']} settings, of which {found['admissible']} meet "
-                  f"every hypothesis; largest left / right {found['largest_ratio']:.6g}.", "",
-                  f"Not searched: {found['left_out']}.", "", f"Proof: {self.proof}.", ""]  # fmt: skip
+        lines += [
+            f"Searched: {found['searched']}. {found['candidates']} settings, of which {found['admissible']} meet "
+            f"every hypothesis; largest left / right {found['largest_ratio']:.6g}.",
+            "",
+            f"Not searched: {found['left_out']}.",
+            "",
+            f"Proof: {self.proof}.",
+            "",
+        ]
         lines += table(self.rows) if self.rows else ["No finding."]
         return "\n".join([*lines, *self._instance_lines()]) + "\n"
 
@@ -86,11 +98,17 @@ class Report:
         content = ",\n".join(f"  {json_text(key)}: {json_text(value)}" for key, value in own.items())
         both = "" if self.chain is None else f" The proof, with its certificates, is written to `{self.proof_file}`."
         return [
-            "", "The instance:", "", "```json", f"{{\n{content}\n}}", "```", "",
+            "",
+            "The instance:",
+            "",
+            "```json",
+            f"{{\n{content}\n}}",
+            "```",
+            "",
             f"`--save` writes it, with what was judged, to `{self.instance_file}` beside the report; "
             f"`fedtheory replay {self.instance_file} --theorem FILE` judges it afresh, where FILE states the theorem."
             f"{both}",
-        ]  # fmt: skip
+        ]
 
     @property
     def instance_file(self) -> str:
@@ -220,8 +238,13 @@ def _check_algorithm(claim: Claim, path: Path) -> None:
         subject_of(claim)
     except ValueError as error:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        lines = [node.value.lineno for node in ast.walk(ast.parse(text)) if isinstance(node, ast.keyword)
-                 and isinstance(node.value, ast.Constant) and node.value.value == claim.algorithm]  # fmt: skip
+        lines = [
+            node.value.lineno
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.keyword)
+            and isinstance(node.value, ast.Constant)
+            and node.value.value == claim.algorithm
+        ]
         where = f", line {lines[0]}" if lines else ""
         raise RefereeError(f"{path}{where}: {error}") from None
 
@@ -281,10 +304,14 @@ def examine(claim: Claim, seed: int = 0, candidates: int = 1500, progress: Tell 
     state = "refuted" if judgement else "contradictory" if contradictory else "needs" if needed else state
     state = PROVED_AND_REFUTED if both else state
     searched = {
-        "searched": report.searched, "left_out": report.left_out, "candidates": report.candidates,
-        "admissible": report.admissible, "seed": seed, "largest_ratio": report.best.ratio if report.best else 0.0,
+        "searched": report.searched,
+        "left_out": report.left_out,
+        "candidates": report.candidates,
+        "admissible": report.admissible,
+        "seed": seed,
+        "largest_ratio": report.best.ratio if report.best else 0.0,
         "unseen": list(report.unseen),
-    }  # fmt: skip
+    }
     steps = len(chain.decisions) if chain and state in (chain.verdict, PROVED_AND_REFUTED) else 0
     instance = shown.to_json() if shown else None
     proof = chain_data(chain) if chain and both else None

@@ -311,11 +311,19 @@ class _Pool:
             constant = 0.0 if upper else math.inf
         usable = bounded and 0 <= constant < math.inf
         return Repair(
-            name, where, change, constant, bounded, homogeneous, self.tried, admissible,
-            described(best, int(np.argmax(need(best)))), growth,
+            name,
+            where,
+            change,
+            constant,
+            bounded,
+            homogeneous,
+            self.tried,
+            admissible,
+            described(best, int(np.argmax(need(best)))),
+            growth,
             changed(_safe(constant, down=upper)) if usable else None,
             self._share(where) if name == "factor" else 1.0,
-        )  # fmt: skip
+        )
 
     def _share(self, term: str) -> float:
         """The largest share of the right side that a term has at an admissible place."""
@@ -367,9 +375,16 @@ class _Pool:
         worst = max(falling, key=lambda at: at[0].left[at[1]] / at[0].right[at[1]], default=None)
         names = " and ".join(RUN_QUANTITIES[:2])
         return Repair(
-            "minima", "q_condition", f"{names} as minima over the run", math.nan if worst else 1.0, worst is None,
-            not check_units(self.claim), len(tried), admissible, described(*worst) if worst else {},
-        )  # fmt: skip
+            "minima",
+            "q_condition",
+            f"{names} as minima over the run",
+            math.nan if worst else 1.0,
+            worst is None,
+            not check_units(self.claim),
+            len(tried),
+            admissible,
+            described(*worst) if worst else {},
+        )
 
 
 _LONGEST, _FOLLOWED = 10_000, 60

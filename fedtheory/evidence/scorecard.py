@@ -22,13 +22,18 @@ def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     rows = []
     for verdict in verdicts:
         id, edition = verdict.claim.split("@")
-        rows.append({
-            "id": id, "edition": edition, "verdict": verdict.verdict,
-            "readings": covered(verdict.verdict, verdict.evidence), "why": verdict.why,
-            "evidence": _rounded(verdict.evidence),
-            "instance": verdict.evidence["exact"]["instance"] and verdict.evidence["exact"]["instance"]["file"],
-            "tightness": published_column(verdict.claim),
-        })  # fmt: skip
+        rows.append(
+            {
+                "id": id,
+                "edition": edition,
+                "verdict": verdict.verdict,
+                "readings": covered(verdict.verdict, verdict.evidence),
+                "why": verdict.why,
+                "evidence": _rounded(verdict.evidence),
+                "instance": verdict.evidence["exact"]["instance"] and verdict.evidence["exact"]["instance"]["file"],
+                "tightness": published_column(verdict.claim),
+            }
+        )
     return {"schema": SCHEMA, "fedtheory": __version__, "rows": rows}
 
 

@@ -72,9 +72,13 @@ class SearchReport:
 
 
 def search(
-    statement: Claim | str, candidates: int = 1500, climbs: int = 12, steps: int = 40, seed: int = 0,
+    statement: Claim | str,
+    candidates: int = 1500,
+    climbs: int = 12,
+    steps: int = 40,
+    seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> SearchReport:  # fmt: skip
+) -> SearchReport:
     """Some structured candidates, random ones, then hill climbing from the ``climbs`` best ones.
 
     What is drawn depends on what the claim speaks of (``subjects``): runs and single rounds of small quadratic
@@ -111,15 +115,27 @@ def merged(one: SearchReport, other: SearchReport) -> SearchReport:
     best, late = (worst(filter(None, pair)) for pair in ((one.best, other.best), (one.best_late, other.best_late)))
     searched, left_out = f"{one.searched}; {other.searched}", f"{one.left_out}; {other.left_out}"
     return replace(
-        one, candidates=one.candidates + other.candidates, admissible=one.admissible + other.admissible, best=best,
-        best_late=late, searched=searched, left_out=left_out, shares=shares, leads=one.leads + other.leads,
-    )  # fmt: skip
+        one,
+        candidates=one.candidates + other.candidates,
+        admissible=one.admissible + other.admissible,
+        best=best,
+        best_late=late,
+        searched=searched,
+        left_out=left_out,
+        shares=shares,
+        leads=one.leads + other.leads,
+    )
 
 
 def search_in(
-    space: Space, statement: Claim, candidates: int, climbs: int, steps: int, seed: int = 0,
+    space: Space,
+    statement: Claim,
+    candidates: int,
+    climbs: int,
+    steps: int,
+    seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> SearchReport:  # fmt: skip
+) -> SearchReport:
     """The search of one space; see ``search``."""
     rng = np.random.default_rng(seed)
     tracker = _Tracker(statement, space, candidates + 2 * climbs * steps, progress)
@@ -143,9 +159,17 @@ def search_in(
         others = [found for found, _ in finds[chosen] if found.ratio > 1 + ROUNDING and found.point is not best.point]
         leads = tuple(islice(_confirmed(space, [best, *_diverse(others, len(others))]), 1 + LEADS))
     return SearchReport(
-        statement.ref, seed, tracker.looked, tracker.admissible, best, best_late, overall, *searched(statement, space),
-        shares=tracker.shares, leads=leads,
-    )  # fmt: skip
+        statement.ref,
+        seed,
+        tracker.looked,
+        tracker.admissible,
+        best,
+        best_late,
+        overall,
+        *searched(statement, space),
+        shares=tracker.shares,
+        leads=leads,
+    )
 
 
 def ranked(space: Space, finds: Iterable[Found]) -> Iterator[Found]:
@@ -221,9 +245,13 @@ class _Tracker:
             self.shares[name] = max(self.shares[name], share)
 
     def climbed(
-        self, results: Sequence[tuple[Found, Found | None]], reading: str, climbs: int, steps: int,
+        self,
+        results: Sequence[tuple[Found, Found | None]],
+        reading: str,
+        climbs: int,
+        steps: int,
         rng: np.random.Generator,
-    ) -> tuple[Found | None, Found | None]:  # fmt: skip
+    ) -> tuple[Found | None, Found | None]:
         """The best one of the results of a reading, and the best late one, after climbs from the best ``climbs``."""
         bests = []
         for place in (0, 1):

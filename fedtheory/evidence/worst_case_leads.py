@@ -55,8 +55,11 @@ def leads(statement: Claim) -> list[Tightness]:
     noise_alone = False
     for asked in settings:
         known = {n: v for n, v in asked.items() if n in {*statement.quantities, "clients"}}
-        ways = (known, known | {"arbitrary_cohort": known["clients"]},
-                {n: v for n, v in known.items() if n != "rounds"})  # fmt: skip
+        ways = (
+            known,
+            known | {"arbitrary_cohort": known["clients"]},
+            {n: v for n, v in known.items() if n != "rounds"},
+        )
         entry = next((each for way in ways if (each := _compared(statement, way))), None)
         if entry is None:
             continue
@@ -110,11 +113,22 @@ def starts(statement: Claim, lead: Tightness) -> Iterator[KinkedCandidate]:
     condition = float(values["strong_convexity"] / values["smoothness"])
     noisy, alike = bool(values["gradient_noise"]), values["dissimilarity"] == 0
     drawn = float(values["snapshot_probability"]) if "snapshot_probability" in statement.quantities else 0.0
-    plain = replace(next(structured(wanted)), clients=int(values["clients"]), local_steps=int(values["local_steps"]),
-                    smoothness=float(values["smoothness"]), left=condition, right=1.0, width=0.0, start=0.0,
-                    noise=1.0 if noisy else 0.0, present=(1.0, 1.0), probability=drawn,
-                    cohort=int(values["cohort"]) if drawn else 1, share=1.0 if alike else 0.5,
-                    offset=0.0 if alike else 1.0)  # fmt: skip
+    plain = replace(
+        next(structured(wanted)),
+        clients=int(values["clients"]),
+        local_steps=int(values["local_steps"]),
+        smoothness=float(values["smoothness"]),
+        left=condition,
+        right=1.0,
+        width=0.0,
+        start=0.0,
+        noise=1.0 if noisy else 0.0,
+        present=(1.0, 1.0),
+        probability=drawn,
+        cohort=int(values["cohort"]) if drawn else 1,
+        share=1.0 if alike else 0.5,
+        offset=0.0 if alike else 1.0,
+    )
     for share in SIZES:
         yield replace(plain, step_share=share)
     if noisy:  # by so many clients that its mean hardly varies

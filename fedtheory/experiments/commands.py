@@ -96,9 +96,14 @@ def run_files(paths: Sequence[Path], options: RunOptions) -> Report:
 
 
 def _tried(
-    path: Path, options: RunOptions, deadline: float, executors: MakeExecutor | None, watch: Tracker | None,
-    report: Report, fitting: bool,
-) -> bool:  # fmt: skip
+    path: Path,
+    options: RunOptions,
+    deadline: float,
+    executors: MakeExecutor | None,
+    watch: Tracker | None,
+    report: Report,
+    fitting: bool,
+) -> bool:
     """Run a file; whether nothing of it is left to do."""
     try:
         return _run_file(path, options, deadline, executors, watch, report, fitting)
@@ -109,9 +114,14 @@ def _tried(
 
 
 def _run_file(
-    path: Path, options: RunOptions, deadline: float, executors: MakeExecutor | None, watch: Tracker | None,
-    report: Report, fitting: bool,
-) -> bool:  # fmt: skip
+    path: Path,
+    options: RunOptions,
+    deadline: float,
+    executors: MakeExecutor | None,
+    watch: Tracker | None,
+    report: Report,
+    fitting: bool,
+) -> bool:
     begun = digest(path)
     experiment = schema.read_experiment(path)
     if options.device is not None:
@@ -134,8 +144,10 @@ def _run_file(
         report.contents.append(gathered(experiment, outcome.results.values(), searched))
         if options.publish and (searched is None or not outcome.failed):
             if digest(path) != begun:
-                raise ValueError(f"{path} was changed while it was run: nothing of it is published; the same command "
-                                 "goes on with what it says now")  # fmt: skip
+                raise ValueError(
+                    f"{path} was changed while it was run: nothing of it is published; the same command "
+                    "goes on with what it says now"
+                )
             _publish(path, experiment, outcome, searched, options.store, report)
     return True
 
@@ -156,15 +168,20 @@ def _chosen(experiment: schema.Experiment, only: str) -> list[schema.Point]:
     points = experiment.points()
     chosen = [point for point in points if fnmatch.fnmatchcase(point.name, only)]
     if not chosen:
-        raise ValueError(f"{experiment.name}: only = {only!r} is no setting; "
-                         + nearest(only, [point.name for point in points]))  # fmt: skip
+        raise ValueError(
+            f"{experiment.name}: only = {only!r} is no setting; " + nearest(only, [point.name for point in points])
+        )
     return chosen
 
 
 def _publish(
-    path: Path, experiment: schema.Experiment, outcome: Outcome, searched: list[dict[str, Any]] | None, store: Path,
+    path: Path,
+    experiment: schema.Experiment,
+    outcome: Outcome,
+    searched: list[dict[str, Any]] | None,
+    store: Path,
     report: Report,
-) -> None:  # fmt: skip
+) -> None:
     """Keep the results of all units that the store has, with those of the same file that are kept already."""
     found = outcome if searched is not None else _kept(units_of(experiment, experiment.points(), store))
     _tell(path, found, report)
@@ -180,8 +197,10 @@ def _publish(
         else:
             content = gathered(experiment, results, searched)
         if kept is not None and not runs_of(kept) <= runs_of(content):
-            report.lines.append(f"{target} stays as it is: it has runs that {store} has not, and searches are not put "
-                                "together, as each stage goes on from the one before")  # fmt: skip
+            report.lines.append(
+                f"{target} stays as it is: it has runs that {store} has not, and searches are not put "
+                "together, as each stage goes on from the one before"
+            )
             return
         write_beside(target, (json_text(content) + "\n").encode())
 

@@ -77,8 +77,9 @@ class Paired(Comparison):
     def pairs(self, printed: Sequence[Table]) -> Iterator[tuple[Cell, Cell]]:
         """Each cell of the one side with its partners on the other."""
         free = {*self.of, *self.than, *self.across}
-        other = self.model_copy(update={"tables": self.than_tables or self.tables,
-                                        "edition": self.than_edition or self.edition})  # fmt: skip
+        other = self.model_copy(
+            update={"tables": self.than_tables or self.tables, "edition": self.than_edition or self.edition}
+        )
         others = other.chosen(printed, self.than)
         for cell in self.chosen(printed, self.of):
             key = _without(cell.labels, free)
@@ -322,9 +323,14 @@ def welch(cell: Cell, other: Cell) -> float:
         if each.spread is None or each.measure.evaluations is None:
             raise ValueError(f"{each.where}: Welch's test needs a spread over a stated number of runs")
     result = stats.ttest_ind_from_stats(
-        float(value(cell)), float(cell.spread or 0), cell.measure.evaluations,
-        float(value(other)), float(other.spread or 0), other.measure.evaluations, equal_var=False,
-    )  # fmt: skip
+        float(value(cell)),
+        float(cell.spread or 0),
+        cell.measure.evaluations,
+        float(value(other)),
+        float(other.spread or 0),
+        other.measure.evaluations,
+        equal_var=False,
+    )
     return float(result.pvalue)
 
 

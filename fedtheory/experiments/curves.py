@@ -254,7 +254,7 @@ def to_json(paper: str, compared: Compared, path: Path) -> dict[str, Any]:
         "differ": [_beside(cell, mine) for cell, mine in compared.differ],
         "several": [_beside(cell, mine) for cell, mine in compared.several],
         "twice": [[_numbers(curve) for curve in group] for group in compared.twice],
-    }  # fmt: skip
+    }
 
 
 def _address(cell: Cell) -> dict[str, Any]:
@@ -266,8 +266,15 @@ def _beside(cell: Cell, mine: Sequence[Curve]) -> dict[str, Any]:
 
 
 def _numbers(curve: Curve) -> dict[str, Any]:
-    return {"name": curve.name, "labels": dict(curve.labels), "run": curve.run, "mean": round(curve.mean, 3),
-            "deviation": round(curve.deviation, 3), "first": curve.first, "end": curve.end}  # fmt: skip
+    return {
+        "name": curve.name,
+        "labels": dict(curve.labels),
+        "run": curve.run,
+        "mean": round(curve.mean, 3),
+        "deviation": round(curve.deviation, 3),
+        "first": curve.first,
+        "end": curve.end,
+    }
 
 
 def findings(paper: str, root: Path | None = None) -> Iterator[Finding]:

@@ -71,8 +71,17 @@ def _row(path: Path, experiment: Experiment) -> str:
     )
     run, seconds, commit, data = _run(path)
     likeness = ", ".join(experiment.checked.reproduces) or "-"
-    cells = [f"`{path.stem}`", experiment.checked.title, f"{settings} x {len(plan.seeds)}", plan.rounds, likeness, run,
-             seconds, commit, data]  # fmt: skip
+    cells = [
+        f"`{path.stem}`",
+        experiment.checked.title,
+        f"{settings} x {len(plan.seeds)}",
+        plan.rounds,
+        likeness,
+        run,
+        seconds,
+        commit,
+        data,
+    ]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 

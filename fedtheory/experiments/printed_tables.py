@@ -87,8 +87,10 @@ class Table(Strict):
         width = len(self.keys) + len(self.columns)
         for number, row in enumerate(self.rows):
             if len(row) != width:
-                raise ValueError(f"rows[{number}] has {len(row)} entries: allowed are {len(self.keys)} keys and "
-                                 f"{len(self.columns)} cells")  # fmt: skip
+                raise ValueError(
+                    f"rows[{number}] has {len(row)} entries: allowed are {len(self.keys)} keys and "
+                    f"{len(self.columns)} cells"
+                )
         seen: dict[tuple[tuple[str, str], ...], str] = {}
         for cell in self.cells:
             address = tuple(sorted(cell.labels.items()))
@@ -124,15 +126,21 @@ class Table(Strict):
             return Cell(self, labels, text)
         found = NUMBER.fullmatch(text)
         if not found:
-            raise ValueError(f"cell {text!r}: allowed is a number as in 71.40, 84.10±2.4 or **67.6** (+0.9), a dash, "
-                             "or nothing")  # fmt: skip
+            raise ValueError(
+                f"cell {text!r}: allowed is a number as in 71.40, 84.10±2.4 or **67.6** (+0.9), a dash, or nothing"
+            )
         for part in ("spread", "change"):
             if found[part] and getattr(described, part) is None:
                 raise ValueError(f"cell {text!r}: {part} of {measure} is not described")
         return Cell(
-            self, labels, text, Decimal(found["value"]), _decimal(found["spread"]), _decimal(found["change"]),
+            self,
+            labels,
+            text,
+            Decimal(found["value"]),
+            _decimal(found["spread"]),
+            _decimal(found["change"]),
             bold=bool(found["bold"]),
-        )  # fmt: skip
+        )
 
 
 def _decimal(text: str | None) -> Decimal | None:

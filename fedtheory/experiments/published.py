@@ -39,8 +39,9 @@ class Numbers(Strict):
         every = _flat(self.values)
         mean = fmean(every) if all(map(math.isfinite, every)) else math.nan
         if self.runs != len(every) or json_text(self.mean) != json_text(mean):
-            raise ValueError(f"mean = {self.mean}, runs = {self.runs}: allowed are those of the values, {mean} and "
-                             f"{len(every)}")  # fmt: skip
+            raise ValueError(
+                f"mean = {self.mean}, runs = {self.runs}: allowed are those of the values, {mean} and {len(every)}"
+            )
         if self.deviations is not None and len(_flat(self.deviations)) != len(every):
             raise ValueError(f"deviations: allowed is one for each of {len(every)} values")
         return self
@@ -74,8 +75,9 @@ class Row(Strict):
         for name, curve in self.curves.items():
             whole = all(isinstance(each, list) and len(each) == rounds for each in curve) and len(curve) == seeds
             if name != "rounds" and not whole:
-                raise ValueError(f"curves.{name}: allowed is for each of {seeds} seeds a number for each of {rounds} "
-                                 "rounds")  # fmt: skip
+                raise ValueError(
+                    f"curves.{name}: allowed is for each of {seeds} seeds a number for each of {rounds} rounds"
+                )
         return self
 
 
@@ -134,8 +136,9 @@ def _check_asked(content: Mapping[str, Any], experiment: Experiment) -> None:
             raise ValueError(f"{name}, seed {seed} is no run of {experiment.name}")
     for row in content["settings"]:
         if set(row["statistics"]) != set(names):
-            raise ValueError(f"{row['name']}: statistics are {', '.join(row['statistics'])}: allowed is "
-                             f"{', '.join(names)}")  # fmt: skip
+            raise ValueError(
+                f"{row['name']}: statistics are {', '.join(row['statistics'])}: allowed is {', '.join(names)}"
+            )
 
 
 def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], where: tuple[Path, Path]) -> list[Any]:
@@ -157,8 +160,10 @@ def new_runs(kept: Mapping[str, Any], results: Iterable[Mapping[str, Any]], wher
             other += _differences(row, run_row(result))
     if other:
         more = f"; so do {len(other) - 1} more numbers" if len(other) > 1 else ""
-        raise ValueError(f"{where[0]} stays as it is, {where[1]} does not agree with it: {other[0]}{more}. Allowed are "
-                         "runs that agree, or no published file")  # fmt: skip
+        raise ValueError(
+            f"{where[0]} stays as it is, {where[1]} does not agree with it: {other[0]}{more}. Allowed are "
+            "runs that agree, or no published file"
+        )
     return new
 
 

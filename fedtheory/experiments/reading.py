@@ -73,11 +73,11 @@ def explained(error: ValidationError, name: str, model: Any, lines: Mapping[Plac
 def _causes(errors: Sequence[Any]) -> list[Any]:
     """The errors that follow from no other: a list is too short because its entries are wrong."""
     return [
-        each for each in errors
-        if each["type"] != "too_short" or not any(
-            other is not each and other["loc"][: len(each["loc"])] == each["loc"] for other in errors
-        )
-    ]  # fmt: skip
+        each
+        for each in errors
+        if each["type"] != "too_short"
+        or not any(other is not each and other["loc"][: len(each["loc"])] == each["loc"] for other in errors)
+    ]
 
 
 def _sentence(error: Any, name: str, lines: Mapping[Place, int], model: type[BaseModel]) -> str:

@@ -44,9 +44,11 @@ def digest(path: Path) -> str:
 
 
 def gathered(
-    experiment: schema.Experiment, results: Iterable[Mapping[str, Any]], searched: list[dict[str, Any]] | None = None,
+    experiment: schema.Experiment,
+    results: Iterable[Mapping[str, Any]],
+    searched: list[dict[str, Any]] | None = None,
     kept: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The results of an experiment's units, setting by setting, in the order of the units.
 
     Args:
@@ -87,8 +89,10 @@ def commits_of(result: Mapping[str, Any]) -> list[str]:
 
 def run_row(result: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a setting of which there is one run."""
-    numbers = {name: summary([listed(each["values"])], [listed(each["deviations"])])
-               for name, each in result["statistics"].items()}  # fmt: skip
+    numbers = {
+        name: summary([listed(each["values"])], [listed(each["deviations"])])
+        for name, each in result["statistics"].items()
+    }
     return {
         "name": result["point"],
         "labels": result["labels"],
@@ -110,8 +114,10 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if len(rows) == 1:
         return dict(first)
     if any(_kept_of(row) != _kept_of(first) for row in rows):
-        raise ValueError(f"{first['name']}: other statistics or rounds were kept of one run than of another; allowed "
-                         "are runs of one experiment")  # fmt: skip
+        raise ValueError(
+            f"{first['name']}: other statistics or rounds were kept of one run than of another; allowed "
+            "are runs of one experiment"
+        )
     runs = sorted((seed, k, place) for k, row in enumerate(rows) for place, seed in enumerate(row["seeds"]))
 
     def by_seed(lists: Sequence[Sequence[Any]]) -> list[Any]:
@@ -124,11 +130,14 @@ def joined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "seeds": [seed for seed, *_ in runs],
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
         "commits": sorted({commit for row in rows for commit in row["commits"]}),
-        "statistics": {name: _together([row["statistics"][name] for row in rows], by_seed)
-                       for name in first["statistics"]},
-        "curves": {name: lists if name == "rounds" else by_seed([row["curves"][name] for row in rows])
-                   for name, lists in first["curves"].items()},
-    } | ({"diverged": diverged} if diverged else {})  # fmt: skip
+        "statistics": {
+            name: _together([row["statistics"][name] for row in rows], by_seed) for name in first["statistics"]
+        },
+        "curves": {
+            name: lists if name == "rounds" else by_seed([row["curves"][name] for row in rows])
+            for name, lists in first["curves"].items()
+        },
+    } | ({"diverged": diverged} if diverged else {})
 
 
 def _seed_of(text: str) -> int:
@@ -169,10 +178,11 @@ def thinned(results: list[Mapping[str, Any]]) -> dict[str, Any]:
     kept = sorted({round(k * (len(rounds) - 1) / (SHOWN - 1)) for k in range(SHOWN)}) if len(rounds) > SHOWN else None
     chosen = range(len(rounds)) if kept is None else kept
     rows = {
-        name: [[float(f"{fmean(float(row[k]) for row in result['rows'][name]):.5g}") for k in chosen]
-               for result in results]
+        name: [
+            [float(f"{fmean(float(row[k]) for row in result['rows'][name]):.5g}") for k in chosen] for result in results
+        ]
         for name in results[0]["rows"]
-    }  # fmt: skip
+    }
     return {"rounds": [rounds[k] for k in chosen], **rows}
 
 

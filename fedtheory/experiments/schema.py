@@ -207,8 +207,10 @@ class ExperimentBase(Strict):
                 raise ValueError(f"called.{key}: {nearest(key, self.grid)}: allowed are keys of the grid")
             if called.values and len(set(called.values)) != len(self.grid[key]):
                 many = len(self.grid[key])
-                raise ValueError(f"called.{key}.values = {list(called.values)}: allowed is a different text for each "
-                                 f"of {many} values")  # fmt: skip
+                raise ValueError(
+                    f"called.{key}.values = {list(called.values)}: allowed is a different text for each "
+                    f"of {many} values"
+                )
         variants = [each.name for each in self.variants]
         if len(set(variants)) < len(variants):
             raise ValueError(f"variants {', '.join(variants)}: allowed is each name once")

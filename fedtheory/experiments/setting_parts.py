@@ -42,9 +42,10 @@ def _partitions() -> Kinds:
 def _classes(package: Any, base: type) -> Kinds:
     made = {name: getattr(package, name) for name in dir(package) if not name.startswith("_")}
     return {
-        name: each for name, each in made.items()
+        name: each
+        for name, each in made.items()
         if inspect.isclass(each) and issubclass(each, base) and not inspect.isabstract(each)
-    }  # fmt: skip
+    }
 
 
 def _federations() -> Kinds:
@@ -64,9 +65,10 @@ def _models() -> Kinds:
 
     made = {name: getattr(package, name) for name in dir(package) if not name.startswith("_")}
     return {
-        name: each for name, each in made.items()
+        name: each
+        for name, each in made.items()
         if inspect.isfunction(each) and each.__module__ == package.__name__ and name != "parameters"
-    }  # fmt: skip
+    }
 
 
 def _datasets() -> Kinds:
@@ -225,8 +227,10 @@ def numbers(value: Any) -> Any:
     if set(value) not in ({"first"}, {"groups", "clients"}) or not all(
         isinstance(each, int) and not isinstance(each, bool) and each >= 1 for each in value.values()
     ):
-        raise ValueError(f"{dict(value)}: allowed is a list of integers, {{ first = n }} for 0 to n - 1, or "
-                         "{ groups = g, clients = c } for each of 0 to g - 1 c times, of integers >= 1")  # fmt: skip
+        raise ValueError(
+            f"{dict(value)}: allowed is a list of integers, {{ first = n }} for 0 to n - 1, or "
+            "{ groups = g, clients = c } for each of 0 to g - 1 c times, of integers >= 1"
+        )
     if "first" in value:
         return list(range(value["first"]))
     return [group for group in range(value["groups"]) for _ in range(value["clients"])]

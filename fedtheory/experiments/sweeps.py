@@ -90,9 +90,12 @@ def _here(units: Sequence[Unit], deadline: float, done: Callable[[Unit, dict[str
 
 
 def _over(
-    units: Sequence[Unit], make_executor: MakeExecutor, deadline: float, done: Callable[[Unit, dict[str, Any]], None],
+    units: Sequence[Unit],
+    make_executor: MakeExecutor,
+    deadline: float,
+    done: Callable[[Unit, dict[str, Any]], None],
     outcome: Outcome,
-) -> list[Unit]:  # fmt: skip
+) -> list[Unit]:
     """One round over a fresh executor; the units whose worker was lost."""
     lost: list[Unit] = []
     waiting: dict[Future[dict[str, Any]], Unit] = {}
@@ -158,16 +161,22 @@ def search(
     seen: list[dict[str, Any]] = []
     outcome = Outcome()
     for stage in plan.stages:
-        points = [experiment.at(_spelled({**chosen, stage.over: value}), {}, {**chosen, stage.over: value})
-                  for value in stage.values]  # fmt: skip
+        points = [
+            experiment.at(_spelled({**chosen, stage.over: value}), {}, {**chosen, stage.over: value})
+            for value in stage.values
+        ]
         got = perform_all(units_of(experiment, points, store), make_executor, deadline, done)
         outcome.add(got)
         if got.failed or got.waiting:
             break
         scores = {}
         for value, point in zip(stage.values, points, strict=True):
-            values = [v for unit, result in got.results.items() if unit.point == point.name
-                      for v in result["statistics"][plan.statistic]["values"]]  # fmt: skip
+            values = [
+                v
+                for unit, result in got.results.items()
+                if unit.point == point.name
+                for v in result["statistics"][plan.statistic]["values"]
+            ]
             scores[value] = sum(map(float, values)) / len(values)
         seen.append({"over": stage.over, "scores": {str(value): score for value, score in scores.items()}})
         chosen[stage.over] = best(scores, plan.largest, f"{experiment.name}: {stage.over}")
@@ -245,8 +254,10 @@ def dask(address: str, timeout: float = 30.0) -> MakeExecutor:
         try:
             client = Client(address, timeout=timeout)
         except (OSError, ValueError) as error:
-            raise ValueError(f"scheduler {address!r} does not answer ({error}); allowed is the address of one that "
-                             "runs, as tcp://host:8786") from None  # fmt: skip
+            raise ValueError(
+                f"scheduler {address!r} does not answer ({error}); allowed is the address of one that "
+                "runs, as tcp://host:8786"
+            ) from None
         return client.get_executor(pure=False, retries=RETRIES)  # type: ignore[no-any-return, no-untyped-call]
 
     make().shutdown(wait=False)

@@ -313,8 +313,12 @@ def improbable(rule: Binomial, printed: Sequence[Table]) -> Iterator[Finding]:
         f"{len(tested)} shares, exact binomial tests: the least p is {min(each[0] for each in tested):.2g}; sum of "
         f"squared standardised distances {statistic:.1f} on {len(tested)} degrees of freedom, two-sided p = {p:.2g}"
     )
-    yield Finding(f"Tables {', '.join(rule.tables)}", f"{rule.measure}, all together", what,
-                  "agrees" if p >= rule.level else "unlikely")  # fmt: skip
+    yield Finding(
+        f"Tables {', '.join(rule.tables)}",
+        f"{rule.measure}, all together",
+        what,
+        "agrees" if p >= rule.level else "unlikely",
+    )
 
 
 def _unique(found: Iterable[Cell]) -> list[Cell]:

@@ -30,8 +30,11 @@ def pages(root: Path | None = None) -> dict[Path, str]:
         files = [path for path in experiment_files(root) if path.parent.name == paper and published(path).exists()]
         read = [(path, read_experiment(path), read_json(published(path))) for path in files]
         for table in tables(paper, root):
-            parts: list[Part] = [(path, experiment, content, matching) for path, experiment, content in read
-                                 if (matching := _matching(experiment, table))]  # fmt: skip
+            parts: list[Part] = [
+                (path, experiment, content, matching)
+                for path, experiment, content in read
+                if (matching := _matching(experiment, table))
+            ]
             if parts:
                 found[root / paper / "tables" / "ours" / page_name(table)] = _page(table, parts)
     return found
@@ -52,8 +55,7 @@ def figure_name(path: Path) -> str:
 
 
 def _matching(experiment: Experiment, table: Table) -> list[Likeness]:
-    return [each for each in experiment.checked.likeness
-            if (each.table, each.edition) == (table.number, table.edition)]  # fmt: skip
+    return [each for each in experiment.checked.likeness if (each.table, each.edition) == (table.number, table.edition)]
 
 
 def _page(table: Table, parts: Sequence[Part]) -> str:
@@ -96,8 +98,21 @@ def _cells(likeness: Likeness, rows: Sequence[Beside]) -> Iterator[str]:
             continue
         difference = "" if row.cell.value is None else f"{row.mean - float(row.cell.value):+.2f}"
         seeds = ", ".join(map(str, row.values))
-        yield "| " + " | ".join([*labels, row.cell.text, number(row.mean, row.deviation), difference, seeds,
-                                 f"{row.seconds:.0f}", ", ".join(row.commits)]) + " |"  # fmt: skip
+        yield (
+            "| "
+            + " | ".join(
+                [
+                    *labels,
+                    row.cell.text,
+                    number(row.mean, row.deviation),
+                    difference,
+                    seeds,
+                    f"{row.seconds:.0f}",
+                    ", ".join(row.commits),
+                ]
+            )
+            + " |"
+        )
     yield ""
 
 
@@ -123,11 +138,22 @@ def _order(pairs: Sequence[Ranked]) -> Iterator[str]:
     yield "| this | that | printed | ours | 95% | seeds | confidence | |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for pair in pairs:
-        yield "| " + " | ".join([
-            _name(pair.one.labels), _name(pair.other.labels), f"{pair.printed:+}", f"{pair.ours:+.2f}",
-            f"± {pair.interval:.2f}" if math.isfinite(pair.interval) else "-", str(pair.seeds),
-            "-" if math.isnan(pair.confidence) else share(pair.confidence), pair.verdict,
-        ]) + " |"  # fmt: skip
+        yield (
+            "| "
+            + " | ".join(
+                [
+                    _name(pair.one.labels),
+                    _name(pair.other.labels),
+                    f"{pair.printed:+}",
+                    f"{pair.ours:+.2f}",
+                    f"± {pair.interval:.2f}" if math.isfinite(pair.interval) else "-",
+                    str(pair.seeds),
+                    "-" if math.isnan(pair.confidence) else share(pair.confidence),
+                    pair.verdict,
+                ]
+            )
+            + " |"
+        )
     yield ""
 
 

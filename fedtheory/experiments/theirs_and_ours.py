@@ -111,11 +111,16 @@ def beside(experiment: Experiment, content: Mapping[str, Any], likeness: Likenes
 
 def _setting(content: Mapping[str, Any], wanted: Mapping[str, str], name: str) -> Mapping[str, Any] | None:
     """The setting with these labels; one that lacks a label has every value of it."""
-    rows = [row for row in content["settings"]
-            if all(row["labels"].get(label, value) == value for label, value in wanted.items())]  # fmt: skip
+    rows = [
+        row
+        for row in content["settings"]
+        if all(row["labels"].get(label, value) == value for label, value in wanted.items())
+    ]
     if len(rows) > 1:
-        raise ValueError(f"{name}: the settings {' and '.join(repr(row['name']) for row in rows[:2])} both have the "
-                         f"labels {dict(wanted)}: allowed is one")  # fmt: skip
+        raise ValueError(
+            f"{name}: the settings {' and '.join(repr(row['name']) for row in rows[:2])} both have the "
+            f"labels {dict(wanted)}: allowed is one"
+        )
     return rows[0] if rows else None
 
 

@@ -70,11 +70,17 @@ def units_of(experiment: ExperimentFile, points: list[Point], store: Path) -> li
     name = experiment.name
     home = store / (experiment.content.get("paper") or "own") / folder_name(Path(name).stem)
     return [
-        Unit(name, point.name, dict(point.labels), seeded(point.content, seed, name), seed,
-             str(home / folder_name(point.name) / f"seed-{seed}"))
+        Unit(
+            name,
+            point.name,
+            dict(point.labels),
+            seeded(point.content, seed, name),
+            seed,
+            str(home / folder_name(point.name) / f"seed-{seed}"),
+        )
         for seed in experiment.content["run"].get("seeds", [0])
         for point in points
-    ]  # fmt: skip
+    ]
 
 
 def seeded(content: Mapping[str, Any], seed: int, name: str) -> Mapping[str, Any]:
@@ -163,19 +169,36 @@ def _run(unit: Unit, folder: Path, deadline: float) -> dict[str, Any]:
     made, plan = setting(unit.content), unit.content["run"]
     clock = Clock(folder / "time.json", deadline)
     run = made.simulate(
-        replicas=plan.get("replicas", 1), rounds=plan["rounds"], seed=unit.seed, record_every=plan.get("record_every"),
-        observers=observers(unit.content), directory=folder, progress=clock, device=plan.get("device", "cpu"),
+        replicas=plan.get("replicas", 1),
+        rounds=plan["rounds"],
+        seed=unit.seed,
+        record_every=plan.get("record_every"),
+        observers=observers(unit.content),
+        directory=folder,
+        progress=clock,
+        device=plan.get("device", "cpu"),
         checkpoint_every=plan.get("checkpoint_every") or max(1, plan["rounds"] // CHECKPOINTS),
         dtype=plan.get("dtype"),
-    )  # fmt: skip
-    taken = {name: {"values": values, "deviations": spreads}
-             for name, values, spreads in statistics(unit.content, run.rounds, run.rows)}  # fmt: skip
+    )
+    taken = {
+        name: {"values": values, "deviations": spreads}
+        for name, values, spreads in statistics(unit.content, run.rounds, run.rows)
+    }
     result = {
-        "experiment": unit.experiment, "point": unit.point, "labels": dict(unit.labels), "seed": unit.seed,
-        "asked": asked_for(unit.content), "statistics": taken, "diverged": run.divergence,
-        "rounds": run.rounds.tolist(), "rows": curves(unit.content, run.rows), "seconds": round(clock.note(), 3),
-        "commits": clock.commits, "data": data_copy(made.federation), "fingerprint": made.fingerprint(),
-    }  # fmt: skip
+        "experiment": unit.experiment,
+        "point": unit.point,
+        "labels": dict(unit.labels),
+        "seed": unit.seed,
+        "asked": asked_for(unit.content),
+        "statistics": taken,
+        "diverged": run.divergence,
+        "rounds": run.rounds.tolist(),
+        "rows": curves(unit.content, run.rows),
+        "seconds": round(clock.note(), 3),
+        "commits": clock.commits,
+        "data": data_copy(made.federation),
+        "fingerprint": made.fingerprint(),
+    }
     write_beside(folder / "result.json", json_text(result).encode())
     return json.loads(json_text(result))  # type: ignore[no-any-return]
 

@@ -83,8 +83,9 @@ def estimated_constants(
     failure = 1 - confidence
     each = failure / (len(chosen) * len(points))
     length = float(points.norm(dim=1).max()) or 1.0
-    found = [curvatures(federation, x, length=length, steps=steps, failure=each, seed=seed, clients=chosen)
-             for x in points]  # fmt: skip
+    found = [
+        curvatures(federation, x, length=length, steps=steps, failure=each, seed=seed, clients=chosen) for x in points
+    ]
     constants = _smoothness(found) | _strong_convexity(found)
     constants |= _gradient_noise(federation, points, draws, each, seed, chosen)
     if federation.server_noise > 0:
@@ -93,8 +94,9 @@ def estimated_constants(
     return Constants(constants | _initial(federation, points, constants.get("strong_convexity")))
 
 
-def _check(federation: ExactFederation, points: Tensor, steps: int, draws: int, confidence: float,
-           clients: list[int]) -> None:  # fmt: skip
+def _check(
+    federation: ExactFederation, points: Tensor, steps: int, draws: int, confidence: float, clients: list[int]
+) -> None:
     if points.ndim != 2 or len(points) == 0 or points.shape[1] != federation.dimension:
         raise ValueError(f"points has shape {tuple(points.shape)}: allowed is (n, {federation.dimension}), n >= 1")
     if not points.isfinite().all():
@@ -107,8 +109,10 @@ def _check(federation: ExactFederation, points: Tensor, steps: int, draws: int, 
     if not clients or clients[0] < 0 or clients[-1] >= federation.clients:
         raise ValueError(f"clients = {clients}: allowed are numbers in 0 to {federation.clients - 1}, at least one")
     if not federation.unbiased:
-        raise ValueError(f"{type(federation).__name__}'s stochastic gradients are biased: allowed is one without "
-                         "dropout and augmentation, whose minibatches are drawn independently")  # fmt: skip
+        raise ValueError(
+            f"{type(federation).__name__}'s stochastic gradients are biased: allowed is one without "
+            "dropout and augmentation, whose minibatches are drawn independently"
+        )
 
 
 def _pairs(fed: ExactFederation, points: Tensor, clients: list[int], replica: int, seed: int, round: int) -> Pairs:
@@ -153,8 +157,10 @@ def _gradient_noise(
             lengths[draw, k] = gradient.square().sum(1)
     rounding = 4 * torch.finfo(points.dtype).eps * sizes
     how = f"{draws} stochastic gradients of every client at the points seen"
-    return {"gradient_noise": _noise(squares, rounding, failure, how),
-            "gradient_bound": _noise(lengths, rounding, failure, how)}  # fmt: skip
+    return {
+        "gradient_noise": _noise(squares, rounding, failure, how),
+        "gradient_bound": _noise(lengths, rounding, failure, how),
+    }
 
 
 def _server_noise(fed: ExactFederation, points: Tensor, draws: int, failure: float, seed: int) -> Constant:
@@ -204,6 +210,10 @@ def _initial(fed: ExactFederation, points: Tensor, convexity: Constant | None) -
     distance, error = float((points[0] - points[best]).norm()), float(slopes[best]) / mu
     return {
         "initial_gap": Constant(gap, ESTIMATE, how, (low, max(gap, top) + rounding)),
-        "initial_distance": Constant(distance, ESTIMATE, "distance from x_0 to the best point seen",
-                                     (max(0.0, distance - error), distance + error)),
-    }  # fmt: skip
+        "initial_distance": Constant(
+            distance,
+            ESTIMATE,
+            "distance from x_0 to the best point seen",
+            (max(0.0, distance - error), distance + error),
+        ),
+    }

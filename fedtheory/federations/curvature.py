@@ -37,8 +37,16 @@ class Curvatures:
     step_error: np.ndarray
 
 
-def curvatures(fed: ExactFederation, x: Tensor, *, length: float, steps: int, failure: float, seed: int,
-               clients: Sequence[int] | None = None) -> Curvatures:  # fmt: skip
+def curvatures(
+    fed: ExactFederation,
+    x: Tensor,
+    *,
+    length: float,
+    steps: int,
+    failure: float,
+    seed: int,
+    clients: Sequence[int] | None = None,
+) -> Curvatures:
     r"""Lanczos iteration on products with the Hessians of F_i at x (D,), for all clients, or these, at once.
 
     A product is (grad F_i(x + h v) - grad F_i(x - h v)) / (2 h), of error O(h^2): exact for quadratic objectives but

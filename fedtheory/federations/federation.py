@@ -68,8 +68,10 @@ class Pairs:
         ends = sizes.sum(1).cumsum().tolist()
         lengths = np.diff([0, *ends]).tolist()
         parts = zip(*(each.split(lengths) for each in (client, replica, ids)), [0, *ends[:-1]], strict=True)
-        return [cls(c, r, n, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))
-                for i, (c, r, n, start) in enumerate(parts)]  # fmt: skip
+        return [
+            cls(c, r, n, offsets[i], seed, first + i, 0, {"sizes": sizes[i]}, (whole, start))
+            for i, (c, r, n, start) in enumerate(parts)
+        ]
 
     def at_step(self, step: int) -> Pairs:
         return replace(self, step=step)
@@ -118,8 +120,15 @@ class Pairs:
         whole, first = self.drawn_with
         ends = np.concatenate([[0], self.sizes.cumsum()]) - start
         known = {"sizes": np.diff(ends.clip(0, stop - start))}
-        return replace(self, client=self.client[chosen], replica=self.replica[chosen], _whole=(whole, first + start),
-                       replica_id=self.replica_id[chosen], offsets=offsets, _known=known)  # fmt: skip
+        return replace(
+            self,
+            client=self.client[chosen],
+            replica=self.replica[chosen],
+            _whole=(whole, first + start),
+            replica_id=self.replica_id[chosen],
+            offsets=offsets,
+            _known=known,
+        )
 
     def __len__(self) -> int:
         return self.client.shape[0]  # len() of a tensor takes longer
@@ -291,8 +300,9 @@ class ConvexFederation(ExactFederation):
     A stochastic gradient is the exact one plus noise of total variance ``gradient_noise ** 2``:
     +-gradient_noise / sqrt(D) in each coordinate ("two-point", the default), or Gaussian of the same covariance, or
     "two-point a" with a whole a > 1, which is rarely a times as much and else -1/a times (see
-    ``federation_arguments.rise_of``), or "common two-point", the same draw for all clients in a step, or "one-sided two-point": none in the coordinates in
-    which the point is not positive, so that the variance depends on it and ``gradient_noise ** 2`` bounds it.
+    ``federation_arguments.rise_of``), or "common two-point", the same draw for all clients in a step, or "one-sided
+    two-point": none in the coordinates in which the point is not positive, so that the variance depends on it and
+    ``gradient_noise ** 2`` bounds it.
     The server's own stochastic gradient of F has noise of the same law, of total variance ``server_noise ** 2``.
     """
 

@@ -57,8 +57,9 @@ def checked_weights(values: Sequence, clients: int) -> tuple[Fraction, ...]:
     """
     weights = tuple(exact_array("objective_weight", values).tolist())
     if len(weights) != clients or min(weights) < 0 or sum(weights) != 1:
-        raise ValueError(f"objective_weight = {[str(p) for p in weights]}: "
-                         f"allowed are {clients} numbers >= 0 with the sum 1")  # fmt: skip
+        raise ValueError(
+            f"objective_weight = {[str(p) for p in weights]}: allowed are {clients} numbers >= 0 with the sum 1"
+        )
     return weights
 
 
@@ -71,8 +72,9 @@ def check_convex(hessians: np.ndarray, mean: np.ndarray) -> None:
     spectra = np.linalg.eigvalsh(hessians)
     tolerance = 1e-12 * np.abs(spectra).max()
     if spectra.min() < -tolerance:
-        raise ValueError(f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: "
-                         "allowed is >= 0")  # fmt: skip
+        raise ValueError(
+            f"hessians: client {spectra.min(1).argmin()} has the eigenvalue {spectra.min()}: allowed is >= 0"
+        )
     diagonal = not mean[~np.eye(len(mean), dtype=bool)].any()  # then nothing is rounded
     least = mean.diagonal().min() if diagonal else np.linalg.eigvalsh(mean).min()
     if least <= (0 if diagonal else tolerance):

@@ -34,10 +34,15 @@ def random_quadratic(
     {'smoothness': 2.0, 'strong_convexity': 0.5, 'dissimilarity': 3.0, 'dissimilarity_at_optimum': 3.0,
      'gradient_noise': 0.1}
     """
-    check_values({
-        "clients": clients, "smoothness": smoothness, "strong_convexity": strong_convexity,
-        "dissimilarity": dissimilarity, "gradient_noise": gradient_noise,
-    })  # fmt: skip
+    check_values(
+        {
+            "clients": clients,
+            "smoothness": smoothness,
+            "strong_convexity": strong_convexity,
+            "dissimilarity": dissimilarity,
+            "gradient_noise": gradient_noise,
+        }
+    )
     if dimension < 1:
         raise ValueError(f"dimension = {dimension}: allowed is an integer >= 1")
     if dimension == 1 and strong_convexity != smoothness:

@@ -127,8 +127,15 @@ class Logistic(ConvexFederation):
         """
         parts = dirichlet(dataset.labels, clients, alpha, seed)
         features, labels = [dataset.features[part] for part in parts], [dataset.labels[part] for part in parts]
-        return cls(features, labels, l2, classes=dataset.classes, gradient_noise=gradient_noise, noise=noise,
-                   server_noise=server_noise)  # fmt: skip
+        return cls(
+            features,
+            labels,
+            l2,
+            classes=dataset.classes,
+            gradient_noise=gradient_noise,
+            noise=noise,
+            server_noise=server_noise,
+        )
 
     # Local objectives: each client's rows are read once, for all pairs of that client together.
 

@@ -85,8 +85,9 @@ def logistic_update(fed: Logistic, start: Tensor, pairs: Pairs, training: LocalT
         for span, rows in fed.present(pairs):
             x = begin = start[span]
             for step, size in enumerate(training.sizes):
-                x = _stepped(fed, x, begin, fed.gradient_on(x, rows), None if keys is None else keys[step, span],
-                             size, training)  # fmt: skip
+                x = _stepped(
+                    fed, x, begin, fed.gradient_on(x, rows), None if keys is None else keys[step, span], size, training
+                )
             end[span] = x
         return end
     x = start

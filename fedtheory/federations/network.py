@@ -120,8 +120,12 @@ class Network(Evaluated):
         check_partition(self.partition, dataset)
         self.clients = self.partition.clients
         self.batch_size = batch_size
-        for name, count in (("server_points", server_points), ("server_batch_size", server_batch_size),
-                            ("accuracy_points", accuracy_points), ("batch_size", batch_size)):  # fmt: skip
+        for name, count in (
+            ("server_points", server_points),
+            ("server_batch_size", server_batch_size),
+            ("accuracy_points", accuracy_points),
+            ("batch_size", batch_size),
+        ):
             if count is not None and (count < 1 or count != int(count)):
                 raise ValueError(f"{name} = {count}: allowed is an integer >= 1, or None")
         self.accuracy_points, self.server_points = accuracy_points, server_points
@@ -145,8 +149,10 @@ class Network(Evaluated):
         few = samples_of(self.dataset, self._rows[:2], self.dtype, self.augmentation is not None)
         classes = self.model.check(few.of(torch.arange(len(few))[None])[0], few.labels)
         if classes < self.dataset.classes:
-            raise ValueError(f"the model has scores of {classes} classes: allowed is at least {self.dataset.classes}, "
-                             f"the classes of {self.dataset.name!r}")  # fmt: skip
+            raise ValueError(
+                f"the model has scores of {classes} classes: allowed is at least {self.dataset.classes}, "
+                f"the classes of {self.dataset.name!r}"
+            )
         return classes
 
     # Where, and in which precision.
@@ -209,15 +215,21 @@ class Network(Evaluated):
             return super().local_update(start, pairs, training, state)
         visits = self.visits(pairs, pairs.step, training.steps)
         trained = self.model.trained
-        own = {name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value
-               for name, value in state.items()}  # fmt: skip
-        options: dict[str, Any] = {"proximal": training.proximal, "augmentation": self.augmentation, "path": self.path,
-                   "precision": self.precision}  # fmt: skip
+        own = {
+            name: value[:, :trained] if value.shape[1:] == (self.dimension,) else value for name, value in state.items()
+        }
+        options: dict[str, Any] = {
+            "proximal": training.proximal,
+            "augmentation": self.augmentation,
+            "path": self.path,
+            "precision": self.precision,
+        }
         if self._working is not None:
             done = self._working.local_update(start, visits, training.sizes, training.solver, state=own, **options)
         else:
-            done = local_update(self.model, start, self.samples, visits, training.sizes, training.solver, state=own,
-                                **options)  # fmt: skip
+            done = local_update(
+                self.model, start, self.samples, visits, training.sizes, training.solver, state=own, **options
+            )
         return done.models, {name: _widened(value, state[name]) for name, value in done.state.items()}
 
     def choose(self, training: LocalTraining, x: Tensor) -> Network:
@@ -302,9 +314,16 @@ class Network(Evaluated):
 
     @cached_property
     def _identity(self) -> bytes:
-        options = (self.batch_size, self._batches.sampling, repr(self.augmentation), self.precision,
-                   self.accuracy_points, self.server_points, self._servers_batches.batch_size,
-                   self._server_has_all)  # fmt: skip
+        options = (
+            self.batch_size,
+            self._batches.sampling,
+            repr(self.augmentation),
+            self.precision,
+            self.accuracy_points,
+            self.server_points,
+            self._servers_batches.batch_size,
+            self._server_has_all,
+        )
         content = hashlib.sha256(repr((str(self.model.module), tuple(self.model.shapes.items()), options)).encode())
         content.update(self.model.initial(0).numpy().tobytes())
         content.update(self._rows.numpy().tobytes() + self._batches.sizes.numpy().tobytes())

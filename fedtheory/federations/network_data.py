@@ -62,8 +62,10 @@ def test_rows(dataset: Dataset, partition: Partition) -> tuple[Dataset, Tensor]:
     """
     source = dataset if partition.held_out else dataset.test
     if source is None:
-        raise ValueError(f"{dataset.name!r} has no test set: allowed is one that has, or a partition that holds a "
-                         "share of each client's points out")  # fmt: skip
+        raise ValueError(
+            f"{dataset.name!r} has no test set: allowed is one that has, or a partition that holds a "
+            "share of each client's points out"
+        )
     if partition.test is None:
         return source, torch.arange(len(source))
     return source, torch.cat([torch.from_numpy(np.asarray(part)) for part in partition.test])

@@ -48,8 +48,10 @@ class PiecewiseLinear:
             object.__setattr__(self, name, tuple(exact))
         object.__setattr__(self, "at_zero", exact_number("at_zero", at_zero))
         if len(self.slopes) != len(self.breakpoints) + 1:
-            raise ValueError(f"slopes are {len(self.slopes)} and breakpoints {len(self.breakpoints)}: "
-                             "allowed is one slope more than breakpoints")  # fmt: skip
+            raise ValueError(
+                f"slopes are {len(self.slopes)} and breakpoints {len(self.breakpoints)}: "
+                "allowed is one slope more than breakpoints"
+            )
         if any(a >= b for a, b in zip(self.breakpoints, self.breakpoints[1:], strict=False)):
             raise ValueError(f"breakpoints = {[str(t) for t in self.breakpoints]}: allowed are ascending ones")
 
@@ -237,8 +239,10 @@ class Piecewise(ConvexFederation):
     def exact_squared_dissimilarity(self) -> Fraction | None:
         """max over i and x of |grad F_i(x) - grad F(x)|^2: coordinates take their maxima on their own; ``None`` where
         it is infinite."""
-        rows = [[g.plus(mean, Fraction(-1)).largest_square() for g, mean in zip(row, self.mean_gradient, strict=True)]
-                for row in self.gradients]  # fmt: skip
+        rows = [
+            [g.plus(mean, Fraction(-1)).largest_square() for g, mean in zip(row, self.mean_gradient, strict=True)]
+            for row in self.gradients
+        ]
         known = [[v for v in row if v is not None] for row in rows]
         return None if known != rows else max(sum(row, Fraction(0)) for row in known)
 
@@ -248,9 +252,11 @@ class Piecewise(ConvexFederation):
 
     def exact_constants(self) -> dict[str, Fraction]:
         return {
-            "smoothness": max(map(abs, self._slopes)), "strong_convexity": min(self._slopes),
-            "gradient_noise": self.exact_gradient_noise, "server_noise": self.exact_server_noise,
-        }  # fmt: skip
+            "smoothness": max(map(abs, self._slopes)),
+            "strong_convexity": min(self._slopes),
+            "gradient_noise": self.exact_gradient_noise,
+            "server_noise": self.exact_server_noise,
+        }
 
     def exact_squared_constants(self) -> dict[str, Fraction]:
         zero = Fraction(0)
@@ -268,15 +274,18 @@ class Piecewise(ConvexFederation):
 
     def _constants_on(self, region: Region | None) -> Constants:
         values, squares = self.exact_constants(), self.exact_squared_constants()
-        return Constants({
-            "smoothness": Constant(float(values["smoothness"]), EXACT, "largest slope of a gradient"),
-            "strong_convexity": Constant(float(values["strong_convexity"]), EXACT, "smallest slope of a gradient"),
-            "dissimilarity": self._dissimilarity(region),
-            "dissimilarity_at_optimum":
-                Constant(float(squares["dissimilarity_at_optimum"]) ** 0.5, EXACT, "largest client gradient at x*"),
-            "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
-            **self._known_server_noise(),
-        })  # fmt: skip
+        return Constants(
+            {
+                "smoothness": Constant(float(values["smoothness"]), EXACT, "largest slope of a gradient"),
+                "strong_convexity": Constant(float(values["strong_convexity"]), EXACT, "smallest slope of a gradient"),
+                "dissimilarity": self._dissimilarity(region),
+                "dissimilarity_at_optimum": Constant(
+                    float(squares["dissimilarity_at_optimum"]) ** 0.5, EXACT, "largest client gradient at x*"
+                ),
+                "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
+                **self._known_server_noise(),
+            }
+        )
 
     def _dissimilarity(self, region: Region | None) -> Constant:
         square = self.exact_squared_dissimilarity
@@ -290,8 +299,12 @@ class Piecewise(ConvexFederation):
         rows = []
         for row in self.gradients:
             off = [g.plus(mean, Fraction(-1)) for g, mean in zip(row, self.mean_gradient, strict=True)]
-            rows.append(sum(max(d(x) ** 2 for x in (*ends, *(t for t in d.breakpoints if ends[0] < t < ends[1])))
-                            for d, ends in zip(off, boxes, strict=True)))  # fmt: skip
+            rows.append(
+                sum(
+                    max(d(x) ** 2 for x in (*ends, *(t for t in d.breakpoints if ends[0] < t < ends[1])))
+                    for d, ends in zip(off, boxes, strict=True)
+                )
+            )
         return Constant(float(max(rows)) ** 0.5, BOUND, "largest at kinks and ends of the box around the ball")
 
     def squared_dissimilarity_root_above(self) -> Fraction | None:
@@ -324,11 +337,12 @@ class Piecewise(ConvexFederation):
             return values + [0.0] * (most - len(values))
 
         return _Tensors(
-            tensor(lambda g: float(g.base)), tensor(lambda g: float(g.slopes[0])),
+            tensor(lambda g: float(g.base)),
+            tensor(lambda g: float(g.slopes[0])),
             tensor(lambda g: padded([float(t) for t in g.breakpoints])),
             tensor(lambda g: padded([float(d) for _, d in g.hinges])),
             torch.as_tensor(self.kind_of_client, device=device),
-        )  # fmt: skip
+        )
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Piecewise:
         self.mean_gradient  # noqa: B018  # found here, so that copies have it too

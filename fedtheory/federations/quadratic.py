@@ -356,13 +356,15 @@ class Quadratic(Placed, ConvexFederation):
     def _constants_on(self, region: Region | None) -> Constants:
         spectra = np.linalg.eigvalsh(self.hessians)
         least = float(spectra.min()) if self.tilted else max(0.0, float(spectra.min()))  # else rounding alone is below
-        return Constants({
-            "smoothness": Constant(float(np.abs(spectra).max()), EXACT, "largest Hessian eigenvalue of a client"),
-            "strong_convexity": Constant(least, EXACT, "smallest Hessian eigenvalue"),
-            **self._dissimilarities(region),
-            "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
-            **self._known_server_noise(),
-        })  # fmt: skip
+        return Constants(
+            {
+                "smoothness": Constant(float(np.abs(spectra).max()), EXACT, "largest Hessian eigenvalue of a client"),
+                "strong_convexity": Constant(least, EXACT, "smallest Hessian eigenvalue"),
+                **self._dissimilarities(region),
+                "gradient_noise": Constant(self.gradient_noise, EXACT, "as constructed"),
+                **self._known_server_noise(),
+            }
+        )
 
     def _dissimilarities(self, region: Region | None) -> dict[str, Constant]:
         if not self.has_optimum:

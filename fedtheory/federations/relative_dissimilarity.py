@@ -96,8 +96,10 @@ def _on_a_line(
     for low, high in itertools.pairwise(ends):
         inside = _between(low, high)
         pieces = [(w, *_piece(g, inside)) for w, g in weighted]
-        a, b, c = (sum((w * products[k] for w, *products in
-                        ((w, s * s, s * i, i * i) for w, s, i in pieces)), Fraction(0)) for k in range(3))  # fmt: skip
+        a, b, c = (
+            sum((w * products[k] for w, *products in ((w, s * s, s * i, i * i) for w, s, i in pieces)), Fraction(0))
+            for k in range(3)
+        )
         unbounded = a > 0 or (a == 0 and ((high is None and b > 0) or (low is None and b < 0)))
         if unbounded and (low is None or high is None):
             return None

@@ -84,9 +84,7 @@ class Minibatches:
 
     def _independent(self, pairs: Pairs, step: Tensor) -> Tensor:
         """Points of each pair, counted from 0 for each holder, (P, K, B)."""
-        bits = words(
-            pairs.seed, Axis.BATCH, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step
-        )  # fmt: skip
+        bits = words(pairs.seed, Axis.BATCH, pairs.replica_id[:, None], pairs.client[:, None], pairs.round, step)
         slots = torch.arange(self.batch_size, device=bits.device)
         sizes = self.sizes[pairs.client][:, None, None]
         return torch.minimum((uniforms(refined(bits[..., None], slots)) * sizes).long(), sizes - 1)
@@ -106,9 +104,7 @@ class Minibatches:
         pair = torch.arange(len(pairs), device=sizes.device).repeat_interleave(laps, output_size=int(drawn.sum()))
         before = laps.cumsum(0) - laps
         number = begin[pair] + torch.arange(len(pair), device=sizes.device) - before[pair]
-        bits = words(
-            pairs.seed, Axis.BATCH, pairs.replica_id[pair], pairs.client[pair], pairs.round, number
-        )  # fmt: skip
+        bits = words(pairs.seed, Axis.BATCH, pairs.replica_id[pair], pairs.client[pair], pairs.round, number)
         shuffled, offsets = _orders(bits, sizes[pair], int((known * drawn).sum()))
         segment = before[:, None, None] + lap - begin[:, None, None]
         own = shuffled[offsets[segment] + place]

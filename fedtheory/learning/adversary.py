@@ -74,8 +74,10 @@ class FewestRare(Participation):
         self.check(keys.clients)
         replicas, n = len(keys.replica_ids), self.samples_per_client
         if replicas * keys.clients * n > MOST_DRAWS:
-            raise ValueError(f"replicas * clients * samples_per_client = {replicas * keys.clients * n}: allowed is at "
-                             f"most {MOST_DRAWS}")  # fmt: skip
+            raise ValueError(
+                f"replicas * clients * samples_per_client = {replicas * keys.clients * n}: allowed is at "
+                f"most {MOST_DRAWS}"
+            )
         clients = torch.arange(keys.clients, device=keys.replica_ids.device)
         rare = torch.zeros(replicas, keys.clients, dtype=torch.int64, device=keys.replica_ids.device)
         for sample in range(n):
@@ -89,8 +91,9 @@ class FewestRare(Participation):
         return state.counts, state
 
     def inclusion(self, clients: int) -> Inclusion:
-        raise ValueError("FewestRare: who takes part depends on the clients' samples, the same in every round; see "
-                         "`marginal`")  # fmt: skip
+        raise ValueError(
+            "FewestRare: who takes part depends on the clients' samples, the same in every round; see `marginal`"
+        )
 
     def marginal(self, clients: int, round: int) -> Inclusion:
         """E[N_i], by an exact sum over how many clients have each number of samples at x_2, and E[N_i N_j].

@@ -72,9 +72,16 @@ def present_in(process: Participation, clients: int, rounds: int, seed: int = 0)
 
 
 def learnability(
-    data: Dataset, clients: int, present: Sequence[int], concentration: float = 0.1, server_samples: int = 100,
-    beta: float = 1.0, confidence: float = 0.05, resamples: int = 200, seed: int = 0,
-) -> Learnability:  # fmt: skip
+    data: Dataset,
+    clients: int,
+    present: Sequence[int],
+    concentration: float = 0.1,
+    server_samples: int = 100,
+    beta: float = 1.0,
+    confidence: float = 0.05,
+    resamples: int = 200,
+    seed: int = 0,
+) -> Learnability:
     """Estimate how clients that stay away matter, and what a server's sample buys.
 
     Args:
@@ -128,15 +135,22 @@ def learnability(
     n, size = len(of_clients) + server_samples, len(wrong["names"])
     alpha, best = estimates[1].value, estimates[2].value
     return Learnability(
-        float(omega), share, server_samples, len(of_clients),
-        dict(zip(wrong["names"], wrong["matrix"].mean(1).tolist(), strict=True)), estimates[0], estimates[1], beta,
-        mixture_alpha(share), estimates[2],
+        float(omega),
+        share,
+        server_samples,
+        len(of_clients),
+        dict(zip(wrong["names"], wrong["matrix"].mean(1).tolist(), strict=True)),
+        estimates[0],
+        estimates[1],
+        beta,
+        mixture_alpha(share),
+        estimates[2],
         {
             "theorem 2": theorem_2(alpha, beta, 1.0, 0.0, size, n, confidence) if np.isfinite(alpha) else np.inf,
             "theorem 3": theorem_3(best, 1.0, 0.0, finite_complexity(size, server_samples, confidence)),
         },
         1 - float(omega),
-    )  # fmt: skip
+    )
 
 
 def _checked(present: Sequence[int], clients: int) -> list[int]:
@@ -161,8 +175,12 @@ def _fitted(
     data: Dataset, server: np.ndarray, of_clients: np.ndarray, train: np.ndarray, owner: np.ndarray, here: list[int]
 ) -> dict[str, Any]:
     """Logistic regressions by name; one label alone makes a constant."""
-    sets = {"server": server, "clients present": of_clients, "pooled": np.concatenate([server, of_clients]),
-            "all clients": train}  # fmt: skip
+    sets = {
+        "server": server,
+        "clients present": of_clients,
+        "pooled": np.concatenate([server, of_clients]),
+        "all clients": train,
+    }
     sets |= {f"client {i}": train[owner[train] == i] for i in here}
     return {name: _fit(data, rows) for name, rows in sets.items() if len(rows)}
 

@@ -56,8 +56,10 @@ class FiniteClass:
     def __post_init__(self) -> None:
         labels = np.asarray(self.labels)
         if labels.ndim != 2 or labels.size == 0:
-            raise ValueError(f"labels have shape {labels.shape}: allowed is a class of at least one hypothesis, "
-                             "one row of labels each")  # fmt: skip
+            raise ValueError(
+                f"labels have shape {labels.shape}: allowed is a class of at least one hypothesis, "
+                "one row of labels each"
+            )
         if not np.isin(labels, (0, 1)).all():
             raise ValueError("labels: allowed are 0 and 1")
         if len({tuple(row) for row in labels.tolist()}) < len(labels):
@@ -85,8 +87,10 @@ class FiniteClass:
         ValueError: points = 30: 1073741824 labellings, allowed are at most 16 points; pass a sample of the labellings
         """
         if check_count("points", points) > MOST_POINTS:
-            raise ValueError(f"points = {points}: {2**points} labellings, allowed are at most {MOST_POINTS} points; "
-                             "pass a sample of the labellings")  # fmt: skip
+            raise ValueError(
+                f"points = {points}: {2**points} labellings, allowed are at most {MOST_POINTS} points; "
+                "pass a sample of the labellings"
+            )
         return cls([[h >> x & 1 for x in range(points)] for h in range(2**points)])
 
     def __len__(self) -> int:
@@ -106,8 +110,10 @@ class FiniteClass:
         """
         size = 0
         while size < self.points and 2 ** (size + 1) <= len(self):
-            if not any(len(np.unique(self.labels[:, s], axis=0)) == 2 ** (size + 1)
-                       for s in map(list, combinations(range(self.points), size + 1))):  # fmt: skip
+            if not any(
+                len(np.unique(self.labels[:, s], axis=0)) == 2 ** (size + 1)
+                for s in map(list, combinations(range(self.points), size + 1))
+            ):
                 break
             size += 1
         return size

@@ -166,8 +166,9 @@ def pooled(sources: Sequence[Source]) -> Law:
     total = sum(n for _, n in _checked(sources))
     if total == 0:
         raise ValueError("samples = 0 in all: allowed is at least one")
-    joint = sum((Fraction(n, total) * law.joint for law, n in sources[1:]), Fraction(sources[0][1], total)
-                * sources[0][0].joint)  # fmt: skip
+    joint = sum(
+        (Fraction(n, total) * law.joint for law, n in sources[1:]), Fraction(sources[0][1], total) * sources[0][0].joint
+    )
     return Law(joint)
 
 

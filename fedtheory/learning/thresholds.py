@@ -153,8 +153,13 @@ def smallest_alpha_for_intervals(p: OnLine, q: OnLine, beta: float) -> float:
         excesses.append(np.where(excess < 1e-14, 0.0, excess))
     of_p, of_q = excesses
     i, j = np.triu_indices(len(edges), 1)
-    pairs = [((i, j), (i - 1, j), i >= 1), ((i, j), (i, j - 1), j - 1 >= i), ((i, j), (i + 1, j), i + 1 <= j),
-             ((i - 1, j), (i, j), i >= 1), ((j, j), (j - 1, j - 1), j >= 1)]  # fmt: skip
+    pairs = [
+        ((i, j), (i - 1, j), i >= 1),
+        ((i, j), (i, j - 1), j - 1 >= i),
+        ((i, j), (i + 1, j), i + 1 <= j),
+        ((i - 1, j), (i, j), i >= 1),
+        ((j, j), (j - 1, j - 1), j >= 1),
+    ]
     worst = 0.0
     for one, other, there in pairs:
         end_p, end_q = (np.stack([e[one][there], e[other][there]], -1) for e in (of_p, of_q))

@@ -14,9 +14,19 @@ Array = np.ndarray[Any, Any]
 
 @compiled
 def advance(
-    share: Array, slope: Array, shift: Array, noise: Array, stray: Array, further: Array,
-    chance: Array, reached: Array, first: Array, second: Array, low: Array, high: Array,
-) -> None:  # fmt: skip
+    share: Array,
+    slope: Array,
+    shift: Array,
+    noise: Array,
+    stray: Array,
+    further: Array,
+    chance: Array,
+    reached: Array,
+    first: Array,
+    second: Array,
+    low: Array,
+    high: Array,
+) -> None:
     """Fill the rounds after round 0 of what is known of the runs before a round with some sums of answers.
 
     Args:

@@ -117,19 +117,31 @@ def _scored(image: Array, i: int, j: int, w: Any, s: Any) -> Any:
 def _felt(image: Array, i: int, j: int, g: Any, s: Any) -> Any:
     """Nine sums s plus the products of g with nine pixels from (i, j) on."""
     return (
-        fma(image[i, j], g, s[0]), fma(image[i, j + 1], g, s[1]), fma(image[i, j + 2], g, s[2]),
-        fma(image[i + 1, j], g, s[3]), fma(image[i + 1, j + 1], g, s[4]), fma(image[i + 1, j + 2], g, s[5]),
-        fma(image[i + 2, j], g, s[6]), fma(image[i + 2, j + 1], g, s[7]), fma(image[i + 2, j + 2], g, s[8]),
-    )  # fmt: skip
+        fma(image[i, j], g, s[0]),
+        fma(image[i, j + 1], g, s[1]),
+        fma(image[i, j + 2], g, s[2]),
+        fma(image[i + 1, j], g, s[3]),
+        fma(image[i + 1, j + 1], g, s[4]),
+        fma(image[i + 1, j + 2], g, s[5]),
+        fma(image[i + 2, j], g, s[6]),
+        fma(image[i + 2, j + 1], g, s[7]),
+        fma(image[i + 2, j + 2], g, s[8]),
+    )
 
 
 @compiled
 def _nine(array: Array, at: int, apart: int) -> Any:
     return (
-        load(array, at), load(array, at + apart), load(array, at + 2 * apart),
-        load(array, at + 3 * apart), load(array, at + 4 * apart), load(array, at + 5 * apart),
-        load(array, at + 6 * apart), load(array, at + 7 * apart), load(array, at + 8 * apart),
-    )  # fmt: skip
+        load(array, at),
+        load(array, at + apart),
+        load(array, at + 2 * apart),
+        load(array, at + 3 * apart),
+        load(array, at + 4 * apart),
+        load(array, at + 5 * apart),
+        load(array, at + 6 * apart),
+        load(array, at + 7 * apart),
+        load(array, at + 8 * apart),
+    )
 
 
 @compiled

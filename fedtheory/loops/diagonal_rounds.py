@@ -17,11 +17,25 @@ from .scatter import add_rows
 
 @compiled
 def make(
-    x: np.ndarray, replica: np.ndarray, client: np.ndarray, weights: np.ndarray, ends: np.ndarray, rate: Any,
-    entries: np.ndarray, centres: np.ndarray, keys: np.ndarray, scale: Any, signs: np.ndarray, given: bool,
-    noise: np.ndarray, minus: np.ndarray, rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray,
+    x: np.ndarray,
+    replica: np.ndarray,
+    client: np.ndarray,
+    weights: np.ndarray,
+    ends: np.ndarray,
+    rate: Any,
+    entries: np.ndarray,
+    centres: np.ndarray,
+    keys: np.ndarray,
+    scale: Any,
+    signs: np.ndarray,
+    given: bool,
+    noise: np.ndarray,
+    minus: np.ndarray,
+    rows: np.ndarray,
+    curvature: np.ndarray,
+    gradient: np.ndarray,
     out: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     """``ends``: the pairs of round t are those from ``ends[t]`` to before the next; ``rate`` is the server's."""
     together = rows.shape[1]
     changes = np.empty_like(rows[0])
@@ -31,8 +45,25 @@ def make(
         total[:] = 0
         for first in range(ends[t], ends[t + 1], together):
             count = min(together, ends[t + 1] - first)
-            steps_of_some(x, replica, client, first, count, entries, centres, keys, scale, signs, given, noise, minus,
-                          rows, curvature, gradient, change[: count * x.shape[1]])  # fmt: skip
+            steps_of_some(
+                x,
+                replica,
+                client,
+                first,
+                count,
+                entries,
+                centres,
+                keys,
+                scale,
+                signs,
+                given,
+                noise,
+                minus,
+                rows,
+                curvature,
+                gradient,
+                change[: count * x.shape[1]],
+            )
             add_rows(total, replica[first : first + count], weights[first : first + count], changes[:count])
         _move(x, total, rate)
         x = total
@@ -40,9 +71,14 @@ def make(
 
 @compiled
 def make_at_once(
-    x: np.ndarray, counts: np.ndarray, weights: np.ndarray, rate: Any, entries: np.ndarray, centres: np.ndarray,
+    x: np.ndarray,
+    counts: np.ndarray,
+    weights: np.ndarray,
+    rate: Any,
+    entries: np.ndarray,
+    centres: np.ndarray,
     out: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     """The same where what a client adds is its ``entries`` times x - c: of those with ``counts`` (rounds, replicas,
     clients) above 0, whose ``weights`` follow each other."""
     n = 0

@@ -41,9 +41,14 @@ class Prepared(NamedTuple):
 
 
 def entrywise_change(
-    start: Tensor, client: Tensor, entries: Tensor, centres: Tensor, noise: Tensor | Signs | None,
-    sizes: Sequence[float], proximal: float,
-) -> Tensor:  # fmt: skip
+    start: Tensor,
+    client: Tensor,
+    entries: Tensor,
+    centres: Tensor,
+    noise: Tensor | Signs | None,
+    sizes: Sequence[float],
+    proximal: float,
+) -> Tensor:
     """y_K of `linear_training`, (P, D), of pairs that start at ``start`` (P, D), of these clients (P,).
 
     Args:
@@ -54,8 +59,15 @@ def entrywise_change(
     result = torch.empty_like(start, memory_format=torch.contiguous_format)
     steps = prepared(len(start), start, noise, sizes, proximal)
     place = np.arange(len(start))
-    _steps(np.ascontiguousarray(start.numpy()), place, client.numpy(), entries.numpy(), centres.numpy(), *steps,
-           result.numpy().reshape(-1))  # fmt: skip
+    _steps(
+        np.ascontiguousarray(start.numpy()),
+        place,
+        client.numpy(),
+        entries.numpy(),
+        centres.numpy(),
+        *steps,
+        result.numpy().reshape(-1),
+    )
     return result
 
 
@@ -100,26 +112,69 @@ def _product(start: np.ndarray, client: np.ndarray, entries: np.ndarray, centres
 
 @compiled
 def _steps(
-    start: np.ndarray, place: np.ndarray, client: np.ndarray, entries: np.ndarray, centres: np.ndarray,
-    keys: np.ndarray, scale: Any, signs: np.ndarray, given: bool, noise: np.ndarray, minus: np.ndarray,
-    rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
+    start: np.ndarray,
+    place: np.ndarray,
+    client: np.ndarray,
+    entries: np.ndarray,
+    centres: np.ndarray,
+    keys: np.ndarray,
+    scale: Any,
+    signs: np.ndarray,
+    given: bool,
+    noise: np.ndarray,
+    minus: np.ndarray,
+    rows: np.ndarray,
+    curvature: np.ndarray,
+    gradient: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """``rows`` are ``curvature`` and ``gradient`` of some pairs and their noise in one step, whose bits are ``signs``,
     unless ``noise`` is ``given``; ``minus`` has -size and -size times the proximal term of each step."""
     together, dimension = rows.shape[1:]
     for first in range(0, len(client), together):
         count = min(together, len(client) - first)
         low = first * dimension
-        steps_of_some(start, place, client, first, count, entries, centres, keys, scale, signs, given, noise, minus,
-                       rows, curvature, gradient, out[low : low + count * dimension])  # fmt: skip
+        steps_of_some(
+            start,
+            place,
+            client,
+            first,
+            count,
+            entries,
+            centres,
+            keys,
+            scale,
+            signs,
+            given,
+            noise,
+            minus,
+            rows,
+            curvature,
+            gradient,
+            out[low : low + count * dimension],
+        )
 
 
 @compiled
 def steps_of_some(
-    start: np.ndarray, place: np.ndarray, client: np.ndarray, first: int, count: int, entries: np.ndarray,
-    centres: np.ndarray, keys: np.ndarray, scale: Any, signs: np.ndarray, given: bool, noise: np.ndarray,
-    minus: np.ndarray, rows: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, change: np.ndarray,
-) -> None:  # fmt: skip
+    start: np.ndarray,
+    place: np.ndarray,
+    client: np.ndarray,
+    first: int,
+    count: int,
+    entries: np.ndarray,
+    centres: np.ndarray,
+    keys: np.ndarray,
+    scale: Any,
+    signs: np.ndarray,
+    given: bool,
+    noise: np.ndarray,
+    minus: np.ndarray,
+    rows: np.ndarray,
+    curvature: np.ndarray,
+    gradient: np.ndarray,
+    change: np.ndarray,
+) -> None:
     """The same for the pairs from ``first`` on; each starts at the row of ``start`` that is its ``place``."""
     dimension = rows.shape[2]
     for p in range(count):
@@ -138,9 +193,14 @@ def steps_of_some(
 
 @compiled
 def _step(
-    change: np.ndarray, curvature: np.ndarray, gradient: np.ndarray, noise: np.ndarray, minus: float, pull: float,
+    change: np.ndarray,
+    curvature: np.ndarray,
+    gradient: np.ndarray,
+    noise: np.ndarray,
+    minus: float,
+    pull: float,
     first: bool,
-) -> None:  # fmt: skip
+) -> None:
     if first:
         for j in range(len(change)):
             change[j] = (noise[j] + gradient[j]) * minus

@@ -99,9 +99,18 @@ def normals(keys: np.ndarray, scale: float, out: np.ndarray) -> None:
 
 @compiled
 def _normals_single(
-    keys: np.ndarray, scale: np.float32, words: np.ndarray, bits: np.ndarray, halves: np.ndarray, radii: np.ndarray,
-    angles: np.ndarray, found: np.ndarray, cosines: np.ndarray, sines: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
+    keys: np.ndarray,
+    scale: np.float32,
+    words: np.ndarray,
+    bits: np.ndarray,
+    halves: np.ndarray,
+    radii: np.ndarray,
+    angles: np.ndarray,
+    found: np.ndarray,
+    cosines: np.ndarray,
+    sines: np.ndarray,
+    out: np.ndarray,
+) -> None:
     together, half = words.shape
     for first in range(0, len(keys), together):
         count = min(together, len(keys) - first)
@@ -131,9 +140,14 @@ def _box_muller_single(
 
 @compiled
 def _normals_double(
-    keys: np.ndarray, scale: float, words: np.ndarray, found: np.ndarray, cosines: np.ndarray, sines: np.ndarray,
+    keys: np.ndarray,
+    scale: float,
+    words: np.ndarray,
+    found: np.ndarray,
+    cosines: np.ndarray,
+    sines: np.ndarray,
     out: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     together, half = found.shape[1:]
     for first in range(0, len(keys), together):
         count = min(together, len(keys) - first)

@@ -46,9 +46,18 @@ def unfit(index: Array, labels: Array, classes: int) -> int:
 
 @compiled
 def train(
-    x: Array, place: tuple[int, int, int], features: Array, numbers: Array, scaling: Scaling, labels: Array,
-    index: Array, sizes: Array, losses: Array, first: int, last: int,
-) -> None:  # fmt: skip
+    x: Array,
+    place: tuple[int, int, int],
+    features: Array,
+    numbers: Array,
+    scaling: Scaling,
+    labels: Array,
+    index: Array,
+    sizes: Array,
+    losses: Array,
+    first: int,
+    last: int,
+) -> None:
     """The pairs from ``first`` to before ``last`` make all their steps, on x (P, D) in place.
 
     ``place`` is where weight and bias begin in a model, and the number of classes; ``features`` (N, p) are floats or
@@ -257,14 +266,24 @@ def _highest(row: Array) -> float:
 def _five_rows(c: int, classes: int, width: int) -> Any:
     """Where five rows begin, from the c-th on; the last one again where there are fewer."""
     last = classes - 1
-    return (c * width, min(c + 1, last) * width, min(c + 2, last) * width, min(c + 3, last) * width,
-            min(c + 4, last) * width)  # fmt: skip
+    return (
+        c * width,
+        min(c + 1, last) * width,
+        min(c + 2, last) * width,
+        min(c + 3, last) * width,
+        min(c + 4, last) * width,
+    )
 
 
 @compiled
 def _five(weight: Array, of: Any, j: int) -> Any:
-    return (load(weight, of[0] + j), load(weight, of[1] + j), load(weight, of[2] + j), load(weight, of[3] + j),
-            load(weight, of[4] + j))  # fmt: skip
+    return (
+        load(weight, of[0] + j),
+        load(weight, of[1] + j),
+        load(weight, of[2] + j),
+        load(weight, of[3] + j),
+        load(weight, of[4] + j),
+    )
 
 
 @compiled
@@ -279,8 +298,13 @@ def _put(weight: Array, of: Any, j: int, value: Any) -> None:
 @compiled
 def _five_errors(errors: Array, b: int, c: int) -> Any:
     last = errors.shape[1] - 1
-    return (errors[b, c], errors[b, min(c + 1, last)], errors[b, min(c + 2, last)], errors[b, min(c + 3, last)],
-            errors[b, min(c + 4, last)])  # fmt: skip
+    return (
+        errors[b, c],
+        errors[b, min(c + 1, last)],
+        errors[b, min(c + 2, last)],
+        errors[b, min(c + 3, last)],
+        errors[b, min(c + 4, last)],
+    )
 
 
 @compiled

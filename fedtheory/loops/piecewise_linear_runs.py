@@ -25,10 +25,24 @@ def piece_of(breakpoints: Array, first: int, last: int, y: float) -> int:
 
 @compiled
 def cycles(
-    rounds: Array, steps: Array, weights: Array, starts: Array, breakpoints: Array, kept: Array, drift: Array,
-    mean_breakpoints: Array, slopes: Array, intercepts: Array,
-    pattern: Array, turns: bool, most: int, horizons: Array, found: Array, state: Array, counts: Array,
-) -> int:  # fmt: skip
+    rounds: Array,
+    steps: Array,
+    weights: Array,
+    starts: Array,
+    breakpoints: Array,
+    kept: Array,
+    drift: Array,
+    mean_breakpoints: Array,
+    slopes: Array,
+    intercepts: Array,
+    pattern: Array,
+    turns: bool,
+    most: int,
+    horizons: Array,
+    found: Array,
+    state: Array,
+    counts: Array,
+) -> int:
     """Follow cycles of rounds, at most ``most``, until the pattern is not ``pattern`` (unless not ``turns``).
 
     Args:

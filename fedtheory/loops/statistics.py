@@ -19,9 +19,14 @@ def find_finite(x: np.ndarray, finite: np.ndarray) -> None:
 
 @compiled
 def follow(
-    value: np.ndarray, before: np.ndarray, sums: np.ndarray, least: np.ndarray, most: np.ndarray, found: np.ndarray,
+    value: np.ndarray,
+    before: np.ndarray,
+    sums: np.ndarray,
+    least: np.ndarray,
+    most: np.ndarray,
+    found: np.ndarray,
     finite: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     """The sums with the values ``before``, the least and the most with the new ``value``, to ``found`` (3, replicas);
     ``finite`` stays true where the sum with the new value is finite. NaN is never forgotten."""
     for r in range(len(value)):
@@ -34,9 +39,15 @@ def follow(
 
 @compiled
 def follow_rounds(
-    values: np.ndarray, current: np.ndarray, sums: np.ndarray, least: np.ndarray, most: np.ndarray, finite: np.ndarray,
-    recorded: np.ndarray, rows: np.ndarray,
-) -> None:  # fmt: skip
+    values: np.ndarray,
+    current: np.ndarray,
+    sums: np.ndarray,
+    least: np.ndarray,
+    most: np.ndarray,
+    finite: np.ndarray,
+    recorded: np.ndarray,
+    rows: np.ndarray,
+) -> None:
     """The same of several rounds, ``values`` and ``finite`` (rounds, replicas), in place; and what is known after those
     that are ``recorded``, sorted, to ``rows`` (recorded, 4, replicas)."""
     found = np.empty((3, len(current)))

@@ -270,8 +270,13 @@ class Affine:
         raise self._refused("numpy")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        own = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "true_divide": "__rtruediv__",
-               "divide": "__rtruediv__"}.get(ufunc.__name__)  # fmt: skip
+        own = {
+            "add": "__radd__",
+            "subtract": "__rsub__",
+            "multiply": "__rmul__",
+            "true_divide": "__rtruediv__",
+            "divide": "__rtruediv__",
+        }.get(ufunc.__name__)
         if own is None or method != "__call__" or isinstance(inputs[0], Affine):
             raise self._refused(ufunc.__name__)
         return getattr(self, own)(inputs[0])

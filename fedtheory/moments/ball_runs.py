@@ -39,8 +39,10 @@ def advanced_by_rule(
     fed, layout, kinds = quadratic(setting), layout_of(setting), setting.algorithm.kinds
     phases = phases_of(setting.participation)
     processes = (setting.participation,) if phases is None else phases.processes
-    made = {process: [drawn(replace(setting, participation=process), kind, exact=True) for kind in kinds]
-            for process in dict.fromkeys(processes)}  # fmt: skip
+    made = {
+        process: [drawn(replace(setting, participation=process), kind, exact=True) for kind in kinds]
+        for process in dict.fromkeys(processes)
+    }
     share = (Fraction(1), Fraction(0), setting.algorithm.share)
 
     def of_round(place: int, r: int) -> arb_mat:

@@ -135,9 +135,14 @@ def by_coordinate(fed: Quadratic, exact: bool = False) -> Forms | None:
         mean, basis = np.linalg.eigh(fed.hessians[0])
         curvatures, minimisers = np.tile(mean, (fed.clients, 1)), minimisers @ basis
     return Forms(
-        curvatures[..., None, None], minimisers[..., None], mean[..., None, None], fed.dimension,
-        fed.exact_gradient_noise, fed.exact_server_noise, basis,
-    )  # fmt: skip
+        curvatures[..., None, None],
+        minimisers[..., None],
+        mean[..., None, None],
+        fed.dimension,
+        fed.exact_gradient_noise,
+        fed.exact_server_noise,
+        basis,
+    )
 
 
 def forms_of(setting: Setting, exact: bool = False) -> Forms:

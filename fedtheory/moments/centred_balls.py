@@ -56,9 +56,15 @@ def _along_eigenvectors(fed: Quadratic) -> Forms | None:
     curvatures = np.array([Ball(value) for value in values], dtype=object)
     minimisers = from_matrix(ball_matrix(about_optimum(fed, fed.exact_centres, True)) * vectors)
     return Forms(
-        np.tile(curvatures, (fed.clients, 1))[..., None, None], minimisers[..., None], curvatures[..., None, None],
-        fed.dimension, fed.exact_gradient_noise, fed.exact_server_noise, from_matrix(vectors), True,
-    )  # fmt: skip
+        np.tile(curvatures, (fed.clients, 1))[..., None, None],
+        minimisers[..., None],
+        curvatures[..., None, None],
+        fed.dimension,
+        fed.exact_gradient_noise,
+        fed.exact_server_noise,
+        from_matrix(vectors),
+        True,
+    )
 
 
 def eigenvectors(hessian: arb_mat, near: np.ndarray) -> tuple[list[arb], arb_mat] | None:
@@ -117,8 +123,9 @@ def _refined(hessian: arb_mat, near: np.ndarray) -> arb_mat | None:
         values = [image[i, i] / (1 - rest[i, i]) for i in range(size)]
         change: list[Any] = [
             (image[i, j] + values[j] * rest[i, j]) / (values[j] - values[i]) if i != j else rest[i, i] / 2
-            for i in range(size) for j in range(size)
-        ]  # fmt: skip
+            for i in range(size)
+            for j in range(size)
+        ]
         largest = max(float(abs(x).upper()) for x in change)
         if not largest < min(before, 0.1):
             return vectors if before < 1e-10 else None

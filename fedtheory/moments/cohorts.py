@@ -34,8 +34,10 @@ def law_of(process: Participation, clients: int) -> Law:
         return [(_placed(counts, here, clients), p) for counts, p in law_of(process.process, len(here))]
     number, each = _cohorts(process, clients)
     if number > MOST_COHORTS:
-        raise NotClosed(f"participation = {type(process).__name__}: {number} cohorts of {clients} clients; exact "
-                        f"moments of an algorithm of one's own tell at most {MOST_COHORTS} apart")  # fmt: skip
+        raise NotClosed(
+            f"participation = {type(process).__name__}: {number} cohorts of {clients} clients; exact "
+            f"moments of an algorithm of one's own tell at most {MOST_COHORTS} apart"
+        )
     return [(counts, p) for counts, p in each if p > 0]
 
 

@@ -231,8 +231,10 @@ def _on_tensors(
     values = torch.from_numpy(states + shift)
     replicas, kept = len(states), dict(kind.memory)
     each = (replicas, layout.clients, layout.dimension)
-    memory = {name: values[:, part].reshape(each) if kept[name] == CLIENTS else values[:, part].clone()
-              for name, part in layout.of_memory.items()}  # fmt: skip
+    memory = {
+        name: values[:, part].reshape(each) if kept[name] == CLIENTS else values[:, part].clone()
+        for name, part in layout.of_memory.items()
+    }
     x, ids = values[:, layout.of_model].clone(), torch.arange(replicas)
     told = TensorRound(fed, x, torch.tensor([counts] * replicas, dtype=torch.int8), ids, 0, kind.round or 0)
     moved, after = taken(kind, x, memory, told, numbers_at(kind, kind.round, float))

@@ -63,8 +63,10 @@ def rounded(
                 pairs = np.array([[_nearest(value) for value in row] for row in found])
                 return pairs[..., 0], pairs[..., 1]
         bits = max(2 * bits, bits + missing + SPARE)
-    raise Imprecise(f"rounds = {reprlib.repr(int(rounds.max()))}: no enclosure of the errors in {MOST_BITS} binary "
-                    "digits is narrow enough; allowed are fewer rounds")  # fmt: skip
+    raise Imprecise(
+        f"rounds = {reprlib.repr(int(rounds.max()))}: no enclosure of the errors in {MOST_BITS} binary "
+        "digits is narrow enough; allowed are fewer rounds"
+    )
 
 
 def _missing(value: arb, least: int) -> int:
@@ -132,9 +134,11 @@ class Powers:
                 states = times(self.squares[0], states)
             return states
         if size**3 * number.bit_length() > MOST_WORK:
-            raise Imprecise(f"rounds = {number} of a recursion of {size} numbers: enclosed are at most {size} such "
-                            f"rounds, or one of at most {int((MOST_WORK / number.bit_length()) ** (1 / 3))} numbers; "
-                            "errors_in_floats states no accuracy")  # fmt: skip
+            raise Imprecise(
+                f"rounds = {number} of a recursion of {size} numbers: enclosed are at most {size} such "
+                f"rounds, or one of at most {int((MOST_WORK / number.bit_length()) ** (1 / 3))} numbers; "
+                "errors_in_floats states no accuracy"
+            )
         for bit in range(number.bit_length()):
             if bit == len(self.squares):
                 self.squares.append(self._square())
@@ -160,8 +164,10 @@ class Powers:
         """That of T on the differences, whose ``constants`` sum to 0: so a column may be taken from those."""
         size = power.nrows() - 1
         common = [power[i, self.constants[0]].mid() for i in range(size)]
-        rows = ([abs(power[i, j] - common[i] if j in self.constants else power[i, j]) for j in range(size)]
-                for i in range(size))  # fmt: skip
+        rows = (
+            [abs(power[i, j] - common[i] if j in self.constants else power[i, j]) for j in range(size)]
+            for i in range(size)
+        )
         return max(float(sum(row, arb(0)).upper()) for row in rows) * (1 + 1e-9)
 
     def _settled(self, states: Blocks, number: int, bit: int) -> Blocks:
@@ -178,8 +184,10 @@ class Powers:
             common = [power[i, self.constants[0]].mid() for i in range(size)]
             total = sum((common[i] for i in self.constants), arb(0))
             common = [each / total for each in common]
-            off = [[int(i == j) - operator[i, j] + (common[i] if j in self.constants else 0) for j in range(size)]
-                   for i in range(size)]  # fmt: skip
+            off = [
+                [int(i == j) - operator[i, j] + (common[i] if j in self.constants else 0) for j in range(size)]
+                for i in range(size)
+            ]
             limit = arb_mat(off).solve(_column_of(common))
             begun = arb_mat([[state[i, c] for c in range(state.ncols())] for i in range(size)])
             known = arb_mat([[sum((state[i, c] for i in self.constants), arb(0)) for c in range(state.ncols())]])
@@ -188,8 +196,12 @@ class Powers:
             left = arb(norm) ** number
             ended = limit * known + _around(away, left)
             gained = row * (limit * known) * rounds + row * (passed + _around(passed, left))
-            found.append(arb_mat([[ended[i, c] for c in range(state.ncols())] for i in range(size)]
-                                 + [[state[size, c] + gained[0, c] for c in range(state.ncols())]]))  # fmt: skip
+            found.append(
+                arb_mat(
+                    [[ended[i, c] for c in range(state.ncols())] for i in range(size)]
+                    + [[state[size, c] + gained[0, c] for c in range(state.ncols())]]
+                )
+            )
         return found
 
 
@@ -287,9 +299,12 @@ def _identity(size: int) -> np.ndarray:
 
 
 def observed_in_balls(
-    plan: Timeline | Varying, start: np.ndarray, observables: np.ndarray, rounds: Sequence[int],
+    plan: Timeline | Varying,
+    start: np.ndarray,
+    observables: np.ndarray,
+    rounds: Sequence[int],
     constants: Sequence[int] = (),
-) -> list[list[arb]]:  # fmt: skip
+) -> list[list[arb]]:
     """The observables (q, *blocks, n) of the state before each of ``rounds``, summed over blocks, from the state
     ``start`` (*blocks, n) before round 0: for each observable, one ball for each of the rounds. The entries at
     ``constants`` have a sum that never changes (see ``Powers``)."""
@@ -344,8 +359,9 @@ def _by_giant_steps(powers: Powers, states: Blocks, rows: Blocks, wanted: list[i
     left = arb_mat([[c for each in columns for c in _column(each, q)] for columns in moved for q in range(count)])
     right = arb_mat([[c for each in states for c in _column(each, 0)] for states in reached])
     table = (left * right.transpose()).table()
-    return {r: [table[int(i) * count + q][int(j)] for q in range(count)] for r, i, j in
-            zip(wanted, row, state, strict=True)}  # fmt: skip
+    return {
+        r: [table[int(i) * count + q][int(j)] for q in range(count)] for r, i, j in zip(wanted, row, state, strict=True)
+    }
 
 
 def _identities(states: Blocks) -> Blocks:

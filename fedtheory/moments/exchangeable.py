@@ -163,8 +163,10 @@ class _Round:
             mean = self.fed.mean_gradient[coordinate]
             return [trained(mean, x, self.kind.server_lr, 1, noise_step(self.fed, server=True), one_sided)]
         noise = noise_step(self.fed)
-        return [trained(row[coordinate], x, self.kind.local_lr, self.kind.local_steps, noise, one_sided)
-                for row in self.fed.gradients]  # fmt: skip
+        return [
+            trained(row[coordinate], x, self.kind.local_lr, self.kind.local_steps, noise, one_sided)
+            for row in self.fed.gradients
+        ]
 
     def second_moment(self, coordinate: int, x: Fraction, about: Fraction) -> Fraction:
         """E (x' - about)^2 for a round from x."""
@@ -228,8 +230,9 @@ def _kinds(setting: Setting, r: int, order: Sequence[int]) -> list[tuple[Fractio
         shares = [algorithm.share, 1 - algorithm.share]
     return [
         (share, _Round(fed, kind, cohorts_of(setting, kind) if isinstance(kind, ClientRound) else None))
-        for share, kind in zip(shares, algorithm.kinds, strict=True) if share
-    ]  # fmt: skip
+        for share, kind in zip(shares, algorithm.kinds, strict=True)
+        if share
+    ]
 
 
 def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, order: Sequence[int] = ()) -> KinkedErrors:
@@ -253,9 +256,17 @@ def enumerated_errors(setting: Setting, rounds: int, last_law: bool = True, orde
     fed, kinds = piecewise(setting), _kinds(setting, rounds - 1, order)
     laws = list(islice(_laws(setting, order), rounds))
     gradients = [_expected(law, _squared_gradient(fed)) for law in laws]
-    passed = _expected(laws[-1], lambda x: sum(
-        (share * round.second_moment(j, value, fed.exact_optimum[j])
-         for share, round in kinds for j, value in enumerate(x)), Fraction(0)))  # fmt: skip
+    passed = _expected(
+        laws[-1],
+        lambda x: sum(
+            (
+                share * round.second_moment(j, value, fed.exact_optimum[j])
+                for share, round in kinds
+                for j, value in enumerate(x)
+            ),
+            Fraction(0),
+        ),
+    )
     return KinkedErrors([rounds], [passed], [None], [sum(gradients, Fraction(0))], gradients[0])
 
 
@@ -279,9 +290,12 @@ def enumerated_at(setting: Setting, horizons: Sequence[int], order: Sequence[int
             distances[r] = _expected(law, _squared_distance(fed))
     totals = list(accumulate(gradients, initial=Fraction(0)))
     return KinkedErrors(
-        list(horizons), [distances[R] for R in horizons], [gradients[R] for R in horizons],
-        [totals[R] for R in horizons], gradients[0],
-    )  # fmt: skip
+        list(horizons),
+        [distances[R] for R in horizons],
+        [gradients[R] for R in horizons],
+        [totals[R] for R in horizons],
+        gradients[0],
+    )
 
 
 def _laws(setting: Setting, order: Sequence[int]) -> Iterator[dict[tuple[Fraction, ...], Fraction]]:

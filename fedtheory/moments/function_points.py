@@ -56,8 +56,9 @@ class Points:
 
     def value(self, point: Vector) -> Fraction:
         """g at a point."""
-        return sum((h * u * u / 2 + b * u for h, b, u in zip(self.curvatures, self.slope, point, strict=True)),
-                   Fraction(0))  # fmt: skip
+        return sum(
+            (h * u * u / 2 + b * u for h, b, u in zip(self.curvatures, self.slope, point, strict=True)), Fraction(0)
+        )
 
     def left(self, functional: Functional) -> Fraction:
         """The value of a functional of scope "function".
@@ -90,8 +91,10 @@ class Points:
             return self.x, self.y
         if functional == PERTURBED_LINEARIZATION_ERROR:
             return self.y, self.z
-        raise ValueError(f"functional = {functional.name}: allowed is {LINEARIZATION_ERROR.name} or "
-                         f"{PERTURBED_LINEARIZATION_ERROR.name}")  # fmt: skip
+        raise ValueError(
+            f"functional = {functional.name}: allowed is {LINEARIZATION_ERROR.name} or "
+            f"{PERTURBED_LINEARIZATION_ERROR.name}"
+        )
 
 
 def _squared_distance(one: Vector, other: Vector) -> Fraction:

@@ -113,8 +113,10 @@ def check_entries(coordinates: int, numbers: int, what: str, exact: bool = False
     operators with more entries in all than one of ``LARGEST``, or ``LARGEST_EXACT``, numbers."""
     largest = (LARGEST_EXACT if exact else LARGEST) ** 2
     if coordinates * numbers**2 > largest:
-        raise ValueError(f"{what}: {coordinates} recursions of {numbers} numbers have {coordinates * numbers**2} "
-                         f"entries; allowed are at most {largest}")  # fmt: skip
+        raise ValueError(
+            f"{what}: {coordinates} recursions of {numbers} numbers have {coordinates * numbers**2} "
+            f"entries; allowed are at most {largest}"
+        )
 
 
 def _clients(process: Participation, clients: int) -> list[_Client]:

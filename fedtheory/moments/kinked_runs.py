@@ -134,10 +134,13 @@ def motion(setting: Setting, kind: Kind, coordinate: int, number: Any) -> Motion
     elif kind.uniform.cohort != fed.clients or kind.uniform.replacement:
         raise ValueError("cohort is drawn: allowed is a deterministic run")
     total = sum(counts)
-    return Motion(tuple(
-        (number(Fraction(count, total)), Line(row[coordinate], number), number(kind.local_lr), kind.local_steps)
-        for count, row in zip(counts, fed.gradients, strict=True) if count
-    ))  # fmt: skip
+    return Motion(
+        tuple(
+            (number(Fraction(count, total)), Line(row[coordinate], number), number(kind.local_lr), kind.local_steps)
+            for count, row in zip(counts, fed.gradients, strict=True)
+            if count
+        )
+    )
 
 
 def check_plain(kind: ClientRound) -> None:
@@ -215,8 +218,11 @@ def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons:
     from ..loops import piecewise_linear_runs as loops  # a compiler comes with it
 
     parts = [part for one in cycle for part in one.parts]
-    pieces = [(1 - lr * slope, lr * level) for _, line, lr, _ in parts
-              for slope, level in zip(line.slopes, line.intercepts, strict=True)]  # fmt: skip
+    pieces = [
+        (1 - lr * slope, lr * level)
+        for _, line, lr, _ in parts
+        for slope, level in zip(line.slopes, line.intercepts, strict=True)
+    ]
     kept, drift = np.array(pieces).T.copy()
     steps = np.array([steps for *_, steps in parts])
     rounds, starts = _ends(len(one.parts) for one in cycle), _ends(len(line.breakpoints) for _, line, _, _ in parts)
@@ -229,9 +235,24 @@ def _followed_in_floats(cycle: Sequence[Motion], mean: Line, x: float, horizons:
     why = loops.TURNED
     while why == loops.TURNED:
         why = loops.cycles(
-            rounds, steps, weights, starts, breakpoints, kept, drift, breaks, slopes, levels,
-            pattern, monotone, LONGEST, asked, found, state, counts,
-        )  # fmt: skip
+            rounds,
+            steps,
+            weights,
+            starts,
+            breakpoints,
+            kept,
+            drift,
+            breaks,
+            slopes,
+            levels,
+            pattern,
+            monotone,
+            LONGEST,
+            asked,
+            found,
+            state,
+            counts,
+        )
         known = [Passed(*each) for each in found[: counts[1]].tolist()]
         if why == loops.TURNED:
             here, squares = state.tolist()
@@ -356,7 +377,9 @@ def deterministic_errors(
         return [sum((of(j, passed[j][i]) for j in range(fed.dimension)), starts[0] * 0) for i in range(known)]
 
     return KinkedErrors(
-        list(horizons[:known]), total(lambda j, at: _square(at.x - optimum[j])),
-        total(lambda j, at: _square(lines[j](at.x))), total(lambda j, at: at.squares),
+        list(horizons[:known]),
+        total(lambda j, at: _square(at.x - optimum[j])),
+        total(lambda j, at: _square(lines[j](at.x))),
+        total(lambda j, at: at.squares),
         sum((_square(line(start)) for line, start in zip(lines, starts, strict=True)), starts[0] * 0),
-    )  # fmt: skip
+    )

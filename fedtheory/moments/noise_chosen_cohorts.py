@@ -96,10 +96,14 @@ def chosen_noise(fed: Quadratic, kind: ClientRound, process: LargestNoise, exact
     mean, square = process.mean_and_square(fed.clients, rise)
     sigma, eta = fed.exact_gradient_noise, number(one_number("local_lr", kind.local_lr))
     return ChosenNoise(
-        mean=number(sigma * mean), variance=number(sigma**2 * (square - mean**2)),
-        later=number(sigma**2 / process.count), single=number(sigma**2),
-        factor=1 - eta * number(fed.exact_hessians[0, 0, 0]), local_lr=eta, local_steps=kind.local_steps,
-    )  # fmt: skip
+        mean=number(sigma * mean),
+        variance=number(sigma**2 * (square - mean**2)),
+        later=number(sigma**2 / process.count),
+        single=number(sigma**2),
+        factor=1 - eta * number(fed.exact_hessians[0, 0, 0]),
+        local_lr=eta,
+        local_steps=kind.local_steps,
+    )
 
 
 def as_one_client(local: LocalMaps, noise: ChosenNoise) -> LocalMaps:

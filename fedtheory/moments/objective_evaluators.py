@@ -151,7 +151,13 @@ def _of_run(functional: Functional, question: Question) -> Any:
 
 
 for _functional in (
-    FINAL_GAP, AVERAGE_GAP, BEST_GAP, GAP_OF_AVERAGE, WEIGHTED_AVERAGE_GAP, GAP_OF_WEIGHTED_AVERAGE,
-    AVERAGE_ITERATE_DISTANCE, FINAL_SQUARED_GRADIENT,
-):  # fmt: skip
+    FINAL_GAP,
+    AVERAGE_GAP,
+    BEST_GAP,
+    GAP_OF_AVERAGE,
+    WEIGHTED_AVERAGE_GAP,
+    GAP_OF_WEIGHTED_AVERAGE,
+    AVERAGE_ITERATE_DISTANCE,
+    FINAL_SQUARED_GRADIENT,
+):
     evaluates_functional(_functional)(partial(_of_run, _functional))

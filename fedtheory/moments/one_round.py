@@ -260,8 +260,9 @@ def _local_paths(setting: Setting, exact: bool) -> _LocalPaths:
             point, power = point - eta * gradients, power - eta * hessians @ power
             step = identity - eta * hessians
             noise = step @ noise @ step + eta**2 * variance * identity
-    return _LocalPaths(start, mean_hessian, eta, sums, sum_noise, sums, noise, max(errors), excess, drift,
-                       has_common_noise(fed))  # fmt: skip
+    return _LocalPaths(
+        start, mean_hessian, eta, sums, sum_noise, sums, noise, max(errors), excess, drift, has_common_noise(fed)
+    )
 
 
 def _apply(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -49,8 +49,10 @@ def enumerated(setting: Setting, rounds: np.ndarray, exact: bool) -> tuple[np.nd
     assert isinstance(fed, Quadratic)
     short = fed.dimension == 1 and fed.objective_weight is None and max(rounds) <= LONGEST
     if not short or setting.algorithm.by_rule or not isinstance(setting.participation, Fixed):
-        raise ValueError(f"noise = {fed.noise!r}: exact errors are known on a line, of clients that weigh alike, of a "
-                         f"fixed set, with steps of one size, over at most {LONGEST} rounds")  # fmt: skip
+        raise ValueError(
+            f"noise = {fed.noise!r}: exact errors are known on a line, of clients that weigh alike, of a "
+            f"fixed set, with steps of one size, over at most {LONGEST} rounds"
+        )
     lines = [[PiecewiseLinear([h[0, 0]], (), g[0])] for h, g in zip(fed.exact_hessians, fed.exact_slopes, strict=True)]
     same = Piecewise(lines, None, fed.exact_gradient_noise, fed.noise, fed.exact_server_noise)
     found = enumerated_at(replace(setting, federation=same), np.asarray(rounds).tolist())

@@ -230,6 +230,10 @@ def _left_of_round(functional: Functional, question: Question) -> Any:
 
 
 for _functional in (
-    SQUARED_GRADIENT, LOCAL_GRADIENT_ERROR, NEGATED_FULL_PROGRESS, NEGATED_ARBITRARY_PROGRESS, SQUARED_MOVEMENT,
-):  # fmt: skip
+    SQUARED_GRADIENT,
+    LOCAL_GRADIENT_ERROR,
+    NEGATED_FULL_PROGRESS,
+    NEGATED_ARBITRARY_PROGRESS,
+    SQUARED_MOVEMENT,
+):
     evaluates_functional(_functional)(partial(_left_of_round, _functional))

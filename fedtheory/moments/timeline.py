@@ -38,9 +38,13 @@ class Schedule:
 
 
 def schedule(
-    setting: Setting, one_round: Callable, exact: bool = False, layout: Any = None, forms: Forms | None = None,
+    setting: Setting,
+    one_round: Callable,
+    exact: bool = False,
+    layout: Any = None,
+    forms: Forms | None = None,
     made: dict[Kind, np.ndarray] | None = None,
-) -> Schedule:  # fmt: skip
+) -> Schedule:
     """The schedule of ``one_round`` (``mean_map``, ``second_moment_map`` or ``symmetric_moment_map``) operators of
     ``setting``.
 
@@ -151,8 +155,10 @@ def timeline(
         raise ValueError(f"lengths = {list(ended)}: exact moments need multiples of the snapshot period, {period}")
     layout = layout_for(setting, forms)
     of_kind: dict[Kind, np.ndarray] = {}
-    made = {process: schedule(replace(setting, participation=process), one_round, exact, layout, forms, of_kind)
-            for process in dict.fromkeys(phases.processes)}  # fmt: skip
+    made = {
+        process: schedule(replace(setting, participation=process), one_round, exact, layout, forms, of_kind)
+        for process in dict.fromkeys(phases.processes)
+    }
     return Timeline(tuple(made[process] for process in phases.processes), phases.lengths, phases.cyclic)
 
 

@@ -249,8 +249,10 @@ class FlatModel:
             with torch.no_grad():
                 self.scores(self.unflattened(x), sample)
             if any(each.uses > 1 for each in self._dropout):
-                raise ValueError("a dropout layer is used several times in a pass, where it would drop the same: "
-                                 "allowed is a layer of its own for each place")  # fmt: skip
+                raise ValueError(
+                    "a dropout layer is used several times in a pass, where it would drop the same: "
+                    "allowed is a layer of its own for each place"
+                )
             self._dropout_shapes[kind] = [each.shape or () for each in self._dropout]
         return self._dropout_shapes[kind]
 

@@ -50,8 +50,10 @@ def gradients(
     if path not in ("auto", *PATHS):
         raise ValueError(f"path = {path!r}: allowed is one of auto, {', '.join(PATHS)}")
     if path not in ("auto", "loop") and model.mixes_samples and _filled_up(batches):
-        raise ValueError(f"path = {path!r}, for batches of different sizes: allowed is 'loop', since batch norm would "
-                         "see what fills them up")  # fmt: skip
+        raise ValueError(
+            f"path = {path!r}, for batches of different sizes: allowed is 'loop', since batch norm would "
+            "see what fills them up"
+        )
     name = fastest(model, x, batches, precision) if path == "auto" else path
     return PATHS[name](model, x, batches, precision)
 

@@ -99,14 +99,18 @@ def check_own_names(paper: Paper) -> None:
         ]
         others += ["this package"] if name in known_subjects() else []
         if others:
-            raise PaperError(f"paper {paper.name!r}: its subject {name!r} would be another one than that of "
-                             f"{others[0]}: allowed is a name of its own")  # fmt: skip
+            raise PaperError(
+                f"paper {paper.name!r}: its subject {name!r} would be another one than that of "
+                f"{others[0]}: allowed is a name of its own"
+            )
     for claim in paper.claims:
         for there in functionals.named(claim.functional.name):
             if apart := claim.functional.apart_from(there):
                 known = f"the built-in {there.name!r}, {there.meaning}"
-                raise PaperError(f"{claim.ref}: its functional {there.name!r} has another {' and '.join(apart)} than "
-                                 f"{known}: allowed is a name of its own")  # fmt: skip
+                raise PaperError(
+                    f"{claim.ref}: its functional {there.name!r} has another {' and '.join(apart)} than "
+                    f"{known}: allowed is a name of its own"
+                )
 
 
 def paper(name: str) -> Paper:

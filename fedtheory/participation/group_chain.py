@@ -73,9 +73,11 @@ class GroupChain(AnySize):
             if len(row) != len(sizes) or any(n > size for n, size in zip(row, sizes, strict=True)):
                 raise ValueError(f"counts[{z}] = {list(row)}: allowed are at most {sizes.tolist()}, one a group")
         initial = _law("initial", self.initial, len(counts))
-        rows = (initial,) * len(counts) if self.transitions is None else tuple(
-            _law(f"transitions[{z}]", row, len(counts)) for z, row in enumerate(self.transitions)
-        )  # fmt: skip
+        rows = (
+            (initial,) * len(counts)
+            if self.transitions is None
+            else tuple(_law(f"transitions[{z}]", row, len(counts)) for z, row in enumerate(self.transitions))
+        )
         if len(rows) != len(counts):
             raise ValueError(f"transitions has {len(rows)} rows: allowed is one for each of {len(counts)} states")
         for name, value in {"groups": groups, "counts": counts, "initial": initial, "transitions": rows}.items():
@@ -150,8 +152,15 @@ class GroupChain(AnySize):
         device = keys.replica_ids.device
         laws = np.cumsum(np.array([self.law, *self.rows], dtype=object), axis=1)[:, :-1].astype(float)
         cumulated = torch.tensor(laws, dtype=torch.float64, device=device).reshape(len(laws), -1)
-        return GroupChainState(keys, torch.tensor(self.groups, device=device), torch.tensor(self.counts, device=device),
-                               cumulated[0], cumulated[1:], -1, None)  # fmt: skip
+        return GroupChainState(
+            keys,
+            torch.tensor(self.groups, device=device),
+            torch.tensor(self.counts, device=device),
+            cumulated[0],
+            cumulated[1:],
+            -1,
+            None,
+        )
 
     def step(self, state: GroupChainState, round: int) -> tuple[Tensor, GroupChainState]:
         keys, here = state.keys, self._state_in(state, round)
@@ -188,8 +197,10 @@ class GroupChain(AnySize):
     def expected(self, clients: int, round: int) -> np.ndarray:
         self.check(clients)
         law, sizes = self.law_of(round), self.group_sizes
-        means = [sum(p * row[k] for p, row in zip(law, self.counts, strict=True)) / Fraction(size)
-                 for k, size in enumerate(sizes)]  # fmt: skip
+        means = [
+            sum(p * row[k] for p, row in zip(law, self.counts, strict=True)) / Fraction(size)
+            for k, size in enumerate(sizes)
+        ]
         return np.array([means[k] for k in self.groups], dtype=object)
 
     def stationary(self, clients: int) -> np.ndarray:

@@ -53,8 +53,10 @@ def read_intervals(path: str | Path, names: Sequence[str] | None = None) -> Tabl
     clash = (table.client[order][1:] == table.client[order][:-1]) & (table.start[order][1:] < table.end[order][:-1])
     for k in np.flatnonzero(clash):
         first, second = sorted((int(order[k]), int(order[k + 1])))
-        raise ValueError(f"{path}, {line(second)}: client {table.names[table.client[second]]!r} is already there then, "
-                         f"by {line(first)}: allowed are intervals that do not overlap")  # fmt: skip
+        raise ValueError(
+            f"{path}, {line(second)}: client {table.names[table.client[second]]!r} is already there then, "
+            f"by {line(first)}: allowed are intervals that do not overlap"
+        )
     return table
 
 

@@ -82,5 +82,7 @@ class Mixture(AnySize):
     def inclusion(self, clients: int) -> Inclusion:
         found = [process.inclusion(clients) for process in self.processes]
         pairs = list(zip(self.probabilities, found, strict=True))
-        return Inclusion(np.sum([p * part.first for p, part in pairs], axis=0),
-                         np.sum([p * part.second for p, part in pairs], axis=0))  # fmt: skip
+        return Inclusion(
+            np.sum([p * part.first for p, part in pairs], axis=0),
+            np.sum([p * part.second for p, part in pairs], axis=0),
+        )

@@ -50,8 +50,9 @@ class LargestNoise(Participation):
 
     def inclusion(self, clients: int) -> Inclusion:
         """Always raises ``ValueError``: its moments say nothing of a round's updates, whose noise decided it."""
-        raise ValueError("LargestNoise: who takes part depends on the round's noise; allowed is a process that is "
-                         "independent of it")  # fmt: skip
+        raise ValueError(
+            "LargestNoise: who takes part depends on the round's noise; allowed is a process that is independent of it"
+        )
 
     def mean_and_square(self, clients: int, rise: int = 1) -> tuple[Fraction, Fraction]:
         r"""E s and E s^2 of the mean s of the n largest of ``clients`` independent noises, each a = ``rise`` with

@@ -73,8 +73,10 @@ def _slots(
             raise ValueError(f"origin = {origin}: allowed is one before the last end, {table.end.max()}")
     rounds = check_count("rounds", rounds)
     if rounds * len(table.names) > MOST_ENTRIES:
-        raise ValueError(f"width = {width}: {rounds} rounds of {len(table.names)} clients are too many; allowed is a "
-                         f"mask of {MOST_ENTRIES} entries")  # fmt: skip
+        raise ValueError(
+            f"width = {width}: {rounds} rounds of {len(table.names)} clients are too many; allowed is a "
+            f"mask of {MOST_ENTRIES} entries"
+        )
     return np.clip(first, 0, rounds).astype(np.int64), np.clip(last, 0, rounds).astype(np.int64), rounds
 
 

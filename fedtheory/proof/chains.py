@@ -62,9 +62,8 @@ class Chain:
         """The steps that are neither closed nor repaired."""
         closed = {d.step.name for d in self.decisions if d.closed}
         return tuple(
-            d for d in self.decisions
-            if not d.closed and not (d.step.repaired_by and {*d.step.repaired_by} <= closed)
-        )  # fmt: skip
+            d for d in self.decisions if not d.closed and not (d.step.repaired_by and {*d.step.repaired_by} <= closed)
+        )
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -86,9 +85,10 @@ class Chain:
             return ()
         covers = self.derivation.options
         return tuple(
-            reading for reading in self.claim.readings()
+            reading
+            for reading in self.claim.readings()
             if all(option in (covers(name) or (option,)) for name, option in reading.items())
-        )  # fmt: skip
+        )
 
     @property
     def narrowed(self) -> dict[str, list[str]]:
@@ -155,8 +155,12 @@ def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[S
         yield _open("composed", claim, found)
     yield from tying(claim, derivation, library.assumed(derivation.steps))
     if _only_declared(derivation, library):
-        yield _open("joined", claim, "that the steps follow on each other, and end in the right side, "
-                    "is declared in a file of one's own, which shows nothing")  # fmt: skip
+        yield _open(
+            "joined",
+            claim,
+            "that the steps follow on each other, and end in the right side, "
+            "is declared in a file of one's own, which shows nothing",
+        )
     yield from _met(claim, derivation, library)
 
 
@@ -183,11 +187,15 @@ def _met(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Ste
     found = _compatibility(claim)
     if found.state == CONTRADICTORY:
         fails = " or ".join(dict.fromkeys(proof["fails"] for proof in found.proofs))
-        yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {fails} "
-                    "fails wherever the others hold")  # fmt: skip
+        yield _open(
+            "hypotheses",
+            claim,
+            f"its hypotheses contradict each other, so that it says nothing: {fails} fails wherever the others hold",
+        )
     elif found.state != COMPATIBLE:
-        yield _open("hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say "
-                    "nothing")  # fmt: skip
+        yield _open(
+            "hypotheses", claim, "no values of the quantities are known that meet all hypotheses: it may say nothing"
+        )
     elif why := library.excluded(claim):
         yield _open("hypotheses", claim, f"its hypotheses contradict each other, so that it says nothing: {why}")
 

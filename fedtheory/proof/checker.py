@@ -430,22 +430,34 @@ class Proof:
         where = [self.condition_in_words(*condition) for condition in self.regions[last["where"]]]
         assumed = sorted(n + ("" if c is None else f"({self.shown(c)})") for n, c in last["assumptions"])
         of = sorted(f"{n} = {self.shown(c)}" for n, c in last["parameters"].items())
-        given = {"cohort": "given the round's start and its cohort", "start": "given the round's start",
-                 "kind": f"given the start of a round of kind {last['kind']}", "run": "of the whole run"}  # fmt: skip
+        given = {
+            "cohort": "given the round's start and its cohort",
+            "start": "given the round's start",
+            "kind": f"given the start of a round of kind {last['kind']}",
+            "run": "of the whole run",
+        }
         form = " + ".join(f"({self.shown(c)}) {entry_in_words(e)}".rstrip() for e, c in last["form"].items()) or "0"
-        return "\n".join([
-            f"for {', '.join(where) or 'all scalars'};",
-            f"for every federation, participation and algorithm with {', '.join(assumed) or 'no assumption'}"
-            + (f"; {', '.join(of)}" if of else "") + ";",
-            f"{given[last['context']]}, with <u, v> for the expectation of u . v:",
-            f"{form} {'=' if last['equality'] else '>='} 0",
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                f"for {', '.join(where) or 'all scalars'};",
+                f"for every federation, participation and algorithm with {', '.join(assumed) or 'no assumption'}"
+                + (f"; {', '.join(of)}" if of else "")
+                + ";",
+                f"{given[last['context']]}, with <u, v> for the expectation of u . v:",
+                f"{form} {'=' if last['equality'] else '>='} 0",
+            ]
+        )
 
     def condition_in_words(self, name: str, kind: str, bound: Scalar | None) -> str:
         most = "" if bound is None else self.shown(bound)
-        return {"positive": f"{name} > 0", "nonnegative": f"{name} >= 0", "count": f"{name} a count >= 1",
-                "capped": f"0 < {name} <= {most}", "interval": f"0 <= {name} <= {most}",
-                "at_least": f"{name} >= {most}"}[kind]  # fmt: skip
+        return {
+            "positive": f"{name} > 0",
+            "nonnegative": f"{name} >= 0",
+            "count": f"{name} a count >= 1",
+            "capped": f"0 < {name} <= {most}",
+            "interval": f"0 <= {name} <= {most}",
+            "at_least": f"{name} >= {most}",
+        }[kind]
 
     def shown(self, scalar: Scalar) -> str:
         scale = math.gcd(*scalar.top.values(), *scalar.bottom.values())
@@ -457,8 +469,13 @@ class Proof:
         for key, c in sorted(polynomial.items(), reverse=True):
             at = ((name, power_of(key, i)) for i, name in enumerate(self.names))
             letters = [name if p == 1 else f"{name}^{p}" for name, p in at if p]
-            terms.append(" ".join([str(c // scale)] * (abs(c) != scale or not letters) + ["-"] * (
-                c == -scale and bool(letters)) + letters))  # fmt: skip
+            terms.append(
+                " ".join(
+                    [str(c // scale)] * (abs(c) != scale or not letters)
+                    + ["-"] * (c == -scale and bool(letters))
+                    + letters
+                )
+            )
         return " + ".join(terms).replace("+ -", "- ").replace("-  ", "- ") or "0"
 
     # scalars
@@ -548,8 +565,10 @@ class Proof:
             need(index not in seen, f"region: {name} twice")
             need(name != "K" or kind == "count", "region: K is a count")
             if bound is not None:
-                need(letters_of(bound.top) | letters_of(bound.bottom) <= seen,
-                     f"region: the bound of {name} uses what is not yet given")  # fmt: skip
+                need(
+                    letters_of(bound.top) | letters_of(bound.bottom) <= seen,
+                    f"region: the bound of {name} uses what is not yet given",
+                )
                 need(is_positive(pulled_back(bound.bottom, made), positive, pairs), f"region: {name}: a bound over 0")
             seen.add(index)
             u, above = {place(first): 1}, {0: 1, place(first): 1}
@@ -559,8 +578,10 @@ class Proof:
                 made.append((index, u, POLYNOMIAL_ONE))
             elif name == "K":
                 second = next(parameters)
-                made += [(self.number["k"], {place(second): 1}, POLYNOMIAL_ONE),
-                         (index, above | {place(second): 1}, POLYNOMIAL_ONE)]  # fmt: skip
+                made += [
+                    (self.number["k"], {place(second): 1}, POLYNOMIAL_ONE),
+                    (index, above | {place(second): 1}, POLYNOMIAL_ONE),
+                ]
             elif kind == "count":
                 made.append((index, above, POLYNOMIAL_ONE))
             elif kind == "capped":
@@ -768,8 +789,13 @@ def of_algorithm(form: dict) -> bool:
 def one_algorithm(parameters: dict) -> None:
     """Refuse parameters of which one algorithm has not all: of weighted updates, of clients that answer, of intervals
     between participations, of a server's rounds, of cohorts'."""
-    marks = (("weighted_lr",), ("selected_lr",), ("cutoff",), ("server_lr", "client_round_probability"),
-             ("cohort", "probability"))  # fmt: skip
+    marks = (
+        ("weighted_lr",),
+        ("selected_lr",),
+        ("cutoff",),
+        ("server_lr", "client_round_probability"),
+        ("cohort", "probability"),
+    )
     need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
 
 
@@ -826,8 +852,7 @@ class Rules:
 
     def dot(self, left: list, right: list, c: Scalar = ONE) -> list:
         spend(len(left) * len(right))
-        return [(("product", "", *sorted((u, v))), c * a * b)
-                for (u, a), (v, b) in pairs_of(left, right)]  # fmt: skip
+        return [(("product", "", *sorted((u, v))), c * a * b) for (u, a), (v, b) in pairs_of(left, right)]
 
     def square(self, vector: list, c: Scalar = ONE) -> list:
         return self.dot(vector, vector, c)
@@ -969,8 +994,13 @@ class Rules:
                 items = self.under(items, binder)
             parts.append((items, c))
         need(self.proof.nonnegative(constant, self.region), "a constant that may be negative")
-        return self.concluded(self.total(*parts, (self.number(constant), None)), context=line["context"],
-                              kind=line["kind"], equality=equality, to_the_end=to_the_end)  # fmt: skip
+        return self.concluded(
+            self.total(*parts, (self.number(constant), None)),
+            context=line["context"],
+            kind=line["kind"],
+            equality=equality,
+            to_the_end=to_the_end,
+        )
 
     def frees(self, theorem: dict) -> set:
         found = set().union(*map(free, theorem["form"])) if theorem["form"] else set()
@@ -984,14 +1014,23 @@ class Rules:
         need(binder == "M" or theorem["context"] != "run", "a mean over a cohort of what holds over the whole run")
         context = "cohort" if binder == "S" else theorem["context"]
         form = self.total((self.under(self.items(theorem), binder), None))
-        return self.concluded(form, context=context, kind=theorem["kind"], equality=theorem["equality"],
-                              to_the_end=theorem["path_to_the_end"])  # fmt: skip
+        return self.concluded(
+            form,
+            context=context,
+            kind=theorem["kind"],
+            equality=theorem["equality"],
+            to_the_end=theorem["path_to_the_end"],
+        )
 
     def over_steps(self) -> dict:
         (theorem,) = self.premises
         need("k" in self.frees(theorem), "a sum over steps of what is for every step")
-        return self.concluded(self.total((self.under(self.items(theorem), "K"), None)), context=theorem["context"],
-                              kind=theorem["kind"], equality=theorem["equality"])  # fmt: skip
+        return self.concluded(
+            self.total((self.under(self.items(theorem), "K"), None)),
+            context=theorem["context"],
+            kind=theorem["kind"],
+            equality=theorem["equality"],
+        )
 
     def induct(self) -> dict:
         (base, step), factor, bound = self.premises, self.argument("factor"), list(self.form.items())
@@ -1008,8 +1047,12 @@ class Rules:
     def last_step(self) -> dict:
         (theorem,) = self.premises
         need(theorem["path_to_the_end"], "shown for k < K only")
-        return self.concluded(self.total((self.moved(self.items(theorem), 0, 1, 0), None)), context=theorem["context"],
-                              kind=theorem["kind"], equality=theorem["equality"])  # fmt: skip
+        return self.concluded(
+            self.total((self.moved(self.items(theorem), 0, 1, 0), None)),
+            context=theorem["context"],
+            kind=theorem["kind"],
+            equality=theorem["equality"],
+        )
 
     def instantiate(self) -> dict:
         (theorem,) = self.premises
@@ -1025,9 +1068,15 @@ class Rules:
         form = {e: self.proof.put(c, values) for e, c in theorem["form"].items()}
         assumptions = [(n, None if c is None else self.proof.put(c, values)) for n, c in theorem["assumptions"]]
         parameters = {n: self.proof.put(c, values) for n, c in theorem["parameters"].items()}
-        return self.concluded({e: c for e, c in form.items() if c.top}, context=theorem["context"],
-                              kind=theorem["kind"], equality=theorem["equality"], assumptions=assumptions,
-                              to_the_end=theorem["path_to_the_end"], parameters=parameters)  # fmt: skip
+        return self.concluded(
+            {e: c for e, c in form.items() if c.top},
+            context=theorem["context"],
+            kind=theorem["kind"],
+            equality=theorem["equality"],
+            assumptions=assumptions,
+            to_the_end=theorem["path_to_the_end"],
+            parameters=parameters,
+        )
 
     def expect_uniform(self) -> dict:
         (theorem,), size, share = self.premises, self.argument("size"), self.argument("share")
@@ -1039,9 +1088,14 @@ class Rules:
         said = [c for c in self.proof.regions[self.region] if name and c[0] == name[0] and c[1] == "interval"]
         need(any(c[2] == at_most for c in said), "0 <= share <= 1/size is not said")
         form = self.total(*((self.drawn(e, share, ONE - share), c) for e, c in self.items(theorem)))
-        return self.concluded(form, context="kind", kind="uniform", equality=theorem["equality"],
-                              more=(("uniform_cohorts", None),),
-                              parameters=self.sized(theorem, size) | {"share": share})  # fmt: skip
+        return self.concluded(
+            form,
+            context="kind",
+            kind="uniform",
+            equality=theorem["equality"],
+            more=(("uniform_cohorts", None),),
+            parameters=self.sized(theorem, size) | {"share": share},
+        )
 
     def sized(self, theorem: dict, size: Scalar) -> dict:
         need(theorem["parameters"].get("size", size) == size, "cohorts of another size")
@@ -1070,8 +1124,13 @@ class Rules:
         self.context_allows(theorem, "cohort", "arbitrary")
         need(not any("S" in e[1] for e in theorem["form"] if e[0] != "one"), "a mean of products over any cohort")
         need("i" not in self.frees(theorem) and self.region == theorem["where"], "of every client, or another region")
-        return self.concluded(theorem["form"], context="kind", kind="arbitrary", equality=theorem["equality"],
-                              parameters=self.sized(theorem, size))  # fmt: skip
+        return self.concluded(
+            theorem["form"],
+            context="kind",
+            kind="arbitrary",
+            equality=theorem["equality"],
+            parameters=self.sized(theorem, size),
+        )
 
     def project(self) -> dict:
         self.no_premise()
@@ -1109,8 +1168,13 @@ class Rules:
         parameters = {n: v for n, v in (one | other).items() if n != "size"}
         parameters |= {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
         form = self.total((self.items(snapshot), q), (self.items(arbitrary), p))
-        return self.concluded(form, context="start", parameters=parameters, more=(("random_kinds", q),),
-                              equality=snapshot["equality"] and arbitrary["equality"])  # fmt: skip
+        return self.concluded(
+            form,
+            context="start",
+            parameters=parameters,
+            more=(("random_kinds", q),),
+            equality=snapshot["equality"] and arbitrary["equality"],
+        )
 
     def mix_server(self) -> dict:
         server, clients = self.premises
@@ -1121,8 +1185,13 @@ class Rules:
         parameters = {n: v for n, v in (one | other).items() if n != "size"}
         parameters |= {"arbitrary_cohort": other["size"], "client_round_probability": q}
         form = self.total((self.items(server), p), (self.items(clients), q))
-        return self.concluded(form, context="start", parameters=parameters, more=(("random_client_rounds", q),),
-                              equality=server["equality"] and clients["equality"])  # fmt: skip
+        return self.concluded(
+            form,
+            context="start",
+            parameters=parameters,
+            more=(("random_client_rounds", q),),
+            equality=server["equality"] and clients["equality"],
+        )
 
     # axioms
 
@@ -1161,8 +1230,7 @@ class Rules:
         p, q, d, context = self.points()
         L, g = self.argument("L"), [*self.gradient(p), *self.minus(self.gradient(q))]
         squared = L * L
-        return self.axiom([*self.square(d, squared), *self.square(g, MINUS)],
-                          ("smooth", L), context=context)  # fmt: skip
+        return self.axiom([*self.square(d, squared), *self.square(g, MINUS)], ("smooth", L), context=context)
 
     def cocoercive(self) -> dict:
         p, q, d, context = self.points()
@@ -1175,8 +1243,12 @@ class Rules:
         L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
         twice, wide = number(2) * mu, number(2) * (L - mu)
         above = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d)]
-        items = [*((e, c * wide) for e, c in above), *self.dot(g, d, twice),
-                 *self.square(g, MINUS), *self.square(d, -(L * mu))]  # fmt: skip
+        items = [
+            *((e, c * wide) for e, c in above),
+            *self.dot(g, d, twice),
+            *self.square(g, MINUS),
+            *self.square(d, -(L * mu)),
+        ]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def values(self, p: tuple, q: tuple) -> list:
@@ -1221,8 +1293,11 @@ class Rules:
         return self.parameter("local_lr")
 
     def local_step(self) -> dict:
-        moved = [*self.of(shifted(ITERATE, 1, 0, 1)), *self.of(ITERATE, -1),
-                 *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.step())]  # fmt: skip
+        moved = [
+            *self.of(shifted(ITERATE, 1, 0, 1)),
+            *self.of(ITERATE, -1),
+            *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.step()),
+        ]
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def round(self) -> dict:
@@ -1234,8 +1309,13 @@ class Rules:
     def unbiased(self) -> dict:
         other = self.other()
         need(all(map(self.before_noise, (t for t, _ in other))), "noise against what may depend on it")
-        return self.axiom(self.dot(self.of(NOISE), other), ("unbiased_noise", None), ("cohort_before_noise", None),
-                          context="cohort", equality=True)  # fmt: skip
+        return self.axiom(
+            self.dot(self.of(NOISE), other),
+            ("unbiased_noise", None),
+            ("cohort_before_noise", None),
+            context="cohort",
+            equality=True,
+        )
 
     def before_noise(self, term: tuple) -> bool:
         """Whether a term is known before the noise of step k."""
@@ -1264,8 +1344,9 @@ class Rules:
         noise = self.vector_under(self.of(NOISE), "S")
         apart = self.under(self.square(noise, MINUS), "K")
         items = [*self.square(self.vector_under(noise, "K")), *apart]
-        return self.axiom(items, ("unbiased_noise", None), ("cohort_before_noise", None), context="cohort",
-                          equality=True)  # fmt: skip
+        return self.axiom(
+            items, ("unbiased_noise", None), ("cohort_before_noise", None), context="cohort", equality=True
+        )
 
     # a server's round
 
@@ -1273,8 +1354,9 @@ class Rules:
         need(not self.premises, "an axiom has no premises")
         given = self.said
         need(set(given) == {"server_lr"}, "parameters of an axiom")
-        return self.concluded(self.total((items, None)), context="kind", kind="server", equality=equality, more=more,
-                              parameters=given)  # fmt: skip
+        return self.concluded(
+            self.total((items, None)), context="kind", kind="server", equality=equality, more=more, parameters=given
+        )
 
     def closed(self) -> list:
         other = self.other()
@@ -1328,16 +1410,19 @@ class Rules:
         count = self.argument("clients")
         need(bool(count.top), "no clients")
         share = MINUS / count
-        items = [*self.square(self.vector_under(self.of(NOISE), "M")),
-                 *self.under(self.square(self.of(NOISE), share), "M")]  # fmt: skip
+        items = [
+            *self.square(self.vector_under(self.of(NOISE), "M")),
+            *self.under(self.square(self.of(NOISE), share), "M"),
+        ]
         named = ("uncorrelated_noise", "unbiased_noise", "equal_weights")
         return self.mean_axiom(items, *((name, None) for name in named), equality=True, also=("clients",))
 
     def weighted_noise(self) -> dict:
         bound, mean = self.argument("bound"), self.vector_under(self.of(NOISE), "M")
         items = [*self.number(bound), *self.square(mean, MINUS)]
-        return self.mean_axiom(items, ("bounded_weighted_noise", bound), ("uncorrelated_noise", None),
-                               ("unbiased_noise", None))  # fmt: skip
+        return self.mean_axiom(
+            items, ("bounded_weighted_noise", bound), ("uncorrelated_noise", None), ("unbiased_noise", None)
+        )
 
     def stochastic_gradient(self) -> dict:
         squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
@@ -1367,14 +1452,18 @@ class Rules:
     def drawn_mean(self) -> dict:
         other = self.other()
         need(all(stage(t[1])[0] != "end" and "S" not in t[0] for t, _ in other), "what depends on the draw")
-        return self.mean_axiom(self.dot(self.ended(), other), ("independent_draws", None), equality=True,
-                               also=("share",))  # fmt: skip
+        return self.mean_axiom(
+            self.dot(self.ended(), other), ("independent_draws", None), equality=True, also=("share",)
+        )
 
     def spread_of_draw(self) -> dict:
         minus = -self.argument("share")
         mean = self.vector_under(self.of(LAST), "M")
-        items = [*self.square(self.ended()), *self.square(mean, self.argument("share")),
-                 *self.under(self.square(self.of(LAST), minus), "M")]  # fmt: skip
+        items = [
+            *self.square(self.ended()),
+            *self.square(mean, self.argument("share")),
+            *self.under(self.square(self.of(LAST), minus), "M"),
+        ]
         return self.mean_axiom(items, ("independent_draws", None), equality=True, also=("share",))
 
     # rounds that add updates with weights
@@ -1390,8 +1479,9 @@ class Rules:
         need(all(given[n] == self.argument(n) for n in also), "a parameter and its argument")
         for theorem in self.premises:
             need(all(given.get(n, v) == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
-        return self.concluded(self.total((items, None)), context="start", equality=equality, more=more,
-                              parameters=given)  # fmt: skip
+        return self.concluded(
+            self.total((items, None)), context="start", equality=equality, more=more, parameters=given
+        )
 
     def parameter(self, name: str) -> Scalar:
         return self.said[name]
@@ -1418,15 +1508,20 @@ class Rules:
         other = self.other()
         free = all((stage(t[1])[0] != "end" or t[1] == WEIGHT_BIAS) and "S" not in t[0] for t, _ in other)
         need(free, "what depends on who takes part")
-        return self.weighted_axiom(self.dot(self.of(PARTICIPATION), other), ("independent_participation", None),
-                                   equality=True)  # fmt: skip
+        return self.weighted_axiom(
+            self.dot(self.of(PARTICIPATION), other), ("independent_participation", None), equality=True
+        )
 
     def weighted_noise_of_a_round(self) -> dict:
         self.no_premise()
         other = self.other()
         need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
-        return self.weighted_axiom(self.dot(self.of(ROUND_NOISE), other), ("unbiased_noise", None),
-                                   ("independent_participation", None), equality=True)  # fmt: skip
+        return self.weighted_axiom(
+            self.dot(self.of(ROUND_NOISE), other),
+            ("unbiased_noise", None),
+            ("independent_participation", None),
+            equality=True,
+        )
 
     def over_count(self, scalar: Scalar) -> Scalar:
         need(bool(self.parameter("clients").top), "no clients")
@@ -1436,11 +1531,15 @@ class Rules:
         self.no_premise()
         squared, scale = self.argument("squared"), self.argument("scale")
         bound = scale * self.proof.name("K") * squared
-        items = [*self.number(self.over_count(bound)),
-                 *self.square(self.of(ROUND_NOISE), MINUS)]  # fmt: skip
-        return self.weighted_axiom(items, ("bounded_noise", squared), ("uncorrelated_noise", None),
-                                   ("unbiased_noise", None), ("independent_participation", None),
-                                   also=("scale",))  # fmt: skip
+        items = [*self.number(self.over_count(bound)), *self.square(self.of(ROUND_NOISE), MINUS)]
+        return self.weighted_axiom(
+            items,
+            ("bounded_noise", squared),
+            ("uncorrelated_noise", None),
+            ("unbiased_noise", None),
+            ("independent_participation", None),
+            also=("scale",),
+        )
 
     def of_each(self, factor: Scalar, atom: tuple) -> list:
         """factor C - |atom|^2, of the premise C - |sum_k grad F_i(x_{i,k})|^2 >= 0 for every client."""
@@ -1510,8 +1609,9 @@ class Rules:
         need(all(given[n] == self.argument(a) for n, a in also), "a parameter and its argument")
         for theorem in self.premises:
             need(all(given[n] == v for n, v in theorem["parameters"].items()), "a premise of another algorithm")
-        return self.concluded(self.total((items, None)), context="start", equality=equality, more=more,
-                              parameters=given)  # fmt: skip
+        return self.concluded(
+            self.total((items, None)), context="start", equality=equality, more=more, parameters=given
+        )
 
     def sent_known(self) -> list:
         """What a mean is paired with: a vector known at the start, or B."""
@@ -1535,8 +1635,9 @@ class Rules:
     def answered_round(self) -> dict:
         self.no_premise()
         sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
-        return self.answer_axiom(self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()),
-                                 equality=True)  # fmt: skip
+        return self.answer_axiom(
+            self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()), equality=True
+        )
 
     def answered_descent(self) -> dict:
         self.no_premise()
@@ -1564,8 +1665,9 @@ class Rules:
         (theorem,) = self.premises
         minus = self.square(bounded, MINUS)
         items = [*self.at_most(theorem, [ALONG, NOISE], self.argument(argument)), *minus]
-        return self.answer_axiom(items, ("independent_answers", None), ("independent_noise", None),
-                                 also=((name, argument),))  # fmt: skip
+        return self.answer_axiom(
+            items, ("independent_answers", None), ("independent_noise", None), also=((name, argument),)
+        )
 
     def spread_of_answers(self) -> dict:
         return self.of_updates("proxy", "proxy", self.of(SPREAD))
@@ -1579,8 +1681,9 @@ class Rules:
         need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
         need(not any(self.proof.depends(c, "k") for _, c in more), "gradients of which every step has its own bound")
         given = {"local_lr": self.step()}
-        return self.concluded(self.total((items, None)), context="start", more=more, parameters=given,
-                              to_the_end=to_the_end)  # fmt: skip
+        return self.concluded(
+            self.total((items, None)), context="start", more=more, parameters=given, to_the_end=to_the_end
+        )
 
     def bounded_local_gradient(self) -> dict:
         squared, minus = self.argument("squared"), MINUS
@@ -1747,8 +1850,13 @@ class Rules:
         for scalar in at_least:
             need(self.proof.nonnegative(scalar, self.region), "a constant that is out of its bounds")
         context, kind, parameters, laws = self.law_of(found, L, extra["clients"])
-        return self.concluded(self.total((self.bound_of(found, L, zeta), None)), context=context, kind=kind,
-                              more=(*assumed, *laws), parameters=parameters)  # fmt: skip
+        return self.concluded(
+            self.total((self.bound_of(found, L, zeta), None)),
+            context=context,
+            kind=kind,
+            more=(*assumed, *laws),
+            parameters=parameters,
+        )
 
     def positive_scalar(self, scalar: Scalar) -> None:
         need(self.proof.nonnegative(scalar, self.region), "L may be negative")
@@ -1768,8 +1876,7 @@ class Rules:
         weight = Fraction(1, len(counted))
         for r in counted:
             if found.metric.endswith("gap"):
-                items += [(("value", "M", point), number(c))
-                          for point, c in ((after(r), -weight), (OPTIMUM, weight))]  # fmt: skip
+                items += [(("value", "M", point), number(c)) for point, c in ((after(r), -weight), (OPTIMUM, weight))]
             else:
                 need(r == 0, "a gradient after a round")
                 whole_gradient = self.vector_under(self.gradient(START_POINT), "M")
@@ -1794,8 +1901,11 @@ class Rules:
             need(all(here == [ALL] for here in names), "several rounds that are not everyone's")
             return "run", "", rates | {"size": clients}, ()
         law = {how: (p, kind) for how, (p, kind) in zip(names[0], found.rounds[0], strict=True)}
-        sizes = {how: clients if how == ALL else number(kind["who"]["size"])
-                 for how, (_, kind) in law.items() if how != SERVER}  # fmt: skip
+        sizes = {
+            how: clients if how == ALL else number(kind["who"]["size"])
+            for how, (_, kind) in law.items()
+            if how != SERVER
+        }
         uniform: tuple = ()
         if ANY in law:
             rates["share"] = number(found.spread(law[ANY][1]["who"]))
@@ -1941,8 +2051,9 @@ class Slack:
         first, parts = self.sorts[0][0], []
         for label, c in vector.items():
             if label == ("m", 0, 0):
-                others = {} if self.alike else {
-                    ("m", o, 0): -share / first for o, (share, _) in enumerate(self.sorts) if o}  # fmt: skip
+                others = (
+                    {} if self.alike else {("m", o, 0): -share / first for o, (share, _) in enumerate(self.sorts) if o}
+                )
                 parts.append((others, c))
             elif not (self.alike and label[0] != "d" and label[-1] == 0):
                 parts.append(({label: Fraction(1)}, c))
@@ -1992,8 +2103,12 @@ class WorstCase:
     """
 
     def __init__(self, data: object) -> None:
-        self.data = keys("certificate", data, "what schema functions rounds clients metric average everywhere "
-                         "contraction additive pairs operators symmetric")  # fmt: skip
+        self.data = keys(
+            "certificate",
+            data,
+            "what schema functions rounds clients metric average everywhere "
+            "contraction additive pairs operators symmetric",
+        )
         version = self.data["what"], self.data["schema"]
         need(version == (CERTIFICATE, SCHEMA) and type(version[1]) is int, f"{version!r:.80} is another version's")
         self.read_class()
@@ -2044,9 +2159,13 @@ class WorstCase:
         need(bool(steps), "local_lr: allowed is at least one step")
         pull = fraction("proximal", given["proximal"])
         need(pull >= 0, "proximal: allowed is a number >= 0")
-        return {"kind": "training", "local_lr": tuple(steps), "proximal": pull,
-                "global_lr": self.positive("global_lr", given["global_lr"]),
-                "who": self.participants(given["participants"])}  # fmt: skip
+        return {
+            "kind": "training",
+            "local_lr": tuple(steps),
+            "proximal": pull,
+            "global_lr": self.positive("global_lr", given["global_lr"]),
+            "who": self.participants(given["participants"]),
+        }
 
     def positive(self, what: str, text: object) -> Fraction:
         number = fraction(what, text)
@@ -2116,8 +2235,9 @@ class WorstCase:
     def say_slope(self, p: int) -> None:
         """Where all Hessians are L, the gradient at a point is that at x* and L (x - x*)."""
         if self.one_hessian:
-            self.slopes[p] = self.slack.reduced(vector_sum(({("g", 0): Fraction(1)}, Fraction(1)),
-                                                           (self.places[p], self.L)))  # fmt: skip
+            self.slopes[p] = self.slack.reduced(
+                vector_sum(({("g", 0): Fraction(1)}, Fraction(1)), (self.places[p], self.L))
+            )
 
     def gradient(self, p: int) -> dict:
         return {("g", p): Fraction(1)}
@@ -2213,8 +2333,9 @@ class WorstCase:
         elif self.quadratic or self.one_hessian:  # F_i(x) - F_i(x*) = <grad F_i(x) + grad F_i(x*), x - x*>/2
             for o, (share, _) in enumerate(self.sorts):
                 both = [vector_sum((self.gradient(p), Fraction(1)), (self.gradient(0), Fraction(1))) for p in weights]
-                slack.add(o, [(-share * w / 2, g, self.places[p])
-                              for g, (p, w) in zip(both, weights.items(), strict=True)])  # fmt: skip
+                slack.add(
+                    o, [(-share * w / 2, g, self.places[p]) for g, (p, w) in zip(both, weights.items(), strict=True)]
+                )
 
     def take_pairs(self, o: int) -> None:
         """Less lambda times what interpolation makes >= 0, of f_p - f_q and of
@@ -2303,8 +2424,10 @@ class WorstCase:
         else:
             left = f"the mean of {what} over {self.average}, R = {len(self.rounds)},"
         done = "; then ".join(" or ".join(self.in_words(p, kind) for p, kind in kinds) for kinds in self.rounds)
-        return (f"For {who} whose functions are {kind} from {self.mu} to {self.L}, and {apart}; exact gradients; "
-                f"{done}:\n{left} <= {self.tau} |x_0 - x*|^2{zeta}")  # fmt: skip
+        return (
+            f"For {who} whose functions are {kind} from {self.mu} to {self.L}, and {apart}; exact gradients; "
+            f"{done}:\n{left} <= {self.tau} |x_0 - x*|^2{zeta}"
+        )
 
     def in_words(self, probability: Fraction, kind: dict) -> str:
         often = "" if probability == 1 else f"with probability {probability} "
@@ -2369,8 +2492,10 @@ def checked(proof: Proof, line: object) -> dict:
     fit(rules.given.keys() == rules.given.asked, f"{name}: arguments that the rule does not have")
     for part in ("form", "context", "kind", "equality", "path_to_the_end", "parameters"):
         need(stated[part] == found[part], f"{name}: the file's {part} is not what the rule concludes")
-    same = [[any(a == b for b in other) for a in one] for one, other in (
-        (stated["assumptions"], found["assumptions"]), (found["assumptions"], stated["assumptions"]))]  # fmt: skip
+    same = [
+        [any(a == b for b in other) for a in one]
+        for one, other in ((stated["assumptions"], found["assumptions"]), (found["assumptions"], stated["assumptions"]))
+    ]
     need(all(map(all, same)), f"{name}: the file's assumptions are not what the rule concludes")
     for c in stated["form"].values():
         need(proof.never_zero(c.bottom, stated["where"]), "a coefficient divides by what may be 0")

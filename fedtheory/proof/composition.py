@@ -139,8 +139,9 @@ class OfRounds(ABC):
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
         """What has to be >= 0, beyond what the vocabulary says."""
-        asked = {need: name for each in self.all_of for name, need in each.needs()
-                 if name != OF_KIND or self.of_one_kind}  # fmt: skip
+        asked = {
+            need: name for each in self.all_of for name, need in each.needs() if name != OF_KIND or self.of_one_kind
+        }
         names = list(asked.values())
         return tuple(
             (name if names.count(name) == 1 else f"{name}.{i}", need) for i, (need, name) in enumerate(asked.items())
@@ -218,9 +219,13 @@ class OfRounds(ABC):
             raise ValueError(f"more {sorted(self.more)}: allowed are {', '.join(sorted(_OF_HYPOTHESES))}")
         kinds = [each.kinds() for each in self.all_of]
         read = {name: option for _, options in kinds for name, option in options.items()}
-        return {"right_side": self.right_side(), "needs": self.needs(),
-                "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
-                "readings": {**read, **self.more, **self.own_readings}, "choices": self.choices()}  # fmt: skip
+        return {
+            "right_side": self.right_side(),
+            "needs": self.needs(),
+            "assumptions": tuple(dict.fromkeys(q for quantities, _ in kinds for q in quantities)),
+            "readings": {**read, **self.more, **self.own_readings},
+            "choices": self.choices(),
+        }
 
 
 _CONTENT: dict[int, tuple[OfRounds, Mapping[str, Any]]] = {}
@@ -232,8 +237,15 @@ class Computed(Derivation):
     as it is, and differs from what is computed (see ``verdict_word.is_computed``)."""
 
     def __init__(self, name: str, *, functional: str, steps: tuple[str, ...], **given: Any) -> None:
-        fields = {"name": name, "functional": functional, "steps": steps, "proves": (), "algorithm": "",
-                  "left_side": None, "origin": None} | given  # fmt: skip
+        fields = {
+            "name": name,
+            "functional": functional,
+            "steps": steps,
+            "proves": (),
+            "algorithm": "",
+            "left_side": None,
+            "origin": None,
+        } | given
         unknown = fields.keys() - {f.name for f in dataclass_fields(Derivation)}
         if unknown:
             raise TypeError(f"{sorted(unknown)}: no parts of a derivation")

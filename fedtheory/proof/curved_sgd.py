@@ -90,9 +90,11 @@ class CurvedSGD:
         bound = bound + (square(D) * (2 * mu) + dot(D, self.at_optimum) + square(self.rest) / (2 * mu)) * (k * eta)
         share = eta / (2 * mu)
         premises: Multiples = [
-            (ax.local_step(D), 1), (ax.unbiased(D), -eta), (ax.smooth(ITERATE, START_POINT, s.L), share),
+            (ax.local_step(D), 1),
+            (ax.unbiased(D), -eta),
+            (ax.smooth(ITERATE, START_POINT, s.L), share),
             (s.path, s.L**2 * share),
-        ]  # fmt: skip
+        ]
         change = s.gradient_along - s.gradient_at_start
         squares: list[Square] = [(D * mu - change, "", share), (D * mu - self.rest, "", share)]
         step = show(at_step(bound, 1, 0, 1) - bound, premises, where=self.where, context="cohort", squares=squares)
@@ -104,9 +106,12 @@ class CurvedSGD:
         of the order K^2 eta."""
         ax, mu, L = self.sgd.axioms, self.mu, self.sgd.L
         premises: Multiples = [
-            (ax.convex(OPTIMUM, ITERATE, mu), 1), (ax.descent(START_POINT, ITERATE, L), 1), (self.above_optimum, 1),
-            (self.across, mu), (self.sgd.path, (L - mu) / 2),
-        ]  # fmt: skip
+            (ax.convex(OPTIMUM, ITERATE, mu), 1),
+            (ax.descent(START_POINT, ITERATE, L), 1),
+            (self.above_optimum, 1),
+            (self.across, mu),
+            (self.sgd.path, (L - mu) / 2),
+        ]
         each = combine(premises, where=self.where, context="cohort")
         return over_steps(over_clients(each, "S"))
 
@@ -127,11 +132,19 @@ class CurvedSGD:
             *((theorem, c * eta**2) for theorem, c in summed),
             (over_clients(self.near_optimum, "S"), unit * (1 + 2 * z) + paid * 2),
         ]
-        most = combine(premises, where=where, context="cohort", squares=[
-            *((v, bound, c * eta**2) for v, bound, c in squares),
-            (U / (2 * z) - D * mu - B, "", unit * 2 * z), (u - U, "S", unit * (1 + 1 / (2 * z))),
-            (b - B, "S", unit * (1 + 2 * z)), (b - u - D * mu, "S", paid), (u - D * mu, "S", paid * 2),
-        ])  # fmt: skip
+        most = combine(
+            premises,
+            where=where,
+            context="cohort",
+            squares=[
+                *((v, bound, c * eta**2) for v, bound, c in squares),
+                (U / (2 * z) - D * mu - B, "", unit * 2 * z),
+                (u - U, "S", unit * (1 + 1 / (2 * z))),
+                (b - B, "S", unit * (1 + 2 * z)),
+                (b - u - D * mu, "S", paid),
+                (u - D * mu, "S", paid * 2),
+            ],
+        )
         left = coefficient(most.form, g, g, "S")
         return combine([(most, 1)], where=where, context="cohort", squares=[(u, "S", -left)])
 

@@ -41,9 +41,7 @@ class Origin(Protocol):
         """The assumptions that those name, each with its constant where it has one."""
         ...
 
-    def apart_from(
-        self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]
-    ) -> Iterator[str]:  # fmt: skip
+    def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """In what it is not about the runs, rounds or functions that a claim is about, in words."""
         ...
 

@@ -108,8 +108,13 @@ def words(claim: Claim, derivation: Derivation, assumed: Iterable[str]) -> Itera
 
 
 def _word(name: str, claim: Claim, says: str, kind: str) -> Step:
-    return Step(name.replace(" ", "_"), claim.source, f"the claim {says}", kind,
-                expected="given" if kind == "definition" else "unknown")  # fmt: skip
+    return Step(
+        name.replace(" ", "_"),
+        claim.source,
+        f"the claim {says}",
+        kind,
+        expected="given" if kind == "definition" else "unknown",
+    )
 
 
 def _from_data(claim: Claim, derivation: Derivation) -> Iterator[Step]:
@@ -369,8 +374,13 @@ def _minimum_of_steps(
         put_in = {_ETA: step}
         if step is first[0]:
             exponent = exponential.args[0].xreplace(put_in)
-            yield Step(f"claim.exponent{suffix}", claim.source, "exp(-l) with l = log(max(Y, 1)) is at most 1/Y",
-                       "analytic", (Identity(exponent, -_LOG),))  # fmt: skip
+            yield Step(
+                f"claim.exponent{suffix}",
+                claim.source,
+                "exp(-l) with l = log(max(Y, 1)) is at most 1/Y",
+                "analytic",
+                (Identity(exponent, -_LOG),),
+            )
             derived = data / ratio + rest.xreplace(put_in)
             where = Domain(slacks, (("local_lr", step),))
             yield from compare(claim, right, sympy.cancel(derived), where, suffix, case, ignore=True)

@@ -27,10 +27,14 @@ class Library:
     """
 
     def __init__(
-        self, steps: Iterable[Step], derivations: Iterable[Derivation] = (),
-        algorithms: Mapping[str, str] | None = None, rounds: Callable[[Claim, str], Rounds] = built_in,
-        vouched: Library | None = None, excluded: Callable[[Claim], str] = lambda claim: "",
-    ) -> None:  # fmt: skip
+        self,
+        steps: Iterable[Step],
+        derivations: Iterable[Derivation] = (),
+        algorithms: Mapping[str, str] | None = None,
+        rounds: Callable[[Claim, str], Rounds] = built_in,
+        vouched: Library | None = None,
+        excluded: Callable[[Claim], str] = lambda claim: "",
+    ) -> None:
         self.steps, self.derivations = tuple(steps), tuple(derivations)
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
         self._by_name: dict[str, Step] = {}

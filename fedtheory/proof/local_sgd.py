@@ -108,8 +108,15 @@ class LocalSGD:
     def rough_path(self) -> Theorem:
         """E|d_k|^2 <= (k + 4/5 k^2/K + k^3/K^2) eta^2 ((K + 1) |grad F_i(x)|^2 + sigma^2) for k <= K, of clients that
         need not be convex, under eta <= 1/(8 L K): a gradient step expands by at most 1 + L eta."""
-        ax, eta, d, g, g0, K, L = (self.axioms, self.axioms.step, self.moved, self.gradient_along,
-                                   self.gradient_at_start, self.K, self.L)  # fmt: skip
+        ax, eta, d, g, g0, K, L = (
+            self.axioms,
+            self.axioms.step,
+            self.moved,
+            self.gradient_along,
+            self.gradient_at_start,
+            self.K,
+            self.L,
+        )
         change = g - g0
         expands = (1 + 1 / K) * (1 + L * eta) ** 2
         premises: Multiples = [
@@ -135,14 +142,16 @@ class LocalSGD:
             (ax.variance(self.variance), eta**2),
         ]
 
-    def _by_induction(self, weight: Scalar, rise: Scalar, factor: Scalar, premises: Multiples,
-                      squares: Sequence[Square]) -> Theorem:  # fmt: skip
+    def _by_induction(
+        self, weight: Scalar, rise: Scalar, factor: Scalar, premises: Multiples, squares: Sequence[Square]
+    ) -> Theorem:
         """E|d_k|^2 <= rise(k) eta^2 (weight |grad F_i(x)|^2 + sigma^2) for k <= K."""
         ax, scale = self.axioms, self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
-        step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context=ax.given,
-                    squares=squares)  # fmt: skip
+        step = show(
+            at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context=ax.given, squares=squares
+        )
         return induct(combine([], where=ax.where, context=ax.given), step, bound, factor)
 
     @cached_property
@@ -166,16 +175,24 @@ class LocalSGD:
         squares = [
             (g0, "S", scale * K**2 * (1 if self.convex else Fraction(4, 3)) - coefficient(whole.form, g0, g0, "S"))
         ]
-        return combine([(whole, 1)], where=ax.where, context=ax.given, squares=squares,
-                       constant=scale * share * self.variance - whole.form.entries[ONE])  # fmt: skip
+        return combine(
+            [(whole, 1)],
+            where=ax.where,
+            context=ax.given,
+            squares=squares,
+            constant=scale * share * self.variance - whole.form.entries[ONE],
+        )
 
     @cached_property
     def noise_bound(self) -> Theorem:
         """E|w|^2 <= K sigma^2 / size."""
         ax = self.axioms
         variance = over_steps(over_clients(ax.variance(self.variance), "S"))
-        return combine([(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
-                       where=ax.where, context=ax.given)  # fmt: skip
+        return combine(
+            [(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
+            where=ax.where,
+            context=ax.given,
+        )
 
     def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """What |x+ - x*|^2 is at most, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
@@ -190,8 +207,12 @@ class LocalSGD:
             *((theorem, c * eta**2) for theorem, c in sum_bound),
         ]
         near_square = (D + e / (near * K), "", near * eta * K)
-        return combine(premises, where=where, context=ax.given,
-                       squares=[near_square, *((v, bound, c * eta**2) for v, bound, c in squares)])  # fmt: skip
+        return combine(
+            premises,
+            where=where,
+            context=ax.given,
+            squares=[near_square, *((v, bound, c * eta**2) for v, bound, c in squares)],
+        )
 
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """By how much F falls at least, given the cohort, with free Young parameters > 0: ``near`` between grad F(x)
@@ -209,8 +230,12 @@ class LocalSGD:
             *((theorem, c * eta**2 * half) for theorem, c in sum_bound),
         ]
         near_square = (g + e / (near * K), "", near * eta * K / 2)
-        return combine(premises, where=where, context=ax.given,
-                       squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)])  # fmt: skip
+        return combine(
+            premises,
+            where=where,
+            context=ax.given,
+            squares=[near_square, *((v, bound, c * eta**2 * half) for v, bound, c in squares)],
+        )
 
     def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:
         """What bounds |K mean_S grad F_i(x) + e + w|^2 by |mean_S grad F_i(x)|^2 and the bounds of e, a theorem, and

@@ -9,8 +9,10 @@ from .kernel.theorems import Multiples, Theorem, combine, over_clients
 
 def monotone(axioms: Axioms, mu: Scalar) -> Theorem:
     """<grad F(x), x - x*> >= mu |x - x*|^2."""
-    both = [(over_clients(axioms.convex(*points, mu), "M"), 1) for points in
-            ((START_POINT, OPTIMUM), (OPTIMUM, START_POINT))]  # fmt: skip
+    both = [
+        (over_clients(axioms.convex(*points, mu), "M"), 1)
+        for points in ((START_POINT, OPTIMUM), (OPTIMUM, START_POINT))
+    ]
     distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
     return combine([*both, (axioms.optimal(distance), 1)], where=axioms.where, context="start")
 

@@ -78,9 +78,12 @@ class Certificate(Written):
 
     def data(self) -> dict:
         return {
-            "inequality": self.inequality.data(), "region": self.region.data(), "polya": self.polya,
-            "numerator": self.numerator.data(), "denominator": self.denominator.data(),
-        }  # fmt: skip
+            "inequality": self.inequality.data(),
+            "region": self.region.data(),
+            "polya": self.polya,
+            "numerator": self.numerator.data(),
+            "denominator": self.denominator.data(),
+        }
 
     @classmethod
     def from_data(cls, data: object) -> Self:
@@ -120,10 +123,12 @@ class Counterexample(Written):
 
     def data(self) -> dict:
         return {
-            "inequality": self.inequality.data(), "region": self.region.data(),
-            "parameters": [list(pair) for pair in self.parameters], "point": [list(pair) for pair in self.point],
+            "inequality": self.inequality.data(),
+            "region": self.region.data(),
+            "parameters": [list(pair) for pair in self.parameters],
+            "point": [list(pair) for pair in self.point],
             "value": self.value,
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_data(cls, data: object) -> Self:

@@ -100,8 +100,9 @@ class NumericEdition:
         self.base, self.data = claim, data
         self.algorithm = algorithm_of(claim) or ""
         if claim.functional != FINAL_SQUARED_DISTANCE or self.algorithm not in _CHANCE:
-            raise ValueError(f"{claim.ref}: allowed is a claim about {FINAL_SQUARED_DISTANCE.meaning} of "
-                             f"{' or '.join(_CHANCE)}")  # fmt: skip
+            raise ValueError(
+                f"{claim.ref}: allowed is a claim about {FINAL_SQUARED_DISTANCE.meaning} of {' or '.join(_CHANCE)}"
+            )
         names = {name for name, _ in self.theorem.assumptions}
         unknown = set(other_kinds(self.theorem)) - ASSUMPTIONS.keys()
         if unknown:
@@ -175,14 +176,23 @@ class NumericEdition:
         rest = own.read(1 - self.factor)
         rounds, distance = map(symbol, ("rounds", "initial_distance"))
         return Claim(
-            id=self.base.id, edition=EDITION, title=f"{self.base.title}: numbers of a worst case", source=SOURCE,
-            functional=self.base.functional, letters=self.base.letters, algorithm=self.base.algorithm,
-            terms=(Term("initial", (1 - rest) ** rounds * distance**2),
-                   Term("floor", _in_vocabulary(own.read_apart(self.addition) / rest))),
-            hypotheses=self._hypotheses, assumptions=self.base.assumptions, ambiguities=self._ambiguities,
+            id=self.base.id,
+            edition=EDITION,
+            title=f"{self.base.title}: numbers of a worst case",
+            source=SOURCE,
+            functional=self.base.functional,
+            letters=self.base.letters,
+            algorithm=self.base.algorithm,
+            terms=(
+                Term("initial", (1 - rest) ** rounds * distance**2),
+                Term("floor", _in_vocabulary(own.read_apart(self.addition) / rest)),
+            ),
+            hypotheses=self._hypotheses,
+            assumptions=self.base.assumptions,
+            ambiguities=self._ambiguities,
             bound=self.bound,
             choices={name: _in_vocabulary(own.read(value)) for name, value in self.theorem.parameters if name in steps},
-        )  # fmt: skip
+        )
 
     @cached_property
     def library(self) -> Library:

@@ -32,9 +32,16 @@ def nonnegative_step(name: str, equation: str, says: str, expression: sympy.Expr
 
 
 def gram(
-    name: str, equation: str, says: str, expression: sympy.Expr,
-    given: Pairs = (), zero: Pairs = (), *, where: Region, **more: Any,
-) -> Step:  # fmt: skip
+    name: str,
+    equation: str,
+    says: str,
+    expression: sympy.Expr,
+    given: Pairs = (),
+    zero: Pairs = (),
+    *,
+    where: Region,
+    **more: Any,
+) -> Step:
     """A step about vectors; ``given`` and ``zero`` pair hypotheses with their multipliers."""
     check = vectors_check(expression, given, zero, where)
     return Step(name, equation, says, more.pop("kind", "gram"), (check,), **more)
@@ -55,9 +62,16 @@ def within(where: Region) -> tuple[Callable[..., Step], Callable[..., Vectors]]:
 
 
 def coefficient_step(
-    name: str, equation: str, says: str, expected: str, why: str,
-    expression: sympy.Expr, regions: tuple[Region, ...] = (), identity: bool = False, **more: Any,
-) -> Step:  # fmt: skip
+    name: str,
+    equation: str,
+    says: str,
+    expected: str,
+    why: str,
+    expression: sympy.Expr,
+    regions: tuple[Region, ...] = (),
+    identity: bool = False,
+    **more: Any,
+) -> Step:
     """A step about coefficients: an identity ``expression = 0``, or ``expression >= 0`` on every region."""
     check = Identity(expression) if identity else Nonnegative(expression, regions)
     return Step(name, equation, says, "identity" if identity else "polynomial", (check,), why, expected, **more)

@@ -42,8 +42,15 @@ def plot_adaptive(runs: Mapping[str, Run]) -> Figure:
             values = np.asarray(run.rows[row], dtype=float)
             axes.plot(run.rounds, values.mean(0), color=colour, ls=line, label=name)
             if run.replicas > 1:
-                axes.fill_between(run.rounds, values.min(0), values.max(0), color=colour, alpha=0.15, lw=0,
-                                  label=f"_{name}, least to largest replica")  # fmt: skip
+                axes.fill_between(
+                    run.rounds,
+                    values.min(0),
+                    values.max(0),
+                    color=colour,
+                    alpha=0.15,
+                    lw=0,
+                    label=f"_{name}, least to largest replica",
+                )
         finish(axes, "", "round r" if axes is both[-1] else "", up, legend=False)
     band = "; pale: least to largest replica" if several_replicas else ""
     both[0].set_title(f"Means over {max(run.replicas for run in runs.values())} replicas{band}")

@@ -109,8 +109,10 @@ def plot(
     first = rights[0].bound
     statement, across = first.statement, _across(first)
     if run is not None and statement.functional.observable not in run.rows:
-        raise ValueError(f"run has no {statement.functional.name}: allowed is one whose observables include what "
-                         f"{statement.ref} is about")  # fmt: skip
+        raise ValueError(
+            f"run has no {statement.functional.name}: allowed is one whose observables include what "
+            f"{statement.ref} is about"
+        )
     _check_places(rights, across)
     figure, (axes,) = panels(6.4, 4.0 + 0.25 * (len(rights) > 2))
     if across is None:
@@ -158,8 +160,10 @@ def _check_places(rights: Sequence[Right], across: str | None) -> None:
             across is None or np.array_equal(first.quantities[across], each.bound.quantities[across])
         )
         if not same:
-            raise ValueError(f"{each.bound.statement.ref} varies with {other or 'nothing'}: allowed are bounds at the "
-                             f"same places as {first.statement.ref}: {across or 'none'}")  # fmt: skip
+            raise ValueError(
+                f"{each.bound.statement.ref} varies with {other or 'nothing'}: allowed are bounds at the "
+                f"same places as {first.statement.ref}: {across or 'none'}"
+            )
 
 
 def values_said(bound: Bound, run: Run | None = None, without: Collection[str] = ()) -> str:
@@ -193,9 +197,15 @@ def _across(bound: Bound) -> str | None:
 
 
 def _lines(
-    axes: Axes, rights: Sequence[Right], across: str, exact: Any, run: Run | None, confidence: float, terms: bool,
+    axes: Axes,
+    rights: Sequence[Right],
+    across: str,
+    exact: Any,
+    run: Run | None,
+    confidence: float,
+    terms: bool,
     worst: Any,
-) -> None:  # fmt: skip
+) -> None:
     first = rights[0].bound
     functional, at = first.statement.functional, np.asarray(first.quantities[across])
     values = [np.broadcast_to(np.asarray(each.bound.value, dtype=float), at.shape) for each in rights]
@@ -246,8 +256,16 @@ def _draw_terms(axes: Axes, bound: Bound, at: np.ndarray) -> None:
     for name, value in bound.terms.items():
         values = np.broadcast_to(value, at.shape)
         axes.plot(at, values, color=PRINTED, lw=0.7, alpha=0.7, label=f"_{name}")
-        axes.annotate(name.replace("_", " "), (at[-1], values[-1]), (0, 2), "data", "offset points", fontsize=7,
-                      color=PRINTED, ha="right")  # fmt: skip
+        axes.annotate(
+            name.replace("_", " "),
+            (at[-1], values[-1]),
+            (0, 2),
+            "data",
+            "offset points",
+            fontsize=7,
+            color=PRINTED,
+            ha="right",
+        )
 
 
 def _mark_crossing(
@@ -290,8 +308,10 @@ def _exact_line(functional: Functional, exact: Any, at: np.ndarray) -> tuple[np.
 
 def _of_errors(functional: Functional, exact: ExactErrors) -> np.ndarray:
     if not hasattr(exact, functional.observable or functional.name):
-        raise ValueError(f"exact has no {functional.name}: allowed is an array, such as "
-                         "fedtheory.moments.evaluators.left gives for it")  # fmt: skip
+        raise ValueError(
+            f"exact has no {functional.name}: allowed is an array, such as "
+            "fedtheory.moments.evaluators.left gives for it"
+        )
     return exact.functional(functional)
 
 
@@ -306,8 +326,9 @@ def _measured_line(axes: Axes, functional: Functional, run: Run, confidence: flo
     finite = np.isfinite(high) & (floor > 0)
     decades = np.log(drawn.max() / drawn.min()) if len(drawn) else 0.0
     if finite.any() and np.log(high[finite] / floor[finite]).max() > VISIBLE * decades:
-        axes.fill_between(axis[shown], floor, high, color=MEASURED, alpha=0.25, lw=0,
-                          label=f"{confidence:.0%} interval")  # fmt: skip
+        axes.fill_between(
+            axis[shown], floor, high, color=MEASURED, alpha=0.25, lw=0, label=f"{confidence:.0%} interval"
+        )
 
 
 def _replicas(run: Run) -> str:
@@ -340,8 +361,15 @@ def _bars(axes: Axes, rights: Sequence[Right], exact: Any, run: Run | None, conf
     names, values, colours, alphas = zip(*bars, strict=True)
     for row, (value, colour, alpha) in enumerate(zip(values, colours, alphas, strict=True)):
         axes.barh(row, value if np.isfinite(value) else 0, color=colour, alpha=alpha, height=0.6)
-        axes.annotate(f"{value:.4g}", (max(value, 0) if np.isfinite(value) else 0, row), (4, 0), "data",
-                      "offset points", va="center", fontsize=8)  # fmt: skip
+        axes.annotate(
+            f"{value:.4g}",
+            (max(value, 0) if np.isfinite(value) else 0, row),
+            (4, 0),
+            "data",
+            "offset points",
+            va="center",
+            fontsize=8,
+        )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 4) - 0.5, -0.5)
     axes.margins(x=0.14)
@@ -366,8 +394,11 @@ def _notes(rights: Sequence[Right]) -> str:
 
 
 def _note(bound: Bound) -> str:
-    failing = [name if np.all(slack < 0) else f"{name} (in part)"
-               for name, slack in bound.slack.items() if slack is not None and np.any(slack < 0)]  # fmt: skip
+    failing = [
+        name if np.all(slack < 0) else f"{name} (in part)"
+        for name, slack in bound.slack.items()
+        if slack is not None and np.any(slack < 0)
+    ]
     undecided = [name for name, slack in bound.slack.items() if slack is None]
     parts = [f"{word}: {', '.join(names)}" for word, names in (("fails", failing), ("undecided", undecided)) if names]
     return "; ".join(parts)

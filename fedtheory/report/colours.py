@@ -20,8 +20,9 @@ def style_sheet() -> str:
     >>> print(style_sheet().splitlines()[1])
     :root { --printed: #D55E00; --repaired: #009E73; --exact: #000000; --measured: #0072B2; --worst: #CC79A7; }
     """
-    light, dark = (" ".join(f"--{name}: {colour};" for name, colour in colours.items())
-                   for colours in (ON_WHITE, ON_BLACK))  # fmt: skip
+    light, dark = (
+        " ".join(f"--{name}: {colour};" for name, colour in colours.items()) for colours in (ON_WHITE, ON_BLACK)
+    )
     return (
         "/* One meaning per colour, as in the figures; written from fedtheory/report/colours.py. */\n"
         f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"

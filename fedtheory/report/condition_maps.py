@@ -64,9 +64,12 @@ def plot_maps(*maps: Map, title: str = "") -> Figure:
         if any(found.shares[kind] for found in maps)
     ]
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, fontsize=11,
+        handles=handles,
+        loc="outside lower center",
+        ncols=2,
+        fontsize=11,
         title="with its share of the left panel, of the right one" if len(maps) == 2 else "with its share of the panel",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -163,10 +166,18 @@ def plot_allowed(left: Allowed, right: Allowed, settles: tuple[str, np.ndarray, 
         last = float(np.round(shown.x[-1]))
         if shown.area is not None:
             positive = shown.area >= 0
-            axes.fill_between(shown.x, 0, np.where(positive, np.minimum(shown.area, 1), 0), color=PRINTED, alpha=0.18,
-                              lw=0, label="allowed at x")  # fmt: skip
-            axes.axvspan(float(shown.x[~positive].min()), last, color="0.88", lw=0,
-                         label="quotient: none, product: all")  # fmt: skip
+            axes.fill_between(
+                shown.x,
+                0,
+                np.where(positive, np.minimum(shown.area, 1), 0),
+                color=PRINTED,
+                alpha=0.18,
+                lw=0,
+                label="allowed at x",
+            )
+            axes.axvspan(
+                float(shown.x[~positive].min()), last, color="0.88", lw=0, label="quotient: none, product: all"
+            )
         for (label, q), line in zip(shown.printed, ("-", "--", ":"), strict=False):
             axes.plot(shown.x, q, color=PRINTED, ls=line, label=label)
         for label, q in shown.derived:

@@ -25,8 +25,11 @@ def plot_cost(measured: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], u
     ('rounds', ['ours'])
     """
     names = list(dict.fromkeys(name for curves in measured.values() for name in curves))
-    looks = dict(zip(names, zip(several(len(names)), itertools.cycle(MARKERS), itertools.cycle(LINES), strict=False),
-                     strict=True))  # fmt: skip
+    looks = dict(
+        zip(
+            names, zip(several(len(names)), itertools.cycle(MARKERS), itertools.cycle(LINES), strict=False), strict=True
+        )
+    )
     figure, all_axes = panels(4.2 * len(measured), 3.7, columns=len(measured), sharey=True)
     for number, (axes, (across, curves)) in enumerate(zip(all_axes, measured.items(), strict=True)):
         for name, pairs in curves.items():

@@ -66,8 +66,9 @@ def nameless(figure: Figure) -> list[str]:
         held = {child for container in axes.containers for child in container.get_children()}
         lines = [line for line in axes.lines if line not in held and not _name(line.get_label())]
         found += [str(line) for line in lines if len(np.asarray(line.get_xydata())) > 2]
-        found += [str(each) for each in axes.collections
-                  if isinstance(each, PolyCollection) and not _name(each.get_label())]  # fmt: skip
+        found += [
+            str(each) for each in axes.collections if isinstance(each, PolyCollection) and not _name(each.get_label())
+        ]
     return found
 
 
@@ -130,8 +131,10 @@ def _of_axes(axes: Axes, panel: int) -> Iterator[Row]:
     for patch in axes.patches:
         if isinstance(patch, StepPatch) and (name := _name(patch.get_label())):
             values, edges, _ = patch.get_data()
-            yield from (Row(panel, name, (a + b) / 2, value=value)
-                        for value, a, b in zip(values, edges[:-1], edges[1:], strict=True))  # fmt: skip
+            yield from (
+                Row(panel, name, (a + b) / 2, value=value)
+                for value, a, b in zip(values, edges[:-1], edges[1:], strict=True)
+            )
     for each in axes.collections:
         if isinstance(each, QuadMesh):
             yield from _of_map(axes, each, panel)

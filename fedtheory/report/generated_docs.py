@@ -64,8 +64,17 @@ def verdicts(paper: str) -> str:
     lines = ["## Verdicts", "", VERDICTS_READ]
     for title, printed in (("As printed", True), ("Editions of our own", False)):
         some = [claim for claim in claims if is_printed(claim) is printed]
-        lines += ["", f"### {title}", "", "| claim | source | verdict | largest | proof | remark |",
-                  "| --- | --- | --- | --- | --- | --- |"] if some else []  # fmt: skip
+        lines += (
+            [
+                "",
+                f"### {title}",
+                "",
+                "| claim | source | verdict | largest | proof | remark |",
+                "| --- | --- | --- | --- | --- | --- |",
+            ]
+            if some
+            else []
+        )
         for claim in some:
             row = card[claim.ref]
             word = with_readings(row) + ("" if read_literally(claim, row) else "; not the literal reading")

@@ -118,8 +118,10 @@ def plot_conditions(
     for n in counts:
         Q = D.mixed(P, Fraction(1, 2))
         alpha = float(smallest_alpha(of_p, Q.excesses(H), 1).value)
-        noise = [float(smallest_noise_constant(law.excesses(H), law.disagreements(H, law.best(H)), 1).value)
-                 for law in (Q, P)]  # fmt: skip
+        noise = [
+            float(smallest_noise_constant(law.excesses(H), law.disagreements(H, law.best(H)), 1).value)
+            for law in (Q, P)
+        ]
         a_T, e_0 = finite_complexity(len(H), n, confidence), float(of_p[Q.best(H)])
         bounds = (theorem_2(alpha, 1, noise[0], 1, len(H), 2 * n, confidence), theorem_3(e_0, noise[1], 1, a_T))
         exact = [float(excess_law(P, H, [(P, n), (D, n)], server=s).quantile(confidence)) for s in (None, 0)]

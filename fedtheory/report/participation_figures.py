@@ -37,8 +37,16 @@ def plot_participation(process: Participation, clients: int, rounds: int = 1000,
     """
     counts = history(process, clients, rounds, seed=seed)[:, 0].numpy()
     figure, (above, below) = panels(6.4, 5.0, rows=2, height_ratios=[3, 2])
-    above.imshow(counts.T, cmap="Greys", vmin=0, vmax=max(1, counts.max()), aspect="auto", origin="lower",
-                 interpolation="nearest", extent=(-0.5, rounds - 0.5, -0.5, clients - 0.5))  # fmt: skip
+    above.imshow(
+        counts.T,
+        cmap="Greys",
+        vmin=0,
+        vmax=max(1, counts.max()),
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+        extent=(-0.5, rounds - 0.5, -0.5, clients - 0.5),
+    )
     above.spines[:].set_visible(True)
     finish(above, f"{type(process).__name__}: {clients} clients, {rounds} rounds", "round", "client", grid=False)
     each = np.arange(clients)

@@ -17,9 +17,13 @@ _NAMES = 20  # up to so many classes are named
 
 @styled()
 def plot_partition(
-    partition: Partition, labels: np.ndarray, classes: int | None = None, of: str = "train",
-    class_names: Sequence[str] = (), title: str = "",
-) -> Figure:  # fmt: skip
+    partition: Partition,
+    labels: np.ndarray,
+    classes: int | None = None,
+    of: str = "train",
+    class_names: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
     """Above, how many samples each client has; below, how many of each label, as a heat map of labels and clients.
     Clients that form groups are ordered by group, and lines part the groups.
 
@@ -46,8 +50,15 @@ def plot_partition(
     figure, (above, below) = panels(7.2, 4.4, rows=2, height_ratios=[1, 3], sharex=True)
     above.bar(np.arange(len(counts)), counts.sum(axis=1), width=1.0, color=KEY, alpha=0.7, linewidth=0)
     finish(above, title or f"{len(counts)} clients: {of} samples", "", "samples", grid=False)
-    image = below.imshow(counts.T, cmap="Greys", vmin=0, vmax=max(1, counts.max()), aspect="auto", origin="lower",
-                         interpolation="nearest")  # fmt: skip
+    image = below.imshow(
+        counts.T,
+        cmap="Greys",
+        vmin=0,
+        vmax=max(1, counts.max()),
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+    )
     below.spines[:].set_visible(True)
     across = "client" if partition.groups is None else "client, by group"
     finish(below, "", across, "label", grid=False)

@@ -140,9 +140,12 @@ def _error(watched: Watched, twin: Setting, horizons: np.ndarray, seed: int) -> 
         return twin.exact(horizons).functional(watched.functional, watched.average), True
     except ValueError:
         run = twin.simulate(
-            replicas=TWIN_REPLICAS, rounds=int(horizons[-1]), seed=seed, record_every=1,
+            replicas=TWIN_REPLICAS,
+            rounds=int(horizons[-1]),
+            seed=seed,
+            record_every=1,
             observers=[watched.functional.observable],
-        )  # fmt: skip
+        )
         mean, _, _ = run.interval(watched.functional, watched.average)
         return mean[np.searchsorted(run.rounds[-len(mean) :], horizons)], False
 
@@ -186,9 +189,14 @@ def order(found: Mapping[str, Beside], last: int = 5) -> Order:
 
 @styled()
 def plot_practice(
-    claims: Sequence[Claim], pairs: Mapping[str, Pair], rounds: int, replicas: int, title: str,
-    watched: Watched | None = None, seed: int = 0,
-) -> Figure:  # fmt: skip
+    claims: Sequence[Claim],
+    pairs: Mapping[str, Pair],
+    rounds: int,
+    replicas: int,
+    title: str,
+    watched: Watched | None = None,
+    seed: int = 0,
+) -> Figure:
     """Three panels: the twin's errors with bounds dashed; the measured accuracy; one against the other at the end.
 
     Args:
@@ -206,13 +214,23 @@ def plot_practice(
         if any(ref in each.bounds for each in found.values()):
             left.plot([], [], color=KEY, ls=style, lw=1.2, label=f"bound of {ref}")
     exact = all(each.exact for each in found.values())
-    finish(left, f"Convex twin: {'exact' if exact else 'exact where moments close'}", "rounds R",
-           functional_label(claims[0].functional), legend=False)  # fmt: skip
+    finish(
+        left,
+        f"Convex twin: {'exact' if exact else 'exact where moments close'}",
+        "rounds R",
+        functional_label(claims[0].functional),
+        legend=False,
+    )
     left.set(xscale="log", yscale="log")
     finish(middle, title, "round", "test accuracy", legend=False)
     agreed = order(found)
-    finish(right, f"The order: Kendall's tau = {agreed.tau:.2f}", "twin's error at the end",
-           "test accuracy, mean of the last 5 looks", legend=False)  # fmt: skip
+    finish(
+        right,
+        f"The order: Kendall's tau = {agreed.tau:.2f}",
+        "twin's error at the end",
+        "test accuracy, mean of the last 5 looks",
+        legend=False,
+    )
     ends = [float(each.error[-1]) for each in found.values()]
     if max(ends) > 5 * min(ends) > 0:
         right.set_xscale("log")
@@ -244,8 +262,10 @@ def _draw(left: Axes, middle: Axes, right: Axes, colour: str, marker: str, name:
 def notes(found: Mapping[str, Beside], constants: Mapping[str, float], replicas: int) -> list[str]:
     """What is written below: constants, and hypotheses claim by claim, methods that agree together."""
     listed = ", ".join(f"{in_words(name)} {value:.3g}" for name, value in constants.items())
-    lines = [f"Estimated on the data along a run of the first method: {listed}. {replicas} paired replicas; bands are "
-             "the least and the largest."]  # fmt: skip
+    lines = [
+        f"Estimated on the data along a run of the first method: {listed}. {replicas} paired replicas; bands are "
+        "the least and the largest."
+    ]
     refs = list(next(iter(found.values())).said)
     for ref in refs:
         by_words: dict[str, list[str]] = {}

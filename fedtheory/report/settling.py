@@ -52,11 +52,23 @@ def plot_algorithms(
         every: Any = (10 + 4 * i, 40)
         left.loglog(axis, errors[i], **mark, markevery=every, label=name, **covered(errors[i], errors[i + 1 :]))
         end, bias = ends[i].T
-        right.loglog(sizes, end, **mark, markevery=(i % 4, 6), label=f"_{name}",
-                     **covered(end, [each[:, 0] for each in ends[i + 1 :]]))  # fmt: skip
+        right.loglog(
+            sizes,
+            end,
+            **mark,
+            markevery=(i % 4, 6),
+            label=f"_{name}",
+            **covered(end, [each[:, 0] for each in ends[i + 1 :]]),
+        )
         bias = np.where(bias > 0, bias, np.nan)
-        right.loglog(sizes, bias, **mark, markevery=(i % 4, 6), label=f"_{name}, bias",
-                     **dashed | covered(bias, [each[:, 1] for each in ends[i + 1 :]]))  # fmt: skip
+        right.loglog(
+            sizes,
+            bias,
+            **mark,
+            markevery=(i % 4, 6),
+            label=f"_{name}, bias",
+            **dashed | covered(bias, [each[:, 1] for each in ends[i + 1 :]]),
+        )
     right.plot([], [], color=KEY, label="$E|x-x^*|^2$")
     right.plot([], [], color=KEY, **dashed, label="of which bias")
     finish(left, f"Exact error, local step size {local_lr}", "round r", "$E|x_r-x^*|^2$", legend=False)
@@ -106,8 +118,10 @@ def plot_floors(
             raise ValueError(f"{len(many)} {what}: allowed are up to {most}, whose lines can be told apart")
     figure, (left, right) = panels(10, 5, columns=2)
     q = np.linspace(1 / points, 1, points)
-    settled = {label: np.array([float(stationary(setting(share)).squared_distance) for share in map(float, q)])
-               for label, setting in settling.items()}  # fmt: skip
+    settled = {
+        label: np.array([float(stationary(setting(share)).squared_distance) for share in map(float, q)])
+        for label, setting in settling.items()
+    }
     for (label, floor), line in zip(floors.items(), REPAIRED_LINES, strict=False):
         values = np.broadcast_to(floor(q), q.shape)
         left.plot(q, values, color=REPAIRED, ls=line, label=label, **covered(values, list(settled.values())))
@@ -146,10 +160,20 @@ def plot_inconsistency(local_steps: Sequence[int] = (2, 5, 20), curvatures: Sequ
     for count, colour in zip(local_steps, several(len(local_steps)), strict=True):
         there = [abs(float(fixed_point(*clients, count, step)[0] - best)) for step in steps * (1 - 1e-12)]
         axes.loglog(steps, there, color=colour, label=f"I = {count}")
-        axes.loglog(steps, abs(float(inconsistency_rate(*clients, count)[0])) * steps, color=colour, lw=0.9,
-                    ls=":", label=f"_I = {count}, to first order")  # fmt: skip
+        axes.loglog(
+            steps,
+            abs(float(inconsistency_rate(*clients, count)[0])) * steps,
+            color=colour,
+            lw=0.9,
+            ls=":",
+            label=f"_I = {count}, to first order",
+        )
     axes.plot([], [], color=KEY, label="exact")
     axes.plot([], [], color=KEY, lw=0.9, ls=":", label="to first order in $\\gamma$")
-    finish(axes, "Where runs settle with several local steps", r"local step size $\gamma$",
-           "distance from the minimiser of h")  # fmt: skip
+    finish(
+        axes,
+        "Where runs settle with several local steps",
+        r"local step size $\gamma$",
+        "distance from the minimiser of h",
+    )
     return figure

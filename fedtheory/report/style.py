@@ -237,8 +237,16 @@ def captioned(figure: Figure, *paragraphs: str) -> Figure:
         engine.set(rect=(0, bottom, 1, 1 - bottom))  # type: ignore[call-arg]
     for legend in figure.legends:
         legend.set_bbox_to_anchor((0, share, 1, 1 - share), transform=figure.transFigure)
-    figure.text(0.012, 0.05 / (height + below), caption, fontsize=SMALL, color="0.25", va="bottom", linespacing=1.25,
-                gid=CAPTION)  # fmt: skip
+    figure.text(
+        0.012,
+        0.05 / (height + below),
+        caption,
+        fontsize=SMALL,
+        color="0.25",
+        va="bottom",
+        linespacing=1.25,
+        gid=CAPTION,
+    )
     return figure
 
 

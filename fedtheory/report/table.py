@@ -33,12 +33,19 @@ def plot_table(cells: Sequence[Beside], title: str) -> Figure:
     figure, (axes,) = panels(6.4, 1.3 + 0.24 * len(shown))
     unit = shown[0].cell.measure.unit
     rows: tuple[tuple[dict[str, Any], list[float], list[float], float], ...] = (
-        ({"color": PRINTED, "marker": "o", "mfc": "none", "label": "printed"},
-         [float(cell.cell.value or 0) for cell in shown],
-         [float(cell.cell.spread or math.nan) for cell in shown], -0.15),
-        ({"color": MEASURED, "marker": "s", "label": "ours, mean and deviation over seeds"},
-         [cell.mean for cell in shown], [cell.deviation for cell in shown], 0.15),
-    )  # fmt: skip
+        (
+            {"color": PRINTED, "marker": "o", "mfc": "none", "label": "printed"},
+            [float(cell.cell.value or 0) for cell in shown],
+            [float(cell.cell.spread or math.nan) for cell in shown],
+            -0.15,
+        ),
+        (
+            {"color": MEASURED, "marker": "s", "label": "ours, mean and deviation over seeds"},
+            [cell.mean for cell in shown],
+            [cell.deviation for cell in shown],
+            0.15,
+        ),
+    )
     for looks, values, spreads, shift in rows:
         places = np.arange(len(shown)) + shift
         at = np.isfinite(values)

@@ -55,8 +55,14 @@ def plot_curves(content: Mapping[str, Any], grid: Sequence[str], of: str = "test
         axes.set_visible(place < len(drawn))
     for axes, (panel, group, beside) in zip(all_axes, drawn, strict=False):
         for k, (name, row) in enumerate(beside.items()):
-            axes.plot(row["curves"]["rounds"], _seeds(row, of).mean(0), color=KEY, lw=0.9, ls=LINES[k % len(LINES)],
-                      label=name)  # fmt: skip
+            axes.plot(
+                row["curves"]["rounds"],
+                _seeds(row, of).mean(0),
+                color=KEY,
+                lw=0.9,
+                ls=LINES[k % len(LINES)],
+                label=name,
+            )
         for name, row in group.items():
             _line(axes, row, of, looks[name], name)
         finish(axes, panel.replace("=", " = "), "round", of.replace("_", " "), legend=divided, loc="best")
@@ -92,8 +98,9 @@ def _line(axes: Axes, row: Mapping[str, Any], of: str, look: tuple[str, Any], na
     rounds, seeds = row["curves"]["rounds"], _seeds(row, of)
     axes.plot(rounds, seeds.mean(0), color=look[0], ls=look[1], label=name)
     if len(seeds) > 1:
-        axes.fill_between(rounds, seeds.min(0), seeds.max(0), color=look[0], alpha=0.15, lw=0,
-                          label=f"_{name}, least to largest seed")  # fmt: skip
+        axes.fill_between(
+            rounds, seeds.min(0), seeds.max(0), color=look[0], alpha=0.15, lw=0, label=f"_{name}, least to largest seed"
+        )
 
 
 def _seeds(row: Mapping[str, Any], of: str) -> np.ndarray:

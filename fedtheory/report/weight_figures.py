@@ -49,15 +49,25 @@ def plot_cutoffs(probabilities: Sequence[float] = (0.02, 0.1, 0.5), rounds: int 
         exact = np.array([weight_moments(p, int(k), rounds).average_error() for k in cutoffs])
         bound = np.array([weight_error_bound(p, int(k), rounds) for k in cutoffs])
         left.loglog(cutoffs, exact, color=colour, label=f"p = {p:g}")
-        left.axhline(weight_moments(p, math.inf, rounds).average_error(), color=colour, lw=0.9, ls=":",
-                     label=f"_p = {p:g}, no cutoff")  # fmt: skip
+        left.axhline(
+            weight_moments(p, math.inf, rounds).average_error(),
+            color=colour,
+            lw=0.9,
+            ls=":",
+            label=f"_p = {p:g}, no cutoff",
+        )
         best, least = best_cutoff(p, rounds)
         if best < math.inf:
             left.plot(best, least, color=colour, **MARKERS["best"], label=f"_p = {p:g}, best cutoff")
         for k, name in ((logarithmic_cutoff(p, rounds), "Corollary 4"), (RULE_OF_THUMB, "rule of thumb")):
             if k < rounds:
-                left.plot(k, weight_moments(p, k, rounds).average_error(), color=colour, **MARKERS[name],
-                          label=f"_p = {p:g}, {name}")  # fmt: skip
+                left.plot(
+                    k,
+                    weight_moments(p, k, rounds).average_error(),
+                    color=colour,
+                    **MARKERS[name],
+                    label=f"_p = {p:g}, {name}",
+                )
         right.loglog(cutoffs, exact / bound, color=colour, label=f"_p = {p:g}")
     left.plot([], [], color=KEY, label="best cutoff", **MARKERS["best"])
     left.plot([], [], color=KEY, label="Corollary 4", **MARKERS["Corollary 4"])

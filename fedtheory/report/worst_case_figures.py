@@ -50,8 +50,7 @@ def over_rounds(claims: Sequence[Claim], bounds: Sequence[Any], places: np.ndarr
     reasons = []
     for statement, bound in zip(claims, bounds, strict=True):
         own = own_quantities(statement) - {"rounds", *statement.choices}
-        given = {name: _exact(value) for name, value in bound.quantities.items()
-                 if name in own and not np.ndim(value)}  # fmt: skip
+        given = {name: _exact(value) for name, value in bound.quantities.items() if name in own and not np.ndim(value)}
         try:
             return _along(statement, given, places)
         except ValueError as why:

@@ -73,8 +73,10 @@ def best_participation(
         done, free = tuple(fixed), [j for j in range(len(weight)) if j not in fixed]
         found = []
         for members in _subsets(free):
-            room = min(reach(availability, budget, (*members, *some)) - sum(fixed[j] for j in some)
-                       for some in _with_empty(done))  # fmt: skip
+            room = min(
+                reach(availability, budget, (*members, *some)) - sum(fixed[j] for j in some)
+                for some in _with_empty(done)
+            )
             found.append((_level([weight[j] for j in members], least, room), members))
         level, members = min(found, key=lambda scarcest: (scarcest[0], -len(scarcest[1])))
         fixed |= {j: max(least, weight[j] * level) for j in members}

@@ -136,8 +136,9 @@ class Checkpoints:
 
     def load(self, plan: Plan, state: State) -> Run:
         """All segments as one run."""
-        rows = {name: np.concatenate([segment[name] for segment in self.segments], axis=1)
-                for name in row_names(state.sums)}  # fmt: skip
+        rows = {
+            name: np.concatenate([segment[name] for segment in self.segments], axis=1) for name in row_names(state.sums)
+        }
         rounds = np.concatenate([segment["rounds"] for segment in self.segments])
         peaks = {name: value.cpu().numpy() for name, value in state.kept.items()}
         every = {name: watch.every for watch in plan.observers for name in watch.names if watch.every > 1}

@@ -60,8 +60,10 @@ class TensorRound(Round):
         if x.shape == (replicas, self.dimension):
             return x[self.pairs.replica]
         if x.shape != (replicas, clients, self.dimension):
-            raise ValueError(f"a point of shape {tuple(x.shape)}: allowed is {(replicas, self.dimension)} or "
-                             f"{(replicas, clients, self.dimension)}")  # fmt: skip
+            raise ValueError(
+                f"a point of shape {tuple(x.shape)}: allowed is {(replicas, self.dimension)} or "
+                f"{(replicas, clients, self.dimension)}"
+            )
         return x[self.pairs.replica, self.pairs.client]
 
     def _spread(self, values: Tensor) -> Tensor:

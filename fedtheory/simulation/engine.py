@@ -83,9 +83,15 @@ def simulate(
             (adaptive snapshots need a training accuracy), a device that is not there, too low a limit, another dtype
             than float32 and float64, or a worker whose versions are others than here.
     """
-    counts = {"replicas": replicas, "rounds": rounds, "record_every": record_every, "chunk": chunk,
-              "pairs_at_once": pairs_at_once, "memory_limit": memory_limit,
-              "checkpoint_every": checkpoint_every}  # fmt: skip
+    counts = {
+        "replicas": replicas,
+        "rounds": rounds,
+        "record_every": record_every,
+        "chunk": chunk,
+        "pairs_at_once": pairs_at_once,
+        "memory_limit": memory_limit,
+        "checkpoint_every": checkpoint_every,
+    }
     for name, value in counts.items():
         if value is not None and (value < 1 or value != int(value)):
             raise ValueError(f"{name} = {value}: allowed is an integer >= 1")

@@ -133,8 +133,10 @@ def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, in
     least = needs.bytes(replicas, 1, 1)
     if least > limit:
         rows = f", {replicas * needs.recorded} of them for what is recorded of {replicas} replicas"
-        raise ValueError(f"memory_limit = {limit}: one replica with one client training at a time needs "
-                         f"{least} bytes{rows}; allowed is at least so many")  # fmt: skip
+        raise ValueError(
+            f"memory_limit = {limit}: one replica with one client training at a time needs "
+            f"{least} bytes{rows}; allowed is at least so many"
+        )
     left = limit - needs.bytes(replicas, 0, 1) - needs.drawn_ahead(replicas)
     together = max(1, min(replicas, CHUNK_BYTES // needs.chunk, left // (2 * needs.replica)))
     room = (limit - needs.bytes(replicas, together, 0)) // max(1, needs.pair)
@@ -144,6 +146,7 @@ def chunks(plan: Plan, replicas: int, limit: int | None = None) -> tuple[int, in
 
 def _trainings(plan: Plan) -> list[LocalTraining]:
     """The ways of training in round 0; step sizes do not matter here. Of a step of one's own, plain training."""
-    known = [LocalTraining(kind.local_steps, 0.0, float(kind.proximal), kind.local_solver)
-             for kind, _ in plan.trainings]  # fmt: skip
+    known = [
+        LocalTraining(kind.local_steps, 0.0, float(kind.proximal), kind.local_solver) for kind, _ in plan.trainings
+    ]
     return known or [LocalTraining(1, 0.0)]

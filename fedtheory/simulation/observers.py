@@ -141,8 +141,10 @@ class Peaks(Observer):
             full = self._full(plan, state, round, snapshot, training.how).square().sum(1).to(torch.float64)
         zero = torch.zeros_like(cohort)
         values = (
-            torch.where(snapshot, full, zero), torch.where(snapshot, zero, cohort), torch.where(snapshot, cohort, zero),
-        )  # fmt: skip
+            torch.where(snapshot, full, zero),
+            torch.where(snapshot, zero, cohort),
+            torch.where(snapshot, cohort, zero),
+        )
         for name, value in zip(RUN_QUANTITIES, values, strict=True):
             # A diverged replica has no finite gradients left; its peaks are infinite, never NaN.
             state.kept[name] = torch.maximum(state.kept[name], torch.where(value.isnan(), torch.inf, value))

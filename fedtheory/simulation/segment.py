@@ -71,9 +71,17 @@ def read_segment(path: Path) -> Segment:
         found = segment.pop("seal", None)
         first, after = int(segment["first_round"]), int(segment["next_round"])
     except (
-        ValueError, TypeError, KeyError, AttributeError, NotImplementedError, ArithmeticError, EOFError, OSError,
-        zipfile.BadZipFile, zlib.error,
-    ) as error:  # fmt: skip
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        NotImplementedError,
+        ArithmeticError,
+        EOFError,
+        OSError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(f"{path}: damaged segment ({type(error).__name__}: {error}); {_ADVICE}") from None
     if found is None or not np.array_equal(found, seal(segment)):
         wrong = "has no seal" if found is None else "was changed after it was sealed"
@@ -110,8 +118,10 @@ def check_segment(path: Path, segment: Segment, plan: Plan, state: State, last: 
     rounds = _recorded(segment, plan)
     expected = _expected(state, len(rounds))
     if last and without_memory(expected).keys() == segment.keys() != expected.keys():
-        raise ValueError(f"{path}: what the algorithm remembers is kept in the last segments alone, and later ones are "
-                         "missing; allowed is a store that has them")  # fmt: skip
+        raise ValueError(
+            f"{path}: what the algorithm remembers is kept in the last segments alone, and later ones are "
+            "missing; allowed is a store that has them"
+        )
     if not last:
         segment, expected = without_memory(segment), without_memory(expected)
     if wrong := sorted(segment.keys() ^ expected.keys()):
@@ -140,8 +150,10 @@ def _expected(state: State, recorded: int) -> dict[str, tuple[np.dtype | None, t
     """The type and shape of every array of a segment; no type: any of numbers."""
     counter = np.dtype(np.int64)
     found: dict[str, tuple[np.dtype | None, tuple[int, ...]]] = {
-        "first_round": (counter, ()), "next_round": (counter, ()), "rounds": (counter, (recorded,)),
-    }  # fmt: skip
+        "first_round": (counter, ()),
+        "next_round": (counter, ()),
+        "rounds": (counter, (recorded,)),
+    }
     tensors = {name: getattr(state, name) for name in STATE_TENSORS}
     tensors |= {f"{kind}.{name}": value for kind in ("memory", "kept") for name, value in getattr(state, kind).items()}
     tensors |= {f"{kind}.{name}": value for kind in STATE_DICTS for name, value in getattr(state, kind).items()}

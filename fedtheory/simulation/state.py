@@ -81,9 +81,17 @@ class Plan:
                 same = replace(kind, uniform=None)
                 trainings[same] = (*trainings.get(same, ()), i)
         return cls(
-            setting, rounds, seed, record_every, resolve(observers, setting, record_every),
-            fed.to(place, precision), place, precision, kinds, tuple(trainings.items()),
-        )  # fmt: skip
+            setting,
+            rounds,
+            seed,
+            record_every,
+            resolve(observers, setting, record_every),
+            fed.to(place, precision),
+            place,
+            precision,
+            kinds,
+            tuple(trainings.items()),
+        )
 
     @property
     def adaptive(self) -> bool:
@@ -121,8 +129,13 @@ class Plan:
         """What the run's record says of what ran, and where."""
         setting = self.setting
         what = (type(part).__name__ for part in (setting.federation, setting.algorithm, setting.participation))
-        return {"device": device_name(self.device), "dtype": str(self.dtype).removeprefix("torch."),
-                "torch": torch.__version__, "seed": str(self.seed), "setting": ", ".join(what)}  # fmt: skip
+        return {
+            "device": device_name(self.device),
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "torch": torch.__version__,
+            "seed": str(self.seed),
+            "setting": ", ".join(what),
+        }
 
     def label(self, ids: Tensor) -> dict[str, Any]:
         """What must agree for a checkpoint to belong to this simulation."""
@@ -170,8 +183,11 @@ class State:
     def initial(cls, plan: Plan, ids: Tensor) -> State:
         zero = torch.zeros(len(ids), dtype=torch.float64, device=ids.device)
         each = torch.zeros(len(ids), plan.federation.clients, dtype=torch.float64, device=ids.device)
-        blank = {name: each if name in observer.per_client else zero
-                 for observer in plan.observers for name in observer.names}  # fmt: skip
+        blank = {
+            name: each if name in observer.per_client else zero
+            for observer in plan.observers
+            for name in observer.names
+        }
 
         def full(value: float) -> dict[str, Tensor]:
             return {name: torch.full_like(like, value) for name, like in blank.items()}
@@ -232,8 +248,11 @@ class State:
     def row(self) -> Row:
         """What is known of each statistic now."""
         kinds = (self.current, self.sums, self.least, self.most)
-        known = {name + statistic: kind[name]
-                 for name in self.sums for statistic, kind in zip(STATISTICS, kinds, strict=True)}  # fmt: skip
+        known = {
+            name + statistic: kind[name]
+            for name in self.sums
+            for statistic, kind in zip(STATISTICS, kinds, strict=True)
+        }
         return dict(zip(known, fetched(list(known.values())), strict=True))
 
     def _finite(self) -> Tensor:

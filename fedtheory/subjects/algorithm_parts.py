@@ -109,9 +109,11 @@ class FastPart(Part):
             raise Undecided(f"snapshots with probability {q} have no period")
         drawn, twice = by == "probability", reading.get("uniform cohort") == "with replacement"
         read = replace(
-            algorithm, replacement=twice, snapshot_period=None if drawn else q.denominator,
+            algorithm,
+            replacement=twice,
+            snapshot_period=None if drawn else q.denominator,
             fixed_probability=q if drawn else None,
-        )  # fmt: skip
+        )
         return Way(replace(point.setting, algorithm=read), point.rounds)
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
@@ -152,8 +154,9 @@ class SafariPart(Part):
         order, q = point.order, point.setting.algorithm.share
         wrong = [kind for kind in order if kind not in (CLIENT, SERVER)]
         if wrong or len(order) > LARGEST_ORDER:
-            raise ValueError(f"order = {shown(wrong or order)}: allowed are at most {LARGEST_ORDER} entries "
-                             f"{CLIENT!r} or {SERVER!r}")  # fmt: skip
+            raise ValueError(
+                f"order = {shown(wrong or order)}: allowed are at most {LARGEST_ORDER} entries {CLIENT!r} or {SERVER!r}"
+            )
         if order and (order.count(CLIENT) != q * len(order) or point.rounds % len(order)):
             raise ValueError(
                 f"order: a share {Fraction(order.count(CLIENT), len(order))} of its {len(order)} rounds is the "

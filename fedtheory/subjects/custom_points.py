@@ -170,8 +170,9 @@ def _written(process: Participation) -> dict[str, Any]:
             return {"kind": "uniform", "cohort": cohort}
         case Bernoulli(probabilities=p):
             return {"kind": "bernoulli", "probabilities": texts(tuple(p))}
-    raise ValueError(f"participation is {type(process).__name__}: allowed is Fixed, Uniform without replacement or "
-                     "Bernoulli")  # fmt: skip
+    raise ValueError(
+        f"participation is {type(process).__name__}: allowed is Fixed, Uniform without replacement or Bernoulli"
+    )
 
 
 def _read(data: Mapping[str, Any]) -> Participation:
@@ -226,8 +227,9 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, template: Own, **g
     """
     algorithm, fed = setting.algorithm, setting.federation
     if not isinstance(algorithm, Own) or algorithm.round.digest != template.round.digest:
-        raise ValueError(f"algorithm is {getattr(algorithm, 'name', type(algorithm).__name__)}: allowed is "
-                         f"{template.name}")  # fmt: skip
+        raise ValueError(
+            f"algorithm is {getattr(algorithm, 'name', type(algorithm).__name__)}: allowed is {template.name}"
+        )
     if not isinstance(fed, Quadratic) or any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
         raise ValueError("federation: allowed are quadratic clients with diagonal Hessians")
     _written(setting.participation)

@@ -145,8 +145,10 @@ class OwnRuns(Space):
 
     def __init__(self, statement: Claim, algorithm: Own) -> None:
         if statement.functional.scope != "run" or statement.choices:
-            raise ValueError(f"{statement.ref}: allowed of an algorithm of one's own is a claim about its runs that "
-                             "chooses no step size")  # fmt: skip
+            raise ValueError(
+                f"{statement.ref}: allowed of an algorithm of one's own is a claim about its runs that "
+                "chooses no step size"
+            )
         self.statement, self.algorithm = statement, algorithm
         self.common_hessian = "dissimilarity" in {*statement.quantities, *(a.quantity for a in statement.assumptions)}
         options = {ambiguity.name: ambiguity.options[0] for ambiguity in statement.ambiguities}
@@ -237,14 +239,20 @@ class OwnRuns(Space):
         clients = int(self.statement.bound.get("clients", rng.integers(1, MOST_CLIENTS + 1)))
         numbers = tuple((name, self._drawn(name, rng)) for name, _ in self._given())
         return Candidate(
-            clients=clients, dimension=int(rng.choice(DIMENSIONS)), seed=int(rng.integers(2**31)),
-            spread=float(rng.choice([0.0, 1.0, 10.0 ** rng.uniform(-3, 3)])), conditioning=10.0 ** -rng.uniform(0, 4),
+            clients=clients,
+            dimension=int(rng.choice(DIMENSIONS)),
+            seed=int(rng.integers(2**31)),
+            spread=float(rng.choice([0.0, 1.0, 10.0 ** rng.uniform(-3, 3)])),
+            conditioning=10.0 ** -rng.uniform(0, 4),
             smoothness=float(rng.choice([1.0, 10.0 ** rng.uniform(-3, 3)])),
-            noise=float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 3)])), start=10.0 ** rng.uniform(-3, 3),
-            who=str(rng.choice(self.who)), cohort=self._cohort(int(rng.integers(1, MOST_CLIENTS + 1))),
-            share=float(rng.choice([1.0, 10.0 ** -rng.uniform(0, DECADES)])), numbers=numbers,
+            noise=float(rng.choice([0.0, 10.0 ** rng.uniform(-3, 3)])),
+            start=10.0 ** rng.uniform(-3, 3),
+            who=str(rng.choice(self.who)),
+            cohort=self._cohort(int(rng.integers(1, MOST_CLIENTS + 1))),
+            share=float(rng.choice([1.0, 10.0 ** -rng.uniform(0, DECADES)])),
+            numbers=numbers,
             mixed=not self.common_hessian and rng.random() < 0.5,
-        )  # fmt: skip
+        )
 
     def _drawn(self, name: str, rng: np.random.Generator) -> Any:
         """A value of one of the algorithm's numbers."""
@@ -273,8 +281,9 @@ class OwnRuns(Space):
         """The candidate's, with step sizes at its share of the largest that the hypotheses allow."""
         fed = candidate.federation()
         bound = {name: value for name, value in self.statement.bound.items() if value.is_Rational}
-        numbers = candidate.fixed_numbers() | {n: Fraction(int(v.p), int(v.q)) for n, v in bound.items()
-                                             if n in self.algorithm.numbers}  # fmt: skip
+        numbers = candidate.fixed_numbers() | {
+            n: Fraction(int(v.p), int(v.q)) for n, v in bound.items() if n in self.algorithm.numbers
+        }
         start = candidate.start_at(fed.exact_optimum)
         base = Setting(fed, self.algorithm.with_numbers(**numbers), candidate.participation(), start=start)
         steps = [name for name in self.algorithm.numbers if self._is_step(name) and name not in numbers]
@@ -323,8 +332,9 @@ class OwnRuns(Space):
     def _simulated(self, setting: Setting, replicas: int, confidence: float) -> tuple[np.ndarray, ...]:
         """Mean over runs, and the ends of its confidence interval, at the horizons."""
         functional = self.statement.functional
-        run = simulate(setting, replicas=replicas, rounds=int(self.horizons[-1]), record_every=1,
-                       observers=[functional.observable])  # fmt: skip
+        run = simulate(
+            setting, replicas=replicas, rounds=int(self.horizons[-1]), record_every=1, observers=[functional.observable]
+        )
         rounds, found = run.rounds_of(functional), run.interval(functional, self.average, confidence)
         places = np.searchsorted(rounds, self.horizons)
         return tuple(values[places] for values in found)

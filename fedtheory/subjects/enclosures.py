@@ -305,9 +305,11 @@ class _Geometry:
         shifted, members = sorted(minimisers), minimisers[members_of(setting)]
         m = 1 if algorithm.replacement else algorithm.cohort
         return cls(
-            setting.exact_start[0] - fed.exact_optimum[0], sum(members) / len(members), sum(shifted[:m]) / m,
+            setting.exact_start[0] - fed.exact_optimum[0],
+            sum(members) / len(members),
+            sum(shifted[:m]) / m,
             sum(shifted[-m:]) / m,
-        )  # fmt: skip
+        )
 
     def squared_distances(self, kind_of_round_0: int) -> tuple[tuple[Fraction, Fraction], ...]:
         """Ranges of the maxima over the run of |x|^2 in snapshot rounds (G_1), |x - arbitrary|^2 in arbitrary

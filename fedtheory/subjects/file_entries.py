@@ -144,8 +144,10 @@ def is_about_one_round(statement: Claim) -> bool:
 def check_scope(statement: Claim, *scopes: str) -> None:
     """Raise ``ValueError`` unless the claim bounds a functional of one of these scopes."""
     if statement.functional.scope not in scopes:
-        raise ValueError(f"{statement.ref} is about a {statement.functional.scope}: "
-                         f"allowed with such an instance is one about a {' or '.join(scopes)}")  # fmt: skip
+        raise ValueError(
+            f"{statement.ref} is about a {statement.functional.scope}: "
+            f"allowed with such an instance is one about a {' or '.join(scopes)}"
+        )
 
 
 def check_constants(statement: Claim, constants: Mapping[str, Fraction]) -> None:
@@ -166,8 +168,9 @@ def check_one_round(numbers: Iterable[Fraction], size: int) -> None:
     """Raise ``ValueError`` where one round of so many clients * dimension * local_steps takes too long."""
     work = size * max(v.numerator.bit_length() + v.denominator.bit_length() for v in numbers)
     if work > LARGEST_ROUND:
-        raise ValueError(f"clients * dimension * local_steps * bits = {work}: allowed in one round is at most "
-                         f"{LARGEST_ROUND}")  # fmt: skip
+        raise ValueError(
+            f"clients * dimension * local_steps * bits = {work}: allowed in one round is at most {LARGEST_ROUND}"
+        )
 
 
 def check_size(name: str, size: int, most: int | None = None) -> None:

@@ -130,8 +130,9 @@ class Functions(Space):
             name: tuple(v + spread * rng.standard_normal() * rng.integers(2) for v in getattr(candidate, name))
             for name in ("x", "y", "z")
         }
-        curvatures = tuple(h * float(np.exp(size * rng.standard_normal() * rng.integers(2)))
-                           for h in candidate.curvatures)  # fmt: skip
+        curvatures = tuple(
+            h * float(np.exp(size * rng.standard_normal() * rng.integers(2))) for h in candidate.curvatures
+        )
         return replace(candidate, curvatures=curvatures, **moves)
 
     def assess(self, candidate: FunctionCandidate) -> tuple[Found, None] | None:

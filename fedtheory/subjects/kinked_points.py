@@ -58,8 +58,11 @@ class KinkedPoint(RunPoint):
         fed = piecewise(self.setting)
         check_size("dimension", fed.dimension)
         pieces = max(len(g.slopes) for row in fed.gradients for g in row)
-        for name, size, most in (("clients", fed.clients, MOST_CLIENTS), ("kinds", len(fed.gradients), MOST_KINDS),
-                                 ("pieces", pieces, MOST_PIECES)):  # fmt: skip
+        for name, size, most in (
+            ("clients", fed.clients, MOST_CLIENTS),
+            ("kinds", len(fed.gradients), MOST_KINDS),
+            ("pieces", pieces, MOST_PIECES),
+        ):
             if size > most:
                 raise ValueError(f"{name} = {size}: allowed in an instance is at most {most}")
         if is_about_one_round(claim) and claim.functional.scope == "round":
@@ -93,10 +96,16 @@ class KinkedPoint(RunPoint):
 
 
 def kinked_point(
-    gradients: Sequence[Sequence[PiecewiseLinear]], multiplicities: Sequence[int], start: Sequence[Fraction],
-    algorithm: Algorithm, counts: Sequence[int], rounds: int, constants: Mapping[str, Fraction],
-    order: tuple[str, ...], part: Part,
-) -> KinkedPoint:  # fmt: skip
+    gradients: Sequence[Sequence[PiecewiseLinear]],
+    multiplicities: Sequence[int],
+    start: Sequence[Fraction],
+    algorithm: Algorithm,
+    counts: Sequence[int],
+    rounds: int,
+    constants: Mapping[str, Fraction],
+    order: tuple[str, ...],
+    part: Part,
+) -> KinkedPoint:
     """The runs of these kinds of clients, of which so many of each kind take part whenever the algorithm draws none.
 
     Raises:
@@ -132,9 +141,17 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> KinkedPoint:
     if not rows or len(rows) > MOST_KINDS or not all(isinstance(row, list) for row in rows):
         raise ValueError(f"gradients: allowed is a list of 1 to {MOST_KINDS} lists")
     gradients = [[_line(each) for each in row] for row in rows]
-    return kinked_point(gradients, indices(federation, "multiplicities"), vector(data, "start"), made,
-                        indices(participation, "counts"), entry(data, "rounds", int), rationals(data, "constants"),
-                        order, part)  # fmt: skip
+    return kinked_point(
+        gradients,
+        indices(federation, "multiplicities"),
+        vector(data, "start"),
+        made,
+        indices(participation, "counts"),
+        entry(data, "rounds", int),
+        rationals(data, "constants"),
+        order,
+        part,
+    )
 
 
 def _line(data: Any) -> PiecewiseLinear:
@@ -169,9 +186,17 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
     if missing:
         raise ValueError(f"{missing[0]} is not in a setting, or infinite: give it")
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
-    return kinked_point(fed.gradients, fed.multiplicities, list(setting.exact_start),
-                        with_new_steps(algorithm, open_steps), counts_of_members(setting), rounds, constants, (),
-                        part)  # fmt: skip
+    return kinked_point(
+        fed.gradients,
+        fed.multiplicities,
+        list(setting.exact_start),
+        with_new_steps(algorithm, open_steps),
+        counts_of_members(setting),
+        rounds,
+        constants,
+        (),
+        part,
+    )
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------
@@ -285,6 +310,8 @@ def coordinates(setting: Setting) -> list[tuple[Coordinate, int]]:
 
 def _affine(way: Way, functional: Functional, average: str) -> arb:
     """Without kinks, from two moments of each coordinate."""
-    each = [(one.of(advanced(way, one.maps, one.start), way.rounds, functional, average), times)
-            for one, times in coordinates(way.in_balls)]  # fmt: skip
+    each = [
+        (one.of(advanced(way, one.maps, one.start), way.rounds, functional, average), times)
+        for one, times in coordinates(way.in_balls)
+    ]
     return sum((value * times for value, times in each), arb(0))

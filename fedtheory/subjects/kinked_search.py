@@ -122,8 +122,10 @@ class KinkedCandidate:
             offsets.append(-offsets[0] * counts[0] / counts[1])
         else:
             offsets = [0.0]
-        rows = [[self._line(j, offset if j == self.axis % self.dimension else 0.0) for j in range(self.dimension)]
-                for offset in offsets]  # fmt: skip
+        rows = [
+            [self._line(j, offset if j == self.axis % self.dimension else 0.0) for j in range(self.dimension)]
+            for offset in offsets
+        ]
         return Piecewise(rows, counts, self.noise * unit, server_noise=self.server_noise * unit)
 
     def _line(self, coordinate: int, offset: float) -> PiecewiseLinear:
@@ -149,8 +151,9 @@ class KinkedCandidate:
     def algorithm(self, clients: int, local_lr: float, probability: float | None = None) -> Fast:
         """FAST with these parameters."""
         q = self.probability if probability is None else probability
-        return fast(cohort=min(self.cohort, clients), local_steps=self.local_steps, local_lr=local_lr,
-                    snapshot_probability=q)  # fmt: skip
+        return fast(
+            cohort=min(self.cohort, clients), local_steps=self.local_steps, local_lr=local_lr, snapshot_probability=q
+        )
 
 
 def searched(wanted: Demands) -> bool:
@@ -173,10 +176,28 @@ def in_words(wanted: Demands) -> str:
 def structured(wanted: Demands) -> Iterator[KinkedCandidate]:
     """A large crowd from far, over rounds without end, and two halves of a crowd whose local steps drift to a kink."""
     plain = KinkedCandidate(
-        clients=MOST_COPIES, share=0.5, offset=1.0, dimension=1, left=1.0, right=1.0, width=math.inf, level=0.0,
-        conditioning=1.0, smoothness=1.0, scale=1.0, noise=0.0, server_noise=0.0, start=3.0, axis=0, present=(1.0, 0.0),
-        cohort=MOST_COPIES, local_steps=20, step_share=1e-3, step_constant=1.0, probability=0.0,
-    )  # fmt: skip
+        clients=MOST_COPIES,
+        share=0.5,
+        offset=1.0,
+        dimension=1,
+        left=1.0,
+        right=1.0,
+        width=math.inf,
+        level=0.0,
+        conditioning=1.0,
+        smoothness=1.0,
+        scale=1.0,
+        noise=0.0,
+        server_noise=0.0,
+        start=3.0,
+        axis=0,
+        present=(1.0, 0.0),
+        cohort=MOST_COPIES,
+        local_steps=20,
+        step_share=1e-3,
+        step_constant=1.0,
+        probability=0.0,
+    )
     yield conforming(plain, wanted)
     drifting = replace(plain, local_steps=10, start=0.0, present=(1.0, 1.0), probability=1.0)
     for size, share in ((1.0, 0.66), (0.1, 0.66), (0.1, 0.066)):
@@ -189,8 +210,9 @@ def noisy(wanted: Demands) -> Iterator[KinkedCandidate]:
     """Crowds whose noise averages out and whose mean drifts off a kink, with few local steps and with many."""
     plain = next(structured(wanted))
     for steps, share, ratio in ((2, 1.0, 0.15), (2, 1.0, 0.05), (10, 0.2, 0.12), (100, 0.04, 0.12)):
-        yield replace(plain, left=ratio, right=1.0, width=0.0, noise=1.0, start=0.0, local_steps=steps,
-                      step_share=share)  # fmt: skip
+        yield replace(
+            plain, left=ratio, right=1.0, width=0.0, noise=1.0, start=0.0, local_steps=steps, step_share=share
+        )
 
 
 def draw(rng: np.random.Generator, wanted: Demands) -> KinkedCandidate:
@@ -335,8 +357,14 @@ def extent(setting: Setting) -> np.ndarray:
     for row in fed.gradients:
         most = max(len(g.breakpoints) for g in row)
         for i in range(most):
-            points.append(np.array([g.breakpoints[min(i, len(g.breakpoints) - 1)] - best if g.breakpoints else best * 0
-                                    for g, best in zip(row, fed.exact_optimum, strict=True)]))  # fmt: skip
+            points.append(
+                np.array(
+                    [
+                        g.breakpoints[min(i, len(g.breakpoints) - 1)] - best if g.breakpoints else best * 0
+                        for g, best in zip(row, fed.exact_optimum, strict=True)
+                    ]
+                )
+            )
     return np.vstack([*points, setting.exact_start - fed.exact_optimum])
 
 

@@ -75,9 +75,14 @@ def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:
 
 
 def finds_at(
-    candidate: Any, point: Callable[[int], Any], bound: Bound, horizons: np.ndarray, admissible: np.ndarray,
-    left: np.ndarray, seen: np.ndarray,
-) -> Iterator[Found]:  # fmt: skip
+    candidate: Any,
+    point: Callable[[int], Any],
+    bound: Bound,
+    horizons: np.ndarray,
+    admissible: np.ndarray,
+    left: np.ndarray,
+    seen: np.ndarray,
+) -> Iterator[Found]:
     """The candidate at the worst of the horizons where it is ``admissible``, and at the worst late one.
 
     Args:
@@ -91,10 +96,21 @@ def finds_at(
     for rows in (usable, usable & (fading < LATE)):
         if rows.any():
             i = int(np.where(rows, ratios, -1.0).argmax())
-            quantities = {name: float(at_each(v, horizons)[i] if np.ndim(v) else v)
-                          for name, v in bound.quantities.items() if np.ndim(v) < 2}  # fmt: skip
-            yield Found(candidate, point(int(horizons[i])), quantities, int(horizons[i]), float(left[i]),
-                        float(right[i]), float(ratios[i]), float(fading[i]))  # fmt: skip
+            quantities = {
+                name: float(at_each(v, horizons)[i] if np.ndim(v) else v)
+                for name, v in bound.quantities.items()
+                if np.ndim(v) < 2
+            }
+            yield Found(
+                candidate,
+                point(int(horizons[i])),
+                quantities,
+                int(horizons[i]),
+                float(left[i]),
+                float(right[i]),
+                float(ratios[i]),
+                float(fading[i]),
+            )
 
 
 def at_each(value: Any, horizons: np.ndarray) -> np.ndarray:

@@ -175,9 +175,12 @@ class Candidate:
             {"snapshot_period": self.period} if self.period else {"snapshot_probability": chosen}
         )
         return fast(
-            cohort=min(self.cohort, clients), local_steps=self.local_steps, local_lr=local_lr,
-            replacement=self.replacement, **snapshots,
-        )  # fmt: skip
+            cohort=min(self.cohort, clients),
+            local_steps=self.local_steps,
+            local_lr=local_lr,
+            replacement=self.replacement,
+            **snapshots,
+        )
 
     def _participation(self, clients: int) -> Participation:
         count = min(self.arbitrary_cohort, clients)
@@ -202,18 +205,43 @@ def structured(wanted: Demands) -> Iterator[Candidate]:
     gradients are large and the objective is not) and from far, there in other units too; with steps from the cap to a
     small share of it."""
     plain = Candidate(
-        family="pair", seed=0, dimension=1, axis=0, mildness=0.5, conditioning=1.0, smoothness=1.0, scale=1.0,
-        noise=0.0, start=3.0, start_axis=0, process="fixed", arbitrary_cohort=1, order=0, stay=1, local_steps=1,
-        cohort=MOST_CLIENTS, step_share=1.0, step_constant=1.0, replacement=False, period=0, probability=0.0,
-    )  # fmt: skip
+        family="pair",
+        seed=0,
+        dimension=1,
+        axis=0,
+        mildness=0.5,
+        conditioning=1.0,
+        smoothness=1.0,
+        scale=1.0,
+        noise=0.0,
+        start=3.0,
+        start_axis=0,
+        process="fixed",
+        arbitrary_cohort=1,
+        order=0,
+        stay=1,
+        local_steps=1,
+        cohort=MOST_CLIENTS,
+        step_share=1.0,
+        step_constant=1.0,
+        replacement=False,
+        period=0,
+        probability=0.0,
+    )
     periodic, shares = wanted.run_quantities and "period" in wanted.snapshots, (1.0, 1e-2, 1e-4)
     near = {"pair": 3.0 if wanted.equal_cohorts else -0.45}
     for family, share, probability, far in product(FAMILIES[:3], shares, (0.0, 0.5), (False, True)):
         candidate = replace(
-            plain, family=family, noise=float(family == "one"), step_share=share, probability=probability,
-            start=100.0 if far else near.get(family, 3.0), smoothness=1e-3 if far else 1.0,
-            period=2 * periodic, step_constant=share * 100,
-        )  # fmt: skip
+            plain,
+            family=family,
+            noise=float(family == "one"),
+            step_share=share,
+            probability=probability,
+            start=100.0 if far else near.get(family, 3.0),
+            smoothness=1e-3 if far else 1.0,
+            period=2 * periodic,
+            step_constant=share * 100,
+        )
         yield conforming(candidate, wanted)
     noisy = replace(plain, family="quartet", noise=1e4, replacement=True, probability=1.0)
     for share in shares if wanted.replacement else ():
@@ -260,8 +288,11 @@ def in_words(wanted: Demands, runs: str, horizons: Iterable[int], chosen: bool) 
     """What is drawn of these runs, in a sentence's words."""
     steps = [wanted.fixed["local_steps"]] if "local_steps" in wanted.fixed else (1, MOST_LOCAL_STEPS)
     rounds = "one round" if wanted.one_round else f"{span(horizons)} rounds"
-    who = "one fixed set in arbitrary rounds, without clients' noise" if wanted.run_quantities else (
-        f"participants in arbitrary rounds: {', '.join(PROCESSES)}; with and without noise")  # fmt: skip
+    who = (
+        "one fixed set in arbitrary rounds, without clients' noise"
+        if wanted.run_quantities
+        else (f"participants in arbitrary rounds: {', '.join(PROCESSES)}; with and without noise")
+    )
     hessian = "with one Hessian" if wanted.common_hessian else "with common and different Hessians"
     sizes = "the step sizes that it chooses" if chosen else f"step sizes drawn from the cap to 1e-{DECADES} of it"
     return (

@@ -17,8 +17,9 @@ def limit_of(statement: Claim, name: str, kind: type[Le] | type[Ge], values: Map
     """The smallest upper (``Le``) or largest lower (``Ge``) limit that the hypotheses set to a quantity, among those
     that ``values`` decide; ``None`` if there is none."""
     arrays = {n: np.float64(v) for n, v in values.items()}
-    sides = [h.relation.rhs for h in statement.hypotheses
-             if isinstance(h.relation, kind) and h.relation.lhs == symbol(name)]  # fmt: skip
+    sides = [
+        h.relation.rhs for h in statement.hypotheses if isinstance(h.relation, kind) and h.relation.lhs == symbol(name)
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
         limits = [float(compiled(side)(arrays)) for side in sides if {s.name for s in side.free_symbols} <= set(values)]
     limits = [limit for limit in limits if not np.isnan(limit)]

@@ -281,18 +281,38 @@ def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
     check_kind(federation, "quadratic")
     law = entry(federation, "noise", str) if "noise" in federation else "two-point"
     if law not in LAWS and rise_of(law) is None:
-        raise ValueError(f"noise = {shown(law)}: allowed is 'two-point', 'two-point 2' to 'two-point 999', "
-                         f"{' or '.join(map(repr, LAWS))}")  # fmt: skip
+        raise ValueError(
+            f"noise = {shown(law)}: allowed is 'two-point', 'two-point 2' to 'two-point 999', "
+            f"{' or '.join(map(repr, LAWS))}"
+        )
     made, order = part.read(algorithm, claim)
     hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
-    return run_point(hessians, centres, start, made, read(participation), entry(data, "rounds", int),
-                     rationals(data, "constants"), order, part, law)  # fmt: skip
+    return run_point(
+        hessians,
+        centres,
+        start,
+        made,
+        read(participation),
+        entry(data, "rounds", int),
+        rationals(data, "constants"),
+        order,
+        part,
+        law,
+    )
 
 
 def run_point(
-    hessians: Array, centres: Array, start: Array, algorithm: Algorithm, who: Participants, rounds: int,
-    constants: Mapping[str, Fraction], order: tuple[str, ...] = (), part: Part | None = None, law: str = "two-point",
-) -> RunPoint:  # fmt: skip
+    hessians: Array,
+    centres: Array,
+    start: Array,
+    algorithm: Algorithm,
+    who: Participants,
+    rounds: int,
+    constants: Mapping[str, Fraction],
+    order: tuple[str, ...] = (),
+    part: Part | None = None,
+    law: str = "two-point",
+) -> RunPoint:
     """The runs on quadratic clients with these diagonals and minimisers and noise of this law, from a start (D,);
     ``who`` takes part whenever the algorithm does not draw clients.
 
@@ -331,9 +351,17 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **give
         raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
     constants = constants_of(fed, stated_constants(claim), given)
     open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
-    return run_point(diagonals(fed), fed.exact_centres, setting.exact_start, with_new_steps(algorithm, open_steps),
-                     participation, rounds, constants, part=part,
-                     law=fed.noise if fed.noise in LAWS or rise_of(fed.noise) else "two-point")  # fmt: skip
+    return run_point(
+        diagonals(fed),
+        fed.exact_centres,
+        setting.exact_start,
+        with_new_steps(algorithm, open_steps),
+        participation,
+        rounds,
+        constants,
+        part=part,
+        law=fed.noise if fed.noise in LAWS or rise_of(fed.noise) else "two-point",
+    )
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------

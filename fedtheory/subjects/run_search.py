@@ -291,8 +291,9 @@ class Runs(Space):
         algorithm = with_new_steps(algorithm, steps | self._rounded_rule(algorithm, digits))
         # What cannot be a point is refused before it is rounded.
         from_setting(self.statement, replace(setting, algorithm=algorithm), found.rounds, self.part, **given)
-        hessians, centres = ([[short(v, digits) for v in row] for row in rows]
-                             for rows in (diagonals(fed), fed.exact_centres))  # fmt: skip
+        hessians, centres = (
+            [[short(v, digits) for v in row] for row in rows] for rows in (diagonals(fed), fed.exact_centres)
+        )
         noises = [short(noise, digits) for noise in (fed.exact_gradient_noise, fed.exact_server_noise)]
         federation = Quadratic(hessians, centres, noises[0], server_noise=noises[1])
         offset = [short(v, digits) for v in setting.exact_start - fed.exact_optimum]

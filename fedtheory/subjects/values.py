@@ -108,10 +108,11 @@ class Values(Space):
     def perturb(self, candidate: Mapping[str, float], rng: np.random.Generator, size: float) -> dict[str, float]:
         """A neighbour: every number that need not be whole moves by about ``size`` in the logarithm."""
         moved = {
-            name: value if QUANTITIES[name].integer
+            name: value
+            if QUANTITIES[name].integer
             else min(QUANTITIES[name].upper, value * float(np.exp(size * rng.standard_normal())))
             for name, value in candidate.items()
-        }  # fmt: skip
+        }
         return self._capped(moved, rng)
 
     def _capped(self, values: dict[str, float], rng: np.random.Generator) -> dict[str, float]:

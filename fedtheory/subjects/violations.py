@@ -153,8 +153,10 @@ def _chosen(statement: Claim, setting: Setting, rounds: int) -> Setting:
     """The setting with the step sizes that the claim chooses for so many rounds, in floating point."""
     names = {s.name for choice in statement.choices.values() for s in choice.free_symbols} - {"rounds"}
     values = {name: known.value for name, known in setting.quantities(1, needed=names).items()}
-    steps = {name: Fraction(float(compiled(choice)(values | {"rounds": np.float64(rounds)})))
-             for name, choice in statement.choices.items()}  # fmt: skip
+    steps = {
+        name: Fraction(float(compiled(choice)(values | {"rounds": np.float64(rounds)})))
+        for name, choice in statement.choices.items()
+    }
     return replace(setting, algorithm=with_new_steps(setting.algorithm, steps))
 
 

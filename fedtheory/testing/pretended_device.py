@@ -225,12 +225,17 @@ def pretended_device() -> Iterator[Counts]:
     """
     device = _Device()
     _PRESENT.append(device)
-    there: dict[str, Any] = {"is_available": lambda: True, "device_count": lambda: 1,
-             "get_device_name": lambda which=None: "pretended",
-             "mem_get_info": lambda which=None: (8 * 2**30, 8 * 2**30),
-             "synchronize": lambda which=None: None, "current_device": lambda: 0,
-             "reset_peak_memory_stats": lambda which=None: None, "memory_allocated": lambda which=None: 0,
-             "max_memory_allocated": lambda which=None: 0}  # fmt: skip
+    there: dict[str, Any] = {
+        "is_available": lambda: True,
+        "device_count": lambda: 1,
+        "get_device_name": lambda which=None: "pretended",
+        "mem_get_info": lambda which=None: (8 * 2**30, 8 * 2**30),
+        "synchronize": lambda which=None: None,
+        "current_device": lambda: 0,
+        "reset_peak_memory_stats": lambda which=None: None,
+        "memory_allocated": lambda which=None: 0,
+        "max_memory_allocated": lambda which=None: 0,
+    }
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)  # parameters change their type when they move
     try:

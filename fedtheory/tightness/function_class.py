@@ -88,8 +88,10 @@ def differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
     if "bounded_dissimilarity" in statement.assumed:
         said.append("dissimilarity: the claim bounds it everywhere, the class at x* and at the server's points")
     if "heterogeneity_gap" in statement.quantities:
-        said.append("dissimilarity: of the heterogeneity gap the class keeps that the mean of |grad F_i(x*)|^2 is at "
-                    "most 2 smoothness heterogeneity_gap")  # fmt: skip
+        said.append(
+            "dissimilarity: of the heterogeneity gap the class keeps that the mean of |grad F_i(x*)|^2 is at "
+            "most 2 smoothness heterogeneity_gap"
+        )
         larger = True
     if "gradient_bound" in statement.quantities:
         said.append("the class does not bound stochastic gradients")

@@ -41,11 +41,13 @@ Line = tuple[float, float]
 
 def problem(compared: Comparison, plan: Plan, **changes: Any) -> Problem:
     """The claim's left side over its class, after the rounds of a plan."""
-    constants = {"dissimilarity_at_optimum": compared.dissimilarity, "gradient_noise": compared.noise,
-                 "server_noise": compared.server_noise}  # fmt: skip
+    constants = {
+        "dissimilarity_at_optimum": compared.dissimilarity,
+        "gradient_noise": compared.noise,
+        "server_noise": compared.server_noise,
+    }
     name = compared.statement.functional.name
-    return Problem(compared.functions, plan, name, everywhere=compared.everywhere,
-                   **constants | changes)  # fmt: skip
+    return Problem(compared.functions, plan, name, everywhere=compared.everywhere, **constants | changes)
 
 
 @dataclass(frozen=True)
@@ -91,14 +93,18 @@ def least_added(compared: Comparison, tau: float, own: float | None, rounds: int
 
 
 def _added_at(compared: Comparison, factors: Sequence[float], rounds: int) -> LeastAdded:
-    kinds = tuple(solved(problem(compared, plan, contraction=Fraction(tau)))
-                  for plan, tau in zip(compared.plans, factors, strict=True))  # fmt: skip
+    kinds = tuple(
+        solved(problem(compared, plan, contraction=Fraction(tau)))
+        for plan, tau in zip(compared.plans, factors, strict=True)
+    )
     status = next((s for s in (UNBOUNDED, INACCURATE) if any(each.status == s for each in kinds)), SOLVED)
     if status != SOLVED:
         return LeastAdded(status, kinds, np.inf, 0.0)
     gaps = [each.gap * float(each.problem.unit) for each in kinds]
-    total, missed = (added(factors, nu, 1 if compared.whole else rounds, compared.period)
-                     for nu in ([max(each.value or 0.0, 0.0) for each in kinds], gaps))  # fmt: skip
+    total, missed = (
+        added(factors, nu, 1 if compared.whole else rounds, compared.period)
+        for nu in ([max(each.value or 0.0, 0.0) for each in kinds], gaps)
+    )
     return LeastAdded(status, kinds, total, missed)
 
 
@@ -149,8 +155,14 @@ def iterated(
     """
     start, plans = compared.values["initial_distance"], compared.plans
     known = list(best) or [None] * len(plans)
-    lines = [[_line(compared, each) for each in (own, *(_recursion(compared, plan, start * share) for share in STARTS))
-              if each is not None] for own, plan in zip(known, plans, strict=True)]  # fmt: skip
+    lines = [
+        [
+            _line(compared, each)
+            for each in (own, *(_recursion(compared, plan, start * share) for share in STARTS))
+            if each is not None
+        ]
+        for own, plan in zip(known, plans, strict=True)
+    ]
     if not all(lines):
         return dict.fromkeys(rounds)
     errors, entering = by_lines(lines, rounds, squared, compared.period)
@@ -193,6 +205,9 @@ def by_lines(
 
 def _line(compared: Comparison, recursion: Recursion) -> Line:
     return recursion.contraction, recursion.after(
-        1, distance=0.0, dissimilarity_at_optimum=float(compared.dissimilarity), gradient_noise=float(compared.noise),
+        1,
+        distance=0.0,
+        dissimilarity_at_optimum=float(compared.dissimilarity),
+        gradient_noise=float(compared.noise),
         server_noise=float(compared.server_noise),
-    )  # fmt: skip
+    )

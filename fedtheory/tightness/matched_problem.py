@@ -115,8 +115,9 @@ def check_applies(statement: Claim) -> None:
         raise NotApplicable("the claim assumes no convexity; worst cases are over (strongly) convex functions")
     of_run = {s.name for term in statement.terms for s in term.expression.free_symbols} & OF_RUNS
     if of_run:
-        raise NotApplicable(f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves "
-                            "open")  # fmt: skip
+        raise NotApplicable(
+            f"its right side depends on the run's {', '.join(sorted(of_run))}, which the class leaves open"
+        )
     _check_known(statement)
 
 
@@ -156,8 +157,9 @@ def comparison(statement: Claim, given: Mapping[str, Any]) -> Comparison:
         raise refused
     if of_gradients(statement) and not known:
         raise NotApplicable(f"after {FEW} rounds {refused}")
-    raise ValueError(f"{statement.ref} at {', '.join(f'{n}={v}' for n, v in known.items()) or 'every default'}: "
-                     f"{refused}")  # fmt: skip
+    raise ValueError(
+        f"{statement.ref} at {', '.join(f'{n}={v}' for n, v in known.items()) or 'every default'}: {refused}"
+    )
 
 
 def own_quantities(statement: Claim) -> set[str]:
@@ -182,8 +184,9 @@ def _checked(statement: Claim, given: Mapping[str, Any]) -> dict[str, Fraction]:
     for name, value in known.items():
         quantity = QUANTITIES[name]
         if value < quantity.lower or value > quantity.upper or (quantity.positive and value == 0):
-            raise ValueError(f"{name} = {value}: allowed is a number {'>' if quantity.positive else '>='} "
-                             f"{quantity.lower:g}")  # fmt: skip
+            raise ValueError(
+                f"{name} = {value}: allowed is a number {'>' if quantity.positive else '>='} {quantity.lower:g}"
+            )
         if quantity.integer and value.denominator != 1:
             raise ValueError(f"{name} = {value}: allowed is a whole number")
     if known.get("rounds", 0) > MOST_ROUNDS:
@@ -317,11 +320,15 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
         plan = plan_of(algorithm, int(full["rounds"]) if whole else 1, clients=clients, **who)
         lasting = statement.functional.name != "final_squared_distance"
         if plan.random and ("objective_decrease" in statement.quantities if of_one_round(statement) else lasting):
-            raise ValueError(f"{statement.functional.name} of random rounds is no one program; allowed is "
-                             f"arbitrary_cohort = clients = {clients}")  # fmt: skip
+            raise ValueError(
+                f"{statement.functional.name} of random rounds is no one program; allowed is "
+                f"arbitrary_cohort = clients = {clients}"
+            )
         if whole and full["gradient_noise"] and plan.chosen is not None and len(plan.rounds) > 1:
-            raise ValueError("noise of a set of clients over several rounds is no one program; allowed is "
-                             f"arbitrary_cohort = clients = {clients}")  # fmt: skip
+            raise ValueError(
+                "noise of a set of clients over several rounds is no one program; allowed is "
+                f"arbitrary_cohort = clients = {clients}"
+            )
     except ValueError as error:
         raise NotApplicable(str(error)) from None
     L, mu = full["smoothness"], full["strong_convexity"]
@@ -338,10 +345,21 @@ def _compared(bound: Bound, values: dict[str, Fraction]) -> Comparison:
         differ += ("one client alone",)
     zeta, noise = _constants(statement, full)
     return Comparison(
-        bound, full, algorithm, plan, functions, zeta, noise,
+        bound,
+        full,
+        algorithm,
+        plan,
+        functions,
+        zeta,
+        noise,
         full["server_noise"] if isinstance(algorithm, Safari) else Fraction(0),
-        "bounded_dissimilarity" in statement.assumed, differ, larger, whole, other, period,
-    )  # fmt: skip
+        "bounded_dissimilarity" in statement.assumed,
+        differ,
+        larger,
+        whole,
+        other,
+        period,
+    )
 
 
 def _constants(statement: Claim, values: Mapping[str, Any]) -> tuple[Fraction, Fraction]:

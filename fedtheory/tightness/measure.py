@@ -106,15 +106,23 @@ class Tightness:
         if self.status == NOT_APPLICABLE:
             return {"claim": self.claim, "status": self.status, "why": self.why}
         return {
-            "claim": self.claim, "status": self.status,
+            "claim": self.claim,
+            "status": self.status,
             "values": {name: getattr(value, "text", str(value)) for name, value in (self.values or {}).items()},
-            "contraction": self.contraction, "class_contraction": self.class_contraction,
-            "additive": self.additive, "best_additive": self.best_additive,
-            "looseness": self.looseness, "whole": self.whole,
-            "constants": [each.to_json() for each in self.constants], "after": [vars(each) for each in self.after],
-            "worst_case_above_bound": self.exceeded, "refuted": self.refuted,
-            "class_differs": list(self.differences), "class_is_larger": self.larger, "warnings": list(self.warnings),
-        }  # fmt: skip
+            "contraction": self.contraction,
+            "class_contraction": self.class_contraction,
+            "additive": self.additive,
+            "best_additive": self.best_additive,
+            "looseness": self.looseness,
+            "whole": self.whole,
+            "constants": [each.to_json() for each in self.constants],
+            "after": [vars(each) for each in self.after],
+            "worst_case_above_bound": self.exceeded,
+            "refuted": self.refuted,
+            "class_differs": list(self.differences),
+            "class_is_larger": self.larger,
+            "warnings": list(self.warnings),
+        }
 
 
 def tightness(statement: Claim | str, /, **given: Any) -> Tightness:
@@ -187,10 +195,16 @@ def _by_constants(compared: Comparison, given: dict[str, Any]) -> Tightness:
     none = any(each.least == np.inf for each in constants)
     quiet = ("the server's gradients have no noise",) if "server_noise" in statement.quantities else ()
     return Tightness(
-        statement.ref, UNBOUNDED if none else "inaccurate" if missing else SOLVED, "", dict(compared.values),
-        after=(AfterRounds(rounds, float(compared.bound.value), worst, None, None),) if gradients else (), whole=True,
-        differences=compared.differences + quiet, larger=compared.larger, constants=constants,
-    )  # fmt: skip
+        statement.ref,
+        UNBOUNDED if none else "inaccurate" if missing else SOLVED,
+        "",
+        dict(compared.values),
+        after=(AfterRounds(rounds, float(compared.bound.value), worst, None, None),) if gradients else (),
+        whole=True,
+        differences=compared.differences + quiet,
+        larger=compared.larger,
+        constants=constants,
+    )
 
 
 def _tightness(compared: Comparison, over_rounds: bool = True) -> Tightness:
@@ -205,12 +219,21 @@ def _tightness(compared: Comparison, over_rounds: bool = True) -> Tightness:
     known = least.status == SOLVED
     resolved = known and least.total > 0 and least.missed < RESOLVED * least.total
     return Tightness(
-        statement.ref, least.status, "", dict(compared.values), tau, own, additive,
-        None if least.status == INACCURATE else least.total, additive / least.total if resolved else None,
+        statement.ref,
+        least.status,
+        "",
+        dict(compared.values),
+        tau,
+        own,
+        additive,
+        None if least.status == INACCURATE else least.total,
+        additive / least.total if resolved else None,
         _after(compared, rounds, squared, least.recursions if known else ()) if over_rounds else (),
-        compared.whole, compared.differences, compared.larger,
+        compared.whole,
+        compared.differences,
+        compared.larger,
         tuple(_warnings(compared, tau, factor * squared + additive, squared)),
-    )  # fmt: skip
+    )
 
 
 def _depends_on_distance(statement: Claim) -> bool:
@@ -226,16 +249,26 @@ def _without_constant(compared: Comparison) -> Tightness:
     after = _after(compared, int(compared.values["rounds"]), squared)
     status = "inaccurate" if any(each.worst is None for each in after) else SOLVED
     said = ("no additive constant: what the bound adds, or its step size, depends on the initial distance",)
-    return Tightness(compared.statement.ref, status, "", dict(compared.values), after=after, whole=compared.whole,
-                     differences=compared.differences + said, larger=compared.larger)  # fmt: skip
+    return Tightness(
+        compared.statement.ref,
+        status,
+        "",
+        dict(compared.values),
+        after=after,
+        whole=compared.whole,
+        differences=compared.differences + said,
+        larger=compared.larger,
+    )
 
 
 def _parts(compared: Comparison) -> tuple[float, float]:
     """The bound's factor of |x_0 - x*|^2, and what it adds."""
     names, terms = contracting(compared.statement), compared.bound.terms
     squared = float(compared.values["initial_distance"]) ** 2
-    return (sum(float(terms[n]) for n in names) / squared,
-            sum(float(value) for name, value in terms.items() if name not in names))  # fmt: skip
+    return (
+        sum(float(terms[n]) for n in names) / squared,
+        sum(float(value) for name, value in terms.items() if name not in names),
+    )
 
 
 def _a_round(compared: Comparison, factor: float, rounds: int) -> float:
@@ -249,8 +282,10 @@ def _parts_after(compared: Comparison, rounds: int) -> tuple[float, float]:
     bound = _bound_after(compared, rounds)
     names = contracting(compared.statement)
     squared = float(compared.values["initial_distance"]) ** 2
-    return (sum(float(bound.terms[n]) for n in names) / squared,
-            sum(float(value) for name, value in bound.terms.items() if name not in names))  # fmt: skip
+    return (
+        sum(float(bound.terms[n]) for n in names) / squared,
+        sum(float(value) for name, value in bound.terms.items() if name not in names),
+    )
 
 
 def _bound_after(compared: Comparison, rounds: int) -> Any:
@@ -266,8 +301,10 @@ def _after(
         largest = solved(problem(compared, compared.plan, distance=compared.values["initial_distance"]))
         errors = {rounds: largest.value}
     else:
-        chosen = any(choice.has(*(s for s in choice.free_symbols if s.name == "rounds"))
-                     for choice in compared.statement.choices.values())  # fmt: skip
+        chosen = any(
+            choice.has(*(s for s in choice.free_symbols if s.name == "rounds"))
+            for choice in compared.statement.choices.values()
+        )
         asked = {rounds} if chosen else {1, *(10**k for k in range(1, 10) if 10**k < rounds), rounds}
         errors = iterated(compared, sorted(asked), squared, best)
     attained = attained_by_quadratics(compared, sorted(errors))

@@ -64,8 +64,10 @@ def column(entry: Tightness) -> dict[str, Any]:
 def _nothing(entry: Tightness) -> str:
     """Why a claim that there is a worst case of has no number."""
     if entry.contraction is not None and entry.best_additive == float("inf"):
-        return (f"the class of functions does not contract by the bound's factor {entry.contraction:.3g} a round: no "
-                "constant is enough")  # fmt: skip
+        return (
+            f"the class of functions does not contract by the bound's factor {entry.contraction:.3g} a round: no "
+            "constant is enough"
+        )
     return f"the solve is {entry.status}" if entry.status != "solved" else "the least constant is 0"
 
 

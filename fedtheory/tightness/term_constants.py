@@ -132,13 +132,20 @@ def _of(compared: Comparison, asked: Sequence[str]) -> list[ConstantTightness]:
     totals: dict[str, float] = {}
     for (_, constant), coefficient in claimed.items():
         totals[constant] = totals.get(constant, 0.0) + coefficient
-    there = {"initial_gap": True, "initial_distance": True, "dissimilarity": compared.dissimilarity > 0,
-             "gradient_noise": compared.noise > 0}  # fmt: skip
+    there = {
+        "initial_gap": True,
+        "initial_distance": True,
+        "dissimilarity": compared.dissimilarity > 0,
+        "gradient_noise": compared.noise > 0,
+    }
     known = [name for name in IN_PROGRAM if name in totals and there[name]]
     of_round = of_one_round(compared.statement)
     problem = partial(round_problem, claimed=totals) if of_round else gradient_problem
-    least = {name: _least(problem(compared, name, {n: totals[n] for n in known if n != name}), totals[name])
-             for name in known if name in asked}  # fmt: skip
+    least = {
+        name: _least(problem(compared, name, {n: totals[n] for n in known if n != name}), totals[name])
+        for name in known
+        if name in asked
+    }
     if any(value is not None and value <= totals[name] for name, value in least.items()):
         least = {name: None if value == inf else value for name, value in least.items()}  # all of it holds
     return [_together(name, compared, claimed, totals[name], value) for name, value in least.items()]
@@ -157,8 +164,9 @@ def _together(
     own = {term: coefficient for (term, constant), coefficient in claimed.items() if constant == name}
     terms = {term: (each, least if least is None else max(0.0, least - (total - each))) for term, each in own.items()}
     number = least is not None and 0 < least < inf and total > 0
-    return ConstantTightness(name, int(compared.values["arbitrary_cohort"]), total, least,
-                             total / least if number and least else None, terms)  # fmt: skip
+    return ConstantTightness(
+        name, int(compared.values["arbitrary_cohort"]), total, least, total / least if number and least else None, terms
+    )
 
 
 def round_problem(
@@ -173,11 +181,16 @@ def round_problem(
         combination[as_left] = combination.get(as_left, Fraction(0)) - Fraction(claimed[quantity])
     others = {IN_PROGRAM[n]: Fraction(p) for n, p in prices.items() if n != "initial_distance"}
     return Problem(
-        compared.functions, compared.plan, ROUND_METRIC, everywhere="dissimilarity" in known,
+        compared.functions,
+        compared.plan,
+        ROUND_METRIC,
+        everywhere="dissimilarity" in known,
         dissimilarity_at_optimum=Fraction(1) if "dissimilarity" in known else None,
-        gradient_noise=Fraction("gradient_noise" in known), prices=others, combination=combination,
+        gradient_noise=Fraction("gradient_noise" in known),
+        prices=others,
+        combination=combination,
         contraction=None if name == "initial_distance" else Fraction(prices.get("initial_distance", 0)),
-    )  # fmt: skip
+    )
 
 
 def gradient_problem(compared: Comparison, name: str = "", prices: Mapping[str, float] | None = None) -> Problem:
@@ -190,7 +203,13 @@ def gradient_problem(compared: Comparison, name: str = "", prices: Mapping[str, 
         gap = compared.values["initial_gap"]
     average = next((a.options[0] for a in statement.ambiguities if a.name == "average"), AVERAGES[0])
     return Problem(
-        compared.functions, compared.plan, statement.functional.name, average, everywhere=True,
-        dissimilarity_at_optimum=zeta, gradient_noise=noise, initial_gap=gap,
+        compared.functions,
+        compared.plan,
+        statement.functional.name,
+        average,
+        everywhere=True,
+        dissimilarity_at_optimum=zeta,
+        gradient_noise=noise,
+        initial_gap=gap,
         prices={IN_PROGRAM[other]: Fraction(price) for other, price in (prices or {}).items()},
-    )  # fmt: skip
+    )

@@ -91,10 +91,17 @@ def to_json(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str, An
     for value, entry in found.items():
         last = vars(entry.after[-1]) if entry.after else {}
         known = last.get("bound") is not None and bool(last.get("worst"))
-        rows.append({
-            over: str(value), "status": entry.status, "values": entry.to_json()["values"], **last,
-            "bound_over_worst": last["bound"] / last["worst"] if known else None,
-            "looseness": entry.looseness, "additive": entry.additive, "best_additive": entry.best_additive,
-            "constants": [each.to_json() for each in entry.constants],
-        })  # fmt: skip
+        rows.append(
+            {
+                over: str(value),
+                "status": entry.status,
+                "values": entry.to_json()["values"],
+                **last,
+                "bound_over_worst": last["bound"] / last["worst"] if known else None,
+                "looseness": entry.looseness,
+                "additive": entry.additive,
+                "best_additive": entry.best_additive,
+                "constants": [each.to_json() for each in entry.constants],
+            }
+        )
     return rows

@@ -50,8 +50,13 @@ is. Lemmas that ask for no convexity are compared over all smooth functions.
 
 def convergence_claims() -> list[Claim]:
     """All claims about errors of runs or gradients, and all others that assume strong convexity."""
-    return [c for c in all_claims() if c.functional.scope == "run" or c.functional.name.endswith("squared_gradient")
-            or "strongly_convex" in c.assumed]  # fmt: skip
+    return [
+        c
+        for c in all_claims()
+        if c.functional.scope == "run"
+        or c.functional.name.endswith("squared_gradient")
+        or "strongly_convex" in c.assumed
+    ]
 
 
 def table(statements: Sequence[Claim] | None = None) -> list[Tightness]:
@@ -84,12 +89,19 @@ def _row(entry: Tightness) -> dict[str, str]:
 def rows_of_constants(entries: Sequence[Tightness]) -> list[dict[str, str]]:
     """A line of text for each constant of each claim on squared gradients."""
     return [
-        {"claim": entry.claim, "of": each.of, "terms": ", ".join(each.terms),
-         "rounds": str((entry.values or {}).get("rounds", 1)),
-         "participants": str(each.cohort), "coefficient": number(each.coefficient),
-         "least": "inaccurate" if each.least is None else number(each.least), "looseness": number(each.looseness)}
-        for entry in entries for each in entry.constants
-    ]  # fmt: skip
+        {
+            "claim": entry.claim,
+            "of": each.of,
+            "terms": ", ".join(each.terms),
+            "rounds": str((entry.values or {}).get("rounds", 1)),
+            "participants": str(each.cohort),
+            "coefficient": number(each.coefficient),
+            "least": "inaccurate" if each.least is None else number(each.least),
+            "looseness": number(each.looseness),
+        }
+        for entry in entries
+        for each in entry.constants
+    ]
 
 
 def number(value: float | None) -> str:
@@ -139,8 +151,11 @@ def _values(entry: Tightness) -> dict[str, str]:
 def _settings(entries: Sequence[Tightness]) -> Iterator[str]:
     """What is the same everywhere once, then each claim's own."""
     each = {entry.claim: _values(entry) for entry in entries}
-    shared = {n: v for n, v in next(iter(each.values()), {}).items()
-              if n in SHOWN and sum(one.get(n) == v for one in each.values()) > len(each) / 2}  # fmt: skip
+    shared = {
+        n: v
+        for n, v in next(iter(each.values()), {}).items()
+        if n in SHOWN and sum(one.get(n) == v for one in each.values()) > len(each) / 2
+    }
     yield f"Unless said otherwise {', '.join(f'{n} = {v}' for n, v in list(shared.items())[:5])},"
     yield f"{', '.join(f'{n} = {v}' for n, v in list(shared.items())[5:])}."
     yield ""
@@ -183,26 +198,38 @@ def _reasons(entries: Sequence[Tightness]) -> Iterator[str]:
 
 def content(entry: Tightness) -> dict[str, Any]:
     """One entry for the command line: its values, its constants, then a table over rounds."""
-    known = {"claim": entry.claim, "status": entry.status,
-             "at": {n: v for n, v in _values(entry).items() if _matters(entry.claim, n, ())}}  # fmt: skip
+    known = {
+        "claim": entry.claim,
+        "status": entry.status,
+        "at": {n: v for n, v in _values(entry).items() if _matters(entry.claim, n, ())},
+    }
     if entry.constants:
         return known
     return known | {
         "factor_a_round" if not entry.whole else "factor": {
-            "bound": _factor(entry.contraction) or "none", "class": _factor(entry.class_contraction) or "none",
+            "bound": _factor(entry.contraction) or "none",
+            "class": _factor(entry.class_contraction) or "none",
         },
-        "adds": {"bound": number(entry.additive) or "none", "least": number(entry.best_additive) or "none",
-                 "looseness": number(entry.looseness) or "none"},
-    }  # fmt: skip
+        "adds": {
+            "bound": number(entry.additive) or "none",
+            "least": number(entry.best_additive) or "none",
+            "looseness": number(entry.looseness) or "none",
+        },
+    }
 
 
 def over_rounds(entry: Tightness) -> list[dict[str, str]]:
     """Bound, worst case and attained error after rounds."""
     return [
-        {"rounds": str(each.rounds), "bound": f"{each.bound:.6g}", "worst": _six(each.worst),
-         "attained": _six(each.attained), "gain shown": number(each.decrement_ratio)}
+        {
+            "rounds": str(each.rounds),
+            "bound": f"{each.bound:.6g}",
+            "worst": _six(each.worst),
+            "attained": _six(each.attained),
+            "gain shown": number(each.decrement_ratio),
+        }
         for each in entry.after
-    ]  # fmt: skip
+    ]
 
 
 def over_values(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str, str]]:
@@ -212,10 +239,17 @@ def over_values(found: Mapping[Fraction, Tightness], over: str) -> list[dict[str
         last = entry.after[-1]
         ratio = f"{last.bound / last.worst:.3g}" if last.worst else ""
         least = [each.looseness for each in entry.constants if each.looseness is not None]
-        lines.append({over: f"{float(value):.6g}", "rounds": str(last.rounds), "bound": f"{last.bound:.6g}",
-                      "worst": _six(last.worst), "bound / worst": ratio, "attained": _six(last.attained),
-                      "looseness": number(entry.looseness if entry.looseness is not None else min(least, default=None)),
-                      })  # fmt: skip
+        lines.append(
+            {
+                over: f"{float(value):.6g}",
+                "rounds": str(last.rounds),
+                "bound": f"{last.bound:.6g}",
+                "worst": _six(last.worst),
+                "bound / worst": ratio,
+                "attained": _six(last.attained),
+                "looseness": number(entry.looseness if entry.looseness is not None else min(least, default=None)),
+            }
+        )
     return lines
 
 

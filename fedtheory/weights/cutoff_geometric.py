@@ -218,8 +218,10 @@ class CutoffGeometric:
     def _spread(self, what: str) -> tuple[float, float, float]:
         moments = self._central_moments()
         if moments[0] == 0.0:
-            raise ValueError(f"{what} of a constant: participation_probability = {self.participation_probability}, "
-                             f"cutoff = {self.cutoff}; allowed is an interval that varies")  # fmt: skip
+            raise ValueError(
+                f"{what} of a constant: participation_probability = {self.participation_probability}, "
+                f"cutoff = {self.cutoff}; allowed is an interval that varies"
+            )
         return moments
 
     def _central_moments(self) -> tuple[float, float, float]:

@@ -80,8 +80,10 @@ def check_chain(participation_probability: float, entry_probability: float) -> t
     entry = check_probability(entry_probability, "entry_probability", never="absence would have no end")
     leave = entry * (1.0 - p) / p
     if leave > 1.0 + 1e-12:
-        raise ValueError(f"entry_probability = {entry_probability!r}: allowed is (0, {p / (1.0 - p)}] "
-                         f"for participation_probability = {p}")  # fmt: skip
+        raise ValueError(
+            f"entry_probability = {entry_probability!r}: allowed is (0, {p / (1.0 - p)}] "
+            f"for participation_probability = {p}"
+        )
     return p, entry, min(leave, 1.0)
 
 

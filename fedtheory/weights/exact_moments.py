@@ -135,8 +135,10 @@ def weight_moments(participation_probability: object, cutoff: float, rounds: int
 def _check_memory(rounds: int, clients: int, cutoff: float) -> None:
     each = _BYTES["without" if cutoff == math.inf else "with a cutoff"] + _BYTES["kept"] * clients
     if each * rounds > LARGEST_MEMORY:
-        raise ValueError(f"rounds = {rounds}: their moments need about {each * rounds / 1e9:.0f} GB; allowed is "
-                         f"{LARGEST_MEMORY // each} here, and long_run_weight for what the mean tends to")  # fmt: skip
+        raise ValueError(
+            f"rounds = {rounds}: their moments need about {each * rounds / 1e9:.0f} GB; allowed is "
+            f"{LARGEST_MEMORY // each} here, and long_run_weight for what the mean tends to"
+        )
 
 
 def largest_scale(participation_probability: object, cutoff: float, rounds: int) -> float:

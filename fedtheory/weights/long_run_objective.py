@@ -168,8 +168,10 @@ def _quadratic(
     phi = exact_array("objective_weight", objective_weight)
     h, c = exact_array("curvatures", curvatures), exact_array("centres", centres)
     if h.ndim != 2 or c.shape != h.shape or phi.shape != h.shape[:1] or not h.size:
-        raise ValueError(f"objective_weight, curvatures and centres have shapes {phi.shape}, {h.shape} and {c.shape}: "
-                         "allowed are (clients,), (clients, D) and (clients, D)")  # fmt: skip
+        raise ValueError(
+            f"objective_weight, curvatures and centres have shapes {phi.shape}, {h.shape} and {c.shape}: "
+            "allowed are (clients,), (clients, D) and (clients, D)"
+        )
     if h.min() <= 0:
         raise ValueError(f"curvatures = {h.min()}: allowed are numbers > 0")
     if phi.min() < 0 or phi.sum() == 0:

@@ -171,8 +171,9 @@ class KnownStatistics(WeightRule):
     def init(self, shape: tuple[int, ...]) -> np.ndarray:
         known = self.participation_probability
         if known.ndim and known.shape != tuple(shape[-known.ndim :]):
-            raise ValueError(f"participation_probability has shape {known.shape}: allowed is that of the last axes of "
-                             f"{tuple(shape)}")  # fmt: skip
+            raise ValueError(
+                f"participation_probability has shape {known.shape}: allowed is that of the last axes of {tuple(shape)}"
+            )
         return np.broadcast_to(1.0 / known, shape)
 
     def weights(self, state: np.ndarray) -> np.ndarray:

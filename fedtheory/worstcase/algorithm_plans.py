@@ -11,9 +11,13 @@ from .round_plans import Arbitrary, Cohort, Everyone, Kind, Participants, Plan, 
 
 
 def plan_of(
-    algorithm: Any, rounds: int = 1, *, clients: int | None = None, cohort: int | None = None,
+    algorithm: Any,
+    rounds: int = 1,
+    *,
+    clients: int | None = None,
+    cohort: int | None = None,
     arbitrary_cohort: int | None = None,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """The plan of an algorithm, or of rounds given as data (a ``Training``, a ``ServerStep`` or a ``mixture``).
 
     Args:
@@ -53,8 +57,9 @@ def _round(algorithm: Any, r: int, who: Participants, clients: int | None) -> Ro
     from ..algorithms import Algorithm, EveryRound
 
     if not isinstance(algorithm, Algorithm):
-        raise ValueError(f"algorithm = {algorithm!r}: allowed is one of fedtheory.algorithms, or rounds of "
-                         "fedtheory.worstcase")  # fmt: skip
+        raise ValueError(
+            f"algorithm = {algorithm!r}: allowed is one of fedtheory.algorithms, or rounds of fedtheory.worstcase"
+        )
     if algorithm.adaptive:
         name = type(algorithm).__name__
         raise ValueError(f"{name}: its kinds of round follow the run; allowed is with_share(q)")

@@ -106,13 +106,16 @@ class Certificate:
         found = cls(problem, Multipliers(Fraction(0), {}))
         power, L = found._power, problem.functions.smoothness
         additive = {at: nu / power * L**2 for at, nu in entries("additive", data.get("additive"), 2).items()}
-        return replace(found, multipliers=Multipliers(
-            read_number("contraction", data.get("contraction")) / power,
-            additive,  # type: ignore[arg-type]
-            entries("pairs", data.get("pairs"), 3),  # type: ignore[arg-type]
-            _each("operators", data.get("operators")),
-            _each("symmetric", data.get("symmetric")),
-        ))  # fmt: skip
+        return replace(
+            found,
+            multipliers=Multipliers(
+                read_number("contraction", data.get("contraction")) / power,
+                additive,  # type: ignore[arg-type]
+                entries("pairs", data.get("pairs"), 3),  # type: ignore[arg-type]
+                _each("operators", data.get("operators")),
+                _each("symmetric", data.get("symmetric")),
+            ),
+        )
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON.

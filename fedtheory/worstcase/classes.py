@@ -54,8 +54,9 @@ def strongly_convex(*, smoothness: Any, strong_convexity: Any) -> FunctionClass:
     """
     L, mu = _smoothness(smoothness), exact_number("strong_convexity", strong_convexity)
     if not 0 < mu <= L:
-        raise ValueError(f"strong_convexity = {mu}: allowed is a number in (0, smoothness = {L}]; `convex` is the "
-                         "class for 0")  # fmt: skip
+        raise ValueError(
+            f"strong_convexity = {mu}: allowed is a number in (0, smoothness = {L}]; `convex` is the class for 0"
+        )
     return FunctionClass(L, mu)
 
 

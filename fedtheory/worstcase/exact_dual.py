@@ -153,8 +153,11 @@ class Exact:
         """By orbit and point, how often more than the metric asks for f(p) - f(x*) is taken."""
         if self.geometry.rigid or self.quadratic:
             return {}
-        left = {(o, p): -self.values.get((o, p), Fraction(0))
-                for o in range(len(self.geometry.orbits)) for p in range(1, self.count)}  # fmt: skip
+        left = {
+            (o, p): -self.values.get((o, p), Fraction(0))
+            for o in range(len(self.geometry.orbits))
+            for p in range(1, self.count)
+        }
         for (o, p, q), value in pairs.items():
             if p:
                 left[o, p] -= value

@@ -40,9 +40,14 @@ class Steps:
 
 
 def best_steps(
-    functions: FunctionClass, make: Callable[..., Any], *, local_lr: tuple[Any, Any] | None = None,
-    global_lr: tuple[Any, Any] | None = None, horizon: int = 1, **options: Any,
-) -> Steps:  # fmt: skip
+    functions: FunctionClass,
+    make: Callable[..., Any],
+    *,
+    local_lr: tuple[Any, Any] | None = None,
+    global_lr: tuple[Any, Any] | None = None,
+    horizon: int = 1,
+    **options: Any,
+) -> Steps:
     """The local step size (and the server's) with the least worst case, searched on a grid and refined from its best.
 
     A worst case is no convex function of the steps; what is found is the least of what was tried, and an upper bound of
@@ -98,13 +103,23 @@ def _refine(search: _Search, logs: dict[str, Any], grids: list[Any], best: tuple
     if len(grids) == 1:
         low, high = logs["local_lr"]
         bounds = (max(low, best[0] - width[0]), min(high, best[0] + width[0]))
-        minimize_scalar(lambda v: search(names_and_logs(logs, [v])), bounds=bounds, method="bounded",
-                        options={"xatol": 10**-DIGITS})  # fmt: skip
+        minimize_scalar(
+            lambda v: search(names_and_logs(logs, [v])), bounds=bounds, method="bounded", options={"xatol": 10**-DIGITS}
+        )
         return
-    corners = [best, *(tuple(b + w / 2 * (k == j) for k, (b, w) in enumerate(zip(best, width, strict=True)))
-                       for j in range(len(best)))]  # fmt: skip
-    minimize(lambda v: search(names_and_logs(logs, v)), best, method="Nelder-Mead",
-             options={"initial_simplex": corners, "xatol": 1e-5, "fatol": 1e-10, "maxfev": 200})  # fmt: skip
+    corners = [
+        best,
+        *(
+            tuple(b + w / 2 * (k == j) for k, (b, w) in enumerate(zip(best, width, strict=True)))
+            for j in range(len(best))
+        ),
+    ]
+    minimize(
+        lambda v: search(names_and_logs(logs, v)),
+        best,
+        method="Nelder-Mead",
+        options={"initial_simplex": corners, "xatol": 1e-5, "fatol": 1e-10, "maxfev": 200},
+    )
 
 
 class _Search:

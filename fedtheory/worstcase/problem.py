@@ -57,8 +57,9 @@ class Problem:
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, FunctionClass):
-            raise ValueError(f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...) or "
-                             "quadratic(...)")  # fmt: skip
+            raise ValueError(
+                f"functions = {self.functions!r}: allowed is strongly_convex(...), convex(...) or quadratic(...)"
+            )
         if (self.metric == ROUND_METRIC) != bool(self.combination):
             raise ValueError(
                 f"metric = {self.metric!r}: allowed with a combination, and only there, is {ROUND_METRIC!r}"
@@ -68,8 +69,14 @@ class Problem:
         elif self.metric not in METRICS:
             raise ValueError(f"metric = {self.metric!r}: allowed is one of {', '.join(METRICS)}")
         check_average(self.average)
-        for name in ("distance", "dissimilarity_at_optimum", "gradient_noise", "server_noise", "contraction",
-                     "initial_gap"):  # fmt: skip
+        for name in (
+            "distance",
+            "dissimilarity_at_optimum",
+            "gradient_noise",
+            "server_noise",
+            "contraction",
+            "initial_gap",
+        ):
             value = getattr(self, name)
             if value is None and name in ("dissimilarity_at_optimum", "contraction", "initial_gap"):
                 continue
@@ -106,8 +113,9 @@ class Problem:
             raise ValueError(f"metric = {self.metric!r}: allowed with initial_gap is one of {', '.join(METRICS[1:])}")
         for name, price in self.prices.items():
             if name not in PRICED or (name == "initial_gap" and not by_gap) or not (by_gap or self.combination):
-                raise ValueError(f"prices: {name!r}: allowed with initial_gap or a combination is one of "
-                                 f"{', '.join(PRICED)}")  # fmt: skip
+                raise ValueError(
+                    f"prices: {name!r}: allowed with initial_gap or a combination is one of {', '.join(PRICED)}"
+                )
             if not getattr(self, name):
                 raise ValueError(f"{name} = {getattr(self, name)}: allowed with a price is its unit, a number > 0")
             if exact_number(f"price of {name}", price) < 0:
@@ -120,12 +128,17 @@ class Problem:
     def _check_scales(self) -> None:
         """Numbers whose squares vanish beside the others' are no data: 0 is meant."""
         L = self.functions.smoothness
-        sizes = {"distance": self.distance, "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) / L,
-                 "gradient_noise": self.gradient_noise / L}  # fmt: skip
+        sizes = {
+            "distance": self.distance,
+            "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) / L,
+            "gradient_noise": self.gradient_noise / L,
+        }
         for name, size in sizes.items():
             if 0 < size < SMALLEST * self.length:
-                raise ValueError(f"{name}: allowed is 0, or at least {float(SMALLEST)} of the largest length "
-                                 f"{float(self.length):.3g}")  # fmt: skip
+                raise ValueError(
+                    f"{name}: allowed is 0, or at least {float(SMALLEST)} of the largest length "
+                    f"{float(self.length):.3g}"
+                )
 
     def _check_size(self) -> None:
         need = self.bytes_needed()
@@ -185,11 +198,15 @@ class Problem:
         L, length = self.functions.smoothness, self.length
         zeta = self.dissimilarity_at_optimum
         return Units(
-            number, number(self.functions.condition), L,
+            number,
+            number(self.functions.condition),
+            L,
             number(self._start()),
             None if zeta is None else number(zeta / (L * length)),
-            number(self.gradient_noise / (L * length)), number(self.server_noise / (L * length)), scaled,
-        )  # fmt: skip
+            number(self.gradient_noise / (L * length)),
+            number(self.server_noise / (L * length)),
+            scaled,
+        )
 
     def _start(self) -> Fraction:
         """The start's distance; where that is free, its scale."""
@@ -229,11 +246,23 @@ class Problem:
         at = self.dissimilar_at(geometry)
         a_gap = self.length**2 * self.functions.smoothness
         gap = None if self.initial_gap is None or "initial_gap" in self.prices else float(self.initial_gap / a_gap)
-        units = {"initial_gap": a_gap, "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) ** 2,
-                 "gradient_noise": self.gradient_noise**2}  # fmt: skip
+        units = {
+            "initial_gap": a_gap,
+            "dissimilarity_at_optimum": (self.dissimilarity_at_optimum or 0) ** 2,
+            "gradient_noise": self.gradient_noise**2,
+        }
         prices = {PRICED[name]: float(price * units[name] / self.unit) for name, price in self.prices.items()}
-        return Program(geometry, self.metric, self.counted(geometry), self.functions.quadratic, tau, at, gap, prices,
-                       self._combination())  # fmt: skip
+        return Program(
+            geometry,
+            self.metric,
+            self.counted(geometry),
+            self.functions.quadratic,
+            tau,
+            at,
+            gap,
+            prices,
+            self._combination(),
+        )
 
     def _combination(self) -> dict[str, float]:
         """Coefficients of quantities without units."""

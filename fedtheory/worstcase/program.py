@@ -68,10 +68,17 @@ class Program:
     """
 
     def __init__(
-        self, geometry: Geometry, metric: str, counted: list[int], quadratic: bool, contraction: float | None,
-        dissimilar_at: list[int], gap: float | None = None, prices: Mapping[str, float] | None = None,
+        self,
+        geometry: Geometry,
+        metric: str,
+        counted: list[int],
+        quadratic: bool,
+        contraction: float | None,
+        dissimilar_at: list[int],
+        gap: float | None = None,
+        prices: Mapping[str, float] | None = None,
         combination: Mapping[str, float] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.geometry, self.metric, self.counted, self.quadratic = geometry, metric, counted, quadratic
         self.units, self.contraction, self.dissimilar_at = geometry.units, contraction, dissimilar_at
         self.gap_at_most, self.prices, self.combination = gap, dict(prices or {}), dict(combination or {})

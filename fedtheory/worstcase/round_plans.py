@@ -143,8 +143,10 @@ class Plan:
         if len(sizes) > 1:
             raise ValueError(f"arbitrary_cohort = {sorted(sizes)}: allowed is one number")
         if len(self.rounds) > 1 and self.random:
-            raise ValueError(f"rounds = {len(self.rounds)}: allowed is 1 where rounds are random; `Recursion.after` "
-                             "iterates what one round does")  # fmt: skip
+            raise ValueError(
+                f"rounds = {len(self.rounds)}: allowed is 1 where rounds are random; `Recursion.after` "
+                "iterates what one round does"
+            )
 
     def _check(self, who: Participants) -> None:
         if isinstance(who, Everyone):

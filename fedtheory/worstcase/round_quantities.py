@@ -36,8 +36,10 @@ def check(combination: Mapping[str, Any], plan: Plan) -> None:
         if name in AFTER and plan.random:
             raise ValueError(f"{name}: allowed is a round with one outcome, of all clients or of one set")
     if not combination or len(plan.rounds) != 1:
-        raise ValueError(f"rounds = {len(plan.rounds)}, combination of {len(combination)}: allowed is one round, and "
-                         "at least one quantity")  # fmt: skip
+        raise ValueError(
+            f"rounds = {len(plan.rounds)}, combination of {len(combination)}: allowed is one round, and "
+            "at least one quantity"
+        )
     if any(isinstance(kind, Training) and kind.proximal for kind in plan.kinds):
         raise ValueError("proximal: allowed with a combination is 0")
 

@@ -45,14 +45,17 @@ def problem_data(problem: Problem) -> dict[str, Any]:
     """Class, rounds and metric."""
     functions = problem.functions
     return {
-        "functions": {"smoothness": exact_text(functions.smoothness),
-                      "strong_convexity": exact_text(functions.strong_convexity), "quadratic": functions.quadratic},
+        "functions": {
+            "smoothness": exact_text(functions.smoothness),
+            "strong_convexity": exact_text(functions.strong_convexity),
+            "quadratic": functions.quadratic,
+        },
         "rounds": [[[exact_text(p), _kind_data(kind)] for p, kind in each] for each in problem.plan.rounds],
         "clients": problem.plan.clients,
         "metric": problem.metric,
         "average": problem.average,
         "everywhere": problem.everywhere,
-    }  # fmt: skip
+    }
 
 
 def read_problem(data: dict[str, Any], additive: Any) -> Problem:
@@ -72,8 +75,14 @@ def read_problem(data: dict[str, Any], additive: Any) -> Problem:
         if not all(isinstance(kind, list) and len(kind) == 2 for kind in each):
             raise ValueError("rounds: allowed are pairs of a probability and a kind of round")
         rounds.append(mixture(*((read_number("probability", p), _read_kind(kind)) for p, kind in each)))
-    return Problem(_read_functions(data["functions"]), Plan(tuple(rounds), clients), data["metric"], data["average"],
-                   dissimilarity_at_optimum=Fraction(1 if additive else 0), everywhere=everywhere)  # fmt: skip
+    return Problem(
+        _read_functions(data["functions"]),
+        Plan(tuple(rounds), clients),
+        data["metric"],
+        data["average"],
+        dissimilarity_at_optimum=Fraction(1 if additive else 0),
+        everywhere=everywhere,
+    )
 
 
 def _read_functions(data: Any) -> FunctionClass:

@@ -140,8 +140,11 @@ def assemble(program: Program, pairs: list[tuple[int, int, int]]) -> Data:
     bounds = np.concatenate([-program.objective[forms:], np.zeros(len(signed) + y - start), -program.objective[:forms]])
     cost: Array = np.zeros(y)
     cost[: len(rows)] = [row.bound for row in program.at_most]
-    names = {"at_most": slice(0, len(rows)), "pairs": slice(len(rows), len(rows) + len(pairs)),
-             "equal": slice(len(rows) + len(pairs), start)}  # fmt: skip
+    names = {
+        "at_most": slice(0, len(rows)),
+        "pairs": slice(len(rows), len(rows) + len(pairs)),
+        "equal": slice(len(rows) + len(pairs), start),
+    }
     sides = [*(len(each) for each in program.matrix_of), *program.sides]
     return Data(cost, matrix, bounds, program.values, len(signed), sides, names)
 
@@ -161,8 +164,11 @@ def clarabel(program: Program, pairs: list[tuple[int, int, int]], given: Data | 
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     settings.chordal_decomposition_enable = False
-    cones = [solver.ZeroConeT(data.zeros), solver.NonnegativeConeT(data.positive),
-             *(solver.PSDTriangleConeT(side) for side in data.sides)]  # fmt: skip
+    cones = [
+        solver.ZeroConeT(data.zeros),
+        solver.NonnegativeConeT(data.positive),
+        *(solver.PSDTriangleConeT(side) for side in data.sides),
+    ]
     nothing = sparse.csc_matrix((len(data.cost), len(data.cost)))
     made = solver.DefaultSolver(nothing, data.cost, data.matrix, data.bounds, cones, settings).solve()
     said = str(made.status)
@@ -198,9 +204,16 @@ def _lower_triangles(data: Data) -> Array:
 
 
 def _read(
-    program: Program, data: Data, pairs: list[tuple[int, int, int]], y: Array, z: Array, name: str, said: str,
-    iterations: int, unbounded: bool,
-) -> Solution:  # fmt: skip
+    program: Program,
+    data: Data,
+    pairs: list[tuple[int, int, int]],
+    y: Array,
+    z: Array,
+    name: str,
+    said: str,
+    iterations: int,
+    unbounded: bool,
+) -> Solution:
     forms = program.length - program.values
     point = np.concatenate([z[len(z) - forms :], z[: data.zeros]])
     y = y.copy()

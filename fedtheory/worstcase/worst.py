@@ -43,9 +43,14 @@ class Recursion:
     of_gap: float = 0.0
 
     def after(
-        self, rounds: int, *, distance: float = 1.0, dissimilarity_at_optimum: float = 0.0, gradient_noise: float = 0.0,
+        self,
+        rounds: int,
+        *,
+        distance: float = 1.0,
+        dissimilarity_at_optimum: float = 0.0,
+        gradient_noise: float = 0.0,
         server_noise: float = 0.0,
-    ) -> float:  # fmt: skip
+    ) -> float:
         """What the recursion of one round gives after many, of E|x_R - x*|^2: tau^R |x_0 - x*|^2 and the geometric sum.
 
         >>> Recursion(0.5, 1.0).after(2, dissimilarity_at_optimum=1.0)
@@ -105,16 +110,29 @@ class WorstCase:
 
     def __repr__(self) -> str:
         shown = "none" if self.value is None else f"{self.value:.9g}"
-        return (f"WorstCase(value={shown}, status={self.status!r}, kind={self.kind!r}, gap={self.gap:.1e}, "
-                f"violation={self.violation:.1e}, solver={self.solver!r})")  # fmt: skip
+        return (
+            f"WorstCase(value={shown}, status={self.status!r}, kind={self.kind!r}, gap={self.gap:.1e}, "
+            f"violation={self.violation:.1e}, solver={self.solver!r})"
+        )
 
 
 def worst_case(
-    functions: FunctionClass, algorithm: Any, *, rounds: int = 1, metric: str = "final_squared_distance",
-    average: str = AVERAGES[0], clients: int | None = None, cohort: int | None = None,
-    arbitrary_cohort: int | None = None, distance: Any = 1, dissimilarity_at_optimum: Any = 0, everywhere: bool = False,
-    gradient_noise: Any = 0, server_noise: Any = 0, accuracy: float = ACCURACY,
-) -> WorstCase:  # fmt: skip
+    functions: FunctionClass,
+    algorithm: Any,
+    *,
+    rounds: int = 1,
+    metric: str = "final_squared_distance",
+    average: str = AVERAGES[0],
+    clients: int | None = None,
+    cohort: int | None = None,
+    arbitrary_cohort: int | None = None,
+    distance: Any = 1,
+    dissimilarity_at_optimum: Any = 0,
+    everywhere: bool = False,
+    gradient_noise: Any = 0,
+    server_noise: Any = 0,
+    accuracy: float = ACCURACY,
+) -> WorstCase:
     """The largest value that a metric can have over ALL federations of a class, in every dimension.
 
     Args:
@@ -147,16 +165,25 @@ def worst_case(
     ('solved', 'exact', 0.9025)
     """
     plan = plan_of(algorithm, rounds, clients=clients, cohort=cohort, arbitrary_cohort=arbitrary_cohort)
-    problem = Problem(functions, plan, metric, average, distance, dissimilarity_at_optimum, everywhere, gradient_noise,
-                      server_noise)  # fmt: skip
+    problem = Problem(
+        functions, plan, metric, average, distance, dissimilarity_at_optimum, everywhere, gradient_noise, server_noise
+    )
     return solved(problem, accuracy)
 
 
 def additive_constant(
-    functions: FunctionClass, algorithm: Any, *, contraction: Any, rounds: int = 1,
-    metric: str = "final_squared_distance", clients: int | None = None, cohort: int | None = None,
-    arbitrary_cohort: int | None = None, everywhere: bool = False, accuracy: float = ACCURACY,
-) -> WorstCase:  # fmt: skip
+    functions: FunctionClass,
+    algorithm: Any,
+    *,
+    contraction: Any,
+    rounds: int = 1,
+    metric: str = "final_squared_distance",
+    clients: int | None = None,
+    cohort: int | None = None,
+    arbitrary_cohort: int | None = None,
+    everywhere: bool = False,
+    accuracy: float = ACCURACY,
+) -> WorstCase:
     """The least nu with metric <= contraction |x_0 - x*|^2 + nu dissimilarity_at_optimum^2 over the class, noiseless;
     as ``value``. It is infinite (status "unbounded") where no nu will do: the class does not contract so fast.
 
@@ -176,8 +203,10 @@ def additive_constant(
     """
     plan = plan_of(algorithm, rounds, clients=clients, cohort=cohort, arbitrary_cohort=arbitrary_cohort)
     tau = exact_number("contraction", contraction)
-    return solved(Problem(functions, plan, metric, dissimilarity_at_optimum=Fraction(1), everywhere=everywhere,
-                          contraction=tau), accuracy)  # fmt: skip
+    return solved(
+        Problem(functions, plan, metric, dissimilarity_at_optimum=Fraction(1), everywhere=everywhere, contraction=tau),
+        accuracy,
+    )
 
 
 def solved(problem: Problem, accuracy: float = ACCURACY) -> WorstCase:
@@ -190,10 +219,13 @@ def _with_noise(quiet: WorstCase, problem: Problem, of_noise: float) -> WorstCas
     """What noise adds to what is known without it."""
     more = of_noise * float(problem.gradient_noise) ** 2
     return replace(
-        quiet, problem=problem, value=None if quiet.value is None else quiet.value + more, lower=quiet.lower + more,
+        quiet,
+        problem=problem,
+        value=None if quiet.value is None else quiet.value + more,
+        lower=quiet.lower + more,
         upper=quiet.upper + more,
         recursion=None if quiet.recursion is None else replace(quiet.recursion, of_noise=of_noise),
-    )  # fmt: skip
+    )
 
 
 def _solved(problem: Problem, accuracy: float) -> WorstCase:
@@ -203,10 +235,20 @@ def _solved(problem: Problem, accuracy: float) -> WorstCase:
     lower, upper = (unit * (program.offset + program.factor * each) for each in (found.primal, found.dual))
     value = upper if status == SOLVED else np.inf if status == UNBOUNDED else None
     return WorstCase(
-        value, status, "exact" if problem.exact else "upper bound", lower, upper, _gap(program, found), found.violation,
-        _recursion(problem, program, found) if status == SOLVED else None, found.solver, found.status, problem, found,
+        value,
+        status,
+        "exact" if problem.exact else "upper bound",
+        lower,
+        upper,
+        _gap(program, found),
+        found.violation,
+        _recursion(problem, program, found) if status == SOLVED else None,
+        found.solver,
+        found.status,
+        problem,
+        found,
         program,
-    )  # fmt: skip
+    )
 
 
 def _attempts(problem: Problem, accuracy: float) -> list[tuple[Program, Solution]]:
@@ -254,5 +296,10 @@ def _recursion(problem: Problem, program: Program, found: Solution) -> Recursion
     steps = sum(
         float(p) * float(kind.server_lr) ** 2 for p, kind in problem.plan.rounds[-1] if hasattr(kind, "server_lr")
     )
-    return Recursion(tau, over(totals["dissimilarity"], problem.dissimilarity_at_optimum),
-                     over(totals["noise"], problem.gradient_noise), steps, by_gap)  # fmt: skip
+    return Recursion(
+        tau,
+        over(totals["dissimilarity"], problem.dissimilarity_at_optimum),
+        over(totals["noise"], problem.gradient_noise),
+        steps,
+        by_gap,
+    )

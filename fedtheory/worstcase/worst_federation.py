@@ -66,13 +66,15 @@ class Interpolated(ConvexFederation):
     def constants(self, region: Region | None = None) -> Constants:
         functions = self.instance.problem.functions
         largest = float(np.linalg.norm(self.instance.gradients, axis=1).max())
-        return Constants({
-            "smoothness": Constant(float(functions.smoothness), BOUND, "the class"),
-            "strong_convexity": Constant(float(functions.strong_convexity), BOUND, "the class"),
-            "dissimilarity": Constant(float("inf"), BOUND, "not bounded but at the optimum"),
-            "dissimilarity_at_optimum": Constant(largest, EXACT, "largest client gradient at x*"),
-            "gradient_noise": Constant(0.0, EXACT, "none"),
-        })  # fmt: skip
+        return Constants(
+            {
+                "smoothness": Constant(float(functions.smoothness), BOUND, "the class"),
+                "strong_convexity": Constant(float(functions.strong_convexity), BOUND, "the class"),
+                "dissimilarity": Constant(float("inf"), BOUND, "not bounded but at the optimum"),
+                "dissimilarity_at_optimum": Constant(largest, EXACT, "largest client gradient at x*"),
+                "gradient_noise": Constant(0.0, EXACT, "none"),
+            }
+        )
 
 
 def federation_of(instance: Instance) -> ConvexFederation:

@@ -77,9 +77,15 @@ def cinic10(validation: bool = False) -> Dataset:
 
     def part(split: str, test: Dataset | None = None) -> Dataset:
         return Dataset(
-            "cinic-10", arrays[f"{split}_images"], arrays[f"{split}_labels"], 10, test, copy, _NORMAL,
+            "cinic-10",
+            arrays[f"{split}_images"],
+            arrays[f"{split}_labels"],
+            10,
+            test,
+            copy,
+            _NORMAL,
             class_names=CLASSES,
-        )  # fmt: skip
+        )
 
     return part("train", part("test"))
 

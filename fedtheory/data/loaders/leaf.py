@@ -57,9 +57,15 @@ def femnist(test_share: float = 0.1) -> Dataset:
 
     def part(split: str, test: Dataset | None = None) -> Dataset:
         return Dataset(
-            "femnist", arrays[f"{split}_x"], arrays[f"{split}_y"], _CLASSES, test, copy,
-            clients=arrays[f"{split}_clients"], client_names=names,
-        )  # fmt: skip
+            "femnist",
+            arrays[f"{split}_x"],
+            arrays[f"{split}_y"],
+            _CLASSES,
+            test,
+            copy,
+            clients=arrays[f"{split}_clients"],
+            client_names=names,
+        )
 
     return part("train", part("test"))
 

@@ -208,9 +208,14 @@ def _published(entry: Entry) -> tuple[tuple[int, int], ...]:
 
 
 def _load(
-    entry: Entry, name: str, names: Sequence[str], split: Split, normalisation: Normalisation | None,
-    class_names: tuple[str, ...] = (), transposed: bool = False,
-) -> Dataset:  # fmt: skip
+    entry: Entry,
+    name: str,
+    names: Sequence[str],
+    split: Split,
+    normalisation: Normalisation | None,
+    class_names: tuple[str, ...] = (),
+    transposed: bool = False,
+) -> Dataset:
     folder, _ = entry.located([names])
     files = [file(folder, each) or folder / each for each in names]
 
@@ -230,8 +235,14 @@ def _load(
 
     def part(split_name: str, test: Dataset | None = None) -> Dataset:
         return Dataset(
-            name, arrays[f"{split_name}_images"], arrays[f"{split_name}_labels"], split.classes, test, copy,
-            normalisation, class_names=class_names or tuple(split.names),
-        )  # fmt: skip
+            name,
+            arrays[f"{split_name}_images"],
+            arrays[f"{split_name}_labels"],
+            split.classes,
+            test,
+            copy,
+            normalisation,
+            class_names=class_names or tuple(split.names),
+        )
 
     return part("train", part("test"))

@@ -48,9 +48,13 @@ UNKNOWN = ("space", "refuse")
 
 
 def shakespeare(
-    window: int = 80, stride: int = 1, targets: str = "last", test_share: float = 0.2,
-    vocabulary: str = LEAF_VOCABULARY, unknown: str = "space",
-) -> Dataset:  # fmt: skip
+    window: int = 80,
+    stride: int = 1,
+    targets: str = "last",
+    test_share: float = 0.2,
+    vocabulary: str = LEAF_VOCABULARY,
+    unknown: str = "space",
+) -> Dataset:
     """Windows (N, window) of indices into the vocabulary, uint8, and the next character; ``clients`` are the roles.
 
     From plain text, a role's speeches, joined by line ends, make one text. Its last ``test_share`` (in characters,
@@ -92,9 +96,16 @@ def shakespeare(
         features, following = arrays[f"{split}_x"], arrays[f"{split}_y"]
         labels = following if targets == "last" else np.hstack([features[:, 1:], following[:, None]])
         return Dataset(
-            "shakespeare", features, labels, len(vocabulary), test, copy, clients=arrays[f"{split}_clients"],
-            client_names=names, vocabulary=vocabulary,
-        )  # fmt: skip
+            "shakespeare",
+            features,
+            labels,
+            len(vocabulary),
+            test,
+            copy,
+            clients=arrays[f"{split}_clients"],
+            client_names=names,
+            vocabulary=vocabulary,
+        )
 
     return part("train", part("test"))
 

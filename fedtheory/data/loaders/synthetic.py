@@ -25,9 +25,16 @@ _CLIENT = 1  # clients draw from default_rng((seed, _CLIENT, client)), groups fr
 
 
 def synthetic(
-    alpha: float = 0.5, beta: float = 0.5, groups: int = 10, clients: int = 1000, samples: int = 50,
-    test_samples: int = 10, covariance: str = "group", spread: str = "deviation", seed: int = 0,
-) -> Dataset:  # fmt: skip
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    groups: int = 10,
+    clients: int = 1000,
+    samples: int = 50,
+    test_samples: int = 10,
+    covariance: str = "group",
+    spread: str = "deviation",
+    seed: int = 0,
+) -> Dataset:
     """Synthetic(alpha, beta) in groups: all clients of a group have one model and one law of inputs.
 
     Group j = 1, 2, ... draws W_j ~ N(0, alpha) and B_j ~ N(0, beta), then mu_j ~ N(B_j, I_60), and the entries of the
@@ -71,9 +78,16 @@ def synthetic(
     def part(start: int, stop: int, test: Dataset | None = None) -> Dataset:
         owners = np.repeat(np.arange(len(names)), stop - start)
         return Dataset(
-            f"synthetic({alpha:g}, {beta:g})", features[:, start:stop].reshape(-1, DIMENSION),
-            labels[:, start:stop].ravel(), CLASSES, test, copy, clients=owners, client_names=names, groups=of,
-        )  # fmt: skip
+            f"synthetic({alpha:g}, {beta:g})",
+            features[:, start:stop].reshape(-1, DIMENSION),
+            labels[:, start:stop].ravel(),
+            CLASSES,
+            test,
+            copy,
+            clients=owners,
+            client_names=names,
+            groups=of,
+        )
 
     return part(0, samples, part(samples, each) if test_samples else None)
 
@@ -93,8 +107,17 @@ def _variances(covariance: str, group: int) -> np.ndarray:
     return np.arange(1.0, DIMENSION + 1) ** -DECAY
 
 
-def _check(alpha: float, beta: float, groups: int, clients: int, samples: int, test_samples: int,
-           covariance: str, spread: str, seed: int) -> None:  # fmt: skip
+def _check(
+    alpha: float,
+    beta: float,
+    groups: int,
+    clients: int,
+    samples: int,
+    test_samples: int,
+    covariance: str,
+    spread: str,
+    seed: int,
+) -> None:
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not (value >= 0 and np.isfinite(value)):
             raise ValueError(f"{name} = {value}: allowed is a finite number >= 0")

@@ -27,10 +27,19 @@ def known_to_be_away(claim: Claim) -> FedauPoint:
     Given the weights of round 0 alone it is there with probability 9/10, and f decreases.
     """
     run = FedauRun(
-        curvatures=((ONE,),), slopes=((Fraction(0),),), start=(ONE,), gradient_noise=Fraction(0),
-        probabilities=(Fraction(9, 10),), cutoff=2, local_steps=1, local_lr=Fraction(1, 100),
-        global_lr=Fraction(125, 243), rounds=1, objective=(ONE,) if "3_3" in claim.id else (), history=((0,), (1,)),
-    )  # fmt: skip
+        curvatures=((ONE,),),
+        slopes=((Fraction(0),),),
+        start=(ONE,),
+        gradient_noise=Fraction(0),
+        probabilities=(Fraction(9, 10),),
+        cutoff=2,
+        local_steps=1,
+        local_lr=Fraction(1, 100),
+        global_lr=Fraction(125, 243),
+        rounds=1,
+        objective=(ONE,) if "3_3" in claim.id else (),
+        history=((0,), (1,)),
+    )
     return FedauPoint(run)
 
 

@@ -77,8 +77,14 @@ def above(tolerance: Fraction, longest: int, share: Fraction) -> object:
 
 def stated_least(claim: Claim, name: str) -> Fraction:
     """The largest number that a hypothesis states as a floor of a quantity, under every reading; 0 if none does."""
-    floors = [h.relation.rhs for h in claim.hypotheses if isinstance(h.relation, sympy.Ge)
-              and h.relation.lhs == symbol(name) and h.relation.rhs.is_Rational and not h.alternatives]  # fmt: skip
+    floors = [
+        h.relation.rhs
+        for h in claim.hypotheses
+        if isinstance(h.relation, sympy.Ge)
+        and h.relation.lhs == symbol(name)
+        and h.relation.rhs.is_Rational
+        and not h.alternatives
+    ]
     return max((Fraction(int(floor.p), int(floor.q)) for floor in floors), default=Fraction(0))
 
 

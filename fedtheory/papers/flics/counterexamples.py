@@ -25,8 +25,10 @@ ONE, HALF = F(1), F(1, 2)
 def with_its_error(point: SelectionRound) -> SelectionPoint:
     """The round with epsilon = max_j |s_j - s^_j|, the error of its estimates, and r_min = min_j s_j."""
     values = point.round.values(("largest_estimate_error", "least_group_participation"), {})
-    constants = {"estimate_error": values["largest_estimate_error"],
-                 "least_participation": values["least_group_participation"]}  # fmt: skip
+    constants = {
+        "estimate_error": values["largest_estimate_error"],
+        "least_participation": values["least_group_participation"],
+    }
     return SelectionPoint(point, constants)
 
 
@@ -40,18 +42,27 @@ def one_client(claim: Claim, **changes: Any) -> SelectionPoint:
     most 15 (3/2)/1000 = 9/400.
     """
     parts: dict[str, Any] = {
-        "weight": (ONE,), "estimate": (F(3, 4),), "states": (State(ONE, (1,), (HALF,)),), "curvature": ONE,
-        "centres": (F(0),), "start": ONE, "gradient_noise": F(0), "local_steps": 1, "local_lr": F(1, 10),
-    }  # fmt: skip
+        "weight": (ONE,),
+        "estimate": (F(3, 4),),
+        "states": (State(ONE, (1,), (HALF,)),),
+        "curvature": ONE,
+        "centres": (F(0),),
+        "start": ONE,
+        "gradient_noise": F(0),
+        "local_steps": 1,
+        "local_lr": F(1, 10),
+    }
     return with_its_error(SelectionRound(**(parts | changes)))
 
 
 def opposite_vectors(claim: Claim) -> SelectionPoint:
     """x = (1, -1) with p = (1/2, 1/2), and everybody answers, so Sigma = 0 and the bound is 0. But the second
     estimate is 6/5 for 1: what is left is (1/2 - 5/12)^2 = 1/144."""
-    return with_its_error(SelectionRound(
-        (HALF, HALF), (ONE, F(6, 5)), (State(ONE, (1, 1), (ONE, ONE)),), ONE, (-ONE, ONE), F(0), F(0), 1, F(1, 10)
-    ))  # fmt: skip
+    return with_its_error(
+        SelectionRound(
+            (HALF, HALF), (ONE, F(6, 5)), (State(ONE, (1, 1), (ONE, ONE)),), ONE, (-ONE, ONE), F(0), F(0), 1, F(1, 10)
+        )
+    )
 
 
 def ten_local_steps(claim: Claim) -> SelectionPoint:
@@ -80,9 +91,17 @@ def one_or_three(claim: Claim) -> SelectionPoint:
     process = Process((HALF, HALF), ((1, 3), (3, 1)), (HALF, HALF), None, (F(4),))
     steps = 1000
     point = SelectionRun(
-        process, F(1, 10), ONE, (ONE, -ONE), F(1, 20), F(0), steps, 60, local_lr=F(1, 10**4 * steps),
+        process,
+        F(1, 10),
+        ONE,
+        (ONE, -ONE),
+        F(1, 20),
+        F(0),
+        steps,
+        60,
+        local_lr=F(1, 10**4 * steps),
         global_lr=F(10**4, 3),
-    )  # fmt: skip
+    )
     constants = {"estimate_error": F(3, 2), "least_participation": F(199, 100), "descent_constant": F(499, 1000)}
     return SelectionPoint(point, constants)
 
@@ -97,9 +116,7 @@ def in_turn(claim: Claim) -> SelectionPoint:
     """
     turns = ((F(0), ONE), (ONE, F(0)))
     process = Process((HALF, HALF), ((1, 500), (500, 1)), (HALF, HALF), turns, (F(501),))
-    point = SelectionRun(
-        process, F(1, 10), ONE, (ONE, -ONE), F(2), F(0), 288, 900, local_lr=None, global_lr=None
-    )  # fmt: skip
+    point = SelectionRun(process, F(1, 10), ONE, (ONE, -ONE), F(2), F(0), 288, 900, local_lr=None, global_lr=None)
     constants = {"estimate_error": F(250), "least_participation": F(250), "descent_constant": F(48, 100)}
     return SelectionPoint(point, constants)
 

@@ -21,8 +21,12 @@ def example(claim: Claim) -> Example:
     )
     present = Recorded.of_counts([[2, 1], [1, 3]], groups, after="last")
     stated = {
-        "estimate_error": 0.3, "least_participation": 0.4, "descent_constant": 0.2, "relative_error": 0.5,
-        "failure_probability": 0.1, "hidden_constant": 1.0,
-    }  # fmt: skip
+        "estimate_error": 0.3,
+        "least_participation": 0.4,
+        "descent_constant": 0.2,
+        "relative_error": 0.5,
+        "failure_probability": 0.1,
+        "hidden_constant": 1.0,
+    }
     stated = {name: value for name, value in stated.items() if name in claim.quantities}
     return Example(Setting(federation, algorithm, present, start=3), 8, stated)

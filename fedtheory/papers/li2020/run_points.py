@@ -159,8 +159,9 @@ class _ExaminedFedAvg(Examined):
         in_balls = replace(training, **balls)
         self.rule = chosen_step(claim, "local_lr", values)
         sizes = [at_round(self.rule, r, training.local_steps) for r in range(point.rounds)]
-        steps = [step for size in sizes
-                 for step in (size if isinstance(size, tuple) else (size,) * training.local_steps)]  # fmt: skip
+        steps = [
+            step for size in sizes for step in (size if isinstance(size, tuple) else (size,) * training.local_steps)
+        ]
         if any(isinstance(step, float) for step in steps):
             raise ValueError(f"local_lr of {claim.ref} is irrational here: allowed are rational step sizes")
         *_, (gap, square, _) = every = list(in_balls.errors([Ball(ball(step)) for step in steps]))
@@ -240,8 +241,16 @@ def from_setting(claim: Claim, setting: Setting, rounds: int, **given: Any) -> F
         )
     hessians = np.array([h.diagonal() for h in fed.exact_hessians], dtype=object)
     noises = np.array([fed.exact_gradient_noise] * fed.clients, dtype=object)
-    training = Training(hessians, fed.exact_centres, fed.exact_weight, noises, setting.exact_start, cohort, who.cohort,
-                        algorithm.local_steps)  # fmt: skip
+    training = Training(
+        hessians,
+        fed.exact_centres,
+        fed.exact_weight,
+        noises,
+        setting.exact_start,
+        cohort,
+        who.cohort,
+        algorithm.local_steps,
+    )
     known = training.constants | {name: Fraction(value) for name, value in given.items()}
     if "gradient_bound" not in known:
         largest = setting.quantities(rounds, needed=["gradient_bound"], strict=True)["gradient_bound"].value

@@ -60,9 +60,11 @@ class Training:
         """L, mu, sum of p_k^2 sigma_k^2 and Gamma."""
         apart = self.curvatures * (self.minimisers - self.optimum) ** 2
         return {
-            "smoothness": self.curvatures.max(), "strong_convexity": self.curvatures.min(),
-            "weighted_noise": self.weights**2 @ self.noises**2, "heterogeneity_gap": (self.weights @ apart).sum() / 2,
-        }  # fmt: skip
+            "smoothness": self.curvatures.max(),
+            "strong_convexity": self.curvatures.min(),
+            "weighted_noise": self.weights**2 @ self.noises**2,
+            "heterogeneity_gap": (self.weights @ apart).sum() / 2,
+        }
 
     @property
     def spread(self) -> Any:

@@ -115,9 +115,15 @@ class FedAvgRuns(Space):
         old = candidate.training
         p = old.weights if self.cohort == UNIFORM else moved(old.weights)
         steps = max(1, round(float(moved(np.array([float(old.local_steps)]))[0])))
-        new = replace(old, curvatures=moved(old.curvatures), minimisers=moved(old.minimisers), weights=p / p.sum(),
-                      noises=moved(old.noises), local_steps=min(1000, steps),
-                      drawn=len(p) if self.cohort == EVERYONE else int(rng.integers(1, len(p) + 1)))  # fmt: skip
+        new = replace(
+            old,
+            curvatures=moved(old.curvatures),
+            minimisers=moved(old.minimisers),
+            weights=p / p.sum(),
+            noises=moved(old.noises),
+            local_steps=min(1000, steps),
+            drawn=len(p) if self.cohort == EVERYONE else int(rng.integers(1, len(p) + 1)),
+        )
         slack = max(1.0, float(moved(np.array([candidate.slack]))[0]))
         return Candidate(new, moved(candidate.offset), slack)
 
@@ -178,8 +184,11 @@ class FedAvgRuns(Space):
 
     def _values(self, training: Training, offset: np.ndarray) -> dict[str, float]:
         known = {name: float(value) for name, value in training.constants.items()}
-        counts = {"clients": len(training.weights), "arbitrary_cohort": training.drawn,
-                  "local_steps": training.local_steps}  # fmt: skip
+        counts = {
+            "clients": len(training.weights),
+            "arbitrary_cohort": training.drawn,
+            "local_steps": training.local_steps,
+        }
         return known | {"initial_distance": float(np.linalg.norm(offset))} | counts
 
     def rounded(self, found: Found, digits: int) -> Iterator[FedAvgPoint]:
@@ -192,20 +201,30 @@ class FedAvgRuns(Space):
         clients = len(old.weights)
         p = near(old.weights)
         p = np.array([Fraction(1, clients)] * clients, dtype=object) if np.ptp(old.weights) == 0 else p / sum(p)
-        new = replace(old, curvatures=near(old.curvatures), minimisers=near(old.minimisers), weights=p,
-                      noises=near(old.noises))  # fmt: skip
+        new = replace(
+            old, curvatures=near(old.curvatures), minimisers=near(old.minimisers), weights=p, noises=near(old.noises)
+        )
         new = replace(new, start=new.optimum + offset)
         values = new.constants | {"local_steps": Fraction(new.local_steps), "clients": Fraction(clients)}
-        least = [h.relation.rhs for h in self.statement.hypotheses
-                 if isinstance(h.relation, Ge) and h.relation.lhs == symbol("step_shift")]  # fmt: skip
+        least = [
+            h.relation.rhs
+            for h in self.statement.hypotheses
+            if isinstance(h.relation, Ge) and h.relation.lhs == symbol("step_shift")
+        ]
         limits = [evaluate_exactly(side, values) for side in least if _names(side) <= set(values)]
         shift = max(limits, default=short(float(found.quantities.get("step_shift", 1e-3)), digits))
         if found.candidate.slack > 1:
             shift = short(shift * Fraction(found.candidate.slack), max(3, digits), ROUND_CEILING)
-        as_floats = replace(new, **{name: getattr(new, name).astype(float) for name in
-                                    ("curvatures", "minimisers", "weights", "noises", "start")})  # fmt: skip
-        arrays = self._arrays(self._values(as_floats, offset.astype(float)) | {"step_shift": float(shift)},
-                              found.rounds * new.local_steps)  # fmt: skip
+        as_floats = replace(
+            new,
+            **{
+                name: getattr(new, name).astype(float)
+                for name in ("curvatures", "minimisers", "weights", "noises", "start")
+            },
+        )
+        arrays = self._arrays(
+            self._values(as_floats, offset.astype(float)) | {"step_shift": float(shift)}, found.rounds * new.local_steps
+        )
         steps = np.broadcast_to(self.rule(arrays), found.rounds * new.local_steps)
         peak = 0.0
         for rounds, (_, _, seen) in enumerate(as_floats.errors(steps), 1):
@@ -256,8 +275,9 @@ def example(claim: Claim) -> Example:
     """Three clients that differ in two dimensions and, but for uniform draws, in weight, with noise; all of them, or
     two."""
     shift, weights = 32 - (claim.edition == "appendix"), _weights(claim)
-    federation = Quadratic([[1, "1/2"], [2, 1], [1, 1]], [[1, 0], [-1, 1], [0, -1]], gradient_noise="1/2",
-                           objective_weight=weights)  # fmt: skip
+    federation = Quadratic(
+        [[1, "1/2"], [2, 1], [1, 1]], [[1, 0], [-1, 1], [0, -1]], gradient_noise="1/2", objective_weight=weights
+    )
     rule = rule_of(claim, "local_lr", {"strong_convexity": Fraction(1, 2), "step_shift": Fraction(shift)})
     algorithm, who = _of_three(claim, rule)
     return Example(Setting(federation, algorithm, who, start=[2, 2]), 100, {"step_shift": shift})

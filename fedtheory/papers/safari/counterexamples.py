@@ -22,9 +22,16 @@ ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
 def _pair(
-    claim: Claim, curvature: Fraction, start: Fraction, rounds: int, order: tuple[str, ...] = (), apart: Fraction = ONE,
-    q: Fraction = HALF, local_lr: Fraction | None = None, server_lr: Fraction | None = None,
-) -> RunPoint:  # fmt: skip
+    claim: Claim,
+    curvature: Fraction,
+    start: Fraction,
+    rounds: int,
+    order: tuple[str, ...] = (),
+    apart: Fraction = ONE,
+    q: Fraction = HALF,
+    local_lr: Fraction | None = None,
+    server_lr: Fraction | None = None,
+) -> RunPoint:
     """Clients with minimisers 1 and -1 (times ``apart``), of which the first takes part in every client round, no
     noise."""
     none = dict.fromkeys(("gradient_noise", "server_noise"), Fraction(0))
@@ -119,8 +126,12 @@ def threshold_outside(claim: Claim) -> LearningPoint:
 def a_thousand_times_more(claim: Claim) -> ValuesPoint:
     """n_T = 10^4 and a thousand times as many client samples, beta = 1/2, beta_Q = 1: 10010000^(-1/2) is three times
     1/n_T. An improvement takes (n_T + n_S)^beta > n_T."""
-    values = {"server_samples": Fraction(10**4), "client_samples": Fraction(10**7), "relatedness_exponent": HALF,
-              "noise_exponent": ONE}  # fmt: skip
+    values = {
+        "server_samples": Fraction(10**4),
+        "client_samples": Fraction(10**7),
+        "relatedness_exponent": HALF,
+        "noise_exponent": ONE,
+    }
     return ValuesPoint(values)
 
 
@@ -151,9 +162,12 @@ def _of_two_points(claim: Claim, law: tuple[tuple[Fraction, ...], ...], samples:
     """Half of the samples are the server's, half the clients', all of the same law; delta = 2^-``halvings``, and A is
     log(n + log(1/delta)/n)/n, rounded up in the fifth digit."""
     known = {
-        "confidence": Fraction(1, 2**halvings), "hidden_constant": ONE, "noise_constant": ONE, "noise_exponent": ONE,
+        "confidence": Fraction(1, 2**halvings),
+        "hidden_constant": ONE,
+        "noise_constant": ONE,
+        "noise_exponent": ONE,
         "sample_complexity": _rounded_up(math.log(samples + halvings * math.log(2) / samples) / samples),
-    }  # fmt: skip
+    }
     problem = Pooled(((0, 0), (0, 1)), law, law, samples - samples // 2, samples // 2)
     return LearningPoint(problem, {name: known[name] for name in stated(claim)})
 
@@ -175,8 +189,11 @@ def fair_coin(claim: Claim, samples: int = 10**8) -> LearningPoint:
     where it is larger for n >= 3: left/right is above sqrt(n)/(2 log(11 n)), which increases from n = 1 on and has no
     bound. At n = 10^8 it is above 240 by this, and 641 in fact.
     """
-    constants = {"confidence": Fraction(1, 11), "hidden_constant": ONE,
-                 "sample_complexity": _rounded_up(math.log(11 * samples) / samples)}  # fmt: skip
+    constants = {
+        "confidence": Fraction(1, 11),
+        "hidden_constant": ONE,
+        "sample_complexity": _rounded_up(math.log(11 * samples) / samples),
+    }
     none = Fraction(0)
     problem = Pooled(((0,), (1,)), ((HALF, HALF),), ((none, ONE),), samples, 2 * samples)
     return LearningPoint(problem, constants)
@@ -190,9 +207,13 @@ def nothing_but_the_common_point(claim: Claim) -> LearningPoint:
     none = Fraction(0)
     target, clients = ((HALF, none), (none, HALF)), ((ONE, none), (none, none))
     constants = {
-        "confidence": Fraction(1, 3), "hidden_constant": Fraction(10), "relatedness": Fraction(999),
-        "relatedness_exponent": ONE, "noise_constant": ONE, "noise_exponent": ONE,
-    }  # fmt: skip
+        "confidence": Fraction(1, 3),
+        "hidden_constant": Fraction(10),
+        "relatedness": Fraction(999),
+        "relatedness_exponent": ONE,
+        "noise_constant": ONE,
+        "noise_exponent": ONE,
+    }
     return LearningPoint(Pooled(((0, 0), (0, 1)), target, clients, 1, 999), constants)
 
 
@@ -202,9 +223,11 @@ def nearly_fair_coin(claim: Claim) -> LearningPoint:
     alpha_P gives 5 log(8)/1000. For a larger constant take more samples and a fairer coin."""
     law = ((Fraction(123, 250), Fraction(127, 250)),)
     constants = {
-        "confidence": Fraction(1, 4), "hidden_constant": Fraction(5), "noise_constant": Fraction(125, 2),
+        "confidence": Fraction(1, 4),
+        "hidden_constant": Fraction(5),
+        "noise_constant": Fraction(125, 2),
         "noise_exponent": ONE,
-    }  # fmt: skip
+    }
     return LearningPoint(Pooled(((0,), (1,)), law, law, 1000, 1), constants)
 
 
@@ -216,9 +239,13 @@ def samples_that_say_nothing(claim: Claim) -> LearningPoint:
     constant take more samples of the server, and p^2 in proportion to their inverse."""
     none, p = Fraction(0), Fraction(1, 2 * 10**6)
     constants = {
-        "confidence": Fraction(1, 3), "hidden_constant": Fraction(10**5), "relatedness": ONE,
-        "relatedness_exponent": HALF, "noise_constant": ONE, "noise_exponent": ONE,
-    }  # fmt: skip
+        "confidence": Fraction(1, 3),
+        "hidden_constant": Fraction(10**5),
+        "relatedness": ONE,
+        "relatedness_exponent": HALF,
+        "noise_constant": ONE,
+        "noise_exponent": ONE,
+    }
     laws = ((1 - p, none), (none, p)), ((HALF, none), (none, HALF))
     server = ((ONE, none), (none, none))
     return LearningPoint(Pooled(((0, 0), (0, 1)), *laws, 2 * 10**12 - 1, 1, server=server), constants)

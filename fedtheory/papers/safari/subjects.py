@@ -22,9 +22,14 @@ def example(claim: Claim) -> Example:
     tie = Fraction(1, 2)
     algorithm = safari(local_lr=local_lr, server_lr=local_lr * tie, client_round_probability=Fraction(1, 2))
     stated = {
-        "step_constant": 1.0, "least_server_gradient": 1e-3, "least_arbitrary_pseudogradient": 1e-3,
-        "peak_server_gradient": 10.0, "peak_arbitrary_pseudogradient": 10.0,
-        "least_client_progress": -1.0, "peak_client_progress": 1.0, "least_gradient": 1e-3,
-    }  # fmt: skip
+        "step_constant": 1.0,
+        "least_server_gradient": 1e-3,
+        "least_arbitrary_pseudogradient": 1e-3,
+        "peak_server_gradient": 10.0,
+        "peak_arbitrary_pseudogradient": 10.0,
+        "least_client_progress": -1.0,
+        "peak_client_progress": 1.0,
+        "least_gradient": 1e-3,
+    }
     stated = {name: value for name, value in stated.items() if name in claim.quantities}
     return Example(Setting(Quadratic.common_hessian([1, -1]), algorithm, Fixed([0]), start=3), 1000, stated)

@@ -68,8 +68,10 @@ class Axioms(Rules):
             if name in raw and level == "S" and nested_sums.at_start(point):
                 proofs.append(f"(known_val S {self._i} {nested_sums.known_text(point)})")
             raw = raw.replace(name, f"({value})")
-        labels = [self._assumption(name, self.scalar(given[n])) for name, n in
-                  zip(assumed.split(), [n for n in ("L", "mu") if n in letters], strict=True)]  # fmt: skip
+        labels = [
+            self._assumption(name, self.scalar(given[n]))
+            for name, n in zip(assumed.split(), [n for n in ("L", "mu") if n in letters], strict=True)
+        ]
         at = [nested_sums.atom_text(point, cohort, self._i, "k") for point in (p, q)]
         self.do(
             f"assert (Q : 0 <= {raw}) by exact ({lemma} {cohort} {self._i} {at[0]} {at[1]} {' '.join(labels)}).",
@@ -115,8 +117,11 @@ class Axioms(Rules):
         point, squared = nested_sums.atom_of(self.line.arguments["point"]), self.scalar(self.line.arguments["squared"])
         g = self._gradient(point)
         name = "bounded_dissimilarity" + ("" if point == START else "_at_optimum")
-        products = [self._paired("nil", ("", g), ("", g)), self._paired("nil", ("", g), ("M", g)),
-                    self._paired("nil", ("M", g), ("M", g))]  # fmt: skip
+        products = [
+            self._paired("nil", ("", g), ("", g)),
+            self._paired("nil", ("", g), ("M", g)),
+            self._paired("nil", ("M", g), ("M", g)),
+        ]
         texts = [f"({text})" for text, _, _, _ in products]
         form = f"{self.w.coefficient(squared, self.w.stated)} - ({texts[0]} - 2 * {texts[1]} + {texts[2]})"
         self.do(
@@ -194,8 +199,12 @@ class Axioms(Rules):
         self._with_each("nil", {"@g": ("M", ("g_opt", True, ()))}, "@g", "optimum_paired @w")
 
     def local_step(self) -> None:
-        left: dict[str, Term] = {"@y": ("", ("x", True, (1, 0, 1))), "@x": ("", ("x", True, (1, 0, 0))),
-                                 "@g": ("", ALONG), "@n": ("", NOISE)}  # fmt: skip
+        left: dict[str, Term] = {
+            "@y": ("", ("x", True, (1, 0, 1))),
+            "@x": ("", ("x", True, (1, 0, 0))),
+            "@g": ("", ALONG),
+            "@n": ("", NOISE),
+        }
         form = f"@y - @x + {self._step('local_lr')} * (@g + @n)"
         self._with_each("S", left, form, f"local_step_paired S {self._i} {self._k} @w P_local_lr")
 
@@ -205,8 +214,12 @@ class Axioms(Rules):
         self._with_each("S", left, form, "round_paired' @w P_local_lr D")
 
     def server_round(self) -> None:
-        left: dict[str, Term] = {"@y": ("", NEXT), "@x": ("", START), "@g": ("M", ("g_start", True, ())),
-                                 "@n": ("", ("N_server", False, ()))}  # fmt: skip
+        left: dict[str, Term] = {
+            "@y": ("", NEXT),
+            "@x": ("", START),
+            "@g": ("M", ("g_start", True, ())),
+            "@n": ("", ("N_server", False, ())),
+        }
         form = f"@y - @x + {self._step('server_lr')} * (@g + @n)"
         self._with_each("server", left, form, "server_round_paired' @w P_server_lr")
 
@@ -293,8 +306,11 @@ class Axioms(Rules):
             pieces += [Piece((Factor(c), *p.factors), p.entry) for p in made]
             texts.append(f"{coefficient} * {text}")
             proofs.append(f"rewrite (e_scale (given_exp {kind})). apply (f_equal (Rmult {coefficient})). {step}")
-        self.do(f"assert (T : {given} = {' + '.join(texts)}).", "{ " + self._apart(premise, proofs) + " }",
-                "rewrite T in Q.")  # fmt: skip
+        self.do(
+            f"assert (T : {given} = {' + '.join(texts)}).",
+            "{ " + self._apart(premise, proofs) + " }",
+            "rewrite T in Q.",
+        )
         self.finish(self.line.pieces(), [Source("Q", pieces, premise.equality)])
 
     def _apart(self, premise: Line, proofs: list[str]) -> str:
@@ -373,13 +389,22 @@ class Axioms(Rules):
             proofs.append(f"L{number}")
         if proofs:
             self.do(f"rewrite {', '.join(proofs)}.")
-        sources = [Source(self.use(premise), premise.pieces(), premise.equality, factor,
-                          "" if premise.equality else self.sign(factor))
-                   for premise, factor in zip(self.line.premises, factors, strict=True)]  # fmt: skip
+        sources = [
+            Source(
+                self.use(premise),
+                premise.pieces(),
+                premise.equality,
+                factor,
+                "" if premise.equality else self.sign(factor),
+            )
+            for premise, factor in zip(self.line.premises, factors, strict=True)
+        ]
         late = set(own)
         known = [p for p in self.line.pieces() if p.entry not in late]
-        shown = [Source(s.proof, [p for p in s.pieces if p.entry not in late], s.equality, s.multiplier, s.sign)
-                 for s in sources]  # fmt: skip
+        shown = [
+            Source(s.proof, [p for p in s.pieces if p.entry not in late], s.equality, s.multiplier, s.sign)
+            for s in sources
+        ]
         self.finish_with(known, sources, shown)
 
 

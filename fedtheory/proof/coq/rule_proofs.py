@@ -257,8 +257,11 @@ class Rules(Theorem):
         old, new = self.w.coefficient(constants[0], at), self.w.coefficient(constants[1], self.w.stated)
         if old == new:
             return label
-        self.do(f"assert ({name} : {predicate} {old}).", f"{{ replace ({old}) with ({new}) by (try reflexivity; "
-                f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}")  # fmt: skip
+        self.do(
+            f"assert ({name} : {predicate} {old}).",
+            f"{{ replace ({old}) with ({new}) by (try reflexivity; "
+            f"{self.w.unfold(old, new)}field; nonzero). exact {label}. }}",
+        )
         return name
 
 

@@ -134,10 +134,12 @@ class Polynomial:
 
     def _without(self, common: Mapping[str, int]) -> Polynomial:
         """Divided by powers that are in every term."""
-        return Polynomial({
-            tuple((n, p - common.get(n, 0)) for n, p in powers if p > common.get(n, 0)): c
-            for powers, c in self.terms.items()
-        })  # fmt: skip
+        return Polynomial(
+            {
+                tuple((n, p - common.get(n, 0)) for n, p in powers if p > common.get(n, 0)): c
+                for powers, c in self.terms.items()
+            }
+        )
 
 
 def _power(base: str, power: int) -> str:
@@ -229,17 +231,21 @@ def _lowest(top: Polynomial, bottom: Polynomial) -> Scalar:
         made.append(context.from_dict(terms))
     common = made[0].gcd(made[1])
     top, bottom = (
-        Polynomial({tuple((n, int(e)) for n, e in zip(names, powers, strict=True) if e): Fraction(int(c.p), int(c.q))
-                    for powers, c in (part / common).to_dict().items()})
+        Polynomial(
+            {
+                tuple((n, int(e)) for n, e in zip(names, powers, strict=True) if e): Fraction(int(c.p), int(c.q))
+                for powers, c in (part / common).to_dict().items()
+            }
+        )
         for part in made
-    )  # fmt: skip
+    )
     return Scalar.of(top, bottom)
 
 
 def _read(data: Iterable, names: list[str]) -> Polynomial:
-    return Polynomial.of({
-        tuple(sorted((n, p) for n, p in zip(names, powers, strict=True) if p)): Fraction(c) for powers, c in data
-    })  # fmt: skip
+    return Polynomial.of(
+        {tuple(sorted((n, p) for n, p in zip(names, powers, strict=True) if p)): Fraction(c) for powers, c in data}
+    )
 
 
 def _replaced(polynomial: Polynomial, values: Mapping[str, Scalar]) -> tuple[Polynomial, Polynomial]:

@@ -118,8 +118,9 @@ class Region:
         made = made * sum_of_names**polya
         if not self.nonnegative(made):
             return None
-        return Certificate(letters, made, tuple(f for f in factors if f[0] != "1" and f[1]),
-                           (sum_of_names.text(self.names), polya))  # fmt: skip
+        return Certificate(
+            letters, made, tuple(f for f in factors if f[0] != "1" and f[1]), (sum_of_names.text(self.names), polya)
+        )
 
     def _substituted(
         self, polynomial: Polynomial, condition: Condition, stepped: bool
@@ -156,8 +157,14 @@ class Region:
 
     def lead(self, certificate: Certificate, positive: frozenset[str]) -> tuple | None:
         """A term of the numerator that is > 0 where these parameters are."""
-        return next((powers for powers in certificate.numerator.terms
-                     if all(self.strict.get(n, False) or n in positive for n, _ in powers)), None)  # fmt: skip
+        return next(
+            (
+                powers
+                for powers in certificate.numerator.terms
+                if all(self.strict.get(n, False) or n in positive for n, _ in powers)
+            ),
+            None,
+        )
 
 
 def cases(certificate: Certificate) -> list[frozenset[str]]:

@@ -196,8 +196,10 @@ class Theorem:
             proofs = [self._condition(c, values, c in same) for c in conditions]
             at = {**w.real, **{n: f"({v.text(w.real)})" for n, v in values.items()}}
             goal = " ".join(at[n] for n in w.letters)
-            script = [f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {proof} }}"
-                      for c, proof in zip(conditions, proofs, strict=True)]  # fmt: skip
+            script = [
+                f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {proof} }}"
+                for c, proof in zip(conditions, proofs, strict=True)
+            ]
             divisors = w.divisors(values.values())
             divided = [f"  pose proof {w.nonzero_in_lemma(d, mine)} as Y{n}." for n, d in enumerate(divisors)]
             w.add(

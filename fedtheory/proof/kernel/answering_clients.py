@@ -56,8 +56,16 @@ class Answers:
     def _stochastic(self) -> Vector:
         return self._gradient + self._one(NOISE)
 
-    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], premise: Theorem | None = None,
-              equality: bool = False, more: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+    def _fact(
+        self,
+        rule: str,
+        form: Form,
+        *assumptions: tuple[str, Scalar | None],
+        premise: Theorem | None = None,
+        equality: bool = False,
+        more: dict[str, Scalar] | None = None,
+        **arguments: Any,
+    ) -> Theorem:
         own = {"local_lr": self.step, "selected_lr": self.selected_step, "mismatch": self.mismatch, **(more or {})}
         if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
             raise Refused(f"{premise}: of another algorithm")
@@ -65,9 +73,17 @@ class Answers:
         if not of_one_algorithm(own):
             raise Refused(f"{premise}: of another algorithm")
         inherited = premise.assumptions if premise is not None else ()
-        return _theorem(rule, [] if premise is None else [premise], context="start", where=self.where, form=form,
-                        assumptions=[*inherited, *assumptions], parameters=own, equality=equality,
-                        **arguments)  # fmt: skip
+        return _theorem(
+            rule,
+            [] if premise is None else [premise],
+            context="start",
+            where=self.where,
+            form=form,
+            assumptions=[*inherited, *assumptions],
+            parameters=own,
+            equality=equality,
+            **arguments,
+        )
 
     def _known(self, other: Vector) -> None:
         if any((t.atom.stage != START and t.atom != MEAN_ANSWER) or "S" in t.bound for t in other.terms):
@@ -95,8 +111,14 @@ class Answers:
         """<B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first moments."""
         self._known(other)
         sums = self._gradient.under("M").under("K") + self._one(MISMATCH) * self.mismatch
-        return self._fact("mean of answers", dot(self._one(MEAN_ANSWER) - sums, other), ("unbiased_noise", None),
-                          ("independent_answers", None), equality=True, other=other)  # fmt: skip
+        return self._fact(
+            "mean of answers",
+            dot(self._one(MEAN_ANSWER) - sums, other),
+            ("unbiased_noise", None),
+            ("independent_answers", None),
+            equality=True,
+            other=other,
+        )
 
     def apart(self, other: Vector) -> Theorem:
         """<Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
@@ -111,15 +133,29 @@ class Answers:
     def spread(self, theorem: Theorem, proxy: Scalar) -> Theorem:
         """E|Z|^2 <= V C, from |S_i|^2 <= C for every group, given who is there: second moments."""
         form = self._bound(theorem, self._stochastic.under("K")) * proxy - square(self._one(SPREAD))
-        return self._fact("spread of answers", form, ("independent_answers", None), ("independent_noise", None),
-                          premise=theorem, more={"proxy": proxy}, proxy=proxy)  # fmt: skip
+        return self._fact(
+            "spread of answers",
+            form,
+            ("independent_answers", None),
+            ("independent_noise", None),
+            premise=theorem,
+            more={"proxy": proxy},
+            proxy=proxy,
+        )
 
     def second_moment(self, theorem: Theorem, second: Scalar) -> Theorem:
         """E|B + Z|^2 <= W C, from |S_i|^2 <= C for every group, where it is not given who is there."""
         sent = self._one(MEAN_ANSWER) + self._one(SPREAD)
         form = self._bound(theorem, self._stochastic.under("K")) * second - square(sent)
-        return self._fact("second moment of answers", form, ("independent_answers", None), ("independent_noise", None),
-                          premise=theorem, more={"second_moment": second}, second=second)  # fmt: skip
+        return self._fact(
+            "second moment of answers",
+            form,
+            ("independent_answers", None),
+            ("independent_noise", None),
+            premise=theorem,
+            more={"second_moment": second},
+            second=second,
+        )
 
     def _bound(self, theorem: Theorem, vector: Vector) -> Form:
         """C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
@@ -141,12 +177,23 @@ class Answers:
         """E|x_{i,k} - x|^2 <= k^2 eta^2 G^2 for k <= K: |sum of k vectors|^2 is at most k times the sum of squares."""
         moved, steps = self._one(ITERATE) - self._one(START_POINT), self.where.ring[STEP]
         form = Form.constant(steps**2 * self.step**2 * squared) - square(moved)
-        return self._of_paths("path of bounded steps", form, ("bounded_local_gradients", squared), to_the_end=True,
-                              squared=squared)  # fmt: skip
+        return self._of_paths(
+            "path of bounded steps", form, ("bounded_local_gradients", squared), to_the_end=True, squared=squared
+        )
 
-    def _of_paths(self, rule: str, form: Form, assumption: tuple[str, Scalar], to_the_end: bool = False,
-                  **arguments: Any) -> Theorem:  # fmt: skip
+    def _of_paths(
+        self, rule: str, form: Form, assumption: tuple[str, Scalar], to_the_end: bool = False, **arguments: Any
+    ) -> Theorem:
         if STEP in assumption[1].names:
             raise Refused(f"G^2 = {assumption[1]}: allowed is what is the same at every step")
-        return _theorem(rule, [], context="start", where=self.where, form=form, assumptions=[assumption],
-                        parameters={"local_lr": self.step}, path_to_the_end=to_the_end, **arguments)  # fmt: skip
+        return _theorem(
+            rule,
+            [],
+            context="start",
+            where=self.where,
+            form=form,
+            assumptions=[assumption],
+            parameters={"local_lr": self.step},
+            path_to_the_end=to_the_end,
+            **arguments,
+        )

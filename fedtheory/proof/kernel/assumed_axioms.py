@@ -62,8 +62,16 @@ def axioms() -> tuple[Theorem, ...]:
     >>> len({theorem.rule for theorem in axioms()})
     54
     """
-    found = (_of_federations(), _of_cohorts(), _of_all_clients(), _of_servers(), _of_weights(), _of_answers(),
-             _of_intervals(), _of_uniform_cohorts())  # fmt: skip
+    found = (
+        _of_federations(),
+        _of_cohorts(),
+        _of_all_clients(),
+        _of_servers(),
+        _of_weights(),
+        _of_answers(),
+        _of_intervals(),
+        _of_uniform_cohorts(),
+    )
     return tuple(theorem for each in found for theorem in each)
 
 

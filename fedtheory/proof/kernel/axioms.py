@@ -70,16 +70,32 @@ class Axioms:
             raise Refused(f"{point.name}: every client has its own")
         return self.gradient(point).under("M")
 
-    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], context: Context = "start",
-              equality: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
+    def _fact(
+        self,
+        rule: str,
+        form: Form,
+        *assumptions: tuple[str, Scalar | None],
+        context: Context = "start",
+        equality: bool = False,
+        **arguments: Any,
+    ) -> Theorem:
         parameters = self._parameters if context == "cohort" else {}
         if context == "cohort" and self.given != "cohort":
             if any("S" in entry_binders(e) for e in form.entries) or any(t.atom.stage == END for t in form.terms):
                 raise Refused(f"{form}: of a cohort, which is not given")
             context, parameters = self.given, {"local_lr": self.step}
             assumptions = tuple(a for a in assumptions if a[0] != "cohort_before_noise")
-        return _theorem(rule, [], context=context, where=self.where, form=form, assumptions=assumptions,
-                        parameters=parameters, equality=equality, **arguments)  # fmt: skip
+        return _theorem(
+            rule,
+            [],
+            context=context,
+            where=self.where,
+            form=form,
+            assumptions=assumptions,
+            parameters=parameters,
+            equality=equality,
+            **arguments,
+        )
 
     def _context(self, *points: Atom) -> Context:
         return "cohort" if any(p.stage in (PATH, END) for p in points) else "start"
@@ -127,8 +143,17 @@ class Axioms:
         d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
         above = self._values(p, q) - dot(self.gradient(q), d)
         form = above * (2 * (L - mu)) - square(g) - square(d) * (mu * L) + dot(g, d) * (2 * mu)
-        return self._fact("interpolated", form, ("smooth", L), ("strongly_convex", mu), context=self._context(p, q),
-                          p=p, q=q, mu=mu, L=L)  # fmt: skip
+        return self._fact(
+            "interpolated",
+            form,
+            ("smooth", L),
+            ("strongly_convex", mu),
+            context=self._context(p, q),
+            p=p,
+            q=q,
+            mu=mu,
+            L=L,
+        )
 
     def _values(self, p: Atom, q: Atom) -> Form:
         one = self.where.ring.number(1)
@@ -142,8 +167,9 @@ class Axioms:
         """|grad F_i - grad F|^2 <= sigma_G^2, at the start or the mean iterate (everywhere), or at the optimum."""
         form = Form.constant(squared) - square(self.gradient(point) - self.global_gradient(point))
         name = "bounded_dissimilarity_at_optimum" if point == OPTIMUM else "bounded_dissimilarity"
-        return self._fact("dissimilar", form, (name, squared), context=self._context(point), point=point,
-                          squared=squared)  # fmt: skip
+        return self._fact(
+            "dissimilar", form, (name, squared), context=self._context(point), point=point, squared=squared
+        )
 
     # equations of vectors, paired with any vector
 
@@ -177,14 +203,27 @@ class Axioms:
         """<N_{i,k}, w> = 0 for w known before the noise of step k is drawn."""
         if not all(known_before(term, _FIRST) for term in other.terms):
             raise Refused(f"{other}: allowed is what is known before the noise of step k")
-        return self._fact("unbiased", dot(self.vector(NOISE), other), ("unbiased_noise", None),
-                          ("cohort_before_noise", None), context="cohort", equality=True, other=other)  # fmt: skip
+        return self._fact(
+            "unbiased",
+            dot(self.vector(NOISE), other),
+            ("unbiased_noise", None),
+            ("cohort_before_noise", None),
+            context="cohort",
+            equality=True,
+            other=other,
+        )
 
     def variance(self, squared: Scalar) -> Theorem:
         """E|N_{i,k}|^2 <= sigma^2."""
         form = Form.constant(squared) - square(self.vector(NOISE))
-        return self._fact("variance", form, ("bounded_noise", squared), ("cohort_before_noise", None), context="cohort",
-                          squared=squared)  # fmt: skip
+        return self._fact(
+            "variance",
+            form,
+            ("bounded_noise", squared),
+            ("cohort_before_noise", None),
+            context="cohort",
+            squared=squared,
+        )
 
     def uncorrelated(self) -> Theorem:
         """|mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size: no two different clients' noises of a step are correlated,
@@ -209,5 +248,11 @@ class Axioms:
         """|sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2: a later noise has mean 0 given an earlier one."""
         noise = self.vector(NOISE).under("S")
         form = square(noise.under("K")) - square(noise).under("K")
-        return self._fact("steps apart", form, ("unbiased_noise", None), ("cohort_before_noise", None),
-                          context="cohort", equality=True)  # fmt: skip
+        return self._fact(
+            "steps apart",
+            form,
+            ("unbiased_noise", None),
+            ("cohort_before_noise", None),
+            context="cohort",
+            equality=True,
+        )

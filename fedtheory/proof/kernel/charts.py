@@ -69,8 +69,10 @@ class Chart:
     def _free(self) -> list[fmpq_mpoly]:
         """What is put in for each name at the end: for a letter without a bound its polynomial in its parameters."""
         bounded, letters = {n for n, _ in self._bounded}, dict(self.letters)
-        return [x if n in bounded or n not in letters else letters[n].numerator
-                for n, x in zip(self.ring.names, self.ring.context.gens(), strict=True)]  # fmt: skip
+        return [
+            x if n in bounded or n not in letters else letters[n].numerator
+            for n, x in zip(self.ring.names, self.ring.context.gens(), strict=True)
+        ]
 
     def _substituted(self, polynomial: fmpq_mpoly, at: int, letter: Scalar) -> Quotient:
         """With a quotient for the letter that is the name number ``at``: a polynomial over a power."""
@@ -127,8 +129,10 @@ class Chart:
         """A few points of the region, as values of the letters of theorems; a letter of which it says nothing is 0."""
         rng, found = Random(0), []
         for _ in range(16):
-            at = {n: fmpq(1 if n in self.positive else rng.choice((0, 0, 1, 9)), rng.choice((1, 3, 20)))
-                  for n in self.parameters}  # fmt: skip
+            at = {
+                n: fmpq(1 if n in self.positive else rng.choice((0, 0, 1, 9)), rng.choice((1, 3, 20)))
+                for n in self.parameters
+            }
             for name, letter in reversed(self.letters):
                 values = [at.get(n, fmpq(0)) for n in self.ring.names]
                 bottom = letter.denominator(*values)

@@ -35,14 +35,29 @@ class MeanAxioms:
         """mean x_{i,K}."""
         return self._one(LAST, "M")
 
-    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], equality: bool = False,
-              parameters: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+    def _fact(
+        self,
+        rule: str,
+        form: Form,
+        *assumptions: tuple[str, Scalar | None],
+        equality: bool = False,
+        parameters: dict[str, Scalar] | None = None,
+        **arguments: Any,
+    ) -> Theorem:
         for name, value in (parameters or {}).items():
             if STEP in value.names:
                 raise Refused(f"{name} {value}: allowed is what is the same at every step")
-        return _theorem(rule, [], context="run", where=self.where, form=form, assumptions=assumptions,
-                        parameters={"local_lr": self.step, **(parameters or {})}, equality=equality,
-                        **arguments)  # fmt: skip
+        return _theorem(
+            rule,
+            [],
+            context="run",
+            where=self.where,
+            form=form,
+            assumptions=assumptions,
+            parameters={"local_lr": self.step, **(parameters or {})},
+            equality=equality,
+            **arguments,
+        )
 
     # along the steps
 
@@ -59,15 +74,28 @@ class MeanAxioms:
         """|mean N_{i,k}|^2 = mean |N_{i,k}|^2 / M of M clients that weigh the same."""
         noise = self._one(NOISE)
         form = square(noise.under("M")) - square(noise).under("M") / clients
-        return self._fact("uncorrelated clients", form, ("uncorrelated_noise", None), ("unbiased_noise", None),
-                          ("equal_weights", None), equality=True, parameters={"clients": clients},
-                          clients=clients)  # fmt: skip
+        return self._fact(
+            "uncorrelated clients",
+            form,
+            ("uncorrelated_noise", None),
+            ("unbiased_noise", None),
+            ("equal_weights", None),
+            equality=True,
+            parameters={"clients": clients},
+            clients=clients,
+        )
 
     def weighted_noise(self, bound: Scalar) -> Theorem:
         """E|mean N_{i,k}|^2 <= B, where E|N_{i,k}|^2 <= sigma_i^2 and B is the sum of the p_i^2 sigma_i^2."""
         form = Form.constant(bound) - square(self._one(NOISE, "M"))
-        return self._fact("weighted noise", form, ("bounded_weighted_noise", bound), ("uncorrelated_noise", None),
-                          ("unbiased_noise", None), bound=bound)  # fmt: skip
+        return self._fact(
+            "weighted noise",
+            form,
+            ("bounded_weighted_noise", bound),
+            ("uncorrelated_noise", None),
+            ("unbiased_noise", None),
+            bound=bound,
+        )
 
     def stochastic_gradient(self, squared: Scalar) -> Theorem:
         """E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
@@ -89,8 +117,14 @@ class MeanAxioms:
         self._has_minimum(mu)
         one = self.where.ring.number(1)
         above = Form.of(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
-        return self._fact("heterogeneity", Form.constant(gap) - above, ("bounded_heterogeneity_gap", gap),
-                          ("strongly_convex", mu), gap=gap, mu=mu)  # fmt: skip
+        return self._fact(
+            "heterogeneity",
+            Form.constant(gap) - above,
+            ("bounded_heterogeneity_gap", gap),
+            ("strongly_convex", mu),
+            gap=gap,
+            mu=mu,
+        )
 
     def _has_minimum(self, mu: Scalar) -> None:
         if not (self.where.certifies(mu) and self.where.never_zero(mu)):
@@ -109,8 +143,15 @@ class MeanAxioms:
         if any(t.atom.stage > PATH or "S" in t.bound for t in other.terms):
             raise Refused(f"{other}: allowed is what does not depend on the draw")
         apart = self._one(NEXT) - self._last
-        return self._fact("drawn mean", dot(apart, other), ("independent_draws", None), equality=True,
-                          parameters={"share": share}, other=other, share=share)  # fmt: skip
+        return self._fact(
+            "drawn mean",
+            dot(apart, other),
+            ("independent_draws", None),
+            equality=True,
+            parameters={"share": share},
+            other=other,
+            share=share,
+        )
 
     def spread_of_draw(self, share: Scalar) -> Theorem:
         """|x+ - mean x_{i,K}|^2 = share (mean |x_{i,K}|^2 - |mean x_{i,K}|^2): with ``share`` 1/S for S clients drawn
@@ -118,8 +159,9 @@ class MeanAxioms:
         last = self._one(ITERATE)
         spread = at_step(square(last).under("M"), 0, 1, 0) - square(self._last)
         form = square(self._one(NEXT) - self._last) - spread * share
-        return self._fact("spread of draw", form, ("independent_draws", None), equality=True,
-                          parameters={"share": share}, share=share)  # fmt: skip
+        return self._fact(
+            "spread of draw", form, ("independent_draws", None), equality=True, parameters={"share": share}, share=share
+        )
 
 
 # What the steps of all rounds add up to. Every reader computes what it returns from a theorem's form.

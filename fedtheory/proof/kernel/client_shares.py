@@ -23,5 +23,15 @@ def own_share(theorem: Theorem, own: Vector, centre: Vector, least: Scalar, wher
     if parameters.get("least_weight", least) != least:
         raise Refused(f"w = {least}: the theorem has {parameters['least_weight']}")
     form = bound * (4 * (1 - least) ** 2) - square(own - own.under("M"))
-    return _theorem("own share", [theorem], context=theorem.context, kind=theorem.kind, where=where, form=form,
-                    parameters=parameters | {"least_weight": least}, own=own, centre=centre, least=least)  # fmt: skip
+    return _theorem(
+        "own share",
+        [theorem],
+        context=theorem.context,
+        kind=theorem.kind,
+        where=where,
+        form=form,
+        parameters=parameters | {"least_weight": least},
+        own=own,
+        centre=centre,
+        least=least,
+    )

@@ -57,15 +57,31 @@ class Intervals:
     def _one(self, atom: Atom, factor: Scalar | int = 1) -> Vector:
         return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1) * factor})
 
-    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], premise: Theorem | None = None,
-              equality: bool = False, more: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+    def _fact(
+        self,
+        rule: str,
+        form: Form,
+        *assumptions: tuple[str, Scalar | None],
+        premise: Theorem | None = None,
+        equality: bool = False,
+        more: dict[str, Scalar] | None = None,
+        **arguments: Any,
+    ) -> Theorem:
         own = {"absence": self.absence, "cutoff": self.cutoff, "tail": self.tail, **(more or {})}
         if premise is not None and any(own.get(name) != value for name, value in premise.parameters):
             raise Refused(f"{premise}: of another algorithm")
         inherited = premise.assumptions if premise is not None else ()
-        return _theorem(rule, [] if premise is None else [premise], context="run", where=self.where, form=form,
-                        assumptions=[*inherited, *assumptions], parameters=own, equality=equality,
-                        **arguments)  # fmt: skip
+        return _theorem(
+            rule,
+            [] if premise is None else [premise],
+            context="run",
+            where=self.where,
+            form=form,
+            assumptions=[*inherited, *assumptions],
+            parameters=own,
+            equality=equality,
+            **arguments,
+        )
 
     def unit(self) -> Theorem:
         """|u|^2 = 1."""
@@ -83,8 +99,9 @@ class Intervals:
         first = {str(self.cutoff): self.where.ring.number(1), str(self.tail): self.absence}
         later = {str(self.cutoff): self.cutoff + 1, str(self.tail): self.tail * self.absence}
         self._inductive(value, first, scale, later, scale * grown)
-        return self._fact("moment of an interval", form * scale - Form.constant(value), _LAW, equality=True,
-                          power=power, value=value)  # fmt: skip
+        return self._fact(
+            "moment of an interval", form * scale - Form.constant(value), _LAW, equality=True, power=power, value=value
+        )
 
     def early_moment(self, power: int, value: Scalar, history: Scalar, head: Scalar) -> Theorem:
         """p^d E[S^d; S <= t] = V, d = 0, 1 or 2, for t < C, by induction over t: V = 0 for t = 0, and from t to t + 1
@@ -98,14 +115,22 @@ class Intervals:
         first = {str(history): self.where.ring.number(0), str(head): self.where.ring.number(1)}
         later = {str(history): history + 1, str(head): head * self.absence}
         self._inductive(value, first, self.where.ring.number(0), later, scale * chance * head * (history + 1) ** power)
-        return self._fact("early moment of an interval", form * scale - Form.constant(value), _LAW, equality=True,
-                          more={"history": history, "head": head}, power=power, value=value, history=history,
-                          head=head)  # fmt: skip
+        return self._fact(
+            "early moment of an interval",
+            form * scale - Form.constant(value),
+            _LAW,
+            equality=True,
+            more={"history": history, "head": head},
+            power=power,
+            value=value,
+            history=history,
+            head=head,
+        )
 
     @staticmethod
     def _inductive(
         value: Scalar, first: dict[str, Scalar], start: Scalar, later: dict[str, Scalar], growth: Scalar
-    ) -> None:  # fmt: skip
+    ) -> None:
         if value.bottom.names & first.keys():
             raise Refused(f"{value}: divides by what the induction is over")
         if value.replace(first) != start or value.replace(later) - value != growth:
@@ -122,8 +147,14 @@ class Intervals:
         """E omega = E S where t >= C."""
         self._certified(history - self.cutoff, "t >= C")
         apart = self._one(WEIGHT) - self._one(INTERVAL)
-        return self._fact("mean of ended intervals", dot(apart, self._one(UNIT)), _LAW, equality=True,
-                          more={"history": history}, history=history)  # fmt: skip
+        return self._fact(
+            "mean of ended intervals",
+            dot(apart, self._one(UNIT)),
+            _LAW,
+            equality=True,
+            more={"history": history},
+            history=history,
+        )
 
     def spread_ended(self, mean: Theorem, ended: Scalar, history: Scalar) -> Theorem:
         """c^2 E omega^2 <= c^2 E S^2/m + (1 - 1/m) nu^2, from c E S = nu, where t >= m C, m a whole number >= 1: the
@@ -141,8 +172,15 @@ class Intervals:
         self._certified(history - ended * self.cutoff, "t >= m C")
         form = square(length) * (scale**2 / ended) + Form.constant((1 - 1 / ended) * value**2)
         form = form - square(self._one(WEIGHT)) * scale**2
-        return self._fact("spread of ended intervals", form, _LAW, premise=mean,
-                          more={"history": history, "ended": ended}, ended=ended, history=history)  # fmt: skip
+        return self._fact(
+            "spread of ended intervals",
+            form,
+            _LAW,
+            premise=mean,
+            more={"history": history, "ended": ended},
+            ended=ended,
+            history=history,
+        )
 
     def early_weight(self, slope: Scalar, shift: Scalar, history: Scalar, head: Scalar) -> Theorem:
         """E(c omega + d)^2 <= E[(c S + d)^2; S <= t] + q^t (c + d)^2 for t < C: the weight is 1 where no interval has
@@ -151,14 +189,29 @@ class Intervals:
         ended = self._one(INTERVAL_ENDED, slope) + self._one(UNIT_ENDED, shift)
         form = square(ended) + Form.constant(head * (slope + shift) ** 2)
         form = form - square(self._one(WEIGHT, slope) + self._one(UNIT, shift))
-        return self._fact("early weight", form, _LAW, more={"history": history, "head": head}, slope=slope, shift=shift,
-                          history=history, head=head)  # fmt: skip
+        return self._fact(
+            "early weight",
+            form,
+            _LAW,
+            more={"history": history, "head": head},
+            slope=slope,
+            shift=shift,
+            history=history,
+            head=head,
+        )
 
     def early_given(self, slope: Scalar, shift: Scalar, history: Scalar, head: Scalar) -> Theorem:
         """E[(c omega + d)^2; M >= 1] <= E[(c S + d)^2; S <= t] for t < C."""
         self._early(history, head)
         numbers = (self._one(atom, slope) for atom in (INTERVAL_ENDED, WEIGHT_ENDED))
         length, weight = (number + self._one(UNIT_ENDED, shift) for number in numbers)
-        return self._fact("early weight of an interval", square(length) - square(weight), _LAW,
-                          more={"history": history, "head": head}, slope=slope, shift=shift, history=history,
-                          head=head)  # fmt: skip
+        return self._fact(
+            "early weight of an interval",
+            square(length) - square(weight),
+            _LAW,
+            more={"history": history, "head": head},
+            slope=slope,
+            shift=shift,
+            history=history,
+            head=head,
+        )

@@ -43,9 +43,19 @@ def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) 
     if parameters.get("size", size) != size:
         raise Refused(f"size {size}: the theorem is of cohorts of {parameters['size']}")
     assumptions = {*theorem.assumptions, ("uniform_cohorts", None)}
-    return _theorem("expect uniform", [theorem], context="kind", kind=UNIFORM, where=where, form=total,
-                    assumptions=assumptions, parameters=parameters | {"size": size, "share": share},
-                    equality=theorem.equality, size=size, share=share)  # fmt: skip
+    return _theorem(
+        "expect uniform",
+        [theorem],
+        context="kind",
+        kind=UNIFORM,
+        where=where,
+        form=total,
+        assumptions=assumptions,
+        parameters=parameters | {"size": size, "share": share},
+        equality=theorem.equality,
+        size=size,
+        share=share,
+    )
 
 
 def _says(where: Where, share: Scalar, bound: Scalar) -> bool:

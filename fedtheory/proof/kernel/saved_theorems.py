@@ -29,19 +29,29 @@ def saved(theorem: Theorem) -> dict[str, Any]:
         if one.where not in regions:
             regions.append(one.where)
         lines.append(line(one, [numbers[id(p)] for p in one.premises], regions.index(one.where)))
-    return {"format": FORMAT, "names": list(theorem.where.ring.names), "regions": [region(w) for w in regions],
-            "theorems": lines}  # fmt: skip
+    return {
+        "format": FORMAT,
+        "names": list(theorem.where.ring.names),
+        "regions": [region(w) for w in regions],
+        "theorems": lines,
+    }
 
 
 def line(theorem: Theorem, premises: list[int], where: int) -> dict[str, Any]:
     """One theorem, with the numbers of its premises and of its region."""
     return {
-        "rule": theorem.rule, "premises": premises, "arguments": _data(theorem.arguments),
-        "context": theorem.context, "kind": theorem.kind, "where": where,
+        "rule": theorem.rule,
+        "premises": premises,
+        "arguments": _data(theorem.arguments),
+        "context": theorem.context,
+        "kind": theorem.kind,
+        "where": where,
         "assumptions": sorted(([n, _data(c)] for n, c in theorem.assumptions), key=str),
-        "parameters": {n: _data(c) for n, c in theorem.parameters}, "form": _data(theorem.form),
-        "equality": theorem.equality, "path_to_the_end": theorem.path_to_the_end,
-    }  # fmt: skip
+        "parameters": {n: _data(c) for n, c in theorem.parameters},
+        "form": _data(theorem.form),
+        "equality": theorem.equality,
+        "path_to_the_end": theorem.path_to_the_end,
+    }
 
 
 def ancestry(theorem: Theorem) -> list[Theorem]:

@@ -176,10 +176,12 @@ def _at(polynomial: fmpq_mpoly, names: tuple[str, ...], values: Mapping[str, Num
 
 def _expression(polynomial: fmpq_mpoly, names: tuple[str, ...]) -> sympy.Expr:
     symbols = [sympy.Symbol(name) for name in names]
-    return sympy.Add(*(
-        sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *(s ** int(p) for s, p in zip(symbols, powers, strict=True)))
-        for powers, c in polynomial.to_dict().items()
-    ))  # fmt: skip
+    return sympy.Add(
+        *(
+            sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *(s ** int(p) for s, p in zip(symbols, powers, strict=True)))
+            for powers, c in polynomial.to_dict().items()
+        )
+    )
 
 
 @lru_cache

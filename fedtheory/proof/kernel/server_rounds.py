@@ -44,10 +44,21 @@ class ServerAxioms:
         """grad F(x)."""
         return self._one(_GRADIENT, "M")
 
-    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], equality: bool = False,
-              **arguments: Any) -> Theorem:  # fmt: skip
-        return _theorem(rule, [], context="kind", kind=SERVER, where=self.where, form=form, assumptions=assumptions,
-                        parameters={"server_lr": self.step}, equality=equality, **arguments)  # fmt: skip
+    def _fact(
+        self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], equality: bool = False, **arguments: Any
+    ) -> Theorem:
+        return _theorem(
+            rule,
+            [],
+            context="kind",
+            kind=SERVER,
+            where=self.where,
+            form=form,
+            assumptions=assumptions,
+            parameters={"server_lr": self.step},
+            equality=equality,
+            **arguments,
+        )
 
     def round(self, other: Vector) -> Theorem:
         """<x+ - x + step (grad F(x) + N_server), w> = 0."""
@@ -60,8 +71,9 @@ class ServerAxioms:
         _closed(other)
         if any(term.atom.stage or "S" in term.bound for term in other.terms):
             raise Refused(f"{other}: allowed is what is known at the round's start")
-        return self._fact("server unbiased", dot(self.noise, other), ("unbiased_server_noise", None), equality=True,
-                          other=other)  # fmt: skip
+        return self._fact(
+            "server unbiased", dot(self.noise, other), ("unbiased_server_noise", None), equality=True, other=other
+        )
 
     def variance(self, squared: Scalar) -> Theorem:
         """E|N_server|^2 <= sigma_s^2."""

@@ -41,8 +41,9 @@ def show(
         if not (isinstance(entry, Product) and entry.left == entry.right):
             raise ValueError(f"left over: ({c}) {entry}")
         extra.append((Vector(goal.ring, {entry.left: goal.ring.number(1)}), entry.bound, c))
-    return combine(premises, where=where, context=context, kind=kind, squares=[*squares, *extra],
-                   constant=rest.entries.get(ONE, 0))  # fmt: skip
+    return combine(
+        premises, where=where, context=context, kind=kind, squares=[*squares, *extra], constant=rest.entries.get(ONE, 0)
+    )
 
 
 def coefficient(form: Form, left: Vector, right: Vector, bound: str = "") -> Scalar:

@@ -77,10 +77,20 @@ _SEALS: WeakKeyDictionary[Theorem, str] = WeakKeyDictionary()
 
 def _seal(theorem: Theorem) -> str:
     """The hash of all that a theorem says, and of its premises'."""
-    parts = (theorem.context, theorem.kind, theorem.where.ring.names, theorem.where.conditions,
-             sorted(map(repr, theorem.assumptions)), theorem.parameters, list(theorem.form.entries.items()),
-             theorem.equality, theorem.path_to_the_end, theorem.rule, dict(theorem.arguments),
-             [_SEALS.get(premise) for premise in theorem.premises])  # fmt: skip
+    parts = (
+        theorem.context,
+        theorem.kind,
+        theorem.where.ring.names,
+        theorem.where.conditions,
+        sorted(map(repr, theorem.assumptions)),
+        theorem.parameters,
+        list(theorem.form.entries.items()),
+        theorem.equality,
+        theorem.path_to_the_end,
+        theorem.rule,
+        dict(theorem.arguments),
+        [_SEALS.get(premise) for premise in theorem.premises],
+    )
     return sha256(repr(parts).encode()).hexdigest()
 
 
@@ -95,9 +105,20 @@ def intact(theorem: Theorem) -> Theorem:
     return theorem
 
 
-def _theorem(rule: str, premises: Sequence[Theorem], *, context: Context, where: Where, form: Form, kind: str = "",
-             assumptions: Iterable[Assumption] | None = None, parameters: Mapping[str, Scalar] | None = None,
-             equality: bool = False, path_to_the_end: bool = False, **arguments: Any) -> Theorem:  # fmt: skip
+def _theorem(
+    rule: str,
+    premises: Sequence[Theorem],
+    *,
+    context: Context,
+    where: Where,
+    form: Form,
+    kind: str = "",
+    assumptions: Iterable[Assumption] | None = None,
+    parameters: Mapping[str, Scalar] | None = None,
+    equality: bool = False,
+    path_to_the_end: bool = False,
+    **arguments: Any,
+) -> Theorem:
     inherited = frozenset(a for p in map(intact, premises) for a in p.assumptions)
     every = inherited if assumptions is None else frozenset(assumptions)
     of = dict(parameters or {})
@@ -107,8 +128,20 @@ def _theorem(rule: str, premises: Sequence[Theorem], *, context: Context, where:
     for entry, c in form.entries.items():
         if not where.defines(c):
             raise Refused(f"({c}) {entry}: divides by what may be 0 on the region")
-    return Theorem(context, kind, where, every, tuple(sorted(of.items())), form, equality, path_to_the_end, rule,
-                   tuple(premises), arguments, _maker=_MAKER)  # fmt: skip
+    return Theorem(
+        context,
+        kind,
+        where,
+        every,
+        tuple(sorted(of.items())),
+        form,
+        equality,
+        path_to_the_end,
+        rule,
+        tuple(premises),
+        arguments,
+        _maker=_MAKER,
+    )
 
 
 def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Context) -> dict[str, Scalar]:
@@ -207,10 +240,19 @@ def combine(
     shift = ring.number(1) * constant
     if not where.certifies(shift):
         raise Refused(f"constant {shift}: not certified to be >= 0 on the region")
-    return _theorem("combine", [t for t, _ in premises], context=context, kind=kind, where=where,
-                    form=total + Form.constant(shift), equality=equality, path_to_the_end=to_the_end,
-                    multipliers=[ring.number(1) * c for _, c in premises], constant=shift,
-                    squares=[(v, bound, ring.number(1) * c) for v, bound, c in squares])  # fmt: skip
+    return _theorem(
+        "combine",
+        [t for t, _ in premises],
+        context=context,
+        kind=kind,
+        where=where,
+        form=total + Form.constant(shift),
+        equality=equality,
+        path_to_the_end=to_the_end,
+        multipliers=[ring.number(1) * c for _, c in premises],
+        constant=shift,
+        squares=[(v, bound, ring.number(1) * c) for v, bound, c in squares],
+    )
 
 
 def over_clients(theorem: Theorem, binder: str) -> Theorem:
@@ -222,17 +264,32 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
     if binder == "S" and theorem.context != "cohort" and not about_start(theorem.form):
         raise Refused(f"{theorem}: the mean over a cohort is taken of what holds given the cohort")
     context: Context = "cohort" if binder == "S" else theorem.context
-    return _theorem("over clients", [theorem], context=context, kind=theorem.kind, where=theorem.where,
-                    form=theorem.form.under(binder), equality=theorem.equality,
-                    path_to_the_end=theorem.path_to_the_end, binder=binder)  # fmt: skip
+    return _theorem(
+        "over clients",
+        [theorem],
+        context=context,
+        kind=theorem.kind,
+        where=theorem.where,
+        form=theorem.form.under(binder),
+        equality=theorem.equality,
+        path_to_the_end=theorem.path_to_the_end,
+        binder=binder,
+    )
 
 
 def over_steps(theorem: Theorem) -> Theorem:
     """What holds for every step holds for the sum over k = 0, ..., K - 1."""
     if "k" not in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a theorem for every step k")
-    return _theorem("over steps", [theorem], context=theorem.context, kind=theorem.kind, where=theorem.where,
-                    form=theorem.form.under("K"), equality=theorem.equality)  # fmt: skip
+    return _theorem(
+        "over steps",
+        [theorem],
+        context=theorem.context,
+        kind=theorem.kind,
+        where=theorem.where,
+        form=theorem.form.under("K"),
+        equality=theorem.equality,
+    )
 
 
 def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem:
@@ -247,8 +304,16 @@ def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem
         raise Refused("induction: a form that divides by what depends on k")
     if not step.where.within(base.where) or not step.where.certifies(factor):
         raise Refused(f"induction: factor {factor} >= 0 and the base's region are not certified on the step's")
-    return _theorem("induct", [base, step], context=step.context, kind=step.kind, where=step.where, form=bound,
-                    path_to_the_end=True, factor=factor)  # fmt: skip
+    return _theorem(
+        "induct",
+        [base, step],
+        context=step.context,
+        kind=step.kind,
+        where=step.where,
+        form=bound,
+        path_to_the_end=True,
+        factor=factor,
+    )
 
 
 def at_step(form: Form, a: int, b: int, c: int) -> Form:
@@ -301,8 +366,15 @@ def last_step(theorem: Theorem) -> Theorem:
     """What holds up to the end of the path, at k = K."""
     if not theorem.path_to_the_end:
         raise Refused(f"{theorem}: shown for k < K only")
-    return _theorem("last step", [theorem], context=theorem.context, kind=theorem.kind, where=theorem.where,
-                    form=at_step(theorem.form, 0, 1, 0), equality=theorem.equality)  # fmt: skip
+    return _theorem(
+        "last step",
+        [theorem],
+        context=theorem.context,
+        kind=theorem.kind,
+        where=theorem.where,
+        form=at_step(theorem.form, 0, 1, 0),
+        equality=theorem.equality,
+    )
 
 
 def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) -> Theorem:
@@ -319,7 +391,16 @@ def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) ->
                 raise Refused(f"{changed} {'>' if strict else '>='} 0: not certified on the region")
     assumptions = [(name, c.replace(values) if c is not None else None) for name, c in theorem.assumptions]
     parameters = {name: value.replace(values) for name, value in theorem.parameters}
-    return _theorem("instantiate", [theorem], context=theorem.context, kind=theorem.kind, where=where,
-                    form=theorem.form.mapped(lambda t: t, values), assumptions=assumptions,
-                    parameters=parameters, equality=theorem.equality, path_to_the_end=theorem.path_to_the_end,
-                    values=dict(values))  # fmt: skip
+    return _theorem(
+        "instantiate",
+        [theorem],
+        context=theorem.context,
+        kind=theorem.kind,
+        where=where,
+        form=theorem.form.mapped(lambda t: t, values),
+        assumptions=assumptions,
+        parameters=parameters,
+        equality=theorem.equality,
+        path_to_the_end=theorem.path_to_the_end,
+        values=dict(values),
+    )

@@ -45,8 +45,16 @@ class WeightedRounds:
     def _one(self, atom: Atom) -> Vector:
         return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
 
-    def _fact(self, rule: str, form: Form, *assumptions: tuple[str, Scalar | None], premise: Theorem | None = None,
-              equality: bool = False, more: dict[str, Scalar] | None = None, **arguments: Any) -> Theorem:  # fmt: skip
+    def _fact(
+        self,
+        rule: str,
+        form: Form,
+        *assumptions: tuple[str, Scalar | None],
+        premise: Theorem | None = None,
+        equality: bool = False,
+        more: dict[str, Scalar] | None = None,
+        **arguments: Any,
+    ) -> Theorem:
         own = {"local_lr": self.step, "weighted_lr": self.weighted_step, "clients": self.clients, **(more or {})}
         if premise is not None and any(own.get(name, value) != value for name, value in premise.parameters):
             raise Refused(f"{premise}: of another algorithm")
@@ -54,9 +62,17 @@ class WeightedRounds:
         own = {**(dict(premise.parameters) if premise is not None else {}), **own}
         if not of_one_algorithm(own):
             raise Refused(f"{premise}: of another algorithm")
-        return _theorem(rule, [] if premise is None else [premise], context="start", where=self.where, form=form,
-                        assumptions=[*inherited, *assumptions], parameters=own, equality=equality,
-                        **arguments)  # fmt: skip
+        return _theorem(
+            rule,
+            [] if premise is None else [premise],
+            context="start",
+            where=self.where,
+            form=form,
+            assumptions=[*inherited, *assumptions],
+            parameters=own,
+            equality=equality,
+            **arguments,
+        )
 
     def round(self, other: Vector) -> Theorem:
         """<x+ - x + c (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0 for any w."""
@@ -77,24 +93,43 @@ class WeightedRounds:
         """<V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
         if any((t.atom.stage > PATH and t.atom != BIAS) or "S" in t.bound for t in other.terms):
             raise Refused(f"{other}: allowed is what does not depend on who takes part")
-        return self._fact("participation", dot(self._one(PARTICIPATION), other), ("independent_participation", None),
-                          equality=True, other=other)  # fmt: skip
+        return self._fact(
+            "participation",
+            dot(self._one(PARTICIPATION), other),
+            ("independent_participation", None),
+            equality=True,
+            other=other,
+        )
 
     def noise(self, other: Vector) -> Theorem:
         """<U, w> = 0 for w known at the start."""
         if any(t.atom.stage != START or "S" in t.bound for t in other.terms):
             raise Refused(f"{other}: allowed is what is known at the round's start")
-        return self._fact("weighted noise of a round", dot(self._one(ROUND_NOISE), other), ("unbiased_noise", None),
-                          ("independent_participation", None), equality=True, other=other)  # fmt: skip
+        return self._fact(
+            "weighted noise of a round",
+            dot(self._one(ROUND_NOISE), other),
+            ("unbiased_noise", None),
+            ("independent_participation", None),
+            equality=True,
+            other=other,
+        )
 
     def noise_bound(self, squared: Scalar, scale: Scalar) -> Theorem:
         """E|U|^2 <= Q K sigma^2/n: all noises are uncorrelated, of clients by assumption, of steps as each has mean 0
         given what precedes it."""
         bound = scale * self.where.ring["K"] * squared / self.clients
         form = Form.constant(bound) - square(self._one(ROUND_NOISE))
-        return self._fact("scaled noise", form, ("bounded_noise", squared), ("uncorrelated_noise", None),
-                          ("unbiased_noise", None), ("independent_participation", None), more={"scale": scale},
-                          squared=squared, scale=scale)  # fmt: skip
+        return self._fact(
+            "scaled noise",
+            form,
+            ("bounded_noise", squared),
+            ("uncorrelated_noise", None),
+            ("unbiased_noise", None),
+            ("independent_participation", None),
+            more={"scale": scale},
+            squared=squared,
+            scale=scale,
+        )
 
     def error_of_weights(self, theorem: Theorem, error: Scalar) -> Theorem:
         """|A|^2 <= E C, from |s_i|^2 <= C for every client: |sum_i b_i s_i|^2 <= sum_i b_i^2 sum_i |s_i|^2."""
@@ -105,8 +140,14 @@ class WeightedRounds:
         """E|V|^2 <= Q C/n, from |s_i|^2 <= C for every client: (1_i - p_i) have mean 0 and the variances p_i (1 - p_i),
         independently of one another and of the s_i."""
         form = self._bound(theorem) * (scale / self.clients) - square(self._one(PARTICIPATION))
-        return self._fact("scale of weights", form, ("independent_participation", None), premise=theorem,
-                          more={"scale": scale}, scale=scale)  # fmt: skip
+        return self._fact(
+            "scale of weights",
+            form,
+            ("independent_participation", None),
+            premise=theorem,
+            more={"scale": scale},
+            scale=scale,
+        )
 
     def _bound(self, theorem: Theorem) -> Form:
         """C of a theorem C - |s_i|^2 >= 0, the same for all clients."""

@@ -77,11 +77,23 @@ def worst_case(data: Mapping[str, Any], where: Where, of: Constants) -> Theorem:
     _check_region(certificate, where, of)
     said = _Said(certificate, where.ring, of)
     context, kind, parameters, laws = said.law()
-    return _theorem("worst case", [], context=context, kind=kind, where=where, form=said.form(),
-                    assumptions=[*said.assumptions(), *laws], parameters=parameters,
-                    certificate=certificate.to_json(), L=of.smoothness, mu=of.strong_convexity,
-                    dissimilarity=of.dissimilarity, noise=of.noise, server_noise=of.server_noise,
-                    clients=of.clients)  # fmt: skip
+    return _theorem(
+        "worst case",
+        [],
+        context=context,
+        kind=kind,
+        where=where,
+        form=said.form(),
+        assumptions=[*said.assumptions(), *laws],
+        parameters=parameters,
+        certificate=certificate.to_json(),
+        L=of.smoothness,
+        mu=of.strong_convexity,
+        dissimilarity=of.dissimilarity,
+        noise=of.noise,
+        server_noise=of.server_noise,
+        clients=of.clients,
+    )
 
 
 def _check_region(certificate: Certificate, where: Where, of: Constants) -> None:
@@ -101,8 +113,10 @@ def _check_region(certificate: Certificate, where: Where, of: Constants) -> None
         least.append(of.clients - 1)
     for scalar in least:
         if not where.certifies(scalar):
-            raise Refused(f"{scalar}: not certified to be >= 0 on the region; certificates are about exact gradients, "
-                          "and where they say nothing of dissimilarity there is none")  # fmt: skip
+            raise Refused(
+                f"{scalar}: not certified to be >= 0 on the region; certificates are about exact gradients, "
+                "and where they say nothing of dissimilarity there is none"
+            )
 
 
 def _has_server(plan: Plan) -> bool:
@@ -125,8 +139,12 @@ class _Said:
         of, multipliers = self.of, self.certificate.multipliers
         everywhere = any(p for p, _ in multipliers.additive)
         apart = "bounded_dissimilarity" if everywhere else "bounded_dissimilarity_at_optimum"
-        found: list[Assumption] = [("smooth", self.L), ("strongly_convex", of.strong_convexity),
-                                   (apart, of.dissimilarity), ("equal_weights", None)]  # fmt: skip
+        found: list[Assumption] = [
+            ("smooth", self.L),
+            ("strongly_convex", of.strong_convexity),
+            (apart, of.dissimilarity),
+            ("equal_weights", None),
+        ]
         if self.problem.functions.quadratic:
             found.append(("quadratic", None))
         if self.plan.participants:
@@ -245,8 +263,10 @@ class _Said:
     def clients(self) -> Scalar:
         known = self.plan.clients
         if (known is None) == (self.of.clients is None):
-            raise Refused(f"clients = {self.of.clients}: allowed is a scalar where the certificate is about any number "
-                          f"of them, here {known}")  # fmt: skip
+            raise Refused(
+                f"clients = {self.of.clients}: allowed is a scalar where the certificate is about any number "
+                f"of them, here {known}"
+            )
         return self.number(known) if known is not None else self.of.clients  # type: ignore[return-value]
 
     def _size(self, kind: Kind) -> Scalar:

@@ -123,8 +123,11 @@ class ChosenSteps(WeightedDescent):
     def _not_of_steps(self) -> Iterator[tuple[str, sympy.Expr]]:
         """What the theorem needs of other quantities than the steps, which are the claim's to state."""
         of_steps = {_C, _GAMMA, _ETA}
-        return ((name, need) for name, need in self.own.needs()
-                if not _is_nonnegative(need) and not need.free_symbols & of_steps)  # fmt: skip
+        return (
+            (name, need)
+            for name, need in self.own.needs()
+            if not _is_nonnegative(need) and not need.free_symbols & of_steps
+        )
 
     @cached_property
     def _caps(self) -> Mapping[sympy.Symbol, tuple[sympy.Expr, ...]]:
@@ -161,8 +164,9 @@ def _is_nonnegative(term: sympy.Expr) -> bool:
     """Whether a product is one of a number >= 0 and of quantities that are."""
     factor, data = term.as_coeff_Mul()
     powers = data.as_powers_dict()
-    known = all(base.is_Symbol and base.name in QUANTITIES and QUANTITIES[base.name].lower >= 0 for base in powers
-                if base != 1)  # fmt: skip
+    known = all(
+        base.is_Symbol and base.name in QUANTITIES and QUANTITIES[base.name].lower >= 0 for base in powers if base != 1
+    )
     return bool(factor >= 0) and known
 
 

@@ -60,8 +60,10 @@ class Lengths(ReadOff):
         letters = [self.chance, *(str(self.of[name]) for name in ("cutoff", "tail", *early))]
         free = {condition.name for condition in self.theorem.where.conditions}
         if not free.issuperset(letters) or len({*letters}) < len(letters):
-            raise Refused(f"p, C, q^C{', t, q^t' * bool(early)} = {', '.join(letters)}: allowed are letters of their "
-                          "own on which the region has conditions")  # fmt: skip
+            raise Refused(
+                f"p, C, q^C{', t, q^t' * bool(early)} = {', '.join(letters)}: allowed are letters of their "
+                "own on which the region has conditions"
+            )
 
     @property
     def of(self) -> dict[str, Scalar]:
@@ -126,8 +128,10 @@ class Lengths(ReadOff):
             self.chance: kind in ("interval", "capped") and bound == 1,
         }
         if "head" in of:
-            known |= {str(of["head"]): kind == "interval" and bound == 1,
-                      str(of["history"]): kind in ("nonnegative", "count")}  # fmt: skip
+            known |= {
+                str(of["head"]): kind == "interval" and bound == 1,
+                str(of["history"]): kind in ("nonnegative", "count"),
+            }
         elif self._ended is not None:
             known |= {str(self._ended): kind == "count", self.rest: kind == "interval" and bound == of["cutoff"] - 1}
         return known.get(name, False)
@@ -247,8 +251,12 @@ class IntervalMoment(OfIntervals):
             raise Refused(f"{first.theorem}, {second.theorem}: allowed are equalities on the same intervals")
         mean = _constant(dot(length, unit) - first.theorem.form)
         square_ = _constant(square(length) - second.theorem.form)
-        sides = {"interval_mean": mean, "negated_interval_mean": -mean, "interval_variance": square_ - mean**2,
-                 "negated_interval_variance": mean**2 - square_}  # fmt: skip
+        sides = {
+            "interval_mean": mean,
+            "negated_interval_mean": -mean,
+            "interval_variance": square_ - mean**2,
+            "negated_interval_variance": mean**2 - square_,
+        }
         if self.bounded not in sides:
             raise Refused(f"{self.bounded}: allowed are {', '.join(sides)}")
         if first.chance not in sides[self.bounded].bottom.names:
@@ -333,8 +341,7 @@ class RoundError(OfIntervals):
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
-        both = {} if self.given is None else {
-            readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}  # fmt: skip
+        both = {} if self.given is None else {readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}
         return {**super().content, "readings": both}
 
 

@@ -71,9 +71,13 @@ class OneRound(OfRounds):
         parts = (
             ("initial_distance", 2, square(_distance(ring)), Product("", *[Term("", START_POINT)] * 2)),
             ("gradient_norm", 2, square(_gradient(ring)), Product("", *[Term("M", gradient_at(START_POINT))] * 2)),
-            ("objective_decrease", 1,
-             Form.of(ring, {Value("M", START_POINT): ring.number(1), end: -ring.number(1)}), end),
-        )  # fmt: skip
+            (
+                "objective_decrease",
+                1,
+                Form.of(ring, {Value("M", START_POINT): ring.number(1), end: -ring.number(1)}),
+                end,
+            ),
+        )
         right = sympy.S.Zero
         for name, power, form, entry in parts:
             factor = self._factor(rest, entry) * (-1 if entry == end else 1)

@@ -138,8 +138,12 @@ class ReadOff:
             return False
         known = QUANTITIES[stands_for]
         above_zero = known.positive or known.lower > 0
-        says = {"nonnegative": known.lower >= 0, "positive": above_zero, "capped": above_zero,
-                "count": known.integer and known.lower >= 1}  # fmt: skip
+        says = {
+            "nonnegative": known.lower >= 0,
+            "positive": above_zero,
+            "capped": above_zero,
+            "count": known.integer and known.lower >= 1,
+        }
         if not says.get(kind, True):
             raise ValueError(f"{condition.name}: {kind}, which {known.name} need not be")
         if condition.bound is None:
@@ -159,8 +163,11 @@ class ReadOff:
         for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
             if name in scalar.names - scalar.bottom.names:
                 letter = self.read(self.theorem.where.ring[name])
-                parts = {data * letter**power: part for data, whole in parts.items()
-                         for power, part in whole.coefficients(name).items()}  # fmt: skip
+                parts = {
+                    data * letter**power: part
+                    for data, whole in parts.items()
+                    for power, part in whole.coefficients(name).items()
+                }
         return sympy.Add(*(data * self.read(part) for data, part in parts.items()))
 
     def kinds(self) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -111,8 +111,14 @@ class _Weighted(ReadOff):
         """Without that E is at most its largest value over the rounds, as it is by what that means."""
         asked = super().needs()
         peaks = {name for name, stands_for in self.letters.items() if stands_for == _PEAK}
-        of_round = [c for c in self.theorem.where.conditions if c.name == self.letter_of(_ERROR) and c.bound is not None
-                    and c.kind == "interval" and str(c.bound) in peaks]  # fmt: skip
+        of_round = [
+            c
+            for c in self.theorem.where.conditions
+            if c.name == self.letter_of(_ERROR)
+            and c.bound is not None
+            and c.kind == "interval"
+            and str(c.bound) in peaks
+        ]
         own = {self.read(e) for c in of_round for e, _ in c.polynomials(self.theorem.where.ring)}
         return tuple((name, need) for name, need in asked if need not in own)
 

@@ -87,13 +87,18 @@ class Bounds(Kind):
         setting = self.setting.built()
         run = self._run(setting)
         stated = {name: _number(value) for name, value in self.stated.items()}
-        printed, repaired = ([self._bound(claim(ref), setting, places, stated, run) for ref in refs]
-                             for refs in (self.printed, self.repaired))  # fmt: skip
+        printed, repaired = (
+            [self._bound(claim(ref), setting, places, stated, run) for ref in refs]
+            for refs in (self.printed, self.repaired)
+        )
         printed, repaired = ([_over(places, bound) for bound in bounds] for bounds in (printed, repaired))
         exact = self._exact([*printed, *repaired], places, stated) if self.exact else None
         first = (printed or repaired)[0]
-        worst = over_rounds([each.statement for each in (*printed, *repaired)], [*printed, *repaired], places) \
-            if self.worst else None  # fmt: skip
+        worst = (
+            over_rounds([each.statement for each in (*printed, *repaired)], [*printed, *repaired], places)
+            if self.worst
+            else None
+        )
         told = {name for part in (self.setting.federation, self.setting.algorithm) for name in part.model_fields_set}
         below = values_said(first, without=told | {"rounds"})
         return plot(printed, exact, run, repaired=repaired, worst=worst, below=below and f"Constants: {below}.")
@@ -107,9 +112,12 @@ class Bounds(Kind):
         of_a_run = isinstance(setting.algorithm, Fast) and {*RUN_QUANTITIES} & {*statement.quantities}
         peaks = ["peaks"] * bool(of_a_run)
         return setting.simulate(
-            replicas=self.measured.replicas, rounds=self.rounds, seed=self.measured.seed,
-            record_every=max(1, self.rounds // 150), observers=[statement.functional.observable, *peaks],
-        )  # fmt: skip
+            replicas=self.measured.replicas,
+            rounds=self.rounds,
+            seed=self.measured.seed,
+            record_every=max(1, self.rounds // 150),
+            observers=[statement.functional.observable, *peaks],
+        )
 
     def _bound(self, statement: Claim, setting: Setting, places: np.ndarray, stated: Any, run: Run | None) -> Bound:
         stated = {name: value for name, value in stated.items() if name in statement.quantities}
@@ -170,8 +178,9 @@ def along(statement: Claim, setting: SettingPart, places: np.ndarray, stated: Ma
         }
 
     value = np.array([float(bound.value) for bound in each])
-    return replace(last, value=value, terms=together("terms"), slack=together("slack"),
-                   quantities=kept | {"rounds": places})  # fmt: skip
+    return replace(
+        last, value=value, terms=together("terms"), slack=together("slack"), quantities=kept | {"rounds": places}
+    )
 
 
 def chosen_setting(statement: Claim, setting: SettingPart, rounds: int, stated: Mapping[str, Any]) -> Setting:
@@ -199,8 +208,10 @@ def exact_left(bound: Bound, setting: SettingPart, places: np.ndarray, stated: M
         if not chosen_by_rounds(statement):
             found = left(statement.functional, Question(setting.built(), places, reading, stated=known))
             return np.broadcast_to(np.asarray(found, dtype=float), places.shape)
-        at = [Question(chosen_setting(statement, setting, int(R), known), np.array([R]), reading, stated=known)
-              for R in places]  # fmt: skip
+        at = [
+            Question(chosen_setting(statement, setting, int(R), known), np.array([R]), reading, stated=known)
+            for R in places
+        ]
         return np.array([float(np.ravel(left(statement.functional, each))[-1]) for each in at])
     except Unserved as reason:
         raise ValueError(f"exact: {statement.ref}: {reason}; allowed is exact = false") from None
@@ -229,10 +240,14 @@ class QMaps(Kind):
 
     def drawn(self) -> Figure:
         found = [
-            q_map(claim(each.claim), (each.x, each.over.values()), (each.y, each.up.values()),
-                  {name: _number(value) for name, value in each.fixed.items()})
+            q_map(
+                claim(each.claim),
+                (each.x, each.over.values()),
+                (each.y, each.up.values()),
+                {name: _number(value) for name, value in each.fixed.items()},
+            )
             for each in self.panels
-        ]  # fmt: skip
+        ]
         return plot_maps(*found)
 
 
@@ -257,20 +272,39 @@ class PairConditions(Kind):
 
     def drawn(self) -> Figure:
         x = np.linspace(0.02, 6, 300)
-        area = largest_q(claim("safari.thm4"), "q_condition", smoothness=1, local_steps=1, server_lr=0.01,
-                         dissimilarity=1, peak_server_gradient=x**2,
-                         peak_arbitrary_pseudogradient=(x - 1) ** 2)  # fmt: skip
+        area = largest_q(
+            claim("safari.thm4"),
+            "q_condition",
+            smoothness=1,
+            local_steps=1,
+            server_lr=0.01,
+            dissimilarity=1,
+            peak_server_gradient=x**2,
+            peak_arbitrary_pseudogradient=(x - 1) ** 2,
+        )
         first = Allowed("Theorem 4: allowed far away, not where runs settle", "q", x, area)
         x = np.linspace(0.005, 2, 200)
 
         def tied(h: float, step: float = 1e-9) -> dict[str, float | np.ndarray]:
-            return {"smoothness": h, "strong_convexity": h, "server_lr": step / h, "local_lr": 2 * step / h,
-                    "least_client_progress": (x - 2) / (2 * h * x), "local_steps": 1}  # fmt: skip
+            return {
+                "smoothness": h,
+                "strong_convexity": h,
+                "server_lr": step / h,
+                "local_lr": 2 * step / h,
+                "least_client_progress": (x - 2) / (2 * h * x),
+                "local_steps": 1,
+            }
 
         thm5, derived = claim("safari.thm5"), claim("safari.thm5@derived")
         printed = [(f"printed, h = {h:g}", largest_q(thm5, "q_condition", **tied(h))) for h in self.curvatures]
-        second = Allowed("Theorem 5: what is printed depends on the units", "largest q allowed at x", x, None, printed,
-                         [("derived, any h", largest_q_by_product(derived, "q_condition", **tied(1)))])  # fmt: skip
+        second = Allowed(
+            "Theorem 5: what is printed depends on the units",
+            "largest q allowed at x",
+            x,
+            None,
+            printed,
+            [("derived, any h", largest_q_by_product(derived, "q_condition", **tied(1)))],
+        )
         q = np.linspace(0, 1, 200)
         return plot_allowed(first, second, ("settles at $2q/(1+q)$", 2 * q / (1 + q), q))
 

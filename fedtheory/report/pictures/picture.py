@@ -89,8 +89,10 @@ class Range(Strict):
     @model_validator(mode="after")
     def _check(self) -> Range:
         if not self.first < self.last or (self.spacing == "log" and self.first <= 0):
-            raise ValueError(f"first = {self.first:g}, last = {self.last:g}: allowed is first < last, and "
-                             "0 < first for spacing = 'log'")  # fmt: skip
+            raise ValueError(
+                f"first = {self.first:g}, last = {self.last:g}: allowed is first < last, and "
+                "0 < first for spacing = 'log'"
+            )
         return self
 
     def values(self) -> np.ndarray:
@@ -108,8 +110,11 @@ class SettingPart(Strict):
 
     def items(self) -> dict[str, str]:
         """Its parts in words, by what each is."""
-        found = {"clients": said(self.federation), "algorithm": said(self.algorithm),
-                 "participants": said(self.participation)}  # fmt: skip
+        found = {
+            "clients": said(self.federation),
+            "algorithm": said(self.algorithm),
+            "participants": said(self.participation),
+        }
         return found | ({} if self.start is None else {"start": said(self.start)})
 
     def built(self, **changes: Any) -> Setting:
@@ -205,8 +210,9 @@ def _named_said(entries: Any) -> str:
     shared = {name: text for name, text in told[0].items() if all(each.get(name) == text for each in told)}
     shared = shared if len(entries) > 1 else {}
     own = [{name: text for name, text in each.items() if name not in shared} for each in told]
-    each_said = [f"{entry.name} ({_joined(given)})" if given else entry.name
-                 for entry, given in zip(entries, own, strict=True)]  # fmt: skip
+    each_said = [
+        f"{entry.name} ({_joined(given)})" if given else entry.name for entry, given in zip(entries, own, strict=True)
+    ]
     return "; ".join(each_said) + (f"; all with {_joined(shared)}" if shared else "")
 
 

@@ -47,8 +47,10 @@ class OfResults(Kind):
         path = files[self.experiment]
         if not published(path).exists():
             kept = [name for name, each in files.items() if published(each).exists()]
-            raise ValueError(f"experiment = {self.experiment!r} has no kept results: allowed is one that was run with "
-                             f"`fedtheory run --publish`, such as {', '.join(kept) or 'none yet'}")  # fmt: skip
+            raise ValueError(
+                f"experiment = {self.experiment!r} has no kept results: allowed is one that was run with "
+                f"`fedtheory run --publish`, such as {', '.join(kept) or 'none yet'}"
+            )
         return read_experiment(path), read_json(published(path))
 
 
@@ -68,8 +70,10 @@ class Curves(OfResults):
         experiment, content = self.found()
         rows = [row for row in content["settings"] if fnmatch.fnmatchcase(row["name"], self.only)]
         if not rows:
-            raise ValueError(f"only = {self.only!r}: allowed is a pattern of settings that were run, such as "
-                             f"{', '.join(repr(row['name']) for row in content['settings'][:3])}")  # fmt: skip
+            raise ValueError(
+                f"only = {self.only!r}: allowed is a pattern of settings that were run, such as "
+                f"{', '.join(repr(row['name']) for row in content['settings'][:3])}"
+            )
         return plot_curves({**content, "settings": rows}, experiment.grid_labels, self.of, experiment.first_label)
 
 

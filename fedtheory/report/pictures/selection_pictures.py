@@ -61,8 +61,12 @@ class Gap(Selection):
     def drawn(self) -> Figure:
         prefixes = np.unique(np.geomspace(20, self.rounds, 16).astype(int)).tolist()
         drawn = [self.drawn_traces(self.seed + replica) for replica in range(self.replicas)]
-        return plot_gap({name: [each[name] for each in drawn] for name in drawn[0]}, self.budget,
-                        np.array(self.group_weight), prefixes)  # fmt: skip
+        return plot_gap(
+            {name: [each[name] for each in drawn] for name in drawn[0]},
+            self.budget,
+            np.array(self.group_weight),
+            prefixes,
+        )
 
 
 KINDS = (LongTerm, Gap)

@@ -85,8 +85,9 @@ class Floors(Kind):
         if name != "started":
             return super().sentences(name)
         before = self.setting.items()
-        return [f"on the right {what}: {text}" for what, text in self.started.items().items()
-                if before.get(what) != text]  # fmt: skip
+        return [
+            f"on the right {what}: {text}" for what, text in self.started.items().items() if before.get(what) != text
+        ]
 
     @model_validator(mode="after")
     def _check(self) -> Floors:
@@ -263,10 +264,11 @@ class Practice(Kind):
         pairs = {
             each.name: Pair(
                 setting_of(federation, each.algorithm, self.participation),
-                setting_of(twin, each.algorithm, self.participation, changes=each.twin), self.longer,
+                setting_of(twin, each.algorithm, self.participation, changes=each.twin),
+                self.longer,
             )
             for each in self.methods
-        }  # fmt: skip
+        }
         watched = None if self.watched is None else Watched(WATCHED[self.watched], self.average)
         claims = [claim(ref) for ref in self.bounds]
         return plot_practice(claims, pairs, self.rounds, self.replicas, self.above, watched, self.seed)

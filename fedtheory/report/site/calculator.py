@@ -47,11 +47,15 @@ class Field:
         """What the page's code has to know of it."""
         known = self.quantity
         return {
-            "name": known.name, "value": self.value, "optional": self.optional, "allowed": known.allowed,
+            "name": known.name,
+            "value": self.value,
+            "optional": self.optional,
+            "allowed": known.allowed,
             "lower": known.lower if math.isfinite(known.lower) else None,
             "upper": known.upper if math.isfinite(known.upper) else None,
-            "positive": known.positive, "integer": known.integer,
-        }  # fmt: skip
+            "positive": known.positive,
+            "integer": known.integer,
+        }
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,11 @@ def start_values(claim: Claim, names: Iterable[str], needed: set[str], values: M
     """Allowed values, by name: the given ones, else usual ones with step sizes so small that hypotheses hold, if any
     are, or else others at which fewer fail. What runs alone have is left out unless it is given or the right side needs
     it."""
-    usual = {n: float(values.get(n, _usual(QUANTITIES[n]))) for n in names
-             if n in values or n in needed or not QUANTITIES[n].scope}  # fmt: skip
+    usual = {
+        n: float(values.get(n, _usual(QUANTITIES[n])))
+        for n in names
+        if n in values or n in needed or not QUANTITIES[n].scope
+    }
     for small, large in ORDERED_PAIRS:
         if small in usual and large in usual and small not in values:
             usual[small] = min(usual[small], usual[large])
@@ -138,8 +145,10 @@ def _moved(claim: Claim, start: dict[str, float], free: Iterable[str]) -> dict[s
 def _elsewhere(known: Quantity, values: Mapping[str, float]) -> Iterator[float]:
     """Other allowed values of a quantity: the ends of its range, its equal, some steps away."""
     value = values[known.name]
-    yield from (max(1.0, known.lower), *(values[large] for small, large in ORDERED_PAIRS
-                                         if small == known.name and large in values))  # fmt: skip
+    yield from (
+        max(1.0, known.lower),
+        *(values[large] for small, large in ORDERED_PAIRS if small == known.name and large in values),
+    )
     if not known.positive and known.lower == 0:
         yield 0.0
     for factor in (4, 40, 1 / 4, 1 / 40, 1 / 400):

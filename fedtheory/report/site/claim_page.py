@@ -134,11 +134,24 @@ def claim_page(claim: Claim, figures: tuple[str, ...] = ()) -> ClaimPage:
     made, why = _calculator(claim, [each.data for each in found])
     proof = proof_of(claim.ref)
     return ClaimPage(
-        claim, papers()[claim.paper].title, statement_of(claim), tuple(_others(claim)), row,
-        row["verdict"] if row else NOT_CHECKED, largest_ratio(row), tuple(kinds_of(row)), algorithm_of(claim) or "",
-        proof, found, made, why, letters_of(claim), figures, tuple(_commands(claim, proof, found)),
+        claim,
+        papers()[claim.paper].title,
+        statement_of(claim),
+        tuple(_others(claim)),
+        row,
+        row["verdict"] if row else NOT_CHECKED,
+        largest_ratio(row),
+        tuple(kinds_of(row)),
+        algorithm_of(claim) or "",
+        proof,
+        found,
+        made,
+        why,
+        letters_of(claim),
+        figures,
+        tuple(_commands(claim, proof, found)),
         tightness_of(claim.ref),
-    )  # fmt: skip
+    )
 
 
 def _shown(claim: Claim, found: Mapping[str, Any]) -> Shown:
@@ -193,20 +206,48 @@ def statement_of(claim: Claim, against: Claim | None = None) -> Statement:
         return tuple((name, typeset(relation)) for name, relation in hypothesis.alternatives.items())
 
     return Statement(
-        claim, formula(claim.functional.latex),
-        tuple(Part(t.name, typeset(t.expression, _joined(i, t.expression)), differs=("term", t.name) in marked)
-              for i, t in enumerate(claim.terms)),
-        tuple(Part(h.name, typeset(h.relation), h.source, "only the proof uses it" if h.implicit else "",
-                   ("hypothesis", h.name) in marked, options(h)) for h in claim.hypotheses),
-        tuple(Part(a.name, (formula(letter(a.quantity)),) if a.quantity else (), a.source, a.meaning,
-                   ("assumption", a.name) in marked) for a in claim.assumptions),
-        tuple(Part(name, typeset(choice, f"{letter(name)} = "), "",
-                   "changes with the rounds" if by_rule(choice) else QUANTITIES[name].meaning,
-                   ("choice", name) in marked) for name, choice in claim.choices.items()),
+        claim,
+        formula(claim.functional.latex),
+        tuple(
+            Part(t.name, typeset(t.expression, _joined(i, t.expression)), differs=("term", t.name) in marked)
+            for i, t in enumerate(claim.terms)
+        ),
+        tuple(
+            Part(
+                h.name,
+                typeset(h.relation),
+                h.source,
+                "only the proof uses it" if h.implicit else "",
+                ("hypothesis", h.name) in marked,
+                options(h),
+            )
+            for h in claim.hypotheses
+        ),
+        tuple(
+            Part(
+                a.name,
+                (formula(letter(a.quantity)),) if a.quantity else (),
+                a.source,
+                a.meaning,
+                ("assumption", a.name) in marked,
+            )
+            for a in claim.assumptions
+        ),
+        tuple(
+            Part(
+                name,
+                typeset(choice, f"{letter(name)} = "),
+                "",
+                "changes with the rounds" if by_rule(choice) else QUANTITIES[name].meaning,
+                ("choice", name) in marked,
+            )
+            for name, choice in claim.choices.items()
+        ),
         tuple(Part(r.name, typeset(r.expression), differs=("rate", r.name) in marked) for r in claim.rates),
         tuple(Part(name, typeset(value, f"{letter(name)} = ")) for name, value in claim.bound.items()),
-        differences, ("functional", "functional") in marked,
-    )  # fmt: skip
+        differences,
+        ("functional", "functional") in marked,
+    )
 
 
 _RELATIONS = {"<=": r"\le", "<": "<", ">=": r"\ge", ">": ">", "==": "=", "!=": r"\neq"}

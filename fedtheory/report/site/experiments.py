@@ -81,8 +81,11 @@ class ExperimentPage:
     def shape(self) -> str:
         """How many settings, seeds and rounds."""
         plan, search = self.experiment.plan, self.experiment.checked.search
-        number = f"a search of {sum(len(stage.values) for stage in search.stages)} settings" if search else \
-            f"{len(self.experiment.points())} settings"  # fmt: skip
+        number = (
+            f"a search of {sum(len(stage.values) for stage in search.stages)} settings"
+            if search
+            else f"{len(self.experiment.points())} settings"
+        )
         return f"{number}, {len(plan.seeds)} {'seed' if len(plan.seeds) == 1 else 'seeds'}, {plan.rounds} rounds"
 
     @property
@@ -155,9 +158,13 @@ def _compared(table: Table) -> Iterator[Compared]:
 def _beside(path: Path, experiment: Experiment, likeness: Likeness, cells: list[Beside]) -> Compared:
     units = sorted({cell.cell.measure.unit for cell in cells})
     return Compared(
-        experiment.checked.title, page_of(path), tuple(likeness.by), ", ".join(units),
-        tuple(_row(likeness, cell) for cell in cells), tuple(ranked(cells, likeness.orders)),
-    )  # fmt: skip
+        experiment.checked.title,
+        page_of(path),
+        tuple(likeness.by),
+        ", ".join(units),
+        tuple(_row(likeness, cell) for cell in cells),
+        tuple(ranked(cells, likeness.orders)),
+    )
 
 
 def _row(likeness: Likeness, cell: Beside) -> Row:
@@ -174,10 +181,15 @@ def experiment_pages() -> Iterator[ExperimentPage]:
         content = read_json(published(path)) if published(path).exists() else None
         picture = published(path).parent / figure_name(path)
         yield ExperimentPage(
-            path, page_of(path), experiment, f"fedtheory run experiments/{path.parent.name}/{path.name}",
-            _run(content), tuple(_settings(content)), tuple(_likenesses(path, experiment)),
+            path,
+            page_of(path),
+            experiment,
+            f"fedtheory run experiments/{path.parent.name}/{path.name}",
+            _run(content),
+            tuple(_settings(content)),
+            tuple(_likenesses(path, experiment)),
             picture if picture.exists() else None,
-        )  # fmt: skip
+        )
 
 
 def _run(content: Mapping[str, Any] | None) -> str:

@@ -110,9 +110,14 @@ def _lefts(claim: Claim, setting: Setting, rounds: np.ndarray, stated: Mapping[s
 
 
 def _film(
-    claim: Claim, values: Mapping[str, float], rounds: np.ndarray, lefts: np.ndarray, of_horizon: bool,
-    bars: tuple[dict[str, Any], tuple[tuple[str, str], ...]] | None = None, last: int = 0,
-) -> Film:  # fmt: skip
+    claim: Claim,
+    values: Mapping[str, float],
+    rounds: np.ndarray,
+    lefts: np.ndarray,
+    of_horizon: bool,
+    bars: tuple[dict[str, Any], tuple[tuple[str, str], ...]] | None = None,
+    last: int = 0,
+) -> Film:
     right = right_side(claim, values, np.full(len(rounds), last) if of_horizon else rounds)
     data = {"rounds": rounds.tolist(), "left": plain(lefts), "right": plain(right)}
     return Film(data | ({"bars": bars[0]} if bars else {}), of_horizon, keys=bars[1] if bars else ())
@@ -127,7 +132,7 @@ ONE_DRAW = "Both sides are of all runs; who is there is one draw of the process,
 
 def _selected(
     who: Trace | Process, rounds: np.ndarray, start: float
-) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:  # fmt: skip
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Group by group who is there, the policy's rates, and its estimate."""
     at = np.minimum(np.arange(int(rounds[-1])), len(who.budget) - 1)
     there = np.array(who.availability)[at] if isinstance(who, Trace) else _drawn_counts(who, len(at))
@@ -154,9 +159,13 @@ def of_weights(claim: Claim, point: WeightsPoint, values: Mapping[str, float]) -
     keys = (("drawn", "a client's expected weight"), ("expected", "what it estimates, 1/p"))
     known = [p for p in map(float, weights.probabilities) if p > 0]
     expected = np.array([mean_weight(p, weights.cutoff, int(rounds[-1]))[rounds - 1] for p in known]).T
-    bars = {"labels": [f"p = {p:.4g}" for p in known],
-            "series": [{"look": "drawn", "values": plain(expected)},
-                       {"look": "expected", "values": [[1 / p for p in known]] * len(rounds)}]}  # fmt: skip
+    bars = {
+        "labels": [f"p = {p:.4g}" for p in known],
+        "series": [
+            {"look": "drawn", "values": plain(expected)},
+            {"look": "expected", "values": [[1 / p for p in known]] * len(rounds)},
+        ],
+    }
     return _film(claim, values, rounds, _lefts(claim, setting, rounds, {}), False, (bars, keys))
 
 

@@ -29,5 +29,8 @@ def more_pages() -> Iterator[Placed]:
         parts = list(pages)
         for part in parts:
             yield f"{folder}/{part.name}.html", "part.html", {"page": part, "list": folder, "title": LISTS[folder][0]}
-        yield f"{folder}.html", "parts.html", {"parts": parts, "list": folder, "title": LISTS[folder][0],
-                                               "lead": LISTS[folder][1]}  # fmt: skip
+        yield (
+            f"{folder}.html",
+            "parts.html",
+            {"parts": parts, "list": folder, "title": LISTS[folder][0], "lead": LISTS[folder][1]},
+        )

@@ -67,8 +67,11 @@ def _narrow(sides: Sides) -> dict[str, float]:
     if len(boxes) != 1:
         return {}
     ends = {name: (float(box.lower()), float(box.upper())) for name, box in boxes[0].items()}
-    return {name: float(f"{(low + high) / 2:.9g}") for name, (low, high) in ends.items()
-            if high - low <= NARROW * max(abs(low), abs(high))}  # fmt: skip
+    return {
+        name: float(f"{(low + high) / 2:.9g}")
+        for name, (low, high) in ends.items()
+        if high - low <= NARROW * max(abs(low), abs(high))
+    }
 
 
 NO_ROUNDS = {

@@ -166,13 +166,18 @@ class _Reader:
 
     def _commands(self) -> dict[str, Callable[[str], Markup]]:
         return {
-            "frac": lambda name: _element("mfrac", self.argument(), self.argument()), "sqrt": self._root,
-            "left": self._fenced, "operatorname": self._word, "mathrm": self._word, "text": self._word,
+            "frac": lambda name: _element("mfrac", self.argument(), self.argument()),
+            "sqrt": self._root,
+            "left": self._fenced,
+            "operatorname": self._word,
+            "mathrm": self._word,
+            "text": self._word,
             "mathtt": self._word,
-            **dict.fromkeys(_ACCENTS, self._accented), **dict.fromkeys(_ALPHABETS, self._of_alphabet),
+            **dict.fromkeys(_ACCENTS, self._accented),
+            **dict.fromkeys(_ALPHABETS, self._of_alphabet),
             **dict.fromkeys(_SIZES, self._sized),
             **dict.fromkeys(_SPACES, lambda name: _element("mspace", width=_SPACES[name])),
-        }  # fmt: skip
+        }
 
     def _root(self, name: str) -> Markup:
         if self.left and self.left[0] == "[":
@@ -202,8 +207,12 @@ class _Reader:
 
     def _of_alphabet(self, name: str) -> Markup:
         letters = self._raw()
-        return _one(Markup("").join(_element("mi", _styled(_ALPHABETS[name], x), mathvariant="normal")
-                                    if x.isalpha() else _plain(x) for x in letters))  # fmt: skip
+        return _one(
+            Markup("").join(
+                _element("mi", _styled(_ALPHABETS[name], x), mathvariant="normal") if x.isalpha() else _plain(x)
+                for x in letters
+            )
+        )
 
     def _word(self, name: str) -> Markup:
         word = self._raw()

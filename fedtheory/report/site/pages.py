@@ -36,9 +36,12 @@ def address(ref: str) -> str:
 def environment() -> jinja2.Environment:
     """The templates; whatever is no markup of our own is escaped."""
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters |= {
         "js": lambda value: Markup(literal(value)),
         "number": number,
@@ -162,19 +165,25 @@ def _written(into: Path, figures: Path | None, progress: Tell) -> Iterator[Path]
 def front_page() -> dict[str, Any]:
     """The scorecard: a row a claim, and how many of each paper have which verdict, printed ones and our own apart."""
     rows, counts = [_front_row(claim) for claim in all_claims()], counted(all_claims(), published_evidence.rows())
-    return {"rows": rows, "papers": {name: paper.title for name, paper in papers().items()}, "counts": counts,
-            "kinds": published_evidence.KINDS}  # fmt: skip
+    return {
+        "rows": rows,
+        "papers": {name: paper.title for name, paper in papers().items()},
+        "counts": counts,
+        "kinds": published_evidence.KINDS,
+    }
 
 
 def _front_row(claim: Any) -> dict[str, Any]:
     row = published_evidence.rows().get(claim.ref)
     return {
-        "claim": claim, "verdict": row["verdict"] if row else published_evidence.NOT_CHECKED,
-        "ratio": published_evidence.largest_ratio(row), "kinds": published_evidence.kinds_of(row),
+        "claim": claim,
+        "verdict": row["verdict"] if row else published_evidence.NOT_CHECKED,
+        "ratio": published_evidence.largest_ratio(row),
+        "kinds": published_evidence.kinds_of(row),
         "literally": read_literally(claim, row),
         "why": row["why"] if row else published_evidence.NOT_CHECKED,
         "tightness": published_evidence.tightness_in_short(claim.ref),
-    }  # fmt: skip
+    }
 
 
 def sheets() -> dict[str, str]:

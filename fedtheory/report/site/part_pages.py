@@ -54,9 +54,16 @@ def algorithm_pages() -> Iterator[PartPage]:
     for name, made in FAMILIES["algorithm"]().items():
         plotted, curves = _errors(name)
         yield PartPage(
-            name, "algorithm", f"{name}{_signature(made)}", *_text(made), plotted, curves=curves,
-            claims=_claims().get(name, ()), experiments=_used(name), instances=_instances("algorithm").get(name, ()),
-        )  # fmt: skip
+            name,
+            "algorithm",
+            f"{name}{_signature(made)}",
+            *_text(made),
+            plotted,
+            curves=curves,
+            claims=_claims().get(name, ()),
+            experiments=_used(name),
+            instances=_instances("algorithm").get(name, ()),
+        )
 
 
 def process_pages() -> Iterator[PartPage]:
@@ -64,9 +71,15 @@ def process_pages() -> Iterator[PartPage]:
     for name, made in FAMILIES["process"]().items():
         plotted, raster = _raster(name)
         yield PartPage(
-            name, "process", f"{name}{_signature(made)}", *_text(made), plotted, raster=raster,
-            experiments=_used(name), instances=_instances("participation").get(_kind(name), ()),
-        )  # fmt: skip
+            name,
+            "process",
+            f"{name}{_signature(made)}",
+            *_text(made),
+            plotted,
+            raster=raster,
+            experiments=_used(name),
+            instances=_instances("participation").get(_kind(name), ()),
+        )
 
 
 def _kind(name: str) -> str:
@@ -96,8 +109,10 @@ def _errors(name: str) -> tuple[str, tuple[dict[str, Any], ...]]:
     if name not in ALGORITHMS:
         return "no plot: it has no example", ()
     federation, who, start = _problem()
-    words = "E|x_r - x*|^2 on four clients x^2/2 with minimisers 1, 1, -1, -1, which take part with probabilities " \
-            "1/5, 1/5, 4/5, 4/5; a start at 3"  # fmt: skip
+    words = (
+        "E|x_r - x*|^2 on four clients x^2/2 with minimisers 1, 1, -1, -1, which take part with probabilities "
+        "1/5, 1/5, 4/5, 4/5; a start at 3"
+    )
     exact, own = _curve(Setting(federation, ALGORITHMS[name](), who, start=start))
     plain = _plain_error()
     how = "exact" if exact else "the mean of 400 simulated runs"

@@ -97,11 +97,14 @@ def kinds_of(row: Mapping[str, Any] | None) -> list[str]:
     evidence = row["evidence"]
     proof, exact = evidence["proof"], evidence["exact"]
     there = {
-        "proof": proof is not None and proof["outcome"] == "proved", "search": exact["search"] is not None,
-        "instance": exact["instance"] is not None, "needs": bool(evidence["needs"]),
-        "measured": bool(evidence["measured"]), "units": not evidence["units"]["homogeneous"],
+        "proof": proof is not None and proof["outcome"] == "proved",
+        "search": exact["search"] is not None,
+        "instance": exact["instance"] is not None,
+        "needs": bool(evidence["needs"]),
+        "measured": bool(evidence["measured"]),
+        "units": not evidence["units"]["homogeneous"],
         "consistency": bool(evidence["consistency"]),
-    }  # fmt: skip
+    }
     return [kind for kind in KINDS if there[kind]]
 
 
@@ -146,8 +149,15 @@ def instances(ref: str) -> list[dict[str, Any]]:
     if folder is None:
         return []
     found = [folder / "instances" / f"{ref}.json", *sorted((folder / "needs").glob(f"{ref}.*.json"))]
-    return [{"file": path.relative_to(folder.parents[2]).as_posix(), "data": read_json(path),
-             "command": _replayed(path, ref, folder)} for path in found if path.exists()]  # fmt: skip
+    return [
+        {
+            "file": path.relative_to(folder.parents[2]).as_posix(),
+            "data": read_json(path),
+            "command": _replayed(path, ref, folder),
+        }
+        for path in found
+        if path.exists()
+    ]
 
 
 def _replayed(path: Path, ref: str, folder: Path) -> str:
@@ -168,18 +178,26 @@ def proof_of(ref: str) -> Proof | None:
     row = rows().get(ref)
     said = row["evidence"]["proof"]["joints"] if row and row["evidence"]["proof"] else ""
     return Proof(
-        data["derivation"], data["outcome"], JOINTS.get(said, "") if data["outcome"] == "proved" else "",
-        tuple(origin.axioms()) if origin else (), tuple(origin.assumed()) if origin else (),
-        tuple(_step(name) for name in names), tuple(_tie(step) for step in data["steps"]),
-    )  # fmt: skip
+        data["derivation"],
+        data["outcome"],
+        JOINTS.get(said, "") if data["outcome"] == "proved" else "",
+        tuple(origin.axioms()) if origin else (),
+        tuple(origin.assumed()) if origin else (),
+        tuple(_step(name) for name in names),
+        tuple(_tie(step) for step in data["steps"]),
+    )
 
 
 @cache
 def _decided() -> dict[str, dict[str, Any]]:
     """The decisions of all papers' steps, as their files have them."""
     files = (folder / STEPS for folder in folders().values())
-    return {step["name"]: step for path in files if path.exists()
-            for step in json.loads(path.read_text(encoding="utf-8"))["steps"]}  # fmt: skip
+    return {
+        step["name"]: step
+        for path in files
+        if path.exists()
+        for step in json.loads(path.read_text(encoding="utf-8"))["steps"]
+    }
 
 
 @cache
@@ -189,9 +207,18 @@ def _step(name: str) -> ProofStep:
     rests, against = _evidence(decided or {"findings": []})
     says, why = (in_letters(text, papers()[step.paper]) for text in (step.says, step.why))
     return ProofStep(
-        name, step.equation, says, step.kind, outcome, why, rests, against, step.rests_on, step.repaired_by,
+        name,
+        step.equation,
+        says,
+        step.kind,
+        outcome,
+        why,
+        rests,
+        against,
+        step.rests_on,
+        step.repaired_by,
         step.printed,
-    )  # fmt: skip
+    )
 
 
 def _tie(step: Mapping[str, Any]) -> ProofStep:

@@ -26,8 +26,10 @@ def save(reports: Sequence[Report], path: str | Path) -> Path:
     """
     path = check_target(path, ".html")
     path.parent.mkdir(parents=True, exist_ok=True)
-    pages = {report.claim: path if len(reports) == 1 else path.with_name(f"{path.stem}.{report.claim}.html")
-             for report in reports}  # fmt: skip
+    pages = {
+        report.claim: path if len(reports) == 1 else path.with_name(f"{path.stem}.{report.claim}.html")
+        for report in reports
+    }
     for report in reports:
         others = [other.statement for other in reports if other.statement is not None]
         write_beside(pages[report.claim], page(report, others, pages).encode())
@@ -63,13 +65,28 @@ def _content(report: Report, claim: Claim, others: Sequence[Claim]) -> ClaimPage
     found: tuple[Shown, ...] = ()
     if report.instance:
         file, command = report.instance_file, f"fedtheory replay {report.instance_file} --theorem FILE"
-        found = (shown(claim, file, command, report.instance, point) if point else
-                 Shown(file, command, report.instance, None, "only your file can read it"),)  # fmt: skip
+        found = (
+            shown(claim, file, command, report.instance, point)
+            if point
+            else Shown(file, command, report.instance, None, "only your file can read it"),
+        )
     return ClaimPage(
-        claim, "Examined by the referee", statement_of(claim), tuple(statement_of(other, claim) for other in others),
-        None, report.state, "", (), algorithm_of(claim) or "", None, found, made, why, letters_of(claim),
+        claim,
+        "Examined by the referee",
+        statement_of(claim),
+        tuple(statement_of(other, claim) for other in others),
+        None,
+        report.state,
+        "",
+        (),
+        algorithm_of(claim) or "",
+        None,
+        found,
+        made,
+        why,
+        letters_of(claim),
         refereed=_told(report),
-    )  # fmt: skip
+    )
 
 
 def _point(claim: Claim, instance: Mapping[str, Any] | None) -> Point | None:

@@ -29,17 +29,24 @@ def _named(prefix: str) -> tuple[Step, ...]:
 
 
 def _parallelogram(name: str, equation: str, vector: sympy.Expr) -> Step:
-    return same(name, equation, "<g, -eta V> = eta/(2K) (-K^2 |g|^2 - |V|^2 + |K g - V|^2)",
-                [(-eta * dot(g, vector),
-                  eta / (2 * K) * (-(K**2) * norm2(g) - norm2(vector) + norm2(K * g - vector)))])  # fmt: skip
+    return same(
+        name,
+        equation,
+        "<g, -eta V> = eta/(2K) (-K^2 |g|^2 - |V|^2 + |K g - V|^2)",
+        [(-eta * dot(g, vector), eta / (2 * K) * (-(K**2) * norm2(g) - norm2(vector) + norm2(K * g - vector)))],
+    )
 
 
 def _after_jensen(name: str, equation: str, vector: sympy.Expr) -> Step:
     # f of the printed line: -K eta/2 |g|^2 - eta/(2K) |V|^2 + (eta K/2) D for any D >= |K g - V|^2 / K^2
-    return gram(name, equation, "Jensen: |sum|^2 <= K times the sum, so the last term is at most eta K/2 times the "
-        "mean",
-                -K * eta / 2 * norm2(g) - eta / (2 * K) * norm2(vector) + eta * K / 2 * D + eta * dot(g, vector),
-                given=((K**2 * D - norm2(K * g - vector), eta / (2 * K)),), rests_on=("jensen",))  # fmt: skip
+    return gram(
+        name,
+        equation,
+        "Jensen: |sum|^2 <= K times the sum, so the last term is at most eta K/2 times the mean",
+        -K * eta / 2 * norm2(g) - eta / (2 * K) * norm2(vector) + eta * K / 2 * D + eta * dot(g, vector),
+        given=((K**2 * D - norm2(K * g - vector), eta / (2 * K)),),
+        rests_on=("jensen",),
+    )
 
 
 _A1 = -K * eta / 2 * norm2(g) - eta / (2 * K) * norm2(V)
@@ -49,9 +56,18 @@ _square = L**2 * K**2 * eta**2
 
 def _quadratic_noise(name: str, equation: str, size: sympy.Symbol) -> Step:
     """L/2 times what noise.split says."""
-    return same(name, equation, "L/2 E|movement|^2 <= L eta^2 |W|^2 + L K eta^2 sigma^2 / (size of the cohort)",
-                [(L / 2 * eta**2 * (2 * norm2(W) + 2 * K * sigma**2 / size),
-                  L * eta**2 * norm2(W) + L * K * eta**2 / size * sigma**2)], rests_on=("noise.split",))  # fmt: skip
+    return same(
+        name,
+        equation,
+        "L/2 E|movement|^2 <= L eta^2 |W|^2 + L K eta^2 sigma^2 / (size of the cohort)",
+        [
+            (
+                L / 2 * eta**2 * (2 * norm2(W) + 2 * K * sigma**2 / size),
+                L * eta**2 * norm2(W) + L * K * eta**2 / size * sigma**2,
+            )
+        ],
+        rests_on=("noise.split",),
+    )
 
 
 _after_7 = _A1 + L**2 * eta / 2 * K * _drift

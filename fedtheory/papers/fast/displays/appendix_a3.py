@@ -38,13 +38,19 @@ def _movement(name: str, equation: str, size: sympy.Symbol, cohort: str) -> Step
     """(a) to (d) of A_8, and the same lines of A_10, W - S being the drift's part and S = K times the gradients at x_r,
     T = K times those at x*."""
     total = 2 * L**2 * K**2 * D + 4 * L**2 * K**2 * norm2(a) + 4 * K**2 * sigma_G**2 + K * sigma**2 / size
-    return gram(name, equation, "E|W + N|^2 <= 2 L^2 K^2 D + 4 L^2 K^2 |a|^2 + 4 K^2 sigma_G^2 + noise",
-                total - norm2(W + N),
-                given=((norm2(W) + K * sigma**2 / size - norm2(W + N), _one),
-                       (L**2 * K**2 * D - norm2(W - S), sympy.Integer(2)),
-                       (L**2 * K**2 * norm2(a) - norm2(S - T), sympy.Integer(4)),
-                       (K**2 * sigma_G**2 - norm2(T), sympy.Integer(4))),
-                rests_on=("noise.separated", "jensen", "a2.6_smooth", "a3.optimum", cohort))  # fmt: skip
+    return gram(
+        name,
+        equation,
+        "E|W + N|^2 <= 2 L^2 K^2 D + 4 L^2 K^2 |a|^2 + 4 K^2 sigma_G^2 + noise",
+        total - norm2(W + N),
+        given=(
+            (norm2(W) + K * sigma**2 / size - norm2(W + N), _one),
+            (L**2 * K**2 * D - norm2(W - S), sympy.Integer(2)),
+            (L**2 * K**2 * norm2(a) - norm2(S - T), sympy.Integer(4)),
+            (K**2 * sigma_G**2 - norm2(T), sympy.Integer(4)),
+        ),
+        rests_on=("noise.separated", "jensen", "a2.6_smooth", "a3.optimum", cohort),
+    )
 
 
 STEPS = (

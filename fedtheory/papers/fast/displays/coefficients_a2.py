@@ -24,62 +24,99 @@ def _coefficient_identities() -> Iterable[Step]:
     a, b, eps = sympy.symbols("a b epsilon")
     pairs = {
         # (6): L^2 eta/2 * K * (5K eta^2 (sigma^2 + 6K sigma_G^2) + 30K^2 eta^2 |grad F|^2)
-        "a2.7": ("(6) to (7)", [
-            (L**2 * eta / 2 * K * 30 * K**2 * eta**2, 15 * L**2 * K**3 * eta**3),
-            (L**2 * eta / 2 * K * 5 * K * eta**2 * 6 * K, 15 * L**2 * K**3 * eta**3),
-            (L**2 * eta / 2 * K * 5 * K * eta**2, sympy.Rational(5, 2) * L**2 * K**2 * eta**3),
-        ]),
-        "a2.13": ("(12) to (13)", [
-            (15 * L**2 * K**3 * eta**3 * 4 / (K * eta), 60 * square),
-            ((L * K * eta**2 / m + sympy.Rational(5, 2) * L**2 * K**2 * eta**3) * 4 / (K * eta),
-             4 * L * eta / m + 10 * L**2 * K * eta**2),
-            (L * eta**2 * 4 / (K * eta), 4 * L * eta / K),
-        ]),
-        "a2.17": ("(16) to (17)", [
-            (2 * L**2 * 30 * K**2 * eta**2, 60 * square),
-            (2 + 2 * L**2 * 30 * K**2 * eta**2, 2 + 60 * square),
-            (2 * L**2 * 5 * K * eta**2, 10 * L**2 * K * eta**2),
-        ]),
-        "a2.18": ("(15), (17) to (18)", [
-            (eta / 2 * K * 60 * square, 30 * L**2 * K**3 * eta**3),
-            (eta / 2 * K * (2 + 60 * square), K * eta + 30 * L**2 * K**3 * eta**3),
-            (eta / 2 * K * 10 * L**2 * K * eta**2, 5 * L**2 * K**2 * eta**3),
-        ]),
-        "a2.23": ("(22) to (23)", [
-            ((K * eta + 30 * L**2 * K**3 * eta**3) * 4 / (K * eta), 4 + 120 * square),
-            ((L * K * eta**2 / n + 5 * L**2 * K**2 * eta**3) * 4 / (K * eta),
-             4 * L * eta / n + 20 * L**2 * K * eta**2),
-            ((eta / (2 * K) - L * eta**2) * 4 / (K * eta), 2 / K**2 - 4 * L * eta / K),
-        ]),
+        "a2.7": (
+            "(6) to (7)",
+            [
+                (L**2 * eta / 2 * K * 30 * K**2 * eta**2, 15 * L**2 * K**3 * eta**3),
+                (L**2 * eta / 2 * K * 5 * K * eta**2 * 6 * K, 15 * L**2 * K**3 * eta**3),
+                (L**2 * eta / 2 * K * 5 * K * eta**2, sympy.Rational(5, 2) * L**2 * K**2 * eta**3),
+            ],
+        ),
+        "a2.13": (
+            "(12) to (13)",
+            [
+                (15 * L**2 * K**3 * eta**3 * 4 / (K * eta), 60 * square),
+                (
+                    (L * K * eta**2 / m + sympy.Rational(5, 2) * L**2 * K**2 * eta**3) * 4 / (K * eta),
+                    4 * L * eta / m + 10 * L**2 * K * eta**2,
+                ),
+                (L * eta**2 * 4 / (K * eta), 4 * L * eta / K),
+            ],
+        ),
+        "a2.17": (
+            "(16) to (17)",
+            [
+                (2 * L**2 * 30 * K**2 * eta**2, 60 * square),
+                (2 + 2 * L**2 * 30 * K**2 * eta**2, 2 + 60 * square),
+                (2 * L**2 * 5 * K * eta**2, 10 * L**2 * K * eta**2),
+            ],
+        ),
+        "a2.18": (
+            "(15), (17) to (18)",
+            [
+                (eta / 2 * K * 60 * square, 30 * L**2 * K**3 * eta**3),
+                (eta / 2 * K * (2 + 60 * square), K * eta + 30 * L**2 * K**3 * eta**3),
+                (eta / 2 * K * 10 * L**2 * K * eta**2, 5 * L**2 * K**2 * eta**3),
+            ],
+        ),
+        "a2.23": (
+            "(22) to (23)",
+            [
+                ((K * eta + 30 * L**2 * K**3 * eta**3) * 4 / (K * eta), 4 + 120 * square),
+                (
+                    (L * K * eta**2 / n + 5 * L**2 * K**2 * eta**3) * 4 / (K * eta),
+                    4 * L * eta / n + 20 * L**2 * K * eta**2,
+                ),
+                ((eta / (2 * K) - L * eta**2) * 4 / (K * eta), 2 / K**2 - 4 * L * eta / K),
+            ],
+        ),
         # q times (13) plus p times (23), without the squares of (24) and 4 sigma_G^2, which the q-condition is for
-        "a2.24": ("(24), first inequality", [
-            (q * (4 * L * eta / m + 10 * L**2 * K * eta**2) + (1 - q) * (4 * L * eta / n + 20 * L**2 * K * eta**2),
-             4 * _noise_rate * L * eta + _higher_order),
-            (q * 60 * square + (1 - q) * 120 * square, (120 * (1 - q) + 60 * q) * square),
-        ]),
+        "a2.24": (
+            "(24), first inequality",
+            [
+                (
+                    q * (4 * L * eta / m + 10 * L**2 * K * eta**2)
+                    + (1 - q) * (4 * L * eta / n + 20 * L**2 * K * eta**2),
+                    4 * _noise_rate * L * eta + _higher_order,
+                ),
+                (q * 60 * square + (1 - q) * 120 * square, (120 * (1 - q) + 60 * q) * square),
+            ],
+        ),
         # the same sums serve (29) (with m) and (37) (with n); 2 L^2 K^2 eta^2 times the drift bound
-        "a3.29": ("(29), (37)", [
-            (2 * square * 30 * square + 4 * square, 4 * square + 60 * square**2),
-            (2 * square * 30 * K**2 * eta**2 + 4 * K**2 * eta**2, 4 * K**2 * eta**2 + 60 * L**2 * K**4 * eta**4),
-            (2 * square * 5 * K * eta**2 + K * eta**2 / m, K * eta**2 / m + 10 * L**2 * K**3 * eta**4),
-        ]),
+        "a3.29": (
+            "(29), (37)",
+            [
+                (2 * square * 30 * square + 4 * square, 4 * square + 60 * square**2),
+                (2 * square * 30 * K**2 * eta**2 + 4 * K**2 * eta**2, 4 * K**2 * eta**2 + 60 * L**2 * K**4 * eta**4),
+                (2 * square * 5 * K * eta**2 + K * eta**2 / m, K * eta**2 / m + 10 * L**2 * K**3 * eta**4),
+            ],
+        ),
         # (26) takes A_7 with the factor -2 eta
-        "a3.30_plugging": ("(28) to (30)", [
-            (2 * eta * 3 * mu * K / 4, 3 * mu * K * eta / 2),
-            (2 * eta * 30 * L**3 * K**3 * eta**2, 60 * z**3),
-            (2 * eta * 30 * L * K**3 * eta**2, 60 * L * K**3 * eta**3),
-            (2 * eta * 5 * L * K**2 * eta**2, 10 * L * K**2 * eta**3),
-        ]),
+        "a3.30_plugging": (
+            "(28) to (30)",
+            [
+                (2 * eta * 3 * mu * K / 4, 3 * mu * K * eta / 2),
+                (2 * eta * 30 * L**3 * K**3 * eta**2, 60 * z**3),
+                (2 * eta * 30 * L * K**3 * eta**2, 60 * L * K**3 * eta**3),
+                (2 * eta * 5 * L * K**2 * eta**2, 10 * L * K**2 * eta**3),
+            ],
+        ),
         # of vectors too: both sides are the same combination of |a|^2, <a, b> and |b|^2
-        "a3.33": ("(32) to (33)", [
-            (a**2 / (4 * eps) + eps * b**2 + a * b, (a + 2 * eps * b) ** 2 / (4 * eps)),
-        ]),
-        "a3.35": ("(34) to (35)", [
-            (2 * L * K * eta * 30 * square, 60 * L**3 * K**3 * eta**3),
-            (2 * L * K * eta * 5 * K * eta**2 * 6 * K, 60 * L * K**3 * eta**3),
-            (2 * L * K * eta * 5 * K * eta**2, 10 * L * K**2 * eta**3),
-        ]),
-    }  # fmt: skip
+        "a3.33": (
+            "(32) to (33)",
+            [
+                (a**2 / (4 * eps) + eps * b**2 + a * b, (a + 2 * eps * b) ** 2 / (4 * eps)),
+            ],
+        ),
+        "a3.35": (
+            "(34) to (35)",
+            [
+                (2 * L * K * eta * 30 * square, 60 * L**3 * K**3 * eta**3),
+                (2 * L * K * eta * 5 * K * eta**2 * 6 * K, 60 * L * K**3 * eta**3),
+                (2 * L * K * eta * 5 * K * eta**2, 10 * L * K**2 * eta**3),
+            ],
+        ),
+    }
     for name, (equation, sides) in pairs.items():
         for index, (left, right) in enumerate(sides, 1):
             yield coefficient_step(

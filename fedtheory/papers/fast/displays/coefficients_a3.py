@@ -50,14 +50,34 @@ def _absorptions(equation: str, size: sympy.Expr) -> Iterable[Step]:
     name, letter = f"a3.{equation[1:-1]}", {m: "m", n: "n"}[size]
     under = f"under z <= 1/(20 {letter})"
     # divided by z^2 (by K^2 eta^2): 60 z + 60 z^2 <= 4; at z = 1/20 it is 3.15
-    yield coefficient_step(f"{name}_distance", equation, f"60 z^3 + 4 z^2 + 60 z^4 <= 8 z^2 {under}", "proved",
-                           "3.15 <= 4", distance_absorption(), cap)  # fmt: skip
-    yield coefficient_step(f"{name}_dissimilarity", equation, f"4 + 60 z + 60 z^2 <= 8, times K^2 eta^2, {under}",
-                           "proved", "3.15 <= 4", dissimilarity_absorption(), cap)  # fmt: skip
+    yield coefficient_step(
+        f"{name}_distance",
+        equation,
+        f"60 z^3 + 4 z^2 + 60 z^4 <= 8 z^2 {under}",
+        "proved",
+        "3.15 <= 4",
+        distance_absorption(),
+        cap,
+    )
+    yield coefficient_step(
+        f"{name}_dissimilarity",
+        equation,
+        f"4 + 60 z + 60 z^2 <= 8, times K^2 eta^2, {under}",
+        "proved",
+        "3.15 <= 4",
+        dissimilarity_absorption(),
+        cap,
+    )
     # divided by K eta^2: 10 z + 10 z^2 <= 1/m; at z = 1/(20m) it is 0.5/m + 0.025/m^2
-    yield coefficient_step(f"{name}_noise", equation, f"1/{letter} + 10 z + 10 z^2 <= 2/{letter}, times K eta^2, "
-        f"{under}",
-               "proved", "0.5/m + 0.025/m^2 <= 1/m", noise_absorption(size), cap)  # fmt: skip
+    yield coefficient_step(
+        f"{name}_noise",
+        equation,
+        f"1/{letter} + 10 z + 10 z^2 <= 2/{letter}, times K eta^2, {under}",
+        "proved",
+        "0.5/m + 0.025/m^2 <= 1/m",
+        noise_absorption(size),
+        cap,
+    )
 
 
 EPSILON = {"main": sigma_G**2 / (K * eta), "appendix": 1 / (K * eta)}

@@ -29,11 +29,19 @@ _move = L * eta**2 * (2 * K**2 * _cohort_square + 2 * K**2 * _L2D) + L * K * eta
 
 
 def _descent(name: str, first: sympy.Expr, second: sympy.Expr, says: str) -> Step:
-    return gram(name, "repaired", says,
-                fall - (eta * K / 2 * (norm2(g) - first * p**2 * _s - second * L**2 * D) - move),
-                given=((fall - eta * K * dot(g, g + p * b + e) + move, _one),
-                       (_s - norm2(b), eta * K / 2 * first * p**2), (L**2 * D - norm2(e), eta * K / 2 * second)),
-                printed=False, rests_on=("a2.5", "bias.bound", "jensen", "a2.6_smooth", "drift"))  # fmt: skip
+    return gram(
+        name,
+        "repaired",
+        says,
+        fall - (eta * K / 2 * (norm2(g) - first * p**2 * _s - second * L**2 * D) - move),
+        given=(
+            (fall - eta * K * dot(g, g + p * b + e) + move, _one),
+            (_s - norm2(b), eta * K / 2 * first * p**2),
+            (L**2 * D - norm2(e), eta * K / 2 * second),
+        ),
+        printed=False,
+        rests_on=("a2.5", "bias.bound", "jensen", "a2.6_smooth", "drift"),
+    )
 
 
 A2 = (

@@ -33,13 +33,18 @@ _slow = setting(*_data, cap=1 / (8 * L * K))
 def _floor_cases() -> tuple[Region, ...]:
     """sigma_G = 71/29 a + t and a = 29/71 sigma_G + t: the vertex of the square lies between them."""
     common = (
-        interval("snapshot_probability"), nonnegative("least_full_pseudogradient"), nonnegative("more"),
-        nonnegative("peak_cohort_pseudogradient"), capped("local_lr", 1 / (8 * L)), positive("smoothness"),
-    )  # fmt: skip
+        interval("snapshot_probability"),
+        nonnegative("least_full_pseudogradient"),
+        nonnegative("more"),
+        nonnegative("peak_cohort_pseudogradient"),
+        capped("local_lr", 1 / (8 * L)),
+        positive("smoothness"),
+    )
     norm, more = sympy.symbols("gradient_norm more")
     above = region(equal("dissimilarity", sympy.Rational(71, 29) * norm + more), *common, nonnegative("gradient_norm"))
-    below = region(equal("gradient_norm", sympy.Rational(29, 71) * sigma_G + more), *common,
-                   nonnegative("dissimilarity"))  # fmt: skip
+    below = region(
+        equal("gradient_norm", sympy.Rational(29, 71) * sigma_G + more), *common, nonnegative("dissimilarity")
+    )
     return above, below
 
 

@@ -108,26 +108,36 @@ _PRINTED_NOISE = ("a3.39_noise_with_4", "a3.39_noise_from_4_to_2")
 
 def _round(young: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     """(39) with a Young parameter: what mu K eta/2 has to cover, and the terms that do not shrink."""
-    added = (
-        (p * K * eta / (2 * young) + 8 * K**2 * eta**2) * sigma_G**2 + 2 * h * K * eta**2 * sigma**2
-    )  # fmt: skip
+    added = (p * K * eta / (2 * young) + 8 * K**2 * eta**2) * sigma_G**2 + 2 * h * K * eta**2 * sigma**2
     return mu * K * eta / 2 - 2 * p * K * eta * young - 8 * z**2, added
 
 
 def _one_mixed_round(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
     covered, added = _round(young)
-    return Derivation(name, functional="final_squared_distance", steps=(*_ROUND_STEPS, *_PRINTED_NOISE, *steps),
-                      right_side=(1 - mu * K * eta) * d**2 + added,
-                      needs=(_one_round, _twentieth_m, _twentieth_n, ("contraction", covered)),
-                      assumptions=_CONVEX, readings=_DISTINCT, proves=proves)  # fmt: skip
+    return Derivation(
+        name,
+        functional="final_squared_distance",
+        steps=(*_ROUND_STEPS, *_PRINTED_NOISE, *steps),
+        right_side=(1 - mu * K * eta) * d**2 + added,
+        needs=(_one_round, _twentieth_m, _twentieth_n, ("contraction", covered)),
+        assumptions=_CONVEX,
+        readings=_DISTINCT,
+        proves=proves,
+    )
 
 
 def _many_rounds(name: str, young: sympy.Expr, steps: tuple[str, ...], proves: tuple[str, ...]) -> Derivation:
     covered, added = _round(young)
-    return Derivation(name, functional="final_squared_distance", steps=(*_ROUND_STEPS, *steps),
-                      right_side=sympy.exp(-mu * K * R * eta) * d**2 + added / (mu * K * eta),
-                      needs=(_twentieth_m, _twentieth_n, ("contraction", covered), _factor),
-                      assumptions=_CONVEX, readings=_MIXED, proves=proves)  # fmt: skip
+    return Derivation(
+        name,
+        functional="final_squared_distance",
+        steps=(*_ROUND_STEPS, *steps),
+        right_side=sympy.exp(-mu * K * R * eta) * d**2 + added / (mu * K * eta),
+        needs=(_twentieth_m, _twentieth_n, ("contraction", covered), _factor),
+        assumptions=_CONVEX,
+        readings=_MIXED,
+        proves=proves,
+    )
 
 
 _sharp_rate = mu * K * eta - 18 * z**2

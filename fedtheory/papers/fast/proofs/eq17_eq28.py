@@ -40,14 +40,21 @@ def gradient_error() -> Theorem:
     g, where, context = each.under("M"), ax.where, ax.given
     longest = coefficient(sgd.rough_path.form, each, each) * L**2 * 4
     premises: Multiples = [
-        (ax.smooth(ITERATE, START_POINT, L), 2), (sgd.rough_path, L**2 * 2),
+        (ax.smooth(ITERATE, START_POINT, L), 2),
+        (sgd.rough_path, L**2 * 2),
         (ax.dissimilar(START_POINT, sigma_G**2), longest + 2),
-    ]  # fmt: skip
-    exact = combine(premises, where=where, context=context,
-                    squares=[(along - each * 2 + g, "", 1), (each - g * 2, "", longest / 2)])  # fmt: skip
+    ]
+    exact = combine(
+        premises, where=where, context=context, squares=[(along - each * 2 + g, "", 1), (each - g * 2, "", longest / 2)]
+    )
     claimed = (2 + 12 * z**2) * sigma_G**2 + 6 * L**2 * K * eta**2 * sigma**2
-    return combine([(exact, 1)], where=where, context=context, squares=[(g, "", 12 * z**2 - longest)],
-                   constant=claimed - exact.form.entries[ONE])  # fmt: skip
+    return combine(
+        [(exact, 1)],
+        where=where,
+        context=context,
+        squares=[(g, "", 12 * z**2 - longest)],
+        constant=claimed - exact.form.entries[ONE],
+    )
 
 
 @cache
@@ -57,21 +64,30 @@ def full_progress() -> Theorem:
     ax, D, d, each = sgd.axioms, sgd.distance, sgd.moved, sgd.gradient_at_start
     curved, where, context = CurvedSGD(sgd, mu, sigma_G**2), ax.where, ax.given
     along: Multiples = [
-        (ax.convex(OPTIMUM, ITERATE, mu), 1), (ax.descent(START_POINT, ITERATE, L), 1),
-        (ax.convex(START_POINT, OPTIMUM, mu), 1), (sgd.path, (L + mu) / 2),
-    ]  # fmt: skip
+        (ax.convex(OPTIMUM, ITERATE, mu), 1),
+        (ax.descent(START_POINT, ITERATE, L), 1),
+        (ax.convex(START_POINT, OPTIMUM, mu), 1),
+        (sgd.path, (L + mu) / 2),
+    ]
     client = combine(along, where=where, context=context, squares=[(D + d * 2, "", mu / 4)])
     steps = over_steps(over_clients(client, "M"))
     paid, b = coefficient(steps.form, each, each, "M"), curved.at_optimum
     premises: Multiples = [
-        (steps, 1), (ax.optimal(D), K), (over_clients(curved.near_optimum, "M"), 2 * paid),
+        (steps, 1),
+        (ax.optimal(D), K),
+        (over_clients(curved.near_optimum, "M"), 2 * paid),
         (over_clients(ax.smooth(START_POINT, OPTIMUM, L), "M"), 2 * paid),
-    ]  # fmt: skip
+    ]
     exact = combine(premises, where=where, context=context, squares=[(each - b * 2, "M", paid)])
     lost = 5 * L * K**3 * eta**2
     claimed = lost * sigma_G**2 + L * K**2 * eta**2 * 5 / 6 * sigma**2
-    return combine([(exact, 1)], where=where, context=context, squares=[(D, "", (lost - 2 * paid) * L**2)],
-                   constant=claimed - exact.form.entries[ONE])  # fmt: skip
+    return combine(
+        [(exact, 1)],
+        where=where,
+        context=context,
+        squares=[(D, "", (lost - 2 * paid) * L**2)],
+        constant=claimed - exact.form.entries[ONE],
+    )
 
 
 THEOREMS: dict[str, OfRounds] = {

@@ -34,11 +34,19 @@ def region(cap: Scalar, *more: Condition, convex: bool) -> Where:
         (Condition("L", "at_least", mu), Condition("mu", "positive")) if convex else (Condition("L", "positive"),)
     )
     counts = tuple(Condition(name, "count") for name in ("K", "m", "n", "size"))
-    return Where(RING, (
-        Condition("eta", "capped", cap), *more, Condition("q", "interval", RING.number(1)),
-        Condition("share", "interval", 1 / m), *curvature, *counts, Condition("sigma", "nonnegative"),
-        Condition("sigma_G", "nonnegative"),
-    ))  # fmt: skip
+    return Where(
+        RING,
+        (
+            Condition("eta", "capped", cap),
+            *more,
+            Condition("q", "interval", RING.number(1)),
+            Condition("share", "interval", 1 / m),
+            *curvature,
+            *counts,
+            Condition("sigma", "nonnegative"),
+            Condition("sigma_G", "nonnegative"),
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -88,10 +96,19 @@ class Kinds:
         g0, G, g = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.gradient
         each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
         squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]
-        bounded = combine([(whole, 1), (self._near("S"), (each + together) * 2)], where=self.with_young,
-                          context="cohort", kind=ARBITRARY, squares=squares)  # fmt: skip
-        return combine([(expect_arbitrary(bounded, n), 1), (self._projected(other), -multiple)],
-                       where=self.with_young, context="kind", kind=ARBITRARY)  # fmt: skip
+        bounded = combine(
+            [(whole, 1), (self._near("S"), (each + together) * 2)],
+            where=self.with_young,
+            context="cohort",
+            kind=ARBITRARY,
+            squares=squares,
+        )
+        return combine(
+            [(expect_arbitrary(bounded, n), 1), (self._projected(other), -multiple)],
+            where=self.with_young,
+            context="kind",
+            kind=ARBITRARY,
+        )
 
     def _projected(self, other: Vector) -> Theorem:
         return project(atom_of(self.sgd.gradient_at_start).atom, other, ARBITRARY, self.plain)
@@ -99,7 +116,13 @@ class Kinds:
     def bias(self) -> Theorem:
         """|E[mean_S grad F_i(x) | start, arbitrary] - grad F(x)| <= sigma_G."""
         g0, G, mean = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.expected_gradient
-        cohort = combine([(self._near("S"), 1)], where=self.plain, context="cohort", kind=ARBITRARY,
-                         squares=[(g0 - G, "S", 1)])  # fmt: skip
-        return combine([(expect_arbitrary(cohort, n), 1), (self._projected(mean - self.gradient), 2)],
-                       where=self.plain, context="kind", kind=ARBITRARY, squares=[(G - mean, "", 1)])  # fmt: skip
+        cohort = combine(
+            [(self._near("S"), 1)], where=self.plain, context="cohort", kind=ARBITRARY, squares=[(g0 - G, "S", 1)]
+        )
+        return combine(
+            [(expect_arbitrary(cohort, n), 1), (self._projected(mean - self.gradient), 2)],
+            where=self.plain,
+            context="kind",
+            kind=ARBITRARY,
+            squares=[(G - mean, "", 1)],
+        )

@@ -28,8 +28,9 @@ def perturbed() -> Theorem:
     ax = Axioms(CONVEX, eta, size)
     x, y, z = map(ax.vector, POINTS)
     squares = [(y + z - x * 2, "", mu / 4), (z - x, "", (L - mu) / 2)]
-    return combine([(ax.convex(_y, _x, mu), 1), (ax.descent(_z, _x, L), 1)], where=CONVEX, context="start",
-                   squares=squares)  # fmt: skip
+    return combine(
+        [(ax.convex(_y, _x, mu), 1), (ax.descent(_z, _x, L), 1)], where=CONVEX, context="start", squares=squares
+    )
 
 
 THEOREMS = {

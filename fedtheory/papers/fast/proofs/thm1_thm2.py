@@ -66,8 +66,13 @@ def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise:
     exact = combine(premises, where=where, context="start", squares=squares)
     factor, addition = contraction(exact)
     short = K * eta * (floor * sigma_G**2 + noise * sigma**2)
-    return combine([(exact, 1)], where=where, context="start", constant=short - addition,
-                   squares=[(D, "", 1 - K * eta * rate - factor)])  # fmt: skip
+    return combine(
+        [(exact, 1)],
+        where=where,
+        context="start",
+        constant=short - addition,
+        squares=[(D, "", 1 - K * eta * rate - factor)],
+    )
 
 
 def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Scalar) -> Theorem:
@@ -80,8 +85,13 @@ def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Sc
     exact = combine(premises, where=where, context="start", squares=squares)
     fall, addition = average(exact)
     short = K * eta / 2 * (floor * sigma_G**2 + noise * sigma**2)
-    return combine([(exact, 1)], where=where, context="start", constant=short - addition,
-                   squares=[(g, "", fall - K * eta / 2 * share)])  # fmt: skip
+    return combine(
+        [(exact, 1)],
+        where=where,
+        context="start",
+        constant=short - addition,
+        squares=[(g, "", fall - K * eta / 2 * share)],
+    )
 
 
 _CURVED = 2 * L**2 * K * eta
@@ -100,20 +110,31 @@ def strongly_convex() -> Theorem:
 
 @cache
 def strongly_convex_averaged() -> Theorem:
-    return _contraction(_CURVED / h, mu * h / (8 * L**2 * K), mu - _CURVED / h - 4 * mu**2 * K * eta,
-                        p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta, h * eta * 7 / 4)  # fmt: skip
+    return _contraction(
+        _CURVED / h,
+        mu * h / (8 * L**2 * K),
+        mu - _CURVED / h - 4 * mu**2 * K * eta,
+        p**2 / mu + (q / m * 6 / 5 + q * 3 / 4 + p * 4) * K * eta,
+        h * eta * 7 / 4,
+    )
 
 
 @cache
 def nonconvex() -> Theorem:
-    return _descent(z, 1 / (8 * L * K), 1 - 7 * z, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
-                    (h * 9 / 8 + (1 - 1 / K) * 3) * L * eta)  # fmt: skip
+    return _descent(
+        z,
+        1 / (8 * L * K),
+        1 - 7 * z,
+        p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
+        (h * 9 / 8 + (1 - 1 / K) * 3) * L * eta,
+    )
 
 
 @cache
 def nonconvex_averaged() -> Theorem:
-    return _descent(z / h, h / (16 * L * K), 1 - 7 * z / h, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z,
-                    h * L * eta * 3)  # fmt: skip
+    return _descent(
+        z / h, h / (16 * L * K), 1 - 7 * z / h, p**2 + (q / m * 6 / 5 + q * 7 / 4 + p * 6) * z, h * L * eta * 3
+    )
 
 
 @cache
@@ -124,8 +145,13 @@ def nonconvex_sharp() -> Theorem:
 @cache
 def nonconvex_corrected() -> Theorem:
     """Half of |grad F(x)|^2, and a drift of the order z^2."""
-    return _descent(_one / 4, 1 / (20 * L * K), _one / 2, p**2 * 2 + (q / m + 2 * p) * 4 * z + z**2 * 53 / 2,
-                    (h * 9 / 8 + z * 51 / 10) * L * eta)  # fmt: skip
+    return _descent(
+        _one / 4,
+        1 / (20 * L * K),
+        _one / 2,
+        p**2 * 2 + (q / m + 2 * p) * 4 * z + z**2 * 53 / 2,
+        (h * 9 / 8 + z * 51 / 10) * L * eta,
+    )
 
 
 _THEOREMS: dict[str, OfRounds] = {

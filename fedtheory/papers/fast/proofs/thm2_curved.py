@@ -56,8 +56,13 @@ def cohort_round() -> Theorem:
     drift = (1 + 10 * z) * K**2 * eta**2 * sigma_G**2
     noise = ((1 + z) / size + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
     factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
-    return combine([(whole, 1)], where=_WHERE, context="cohort", constant=drift + noise - whole.form.entries[ONE],
-                   squares=[(_KINDS.sgd.distance, "", factor - coefficient(whole.form, x, x))])  # fmt: skip
+    return combine(
+        [(whole, 1)],
+        where=_WHERE,
+        context="cohort",
+        constant=drift + noise - whole.form.entries[ONE],
+        squares=[(_KINDS.sgd.distance, "", factor - coefficient(whole.form, x, x))],
+    )
 
 
 def _pull(theorem: Theorem) -> Scalar:
@@ -83,10 +88,20 @@ def arbitrary() -> Theorem:
 def bias_bound() -> Theorem:
     """|b|^2 <= sigma_G^2."""
     b, B = _curved().at_optimum, _curved().cohort_at_optimum
-    cohort = combine([(over_clients(_curved().near_optimum, "S"), 1)], where=_WHERE, context="cohort", kind=ARBITRARY,
-                     squares=[(b - B, "S", 1)])  # fmt: skip
-    return combine([(expect_arbitrary(cohort, n), 1), (_projected(_bias()), 2)], where=_WHERE, context="kind",
-                   kind=ARBITRARY, squares=[(B - _bias(), "", 1)])  # fmt: skip
+    cohort = combine(
+        [(over_clients(_curved().near_optimum, "S"), 1)],
+        where=_WHERE,
+        context="cohort",
+        kind=ARBITRARY,
+        squares=[(b - B, "S", 1)],
+    )
+    return combine(
+        [(expect_arbitrary(cohort, n), 1), (_projected(_bias()), 2)],
+        where=_WHERE,
+        context="kind",
+        kind=ARBITRARY,
+        squares=[(B - _bias(), "", 1)],
+    )
 
 
 def _contraction(young: Scalar) -> Theorem:
@@ -94,8 +109,13 @@ def _contraction(young: Scalar) -> Theorem:
     mixed, D = mix(snapshot(), arbitrary(), q, _WHERE), _KINDS.sgd.distance
     pull = -coefficient(mixed.form, _KINDS.sgd.start, _bias()) / (2 * K * eta)
     premises: Multiples = [(mixed, 1), (bias_bound(), pull**2 * K * eta / young)]
-    return combine(premises, where=_WHERE, context="start", constant=(p**2 - pull**2) * K * eta / young * sigma_G**2,
-                   squares=[(D * young + _bias() * pull, "", K * eta / young)])  # fmt: skip
+    return combine(
+        premises,
+        where=_WHERE,
+        context="start",
+        constant=(p**2 - pull**2) * K * eta / young * sigma_G**2,
+        squares=[(D * young + _bias() * pull, "", K * eta / young)],
+    )
 
 
 _MOSTLY = Where(RING, (
@@ -114,11 +134,20 @@ def mostly_snapshots() -> Theorem:
     mixed = instantiate(mix(snapshot(), arbitrary(), q, _WHERE), values, _MOSTLY)
     D, x, bias = _KINDS.sgd.distance, _KINDS.sgd.start, instantiate(bias_bound(), values, _MOSTLY)
     pull = -coefficient(mixed.form, x, _bias()) / (2 * a)
-    young = combine([(mixed, 1), (bias, a * pull**2 / 2)], where=_MOSTLY, context="start",
-                    squares=[(D * 2 + _bias() * pull, "", a / 2)])  # fmt: skip
+    young = combine(
+        [(mixed, 1), (bias, a * pull**2 / 2)],
+        where=_MOSTLY,
+        context="start",
+        squares=[(D * 2 + _bias() * pull, "", a / 2)],
+    )
     claimed = (a / 2 + 8) * K**2 * eta**2 * sigma_G**2 + 2 / m * K * eta**2 * sigma**2
-    return combine([(young, 1)], where=_MOSTLY, context="start", constant=claimed - young.form.entries[ONE],
-                   squares=[(D, "", 1 - mu * K * eta - coefficient(young.form, x, x))])  # fmt: skip
+    return combine(
+        [(young, 1)],
+        where=_MOSTLY,
+        context="start",
+        constant=claimed - young.form.entries[ONE],
+        squares=[(D, "", 1 - mu * K * eta - coefficient(young.form, x, x))],
+    )
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sympy import Le
 
 from ....claims.statement import Claim, Hypothesis, Term
-from ....functionals import (  # fmt: skip
+from ....functionals import (
     FINAL_SQUARED_DISTANCE,
     NEGATED_ARBITRARY_PROGRESS,
     NEGATED_FULL_PROGRESS,

@@ -23,9 +23,7 @@ def _tail(power: int) -> sympy.Expr:
 
 def _slope(expression: sympy.Expr) -> sympy.Expr:
     """The derivative in p."""
-    return (
-        sympy.diff(expression, p) - K * a / q * sympy.diff(expression, a) - k * b / q * sympy.diff(expression, b)
-    )  # fmt: skip
+    return sympy.diff(expression, p) - K * a / q * sympy.diff(expression, a) - k * b / q * sympy.diff(expression, b)
 
 
 MEAN = (1 - a) / p

@@ -69,18 +69,17 @@ def _theorem(weights: int, drift: sympy.Rational | int) -> sympy.Expr:
 
 def _sum_of(leading: sympy.Expr | int, weights: int, drift: sympy.Rational | int, caps: sympy.Expr) -> sympy.Expr:
     """The right side of Corollary 4."""
-    return (
-        leading * lead + weights * _away(1 / (I * T)) * W_bound + caps + drift * (sigma**2 / I + 6 * delta**2) / T
-    )  # fmt: skip
+    return leading * lead + weights * _away(1 / (I * T)) * W_bound + caps + drift * (sigma**2 / I + 6 * delta**2) / T
 
 
 def _pieces(weights: int, drift: sympy.Rational | int) -> Pairs:
     """What is put in for the weight error and the local step."""
     small = 1 / (I * T) - local
     return (
-        (small * W, 15 * weights * sigma**2), (small, drift * (sigma**2 + 6 * I * delta**2)),
+        (small * W, 15 * weights * sigma**2),
+        (small, drift * (sigma**2 + 6 * I * delta**2)),
         (W_bound - W, weights * _away(1 / (I * T))),
-    )  # fmt: skip
+    )
 
 
 CHOSEN = (

@@ -45,9 +45,15 @@ def setting(*steps: Part) -> Region:
     free = [positive(name) for name in ("global_lr", "local_lr", "smoothness") if name not in given]
     free += [] if "local_steps" in given else [count("local_steps")]
     return region(
-        *steps, *free, count("clients"), positive("weight_scale"), nonnegative("error"), nonnegative("divergence"),
-        nonnegative("gradient_noise"), nonnegative("global_gradient_bound"),
-    )  # fmt: skip
+        *steps,
+        *free,
+        count("clients"),
+        positive("weight_scale"),
+        nonnegative("error"),
+        nonnegative("divergence"),
+        nonnegative("gradient_noise"),
+        nonnegative("global_gradient_bound"),
+    )
 
 
 FREE = setting()

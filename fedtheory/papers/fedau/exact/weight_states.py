@@ -69,8 +69,9 @@ def attendances(probabilities: Row) -> list[tuple[Any, tuple[int, ...]]]:
     if len(probabilities) > MOST_CLIENTS:
         raise Unfollowed(f"clients = {len(probabilities)}: all sets of at most {MOST_CLIENTS} are looked at")
     sets = product(*[[here for here in (0, 1) if (p if here else 1 - p) != 0] for p in probabilities])
-    return [(reduce(mul, [p if here else 1 - p for p, here in zip(probabilities, who, strict=True)]), who)
-            for who in sets]  # fmt: skip
+    return [
+        (reduce(mul, [p if here else 1 - p for p, here in zip(probabilities, who, strict=True)]), who) for who in sets
+    ]
 
 
 def estimated_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:

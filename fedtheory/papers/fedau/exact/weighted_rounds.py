@@ -89,8 +89,10 @@ class WeightedRounds:
     @property
     def gradients(self) -> list[list[Any]]:
         """(N, D), the clients' gradients at x_0."""
-        return [[h * x + g for h, x, g in zip(hs, self.start, gs, strict=True)]
-                for hs, gs in zip(self.curvatures, self.slopes, strict=True)]  # fmt: skip
+        return [
+            [h * x + g for h, x, g in zip(hs, self.start, gs, strict=True)]
+            for hs, gs in zip(self.curvatures, self.slopes, strict=True)
+        ]
 
     def column(self, d: int) -> Row:
         """(N,), the clients' curvatures in coordinate d."""
@@ -299,12 +301,14 @@ def round_map(column: Sequence[Training], rounds: WeightedRounds, weights: Row, 
         bend, tilt = bend + spread * a * a, tilt + 2 * spread * a * b
         lift = lift + spread * b * b + p * w * w * client.noise
     keep, move, one = 1 - s * slope, -(s * offset), zero + 1
-    return np.array([
-        [keep * keep + s * s * bend, 2 * keep * move + s * s * tilt, move * move + s * s * lift, zero],
-        [zero, keep, move, zero],
-        [zero, zero, one, zero],
-        [observed + zero, zero, zero, one],
-    ])  # fmt: skip
+    return np.array(
+        [
+            [keep * keep + s * s * bend, 2 * keep * move + s * s * tilt, move * move + s * s * lift, zero],
+            [zero, keep, move, zero],
+            [zero, zero, one, zero],
+            [observed + zero, zero, zero, one],
+        ]
+    )
 
 
 def given_sums(rounds: WeightedRounds, objective: Row, horizons: Sequence[int]) -> list[Any]:

@@ -71,8 +71,14 @@ def estimated_weights_findings(claim: Claim) -> Iterator[tuple[str, str, dict[st
             f"at least {least}, {float(least / cap):.4g} times what is allowed, in round 0 or 2; at most a share "
             f"{most_absent_clients(2, cap)} of the clients may ever be absent"
         )
-        yield "excludes_estimated_weights", what, {
-            "hypothesis": hypothesis.name, "tolerance": str(cap), "least": str(least),
-            "identity": [str(side) for side in averaged_errors(sympy.Symbol("p"), sympy.Integer(2))],
-            "attained": {"participation_probability": "2/3", "cutoff": "2"},
-        }  # fmt: skip
+        yield (
+            "excludes_estimated_weights",
+            what,
+            {
+                "hypothesis": hypothesis.name,
+                "tolerance": str(cap),
+                "least": str(least),
+                "identity": [str(side) for side in averaged_errors(sympy.Symbol("p"), sympy.Integer(2))],
+                "attained": {"participation_probability": "2/3", "cutoff": "2"},
+            },
+        )

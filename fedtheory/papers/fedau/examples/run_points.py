@@ -122,8 +122,10 @@ class FedauPoint(Point):
         if run.cutoff is not None and run.cutoff < 1:
             raise ValueError(f"cutoff = {run.cutoff}: allowed is an integer >= 1, or {NO_CUTOFF!r}")
         if run.clients > LARGEST_SETS["estimated"] or run.rounds > LONGEST_ESTIMATED:
-            raise ValueError(f"clients = {run.clients}, rounds = {run.rounds}: allowed with estimated weights are "
-                             f"{LARGEST_SETS['estimated']} and {LONGEST_ESTIMATED}")  # fmt: skip
+            raise ValueError(
+                f"clients = {run.clients}, rounds = {run.rounds}: allowed with estimated weights are "
+                f"{LARGEST_SETS['estimated']} and {LONGEST_ESTIMATED}"
+            )
 
     def _check_round(self, statement: Claim) -> None:
         run, open_objective = self.run, leaves_objective_open(statement)
@@ -202,7 +204,7 @@ def parse(data: Mapping[str, Any], statement: Claim) -> FedauPoint:
         history=_history(data),
         **_parsed_weights(algorithm),
         **{name: chosen_or_rational(algorithm, name, statement) for name in STEPS},
-    )  # fmt: skip
+    )
     return FedauPoint(run)
 
 
@@ -298,8 +300,15 @@ def rounded_run(run: FedauRun, statement: Claim, share: Fraction, short: Callabl
     if run.objective:
         objective = (*objective, max(Fraction(0), 1 - sum(objective)))
     return replace(
-        run, curvatures=tuple(map(row, run.curvatures)), slopes=tuple(map(row, run.slopes)), start=row(run.start),
-        gradient_noise=short(run.gradient_noise), probabilities=tuple(min(one, p) for p in row(run.probabilities)),
-        weights=tuple(map(row, run.weights)), cutoff=None if chooses_cutoff(statement) else run.cutoff,
-        rounds=int(short(run.rounds, whole=True)), objective=objective, **steps,
-    )  # fmt: skip
+        run,
+        curvatures=tuple(map(row, run.curvatures)),
+        slopes=tuple(map(row, run.slopes)),
+        start=row(run.start),
+        gradient_noise=short(run.gradient_noise),
+        probabilities=tuple(min(one, p) for p in row(run.probabilities)),
+        weights=tuple(map(row, run.weights)),
+        cutoff=None if chooses_cutoff(statement) else run.cutoff,
+        rounds=int(short(run.rounds, whole=True)),
+        objective=objective,
+        **steps,
+    )

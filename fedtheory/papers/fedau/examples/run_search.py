@@ -117,16 +117,30 @@ class FedauRuns(Space):
         row = (1.0,) if p == 0.9 and clients == 1 else tuple((1 - 0.11 * offset) / p for offset in offsets)
         objective = (1.0,) + (0.0,) * (clients - 1) if p == 1 else (1 / clients,) * clients
         run = FedauRun(
-            curvatures=((curvature,),) * clients, slopes=tuple((slope + o,) for o in offsets), start=(0.0,),
-            gradient_noise=noise, probabilities=(p,) * clients, weights=(row,), local_steps=steps,
-            local_lr=None, global_lr=None, rounds=1, objective=objective if self._open else (),
-        )  # fmt: skip
+            curvatures=((curvature,),) * clients,
+            slopes=tuple((slope + o,) for o in offsets),
+            start=(0.0,),
+            gradient_noise=noise,
+            probabilities=(p,) * clients,
+            weights=(row,),
+            local_steps=steps,
+            local_lr=None,
+            global_lr=None,
+            rounds=1,
+            objective=objective if self._open else (),
+        )
         if self.chooses or (self.estimates and p == 0.9):
             # Away in round 0, there in round 1: the weight of round 2 tells it.
             history = ((0,) + (1,) * (clients - 1), (1,) * clients) if self.of_a_round else ()
             rounds = 1 if self.of_a_round else LONGEST[1] // 2
-            run = replace(run, probabilities=(p,) + (1.0,) * (clients - 1), rounds=rounds, history=history,
-                          weights=(), cutoff=None if self.chooses else 2)  # fmt: skip
+            run = replace(
+                run,
+                probabilities=(p,) + (1.0,) * (clients - 1),
+                rounds=rounds,
+                history=history,
+                weights=(),
+                cutoff=None if self.chooses else 2,
+            )
         return FedauCandidate("pair" if clients > 1 else "one", run, share, share)
 
     @property
@@ -178,8 +192,12 @@ class FedauRuns(Space):
         best = np.maximum(np.array(objective) * len(p) if objective else p**0, 1e-3) / np.where(p > 0, p, 1)
         for _ in range(length):
             off = NEARLY if self.nearly else 10.0 ** rng.uniform(-2, 0)
-            row = {"ones": p**0, "best": best, "near": best * (1 + off * rng.uniform(-1, 1, len(p))),
-                   "random": 10.0 ** rng.uniform(-2, 2, len(p))}[str(rng.choice(families))]  # fmt: skip
+            row = {
+                "ones": p**0,
+                "best": best,
+                "near": best * (1 + off * rng.uniform(-1, 1, len(p))),
+                "random": 10.0 ** rng.uniform(-2, 2, len(p)),
+            }[str(rng.choice(families))]
             rows.append(tuple(map(float, row)))
         return tuple(rows)
 
@@ -225,9 +243,11 @@ class FedauRuns(Space):
                 run = replace(run, **{name: getattr(other.run, name) for name in parts})
         moves = factors(2)
         return replace(
-            candidate, run=run, local_share=min(1.0, candidate.local_share * float(moves[0])),
+            candidate,
+            run=run,
+            local_share=min(1.0, candidate.local_share * float(moves[0])),
             global_share=min(1.0, candidate.global_share * float(moves[1])),
-        )  # fmt: skip
+        )
 
     # Assessment ------------------------------------------------------------------------------------------------------
 
@@ -289,8 +309,9 @@ class FedauRuns(Space):
         for hypothesis in self.statement.hypotheses:
             names = {s.name for s in hypothesis.slack.free_symbols}
             if "global_lr" in names:
-                at_0, at_1 = (float(compiled(hypothesis.slack)(_arrays({**values, "global_lr": eta})))
-                              for eta in (0.0, 1.0))  # fmt: skip
+                at_0, at_1 = (
+                    float(compiled(hypothesis.slack)(_arrays({**values, "global_lr": eta}))) for eta in (0.0, 1.0)
+                )
                 if at_1 < at_0:
                     caps.append(at_0 / (at_0 - at_1))
         return min(caps, default=None)

@@ -71,16 +71,21 @@ class FedauRun:
         """What runs; where the claim chooses, with a step of 1 and without a cutoff."""
         steps = {name: 1 if getattr(self, name) is None else getattr(self, name) for name in STEPS}
         algorithm = (
-            given_weights(aggregation_weight=self.weights, local_steps=self.local_steps, **steps) if self.weights
+            given_weights(aggregation_weight=self.weights, local_steps=self.local_steps, **steps)
+            if self.weights
             else fedau(cutoff=self.cutoff or math.inf, local_steps=self.local_steps, **steps)
-        )  # fmt: skip
+        )
         federation = _federation(self.curvatures, self.slopes, self.gradient_noise)
         return Setting(federation, algorithm, Bernoulli(self.probabilities), self.start)
 
     def question(
-        self, statement: Claim, numbers: str = EXACT, rounds: Any = None, reading: Mapping[str, str] | None = None,
+        self,
+        statement: Claim,
+        numbers: str = EXACT,
+        rounds: Any = None,
+        reading: Mapping[str, str] | None = None,
         **steps: Any,
-    ) -> Question:  # fmt: skip
+    ) -> Question:
         """What a claim asks of the run, over its own rounds unless told otherwise, the mean over rounds from round 0
         on. ``steps`` are those that it chooses; before it has, runs stay where they start, as with steps of 0."""
         objective = statement.functional.objective or self.objective

@@ -111,8 +111,15 @@ def _moment(name: str, functional: str, steps: tuple[str, ...], right: sympy.Exp
 def _line(letter: str, steps: tuple[str, ...], right: sympy.Expr) -> tuple[Derivation, Derivation]:
     """As printed, under either condition, and without one: from t = K on an interval has always ended."""
     name, ref = f"(B.6.8), {letter.replace('_', ', ')}", f"fedau.eqB_6_8.{letter}"
-    printed = Derivation(name, functional="round_weight_error", steps=steps, right_side=right + _bias, needs=(_late,),
-                         readings=_EITHER, proves=(f"{ref}@main",))  # fmt: skip
+    printed = Derivation(
+        name,
+        functional="round_weight_error",
+        steps=steps,
+        right_side=right + _bias,
+        needs=(_late,),
+        readings=_EITHER,
+        proves=(f"{ref}@main",),
+    )
     return printed, replace(printed, name=f"{name}, from round K on", readings={}, proves=(f"{ref}@corrected",))
 
 
@@ -148,9 +155,18 @@ def _corollary() -> tuple[dict[str, sympy.Expr], dict[str, sympy.Expr], dict[str
     """The choices of Lemma B.7.1, of Corollary 4 and of the repaired one; R log^2 T/T and both leading terms. With the
     vocabulary's symbols, as roots are drawn with their signs."""
     L, F, N, I, T, Q, Q_bar, sigma, delta, G, least = symbols(
-        "smoothness", "initial_gap", "clients", "local_steps", "rounds", "weight_scale", "expected_weight_scale",
-        "gradient_noise", "dissimilarity", "global_gradient_bound", "least_participation_probability",
-    )  # fmt: skip
+        "smoothness",
+        "initial_gap",
+        "clients",
+        "local_steps",
+        "rounds",
+        "weight_scale",
+        "expected_weight_scale",
+        "gradient_noise",
+        "dissimilarity",
+        "global_gradient_bound",
+        "least_participation_probability",
+    )
     R = -1 / (2 * sympy.log(1 - least))
     cutoff = {"cutoff": sympy.ceiling(sympy.log(T) * R)}
     slope, wide = I * delta**2 + sigma**2, I * (delta**2 + G**2) + sigma**2
@@ -164,9 +180,11 @@ def _corollary() -> tuple[dict[str, sympy.Expr], dict[str, sympy.Expr], dict[str
     cutoff_bare = {name: bare(choice) for name, choice in cutoff.items()}
     leading = [bare(sympy.sqrt(L * F * s * x / (N * I * T))) for s, x in ((Q, slope), (Q_bar, wide))]
     return (
-        cutoff_bare, choices(Q, slope, N / (54 * L * I * Q)), choices(Q_bar, wide),
+        cutoff_bare,
+        choices(Q, slope, N / (54 * L * I * Q)),
+        choices(Q_bar, wide),
         [bare(R * sympy.log(T) ** 2 / T), *leading],
-    )  # fmt: skip
+    )
 
 
 CUTOFF, CHOSEN, CHOSEN_BEFORE, (_rate, _leading, _leading_before) = _corollary()

@@ -61,11 +61,18 @@ def region(*scales: Condition, steps: tuple[Condition, ...] = (_LOCAL, _GLOBAL))
     """z <= 1/15 and c <= 1/(4 L K) unless said otherwise, and conditions on E and Q."""
     own = {condition.name for condition in scales}
     free = [Condition(name, "nonnegative") for name in ("E", "Q") if name not in own]
-    return Where(RING, (
-        *scales, *steps,
-        Condition("L", "positive"), Condition("K", "count"), Condition("n", "count"), *free,
-        *(Condition(name, "nonnegative") for name in ("sigma", "d", "G")),
-    ))  # fmt: skip
+    return Where(
+        RING,
+        (
+            *scales,
+            *steps,
+            Condition("L", "positive"),
+            Condition("K", "count"),
+            Condition("n", "count"),
+            *free,
+            *(Condition(name, "nonnegative") for name in ("sigma", "d", "G")),
+        ),
+    )
 
 
 WHERE = region()
@@ -109,9 +116,10 @@ def each_sum(own: bool) -> Theorem:
     sum_of_changes = s - _g0 * K
     goal = Form.constant(K**2 * (4 * L**2 * K * eta**2 * sigma**2 + SHARE * bound)) + square(_g) * (SHARE * K**2)
     premises: Multiples = [
-        (over_steps(AXIOMS.smooth(ITERATE, START_POINT, L)), 3 * K), (over_steps(_SGD.rough_path), 3 * K * L**2),
+        (over_steps(AXIOMS.smooth(ITERATE, START_POINT, L)), 3 * K),
+        (over_steps(_SGD.rough_path), 3 * K * L**2),
         (near, SHARE * K**2),
-    ]  # fmt: skip
+    ]
     squares: list[Square] = [(_g0 * K - sum_of_changes * 2, "", _one / 2), (change - sum_of_changes / K, "K", 3 * K)]
     # |g_i|^2 <= 27/16 |g_i - g|^2 + 27/11 |g|^2 is more than enough
     return _rounded(goal - square(s), premises, squares)
@@ -144,18 +152,22 @@ def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
     premises: Multiples = [
         (over_clients(ROUNDS.descent(L), "M"), 1),
         (ROUNDS.round(_g + (moved - whole * c) * (L / 2)), -1),
-        (ROUNDS.noise(_g), c), (ROUNDS.participation(_g), c),
+        (ROUNDS.noise(_g), c),
+        (ROUNDS.participation(_g), c),
         (ROUNDS.participation(_B + _A), -2 * L * c**2),
         (ROUNDS.noise_bound(sigma**2, Q), L * c**2),
-        (ROUNDS.scale_of_weights(each, Q), L * c**2), (ROUNDS.error_of_weights(each, E), c * 3 / (2 * K)),
+        (ROUNDS.scale_of_weights(each, Q), L * c**2),
+        (ROUNDS.error_of_weights(each, E), c * 3 / (2 * K)),
         (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), c * 3 / 4),
         (over_steps(over_clients(_SGD.rough_path, "M")), c * L**2 * 3 / 4),
         (over_clients(near, "M"), c * K * 2 * z**2),
-    ]  # fmt: skip
+    ]
     squares: list[Square] = [
-        (_B + _A + _V - _U, "", L * c**2 / 2), (drift - _A * 2, "", c / (4 * K)),
-        (_B + _A, "", c / (2 * K) - L * c**2), (change - drift / K, "MK", c * 3 / 4),
-    ]  # fmt: skip
+        (_B + _A + _V - _U, "", L * c**2 / 2),
+        (drift - _A * 2, "", c / (4 * K)),
+        (_B + _A, "", c / (2 * K) - L * c**2),
+        (change - drift / K, "MK", c * 3 / 4),
+    ]
     bracket = E * 81 / 16 + drift_of_gradient * z**2 + SHARE * c * L * K * Q / n - _one / 4
     fixed = c * K * E * 3 / 2 * (15 * L**2 * K * eta**2 * sigma**2 + SHARE * bound)
     fixed = fixed + c * L**2 * K**2 * eta**2 * (sigma**2 + 6 * K * bound) * 5 / 2
@@ -202,8 +214,11 @@ def bounded_corrected() -> Theorem:
 @cache
 def nearly_optimal() -> Theorem:
     """Theorem 2, Option 1: E <= peak <= 1/81."""
-    where = region(Condition("Q", "interval", n / (54 * L * K * c)), Condition("E", "interval", peak),
-                   Condition("peak", "interval", _one / 81))  # fmt: skip
+    where = region(
+        Condition("Q", "interval", n / (54 * L * K * c)),
+        Condition("E", "interval", peak),
+        Condition("peak", "interval", _one / 81),
+    )
     return _falling(descent(True), where, _one / 16)
 
 
@@ -224,13 +239,16 @@ def _path() -> Theorem:
     bound = square(_g0) * (3 * K * rise * eta**2) + Form.constant(rise * eta**2 * sigma**2) - square(moved)
     change = _along - _g0
     premises: Multiples = [
-        (ax.local_step(after + moved - (_along + N) * eta), -1), (ax.unbiased(moved - _along * eta), 2 * eta),
-        (ax.variance(sigma**2), eta**2), (ax.smooth(ITERATE, START_POINT, L), 3 * (K + 1) * eta**2),
-    ]  # fmt: skip
+        (ax.local_step(after + moved - (_along + N) * eta), -1),
+        (ax.unbiased(moved - _along * eta), 2 * eta),
+        (ax.variance(sigma**2), eta**2),
+        (ax.smooth(ITERATE, START_POINT, L), 3 * (K + 1) * eta**2),
+    ]
     squares: list[Square] = [
-        (moved / K + _along * eta, "", K), (_g0 - change * 2, "", (K + 1) * eta**2 / 2),
+        (moved / K + _along * eta, "", K),
+        (_g0 - change * 2, "", (K + 1) * eta**2 / 2),
         (moved, "", 1 / K - 3 * (K + 1) * L**2 * eta**2),
-    ]  # fmt: skip
+    ]
     step = show(at_step(bound, 1, 0, 1) - bound * (1 + 2 / K), premises, where=_WIDE, context="start", squares=squares)
     return induct(combine([], where=_WIDE, context="start"), step, bound, 1 + 2 / K)
 
@@ -239,8 +257,13 @@ def _drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
     """E|x_{i,k} - x|^2 <= 5 K gamma^2 (sigma^2 + 24 K delta^2) + 30 K^2 gamma^2 |g|^2 at a step."""
     goal = Form.constant(5 * K * eta**2 * (sigma**2 + 24 * K * d**2)) + square(_g) * (30 * K**2 * eta**2)
     price = 3 * K * rise * eta**2
-    return show(goal - square(moved), [(path, 1), (around_any(), 2 * price)], where=_WIDE, context="start",
-                squares=[(_g0 - _g * 2, "", price)])  # fmt: skip
+    return show(
+        goal - square(moved),
+        [(path, 1), (around_any(), 2 * price)],
+        where=_WIDE,
+        context="start",
+        squares=[(_g0 - _g * 2, "", price)],
+    )
 
 
 @cache
@@ -269,16 +292,19 @@ def _slow_path() -> Theorem:
     bound = square(_g0) * (3 * K * _SLOW_RISE * eta**2) + Form.constant(_SLOW_RISE * eta**2 * sigma**2) - square(moved)
     share = _one / 2 + 3 / (4 * K * (2 * K + 1))
     premises: Multiples = [
-        (ax.local_step(after + moved - (_along + N) * eta), -1), (ax.unbiased(moved - _along * eta), 2 * eta),
+        (ax.local_step(after + moved - (_along + N) * eta), -1),
+        (ax.unbiased(moved - _along * eta), 2 * eta),
         (ax.variance(sigma**2), eta**2),
         (ax.smooth(ITERATE, START_POINT, L), (1 + 1 / share) * (2 * K + 1) * eta**2),
-    ]  # fmt: skip
+    ]
     squares: list[Square] = [
-        (moved / K / 2 + _along * eta, "", 2 * K), (_g0 - change / share, "", (2 * K + 1) * eta**2 * share),
+        (moved / K / 2 + _along * eta, "", 2 * K),
+        (_g0 - change / share, "", (2 * K + 1) * eta**2 * share),
         (moved, "", 1 / K / 2 - (1 + 1 / share) * (2 * K + 1) * L**2 * eta**2),
-    ]  # fmt: skip
-    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 1 / K), premises, where=_QUARTER, context="start",
-                squares=squares)  # fmt: skip
+    ]
+    step = show(
+        at_step(bound, 1, 0, 1) - bound * (1 + 1 / K), premises, where=_QUARTER, context="start", squares=squares
+    )
     return induct(combine([], where=_QUARTER, context="start"), step, bound, 1 + 1 / K)
 
 
@@ -286,8 +312,13 @@ def _slow_drift(path: Theorem, moved: Vector, rise: Scalar) -> Theorem:
     """E|x_{i,k} - x|^2 <= 7/4 K gamma^2 (sigma^2 + 6 K (4 delta^2 + |g|^2)) at a step."""
     goal = (Form.constant(sigma**2 + 24 * K * d**2) + square(_g) * (6 * K)) * (K * eta**2 * 7 / 4)
     price = 3 * K * rise * eta**2
-    return show(goal - square(moved), [(path, 1), (around_any(), 2 * price)], where=_QUARTER, context="start",
-                squares=[(_g0 - _g * 2, "", price)])  # fmt: skip
+    return show(
+        goal - square(moved),
+        [(path, 1), (around_any(), 2 * price)],
+        where=_QUARTER,
+        context="start",
+        squares=[(_g0 - _g * 2, "", price)],
+    )
 
 
 @cache
@@ -340,9 +371,11 @@ def of_claims(theorems: Mapping[str, OfRounds], says: str) -> tuple[tuple[Step, 
     names = {name: f"fedau.{name.replace('@', '.')}.composed" for name in theorems}
     return (
         tuple(theorem.step(names[name], "composed", says) for name, theorem in theorems.items()),
-        tuple(theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
-              for name, theorem in theorems.items()),
-    )  # fmt: skip
+        tuple(
+            theorem.derivation(f"composed, fedau.{name}", names[name], (f"fedau.{name}",))
+            for name, theorem in theorems.items()
+        ),
+    )
 
 
 STEPS, DERIVATIONS = of_claims(_THEOREMS, "one round, composed from the axioms")

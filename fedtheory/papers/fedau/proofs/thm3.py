@@ -86,8 +86,11 @@ def squared_length() -> Theorem:
 def split() -> Theorem:
     """(a): E(p omega - 1)^2 = E(p omega - p E S)^2 + q^(2C)."""
     late = Intervals(LATE, q, C, a)
-    return combine([(mean(), 2 * a), (late.unit(), -2 * a * MEAN - a**2), (late.mean_ended(HISTORY), 2 * a * p)],
-                   where=LATE, context="run")  # fmt: skip
+    return combine(
+        [(mean(), 2 * a), (late.unit(), -2 * a * MEAN - a**2), (late.mean_ended(HISTORY), 2 * a * p)],
+        where=LATE,
+        context="run",
+    )
 
 
 @cache
@@ -95,9 +98,18 @@ def by_intervals() -> Theorem:
     """(b): E(p omega - 1)^2 <= p^2 Var S/m + q^(2C)."""
     late = Intervals(LATE, q, C, a)
     goal = Form.constant(SPREAD / m + a**2) - square(_error)
-    return show(goal, [(late.spread_ended(mean(), m, HISTORY), 1), (late.moment(2, SQUARE), -1 / m),
-                       (late.mean_ended(HISTORY), 2 * p), (mean(), 2), (late.unit(), -1)],
-                where=LATE, context="run")  # fmt: skip
+    return show(
+        goal,
+        [
+            (late.spread_ended(mean(), m, HISTORY), 1),
+            (late.moment(2, SQUARE), -1 / m),
+            (late.mean_ended(HISTORY), 2 * p),
+            (mean(), 2),
+            (late.unit(), -1),
+        ],
+        where=LATE,
+        context="run",
+    )
 
 
 def _late(bound: Scalar) -> Theorem:
@@ -110,9 +122,18 @@ def by_rounds() -> Theorem:
     """The line after (b): 1/m <= 2C/t, and Var S >= 0."""
     law, more = Intervals(LATE, q, C, a), 2 * C / HISTORY - 1 / m
     goal = Form.constant(2 * C * SPREAD / HISTORY + a**2) - square(_error)
-    return show(goal, [(by_intervals(), 1), (law.moment(2, SQUARE), -more), (mean(), 2 * MEAN * more),
-                       (law.unit(), -(MEAN**2) * more)],
-                where=LATE, context="run", squares=[(_S * p - _u * MEAN, "", more)])  # fmt: skip
+    return show(
+        goal,
+        [
+            (by_intervals(), 1),
+            (law.moment(2, SQUARE), -more),
+            (mean(), 2 * MEAN * more),
+            (law.unit(), -(MEAN**2) * more),
+        ],
+        where=LATE,
+        context="run",
+        squares=[(_S * p - _u * MEAN, "", more)],
+    )
 
 
 @cache
@@ -148,8 +169,12 @@ def _moments(where: Where) -> list[tuple[Theorem, Scalar | int]]:
 def _early(where: Where, bound: Scalar) -> Theorem:
     """E(p omega - 1)^2 <= bound for t < C."""
     law = Intervals(where, q, C, a)
-    return show(Form.constant(bound) - square(_error), [(law.early_weight(p, -_one, t, b), 1), *_moments(where)],
-                where=where, context="run")  # fmt: skip
+    return show(
+        Form.constant(bound) - square(_error),
+        [(law.early_weight(p, -_one, t, b), 1), *_moments(where)],
+        where=where,
+        context="run",
+    )
 
 
 def _given(where: Where, bound: Scalar) -> Theorem:
@@ -159,8 +184,13 @@ def _given(where: Where, bound: Scalar) -> Theorem:
     goal = square(ended) * bound - square(_ERROR_GIVEN)
     moments = [(theorem, c) for theorem, c in _moments(where)[:2]]
     whole = law.early_moment(0, EARLY[0], t, b)
-    return show(goal, [(law.early_given(p, -_one, t, b), 1), *moments, (whole, q - 1)], where=where, context="run",
-                squares=squares)  # fmt: skip
+    return show(
+        goal,
+        [(law.early_given(p, -_one, t, b), 1), *moments, (whole, q - 1)],
+        where=where,
+        context="run",
+        squares=squares,
+    )
 
 
 @cache

@@ -60,9 +60,12 @@ def _line(part: str, title: str, where: str, first: Term) -> Claim:
 
 def _after_the_cutoff(line: Claim) -> Claim:
     return line.edited(
-        "corrected", f"{line.source}, for t >= K", title=f"{line.title}, from round K on",
-        hypotheses=(AFTER_THE_CUTOFF,), ambiguities=(),
-    )  # fmt: skip
+        "corrected",
+        f"{line.source}, for t >= K",
+        title=f"{line.title}, from round K on",
+        hypotheses=(AFTER_THE_CUTOFF,),
+        ambiguities=(),
+    )
 
 
 # An equation; the proof uses it as an upper bound.

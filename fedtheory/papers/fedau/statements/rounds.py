@@ -84,7 +84,7 @@ def _descent(divergence, error) -> tuple[Term, ...]:
         Term("drift", Rational(5, 2) * gamma**2 * step * L**2 * I**2 * (sigma**2 + 6 * I * divergence**2)),
         Term("scale", step**2 * L * I / N * (Rational(17, 16) * sigma**2 + share * I * divergence**2) * Q),
         Term("decrease", step * I * bracket * gradient**2),
-    )  # fmt: skip
+    )
 
 
 LEMMA_B_3_3 = Claim(

@@ -31,9 +31,14 @@ _most, _least = (p**2 * w / (2 * n * hat**2) for w in (2 * n - s - hat, s + hat)
 
 def _band(name: str, says: str, expression: sympy.Expr, above: sympy.Expr, below: sympy.Expr) -> Step:
     """The difference is the sum of both bounds on s/s^, with these multipliers."""
-    return Step(name, "after (7)", says, "polynomial",
-                (vectors_check(expression, ((ABOVE, above), (BELOW, below)), where=_counts),),
-                rests_on=("flics.eq7.counts",))  # fmt: skip
+    return Step(
+        name,
+        "after (7)",
+        says,
+        "polynomial",
+        (vectors_check(expression, ((ABOVE, above), (BELOW, below)), where=_counts),),
+        rests_on=("flics.eq7.counts",),
+    )
 
 
 BAND = (

@@ -37,10 +37,18 @@ def setting(*extra: Part) -> Region:
     """What is given, and all other constants wherever the vocabulary allows."""
     named = {name for name, _, _ in extra}
     free = (
-        positive("global_lr"), positive("local_lr"), positive("smoothness"), count("local_steps"), count("groups"),
-        nonnegative("gradient_noise"), nonnegative("dissimilarity"), nonnegative("local_gradient_bound"),
-        nonnegative("weight_mismatch"), at_least("inflation", one), interval("weight_concentration"),
-    )  # fmt: skip
+        positive("global_lr"),
+        positive("local_lr"),
+        positive("smoothness"),
+        count("local_steps"),
+        count("groups"),
+        nonnegative("gradient_noise"),
+        nonnegative("dissimilarity"),
+        nonnegative("local_gradient_bound"),
+        nonnegative("weight_mismatch"),
+        at_least("inflation", one),
+        interval("weight_concentration"),
+    )
     return region(*extra, *(part for part in free if part[0] not in named))
 
 

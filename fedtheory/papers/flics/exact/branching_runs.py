@@ -207,8 +207,10 @@ class Branching(Followed):
         n = self.counts[:, None]
         answered = self.counts.sum(1)[:, None]
         total = np.where(answered > 0, answered, 1.0) if self.divided else np.ones_like(answered)
-        weights = [np.where(n[..., j] > 0, p / np.where(n[..., j] > 0, self.estimate[..., j] * total, 1.0), 0.0)
-                   for j, p in enumerate(self.weight)]  # fmt: skip
+        weights = [
+            np.where(n[..., j] > 0, p / np.where(n[..., j] > 0, self.estimate[..., j] * total, 1.0), 0.0)
+            for j, p in enumerate(self.weight)
+        ]
         found: list[list[np.ndarray]] = [[], [], [], []]
         for column in self.training:
             parts = [(y, n[..., j], one) for j, (y, one) in enumerate(zip(weights, column, strict=True))]
@@ -251,8 +253,9 @@ class Branching(Followed):
         known = np.where(self.estimate > 0, self.estimate, 1.0)
         unknown = ((self.estimate == 0).any(-1)[:, None] & real).any((1, 2, 3))
         n = self.counts[:, None]
-        weights = [np.where(self.estimate[..., j] > 0, p / known[..., j], 0.0)[:, None]
-                   for j, p in enumerate(self.weight)]  # fmt: skip
+        weights = [
+            np.where(self.estimate[..., j] > 0, p / known[..., j], 0.0)[:, None] for j, p in enumerate(self.weight)
+        ]
         answered = [np.where(n[..., j] > 0, n[..., j] / known[..., j], 0.0) for j in range(len(self.weight))]
         rates = [self.rates[:, :, None, :, j] for j in range(len(self.weight))]
         ratios = [r / known[:, None, ..., j] for j, r in enumerate(rates)]
@@ -309,8 +312,9 @@ def var_rates(history: np.ndarray, availability: np.ndarray, budget: np.ndarray,
     everything = np.stack([availability[..., j] * (j in groups) for j in range(len(weight))], axis=-1)
 
     def rates(level: np.ndarray) -> list[np.ndarray]:
-        return [np.minimum(np.maximum(p * level - history[..., j], 0.0), everything[..., j])
-                for j, p in enumerate(weight)]  # fmt: skip
+        return [
+            np.minimum(np.maximum(p * level - history[..., j], 0.0), everything[..., j]) for j, p in enumerate(weight)
+        ]
 
     ends = [(history[..., j] + extra) / weight[j] for j in groups for extra in (0.0, availability[..., j])]
     levels = np.sort(np.stack(ends, axis=-1), axis=-1)

@@ -176,8 +176,14 @@ def _register_left(functional: Functional) -> None:
         return question.once(round_of).left(functional, read_division(question), question.stated)
 
 
-for _functional in (AGGREGATE_ERROR, AGGREGATE_BIAS, SCALED_INNER_PRODUCT, INNER_PRODUCT, SQUARED_AGGREGATE,
-                    SQUARED_SELECTED_VECTOR):  # fmt: skip
+for _functional in (
+    AGGREGATE_ERROR,
+    AGGREGATE_BIAS,
+    SCALED_INNER_PRODUCT,
+    INNER_PRODUCT,
+    SQUARED_AGGREGATE,
+    SQUARED_SELECTED_VECTOR,
+):
     _register_left(_functional)
 
 

@@ -85,8 +85,10 @@ class SelectedRound:
 
     def __post_init__(self) -> None:
         if sum(math.prod(map(len, case.laws)) for case in self.cases) > LARGEST_OUTCOMES:
-            raise Unserved(f"participation: clients can answer in more than {LARGEST_OUTCOMES} ways in a round; "
-                           "allowed are fewer clients")  # fmt: skip
+            raise Unserved(
+                f"participation: clients can answer in more than {LARGEST_OUTCOMES} ways in a round; "
+                "allowed are fewer clients"
+            )
         if self.groups.local_steps > LARGEST_STEPS:
             raise Unserved(f"local_steps = {self.groups.local_steps}: allowed in one round is at most {LARGEST_STEPS}")
 
@@ -104,8 +106,9 @@ class SelectedRound:
     def participation(self) -> list[Any]:
         """(M,), s_j = E S_j."""
         means = [[sum(n * chance for n, chance in enumerate(law)) for law in case.laws] for case in self.cases]
-        return [sum(case.probability * mean[j] for case, mean in zip(self.cases, means, strict=True))
-                for j in self._labels]  # fmt: skip
+        return [
+            sum(case.probability * mean[j] for case, mean in zip(self.cases, means, strict=True)) for j in self._labels
+        ]
 
     @cached_property
     def covariance(self) -> list[list[Any]]:
@@ -159,8 +162,10 @@ class SelectedRound:
     @cached_property
     def gradients(self) -> list[list[Any]]:
         """(D, M), grad F_j(x_0)."""
-        return [[one.curvature * (x - one.centre) for one in column]
-                for x, column in zip(self._start, self._training, strict=True)]  # fmt: skip
+        return [
+            [one.curvature * (x - one.centre) for one in column]
+            for x, column in zip(self._start, self._training, strict=True)
+        ]
 
     @cached_property
     def gradient(self) -> list[Any]:
@@ -170,8 +175,10 @@ class SelectedRound:
     @cached_property
     def updates(self) -> list[list[Any]]:
         """(D, M), v_j: the mean update of a client of group j."""
-        return [[one.gain * (x - one.centre) for one in column]
-                for x, column in zip(self._start, self._training, strict=True)]  # fmt: skip
+        return [
+            [one.gain * (x - one.centre) for one in column]
+            for x, column in zip(self._start, self._training, strict=True)
+        ]
 
     def _mean(self, values: list[Any]) -> Any:
         return sum(p * v for p, v in zip(self._weight, values, strict=True))
@@ -219,8 +226,10 @@ class SelectedRound:
                 first[d] = first[d] + share * value
                 second = second + share * (value**2 + noise)
                 by_case[place][d] = by_case[place][d] + share * value
-        given = sum((_square(mean) / self._number(case.probability)
-                     for case, mean in zip(self.cases, by_case, strict=True)), zero)  # fmt: skip
+        given = sum(
+            (_square(mean) / self._number(case.probability) for case, mean in zip(self.cases, by_case, strict=True)),
+            zero,
+        )
         return first, second, given
 
     def left(self, functional: Functional, reading: Mapping[str, str], stated: Mapping[str, Any]) -> Any:
@@ -231,8 +240,10 @@ class SelectedRound:
         """
         divided, d = reading.get(DIVISION) == DIVIDED, range(len(self._start))
         if functional == SQUARED_SELECTED_VECTOR:
-            return sum(self._number(chance) * sum(self._weighed(row, counts) ** 2 for row in self.gradients)
-                       for chance, _, counts in self.answers())  # fmt: skip
+            return sum(
+                self._number(chance) * sum(self._weighed(row, counts) ** 2 for row in self.gradients)
+                for chance, _, counts in self.answers()
+            )
         mean, square, _ = self.aggregate(divided)
         wanted = [self._mean(row) for row in self.updates]
         step = self._number(self.groups.local_lr) * self.groups.local_steps
@@ -278,9 +289,10 @@ class SelectedRound:
             "weighted_pseudogradient": lambda: self.weighted_pseudogradient(first),
             "squared_mean_vector": lambda: _square(self.gradient),
             "mean_squared_vector": lambda: self._mean([_square(g) for g in zip(*self.gradients, strict=True)]),
-            "vector_covariance": lambda: sum(c * g[i] * g[j] for g in self.gradients
-                                             for (i, j), c in self._weighed_covariance.items()),
-        }  # fmt: skip
+            "vector_covariance": lambda: sum(
+                c * g[i] * g[j] for g in self.gradients for (i, j), c in self._weighed_covariance.items()
+            ),
+        }
         return {name: known[name]() for name in names if name in known}
 
     def _rates(self, case: Answering) -> list[Any]:
@@ -333,17 +345,21 @@ def round_of(question: Question) -> SelectedRound:
 def _first_round(setting: Setting, groups: Groups, numbers: str) -> SelectedRound:
     policy, number = selection_of(setting), float if numbers == FLOAT else Fraction
     if policy.counts != PLANNED:
-        raise Unserved('counts = "received": the lemmas speak of weights that are known before the answers; allowed is '
-                       '"planned"')  # fmt: skip
+        raise Unserved(
+            'counts = "received": the lemmas speak of weights that are known before the answers; allowed is "planned"'
+        )
     states = states_of(setting, 0, exact=numbers != FLOAT)
     if len(states) > 1:
-        raise Unserved("participation: the lemmas speak of weights that are known before availability is; allowed is a "
-                       "first round of known availability, or an estimate of the aggregation's own")  # fmt: skip
+        raise Unserved(
+            "participation: the lemmas speak of weights that are known before availability is; allowed is a "
+            "first round of known availability, or an estimate of the aggregation's own"
+        )
     there, weight = states[0][1], tuple(map(number, groups.weight))
     nothing, start = (number(0),) * len(weight), number(policy.start)
     rates = tuple(map(number, var_rates(nothing, there, number(policy.exact_budget(0)), weight)))
-    estimate = {"mean": rates, "printed": (start,) * len(weight)}.get(policy.update,
-                                                                     tuple((start + r) / 2 for r in rates))  # fmt: skip
+    estimate = {"mean": rates, "printed": (start,) * len(weight)}.get(
+        policy.update, tuple((start + r) / 2 for r in rates)
+    )
     for j, e in enumerate(estimate):
         if e == 0:
             raise Unserved(
@@ -364,8 +380,10 @@ def _answering(setting: Setting, number: Any) -> tuple[Answering, ...]:
 
 def _laws(process: Participation, labels: tuple[int, ...], number: Any) -> tuple[tuple[Any, ...], ...]:
     if not (isinstance(process, Bernoulli) or process.deterministic):
-        raise Unserved(f"participation = {type(process).__name__}: allowed are Bernoulli, deterministic processes, and "
-                       "mixtures of them")  # fmt: skip
+        raise Unserved(
+            f"participation = {type(process).__name__}: allowed are Bernoulli, deterministic processes, and "
+            "mixtures of them"
+        )
     chances = process.expected(len(labels), 0)
     own = (
         [number(p) for p, g in zip(chances, labels, strict=True) if g == j and p > 0] for j in range(max(labels) + 1)

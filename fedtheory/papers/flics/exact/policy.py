@@ -96,16 +96,18 @@ def answer_covariance(setting: Setting, exact: bool) -> tuple[tuple[Any, ...], .
     mean = long_term(setting, exact)
     if isinstance(setting.participation, GroupChain) and not setting.participation.deterministic:
         law, groups = _all_asked(setting), range(len(mean))
-        return tuple(tuple(sum(p * (a[i] - mean[i]) * (a[j] - mean[j]) for p, a in law) for j in groups)
-                     for i in groups)  # fmt: skip
+        return tuple(
+            tuple(sum(p * (a[i] - mean[i]) * (a[j] - mean[j]) for p, a in law) for j in groups) for i in groups
+        )
     end = settled(setting)
     if len(end.budget) > 1:
         raise Unserved(
             "selection_variance: in the long run availability or budget change for ever, and which answers then vary "
             "together depends on the plan; state it"
         )
-    found = [answer_variance(selection_of(setting).answers, s, a)
-             for s, a in zip(mean, end.availability[0], strict=True)]  # fmt: skip
+    found = [
+        answer_variance(selection_of(setting).answers, s, a) for s, a in zip(mean, end.availability[0], strict=True)
+    ]
     variances = [v if exact or v > CERTAIN * s else v * 0 for v, s in zip(found, mean, strict=True)]
     return tuple(tuple(v if i == j else v * 0 for j in range(len(mean))) for i, v in enumerate(variances))
 

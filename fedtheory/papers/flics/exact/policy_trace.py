@@ -93,8 +93,10 @@ def trace_of(question: Question) -> PolicyTrace:
 def _check_planned(question: Question) -> None:
     selection = selection_of(read(question.setting, question.reading))
     if (selection.counts, selection.update) != (PLANNED, UPDATES[FORGOTTEN]):
-        raise Unserved(f"counts = {selection.counts!r}, update = {selection.update!r}: Theorem 2 speaks of planned "
-                       "counts and of their mean over the rounds")  # fmt: skip
+        raise Unserved(
+            f"counts = {selection.counts!r}, update = {selection.update!r}: Theorem 2 speaks of planned "
+            "counts and of their mean over the rounds"
+        )
 
 
 def _traced(question: Question) -> PolicyTrace:
@@ -163,9 +165,11 @@ def answers_of(question: Question) -> tuple[int, Fraction]:
     counting = one and selection.counts == RECEIVED and selection.update == UPDATES[FORGOTTEN]
     end = settled(setting) if counting else None
     if end is None or end.beginning > 0 or not len(set(end.availability)) == len(set(end.budget)) == 1:
-        raise Unserved("response_probability: the statement speaks of one group whose clients answer independently, "
-                       "with the same probability in every round, and of their mean number: allowed are one group, "
-                       'one budget, constant availability, counts="received" and update="mean"')  # fmt: skip
+        raise Unserved(
+            "response_probability: the statement speaks of one group whose clients answer independently, "
+            "with the same probability in every round, and of their mean number: allowed are one group, "
+            'one budget, constant availability, counts="received" and update="mean"'
+        )
     clients = end.availability[0][0]
     if clients == 0:
         raise Unserved("group_clients: nobody is there")

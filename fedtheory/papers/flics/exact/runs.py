@@ -57,8 +57,10 @@ class _Node:
         if other is None:
             return self
         both = zip(self.lines, other.lines, strict=True)
-        lines = (_Line(a.first + b.first, a.second + b.second, smaller(a.low, b.low), larger(a.high, b.high))
-                 for a, b in both)  # fmt: skip
+        lines = (
+            _Line(a.first + b.first, a.second + b.second, smaller(a.low, b.low), larger(a.high, b.high))
+            for a, b in both
+        )
         return _Node(self.chance + other.chance, tuple(lines))
 
 
@@ -128,8 +130,10 @@ class Followed:
             deviations = [root(self.convert(row[i])) for i, row in enumerate(of_pairs)]
             self.varying = [
                 (i, j, self.convert(v), one if i == j else self.convert(v) / (deviations[i] * deviations[j]))
-                for i, row in enumerate(of_pairs) for j, v in enumerate(row) if v != 0
-            ]  # fmt: skip
+                for i, row in enumerate(of_pairs)
+                for j, v in enumerate(row)
+                if v != 0
+            ]
 
     def _square(self, nodes: Mapping[_Past, _Node]) -> Any:
         """E|grad F(w)|^2; in floats 0 where nothing but rounding is left of terms that cancel."""
@@ -226,8 +230,10 @@ class Followed:
 
     def _scales(self, estimate: tuple, answers: tuple, total: Any = 1) -> list[Any]:
         """p_j / s^_j, over the number of answers if they are divided; 0 for a group without answers."""
-        return [self.convert(p / (s * total)) if n else self.convert(0)
-                for p, s, n in zip(self.weight, estimate, answers, strict=True)]  # fmt: skip
+        return [
+            self.convert(p / (s * total)) if n else self.convert(0)
+            for p, s, n in zip(self.weight, estimate, answers, strict=True)
+        ]
 
     def _affine(self, column: list[Training], scales: list[Any], answers: tuple) -> tuple[Any, Any, Any]:
         """w + global_lr Delta = slope w + shift + noise, whose variance is returned, for so many answers."""
@@ -244,8 +250,9 @@ class Followed:
         scales, chance, lines = self._scales(estimate, counts, total), self.convert(chance), []
         for line, column in zip(node.lines, self.training, strict=True):
             slope, shift, noise = self._affine(column, scales, counts)
-            stray = self.global_lr * sum((y * n * one.reach for y, n, one in zip(scales, counts, column, strict=True)),
-                                         self.convert(0))  # fmt: skip
+            stray = self.global_lr * sum(
+                (y * n * one.reach for y, n, one in zip(scales, counts, column, strict=True)), self.convert(0)
+            )
             ends = slope * line.low + shift, slope * line.high + shift
             first, second = _through(line, node.chance, slope, shift, noise)
             lines.append(_Line(chance * first, chance * second, smaller(*ends) - stray, larger(*ends) + stray))

@@ -140,8 +140,10 @@ def groups_of(question: Question) -> Groups:
     if has_common_noise(fed):
         raise Unserved("noise: a selection's moments need clients whose noises are independent")
     if tuple(fed.exact_weight) != setting.algorithm.objective_weight(fed.clients):
-        raise Unserved("objective_weight: the federation's objective weighs clients otherwise than the algorithm's "
-                       "group_weight; give the federation the algorithm's objective_weight")  # fmt: skip
+        raise Unserved(
+            "objective_weight: the federation's objective weighs clients otherwise than the algorithm's "
+            "group_weight; give the federation the algorithm's objective_weight"
+        )
     if kind.by_rule:
         raise Unserved("exact moments of a selection need step sizes that do not change")
     return Groups(
@@ -184,16 +186,24 @@ def states_of(setting: Setting, round: int, exact: bool) -> list[tuple[Any, Coun
         return [(chance, tuple(counts)) for chance, counts in zip(law, process.counts, strict=True) if chance > 0]
     if process.deterministic:
         here = process.expected(len(groups), round)
-        return [(Fraction(1), tuple(sum(int(n) for n, g in zip(here, groups, strict=True) if g == j)
-                                    for j in range(number)))]  # fmt: skip
+        return [
+            (
+                Fraction(1),
+                tuple(sum(int(n) for n, g in zip(here, groups, strict=True) if g == j) for j in range(number)),
+            )
+        ]
     laws = _laws(process, groups, round)
     if exact and any(isinstance(chance, float) for law in laws for chance in law):
         raise Unserved(f"participation = {type(process).__name__}: its law is known in floating point only")
     if math.prod(len(law) for law in laws) > LARGEST_STATES:
-        raise Unserved(f"participation = {type(process).__name__}: clients can be there in more than "
-                       f"{LARGEST_STATES} ways in a round; simulate it")  # fmt: skip
-    found = ((math.prod(law[n] for law, n in zip(laws, counts, strict=True)), counts)
-             for counts in itertools.product(*map(range, map(len, laws))))  # fmt: skip
+        raise Unserved(
+            f"participation = {type(process).__name__}: clients can be there in more than "
+            f"{LARGEST_STATES} ways in a round; simulate it"
+        )
+    found = (
+        (math.prod(law[n] for law, n in zip(laws, counts, strict=True)), counts)
+        for counts in itertools.product(*map(range, map(len, laws)))
+    )
     return [(chance, counts) for chance, counts in found if chance > 0]
 
 
@@ -225,8 +235,10 @@ def stationary_counts(setting: Setting) -> list[tuple[Fraction, Counts]]:
     """
     process = setting.participation
     if not isinstance(process, GroupChain) or not (process.is_stationary and process.is_irreducible):
-        raise Unserved(f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and "
-                       "begins in its stationary law")  # fmt: skip
+        raise Unserved(
+            f"participation = {type(process).__name__}: allowed is a GroupChain that is irreducible and "
+            "begins in its stationary law"
+        )
     _check_chain(process, client_round(setting).aggregation.groups)
     return [(p, tuple(counts)) for p, counts in zip(process.law, process.counts, strict=True)]
 
@@ -237,8 +249,9 @@ def _laws(process: Participation, groups: Sequence[int], round: int) -> list[lis
         rows = process.chances(process.phase(round))
         return [row[: size + 1].tolist() for row, size in zip(rows, process.group_sizes, strict=True)]
     if isinstance(process, Bernoulli):
-        chances = [[p for p, g in zip(process.probabilities, groups, strict=True) if g == j]
-                   for j in range(max(groups) + 1)]  # fmt: skip
+        chances = [
+            [p for p, g in zip(process.probabilities, groups, strict=True) if g == j] for j in range(max(groups) + 1)
+        ]
         return [count_law(own) for own in chances]
     raise Unserved(
         f"participation = {type(process).__name__}: allowed are deterministic processes, Bernoulli, and availability "

@@ -34,12 +34,14 @@ class Training:
         size = abs(shrink)
         shrunk = power(size, steps) * (-1 if shrink < 0 and steps % 2 else 1)
         return cls(
-            h, centre, shrunk - 1,
+            h,
+            centre,
+            shrunk - 1,
             (eta * sigma) ** 2 * geometric(size * size, steps),
             eta * sigma * geometric(size, steps),
             power(size, steps - 1),
             eta * sigma * geometric(size, steps - 1),
-        )  # fmt: skip
+        )
 
     def largest_gradient(self, far: Any, sigma: Any, larger: Callable[[Any, Any], Any] = larger) -> Any:
         """The largest |stochastic gradient| along the local steps from where |w - centre| = ``far``: how far from the
@@ -52,8 +54,10 @@ def training(groups: Groups, numbers: str) -> list[list[Training]]:
     convert = CONVERT[numbers]
     eta, sigma = convert(groups.local_lr), noise_of_a_coordinate(groups, numbers)
     columns = zip(zip(*groups.curvatures, strict=True), zip(*groups.centres, strict=True), strict=True)
-    found = [[Training.of(convert(h), convert(c), eta, sigma, groups.local_steps) for h, c in zip(*column, strict=True)]
-             for column in columns]  # fmt: skip
+    found = [
+        [Training.of(convert(h), convert(c), eta, sigma, groups.local_steps) for h, c in zip(*column, strict=True)]
+        for column in columns
+    ]
     return found
 
 

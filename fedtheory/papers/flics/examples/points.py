@@ -133,8 +133,9 @@ class SelectionPoint(Point):
         elif isinstance(self._who, Trace):
             trace, most = self._who, LARGEST_AVAILABILITY[kind]
             if len(trace.budget) > LARGEST[kind]["rounds"] or max(map(max, trace.availability)) > most:
-                raise ValueError(f"availability: allowed are at most {LARGEST[kind]['rounds']} rounds of at most "
-                                 f"{most} clients")  # fmt: skip
+                raise ValueError(
+                    f"availability: allowed are at most {LARGEST[kind]['rounds']} rounds of at most {most} clients"
+                )
 
     @property
     def _who(self) -> Trace | Process | None:
@@ -202,8 +203,11 @@ def parse(data: Mapping[str, Any], statement: Claim) -> SelectionPoint:
 
 
 def _trace_json(trace: Trace) -> dict[str, Any]:
-    return {"group_weight": texts(trace.weight), "availability": [list(row) for row in trace.availability],
-            "budget": texts(trace.budget)}  # fmt: skip
+    return {
+        "group_weight": texts(trace.weight),
+        "availability": [list(row) for row in trace.availability],
+        "budget": texts(trace.budget),
+    }
 
 
 def _parse_trace(data: Mapping[str, Any]) -> Trace:
@@ -232,8 +236,11 @@ def _parse_who(data: Mapping[str, Any]) -> Trace | Process:
 
 
 def _training_json(point: SelectionRound | SelectionRun) -> dict[str, Any]:
-    federation = {"curvature": str(point.curvature), "centres": texts(point.centres),
-                  "gradient_noise": str(point.gradient_noise)}  # fmt: skip
+    federation = {
+        "curvature": str(point.curvature),
+        "centres": texts(point.centres),
+        "gradient_noise": str(point.gradient_noise),
+    }
     return {"federation": federation, "start": str(point.start), "local_steps": point.local_steps}
 
 
@@ -254,9 +261,12 @@ def _round_json(point: SelectionRound) -> dict[str, Any]:
         for s in point.states
     ]
     return {
-        "group_weight": texts(point.weight), "estimate": texts(point.estimate), "states": states,
-        **_training_json(point), "local_lr": str(point.local_lr),
-    }  # fmt: skip
+        "group_weight": texts(point.weight),
+        "estimate": texts(point.estimate),
+        "states": states,
+        **_training_json(point),
+        "local_lr": str(point.local_lr),
+    }
 
 
 def _parse_round(data: Mapping[str, Any]) -> SelectionRound:
@@ -267,27 +277,37 @@ def _parse_round(data: Mapping[str, Any]) -> SelectionRound:
         State(rational_entry(s, "probability"), indices(s, "availability"), vector(s, "rates")) for s in states
     )
     return SelectionRound(
-        weight=vector(data, "group_weight"), estimate=vector(data, "estimate"), states=parsed,
-        local_lr=rational_entry(data, "local_lr"), **_parse_training(data),
-    )  # fmt: skip
+        weight=vector(data, "group_weight"),
+        estimate=vector(data, "estimate"),
+        states=parsed,
+        local_lr=rational_entry(data, "local_lr"),
+        **_parse_training(data),
+    )
 
 
 def _run_json(point: SelectionRun) -> dict[str, Any]:
-    steps = {name: CHOSEN if getattr(point, name) is None else str(getattr(point, name))
-             for name in ("local_lr", "global_lr")}  # fmt: skip
+    steps = {
+        name: CHOSEN if getattr(point, name) is None else str(getattr(point, name))
+        for name in ("local_lr", "global_lr")
+    }
     return {
-        **_who_json(point.availability), "initial_estimate": str(point.initial_estimate), **_training_json(point),
-        "rounds": point.rounds, **steps,
-    }  # fmt: skip
+        **_who_json(point.availability),
+        "initial_estimate": str(point.initial_estimate),
+        **_training_json(point),
+        "rounds": point.rounds,
+        **steps,
+    }
 
 
 def _parse_run(data: Mapping[str, Any]) -> SelectionRun:
     steps = {name: entry(data, name, str) for name in ("local_lr", "global_lr")}
     return SelectionRun(
-        availability=_parse_who(data), initial_estimate=rational_entry(data, "initial_estimate"),
-        rounds=entry(data, "rounds", int), **_parse_training(data),
+        availability=_parse_who(data),
+        initial_estimate=rational_entry(data, "initial_estimate"),
+        rounds=entry(data, "rounds", int),
+        **_parse_training(data),
         **{name: None if text == CHOSEN else rational(name, text) for name, text in steps.items()},
-    )  # fmt: skip
+    )
 
 
 def _policy_json(point: PolicyTrace) -> dict[str, Any]:

@@ -40,8 +40,11 @@ class Selections(Space):
     def __init__(self, statement: Claim) -> None:
         self.statement = statement
         draws: dict[type, Callable[[np.random.Generator], Example]] = {
-            SelectionRound: _round, SelectionRun: self._run, PolicyTrace: self._policy, Answers: _answers,
-        }  # fmt: skip
+            SelectionRound: _round,
+            SelectionRun: self._run,
+            PolicyTrace: self._policy,
+            Answers: _answers,
+        }
         self._point = draws[kind_of(statement.functional)]
 
     left_out = "more groups, clients or rounds; objectives that are not quadratic"
@@ -49,9 +52,11 @@ class Selections(Space):
     @property
     def searched(self) -> str:
         what = {
-            SelectionRound: "single rounds of FLICS", SelectionRun: "runs of FLICS on quadratics",
-            PolicyTrace: "traces of FLICS's policy", Answers: "answers of one group",
-        }  # fmt: skip
+            SelectionRound: "single rounds of FLICS",
+            SelectionRun: "runs of FLICS on quadratics",
+            PolicyTrace: "traces of FLICS's policy",
+            Answers: "answers of one group",
+        }
         kind = kind_of(self.statement.functional)
         most = MOST[kind] | ({ROUNDS: CHOSEN_ROUNDS[1]} if kind is SelectionRun and self.statement.choices else {})
         return f"{what[kind]}, at most {', '.join(f'{count} {name}' for name, count in most.items())}"
@@ -69,20 +74,34 @@ class Selections(Space):
                 for s in point.states
             )
             moved: Example = replace(
-                point, estimate=tuple(map(move, point.estimate)), states=states, local_lr=move(point.local_lr),
-                centres=tuple(map(move, point.centres)), start=move(point.start),
+                point,
+                estimate=tuple(map(move, point.estimate)),
+                states=states,
+                local_lr=move(point.local_lr),
+                centres=tuple(map(move, point.centres)),
+                start=move(point.start),
                 gradient_noise=move(point.gradient_noise),
-            )  # fmt: skip
+            )
         elif isinstance(point, SelectionRun):
-            steps = {} if self.statement.choices else {
-                "local_lr": min(move(point.local_lr), _short(1 / point.curvature, math.floor)),
-                "global_lr": move(point.global_lr),
-            }  # fmt: skip
+            steps = (
+                {}
+                if self.statement.choices
+                else {
+                    "local_lr": min(move(point.local_lr), _short(1 / point.curvature, math.floor)),
+                    "global_lr": move(point.global_lr),
+                }
+            )
             who = point.availability
             if isinstance(who, Trace):
                 who = replace(who, budget=tuple(map(move, who.budget)))
-            moved = replace(point, availability=who, centres=tuple(map(move, point.centres)), start=move(point.start),
-                            gradient_noise=move(point.gradient_noise), **steps)  # fmt: skip
+            moved = replace(
+                point,
+                availability=who,
+                centres=tuple(map(move, point.centres)),
+                start=move(point.start),
+                gradient_noise=move(point.gradient_noise),
+                **steps,
+            )
         elif isinstance(point, PolicyTrace):
             moved = replace(point, trace=replace(point.trace, budget=tuple(map(move, point.trace.budget))))
         else:
@@ -170,9 +189,11 @@ class Selections(Space):
         """What the theorem leaves for its constant c: 1/2 - 15 L^2 K^2 eta_L^2 M sum p^2."""
         weight = point.availability.weight
         concentration = sum(p**2 for p in weight) * len(weight)
-        moved = 1 / Fraction(point.rounds) if self.statement.choices else (
-            (point.curvature * point.local_steps * point.local_lr) ** 2
-        )  # fmt: skip
+        moved = (
+            1 / Fraction(point.rounds)
+            if self.statement.choices
+            else ((point.curvature * point.local_steps * point.local_lr) ** 2)
+        )
         return Fraction(1, 2) - 15 * moved * concentration
 
     def _run(self, rng: np.random.Generator) -> SelectionRun:
@@ -189,9 +210,17 @@ class Selections(Space):
             local = _short(Fraction(10 ** -float(rng.uniform(0.9, 3))) / (curvature * steps), math.floor)
             server = _short(Fraction(10 ** -float(rng.uniform(0, 2))) / (curvature * steps * local), math.floor)
         return SelectionRun(
-            who, Fraction(1, 10), curvature, tuple(_signed(rng) for _ in who.weight), _signed(rng),
-            _number(rng) if rng.random() < 0.4 else Fraction(0), steps, rounds, local, server,
-        )  # fmt: skip
+            who,
+            Fraction(1, 10),
+            curvature,
+            tuple(_signed(rng) for _ in who.weight),
+            _signed(rng),
+            _number(rng) if rng.random() < 0.4 else Fraction(0),
+            steps,
+            rounds,
+            local,
+            server,
+        )
 
     def _who(self, rng: np.random.Generator, groups: int, most: int, absent: float) -> Trace | Process:
         """Who is there, with the chance that a group is not, or not in the end (see ``_trace``). Where the claim
@@ -235,9 +264,16 @@ def _round(rng: np.random.Generator) -> SelectionRound:
     curvature, steps = _signed(rng) or Fraction(1), _count(rng, MOST[SelectionRound][STEPS])
     local = _short(Fraction(10 ** rng.uniform(-3, 0)) / (abs(curvature) * steps))
     return SelectionRound(
-        _weights(rng, groups), estimate, states, curvature, tuple(_signed(rng) for _ in range(groups)), _signed(rng),
-        _number(rng) if rng.random() < 0.5 else Fraction(0), steps, local,
-    )  # fmt: skip
+        _weights(rng, groups),
+        estimate,
+        states,
+        curvature,
+        tuple(_signed(rng) for _ in range(groups)),
+        _signed(rng),
+        _number(rng) if rng.random() < 0.5 else Fraction(0),
+        steps,
+        local,
+    )
 
 
 def _states(rng: np.random.Generator, groups: int) -> Iterator[State]:

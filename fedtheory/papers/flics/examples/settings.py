@@ -64,20 +64,33 @@ def along_a_trace(
     x_0 = ``start`` and s^(0) = ``initial_estimate``."""
     groups = groups_of([max(column) for column in zip(*availability, strict=True)])
     fed = federation(weight, groups, curvature, centres or (Fraction(0),) * len(weight), gradient_noise)
-    algorithm = flics_avg(groups=groups, budget=budget, budget_after="last", local_lr=local_lr, group_weight=weight,
-                          start=initial_estimate, **options)  # fmt: skip
+    algorithm = flics_avg(
+        groups=groups,
+        budget=budget,
+        budget_after="last",
+        local_lr=local_lr,
+        group_weight=weight,
+        start=initial_estimate,
+        **options,
+    )
     return Setting(fed, algorithm, Recorded.of_counts(availability, groups, after="last"), start=start)
 
 
 def with_availability(
-    process: Process, curvature: Fraction, centres: Rationals, start: Fraction, gradient_noise: Fraction,
-    initial_estimate: Fraction, **options: Any,
-) -> Setting:  # fmt: skip
+    process: Process,
+    curvature: Fraction,
+    centres: Rationals,
+    start: Fraction,
+    gradient_noise: Fraction,
+    initial_estimate: Fraction,
+    **options: Any,
+) -> Setting:
     """FLICS-AVG where a process says how many clients of each group are there; from x_0 = ``start`` and s^(0) =
     ``initial_estimate``."""
     fed = federation(process.weight, process.groups, curvature, centres, gradient_noise)
-    algorithm = flics_avg(groups=process.groups, budget=process.budget, group_weight=process.weight,
-                          start=initial_estimate, **options)  # fmt: skip
+    algorithm = flics_avg(
+        groups=process.groups, budget=process.budget, group_weight=process.weight, start=initial_estimate, **options
+    )
     return Setting(fed, algorithm, process.chain, start=start)
 
 
@@ -229,11 +242,15 @@ class SelectionRun(_OfSetting):
         """The run's; a step size that the claim chooses is 1 there, and has to be stated."""
         who = self.availability
         training: dict[str, Any] = {
-            "curvature": self.curvature, "centres": self.centres, "start": self.start,
-            "gradient_noise": self.gradient_noise, "local_lr": self.local_lr or Fraction(1),
-            "initial_estimate": self.initial_estimate, "local_steps": self.local_steps,
+            "curvature": self.curvature,
+            "centres": self.centres,
+            "start": self.start,
+            "gradient_noise": self.gradient_noise,
+            "local_lr": self.local_lr or Fraction(1),
+            "initial_estimate": self.initial_estimate,
+            "local_steps": self.local_steps,
             "global_lr": self.global_lr or Fraction(1),
-        }  # fmt: skip
+        }
         if isinstance(who, Process):
             return with_availability(who, **training)
         return along_a_trace(who.weight, who.availability, who.budget, **training)
@@ -328,14 +345,25 @@ class SelectionRound:
     def round(self) -> SelectedRound:
         """The round, in Fractions."""
         groups = Groups(
-            self.weight, ((self.curvature,),) * len(self.weight), tuple((c,) for c in self.centres), (self.start,),
-            self.gradient_noise, self.local_steps, self.local_lr, Fraction(1),
-        )  # fmt: skip
+            self.weight,
+            ((self.curvature,),) * len(self.weight),
+            tuple((c,) for c in self.centres),
+            (self.start,),
+            self.gradient_noise,
+            self.local_steps,
+            self.local_lr,
+            Fraction(1),
+        )
         cases = tuple(
-            Answering(state.probability, tuple(tuple(answer_law("independent", rate, there))
-                                               for rate, there in zip(state.rates, state.availability, strict=True)))
+            Answering(
+                state.probability,
+                tuple(
+                    tuple(answer_law("independent", rate, there))
+                    for rate, there in zip(state.rates, state.availability, strict=True)
+                ),
+            )
             for state in self.states
-        )  # fmt: skip
+        )
         return SelectedRound(groups, self.estimate, cases, EXACT)
 
     def fixed(self, names: Collection[str]) -> dict[str, Any]:

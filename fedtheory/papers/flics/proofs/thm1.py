@@ -36,10 +36,16 @@ DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
 
 def region(step: Condition) -> Where:
     """With this condition on c, and all else free."""
-    return Where(RING, (
-        step, Condition("eta", "positive"), Condition("L", "positive"), Condition("K", "count"),
-        *(Condition(name, "nonnegative") for name in ("delta", "V", "S", "G")),
-    ))  # fmt: skip
+    return Where(
+        RING,
+        (
+            step,
+            Condition("eta", "positive"),
+            Condition("L", "positive"),
+            Condition("K", "count"),
+            *(Condition(name, "nonnegative") for name in ("delta", "V", "S", "G")),
+        ),
+    )
 
 
 CAPPED, FREE = region(Condition("c", "capped", 1 / (L * K))), region(Condition("c", "positive"))
@@ -54,15 +60,25 @@ _g, _h = _g0.under("M"), _along.under("M").under("K")
 def each_gradient() -> Theorem:
     """|grad F_i(x_{i,k})|^2 <= G^2: the noise has mean 0."""
     goal = Form.constant(G**2) - square(_along)
-    return show(goal, [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)], where=FREE,
-                context="start", squares=[(_N, "", _one)])  # fmt: skip
+    return show(
+        goal,
+        [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)],
+        where=FREE,
+        context="start",
+        squares=[(_N, "", _one)],
+    )
 
 
 def _sum(each: Theorem, vector: Vector) -> Theorem:
     """|sum_k v_k|^2 <= K^2 G^2, from |v_k|^2 <= G^2."""
     whole = vector.under("K")
-    return show(Form.constant(K**2 * G**2) - square(whole), [(over_steps(each), K)], where=FREE, context="start",
-                squares=[(vector - whole / K, "K", K)])  # fmt: skip
+    return show(
+        Form.constant(K**2 * G**2) - square(whole),
+        [(over_steps(each), K)],
+        where=FREE,
+        context="start",
+        squares=[(vector - whole / K, "K", K)],
+    )
 
 
 @cache
@@ -85,7 +101,7 @@ def drift() -> Theorem:
     premises: Multiples = [
         (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), K),
         (over_steps(over_clients(ANSWERS.path(G**2), "M")), K * L**2),
-    ]  # fmt: skip
+    ]
     return show(goal, premises, where=FREE, context="start", squares=[(change - (_h - _g * K) / K, "MK", K)])
 
 
@@ -95,8 +111,10 @@ def error() -> Theorem:
     e, f = _g * K - _B, _g * K - _h
     goal = Form.constant(2 * K * L**2 * DRIFT + 2 * delta**2 * K**2 * G**2) - square(e)
     premises: Multiples = [
-        (ANSWERS.mean(e), 2), (drift(), 2), (ANSWERS.mismatched(each_sum()), 2 * delta**2),
-    ]  # fmt: skip
+        (ANSWERS.mean(e), 2),
+        (drift(), 2),
+        (ANSWERS.mismatched(each_sum()), 2 * delta**2),
+    ]
     squares: list[Square] = [(e - f + _A * delta, "", _one), (f + _A * delta, "", _one)]
     return show(goal, premises, where=FREE, context="start", squares=squares)
 
@@ -123,9 +141,12 @@ def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | in
     goal = values + Form.constant(added) - square(_g) * (c * K / 2)
     moved, sent = _next - _x, _B + _Z
     premises: Multiples = [
-        (over_clients(ANSWERS.descent(L), "M"), 1), (ANSWERS.round(_g + (moved - sent * c) * (L / 2)), -1),
-        (ANSWERS.apart(_g), c), (error(), c / (2 * K)), (moment, L * c**2 / 2),
-    ]  # fmt: skip
+        (over_clients(ANSWERS.descent(L), "M"), 1),
+        (ANSWERS.round(_g + (moved - sent * c) * (L / 2)), -1),
+        (ANSWERS.apart(_g), c),
+        (error(), c / (2 * K)),
+        (moment, L * c**2 / 2),
+    ]
     squares: list[Square] = [(_B, "", c / (2 * K) - L * c**2 / 2 * of_mean)]
     return show(goal, premises, where=where, context="start", squares=squares)
 

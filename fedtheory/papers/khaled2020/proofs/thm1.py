@@ -63,9 +63,12 @@ def drift() -> Theorem:
     ]
     u = _x - _X
     squares: list[Square] = [
-        (_noise, "", eta**2), (u * near + far * eta, "M", 1 / near), (change - far, "M", eta**2),
-        (_G - _h.under("M"), "", eta**2), (change, "M", contracts - 2 * eta**2),
-    ]  # fmt: skip
+        (_noise, "", eta**2),
+        (u * near + far * eta, "M", 1 / near),
+        (change - far, "M", eta**2),
+        (_G - _h.under("M"), "", eta**2),
+        (change, "M", contracts - 2 * eta**2),
+    ]
     step = show(at_step(bound, 1, 0, 1) - bound, premises, where=WHERE, context="run", squares=squares)
     return induct(combine([], where=WHERE, context="run"), step, bound, RING.number(1))
 
@@ -89,10 +92,12 @@ def one_step() -> Theorem:
     goal = square(_D) * (1 - mu * eta) + Form.constant(addition) - square(after)
     a = _x - AXIOMS.vector(OPTIMUM)
     squares: list[Square] = [
-        ((_x - _X) * (2 * L) - gain, "M", eta / (2 * L)), (gain - gain.under("M"), "M", eta**2),
-        (gain, "M", contracts - eta**2 - eta / (2 * L)), (a - _D, "M", mu * eta),
+        ((_x - _X) * (2 * L) - gain, "M", eta / (2 * L)),
+        (gain - gain.under("M"), "M", eta**2),
+        (gain, "M", contracts - eta**2 - eta / (2 * L)),
+        (a - _D, "M", mu * eta),
         (a, "M", contracts * mu * L - mu * eta),
-    ]  # fmt: skip
+    ]
     return show(goal, premises, where=WHERE, context="run", squares=squares)
 
 

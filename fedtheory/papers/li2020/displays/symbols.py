@@ -20,10 +20,14 @@ one = sympy.Integer(1)
 def cap(*extra: Part) -> Region:
     """eta <= 1/(4L) and mu <= L, everything else free."""
     return region(
-        *extra, capped("local_lr", 1 / (4 * L)), capped("strong_convexity", L), positive("smoothness"),
-        count("local_steps"), count("arbitrary_cohort"),
+        *extra,
+        capped("local_lr", 1 / (4 * L)),
+        capped("strong_convexity", L),
+        positive("smoothness"),
+        count("local_steps"),
+        count("arbitrary_cohort"),
         *map(nonnegative, ("heterogeneity_gap", "weighted_noise", "gradient_bound")),
-    )  # fmt: skip
+    )
 
 
 def step_size(at: sympy.Expr) -> sympy.Expr:

@@ -54,8 +54,9 @@ def moved() -> Theorem:
         (MEANS.stochastic_gradient(G**2), (1 + k + _half) * eta**2),
     ]
     squares: list[Square] = [(d / (k + _half) + q * eta, "", k + _half)]
-    step = show(at_step(bound, 1, 0, 1) - bound * (1 + 1 / (k + _half)), premises, where=WHERE, context="run",
-                squares=squares)  # fmt: skip
+    step = show(
+        at_step(bound, 1, 0, 1) - bound * (1 + 1 / (k + _half)), premises, where=WHERE, context="run", squares=squares
+    )
     return induct(combine([], where=WHERE, context="run"), step, bound, 1 + 1 / (k + _half))
 
 
@@ -80,9 +81,13 @@ def one_step() -> Theorem:
     goal = square(_D) * (1 - mu * eta) - square(after)
     goal = goal + Form.constant(eta**2 * (B + 6 * L * Gamma + 8 * (K - 1) ** 2 * G**2))
     squares: list[Square] = [
-        (_g - _G, "M", eta**2), (u - _g * eta, "M", 1), (u / eta + _b, "M", slope * eta / 2), (_X - _start, "", drift),
-        (a - _D, "M", mu * eta), (a, "M", slope * mu / 2),
-    ]  # fmt: skip
+        (_g - _G, "M", eta**2),
+        (u - _g * eta, "M", 1),
+        (u / eta + _b, "M", slope * eta / 2),
+        (_X - _start, "", drift),
+        (a - _D, "M", mu * eta),
+        (a, "M", slope * mu / 2),
+    ]
     return show(goal, premises, where=WHERE, context="run", squares=squares)
 
 
@@ -100,17 +105,20 @@ def end_of_draw() -> Theorem:
     mean = last.under("M")
     goal = square(mean - _optimum) - square(end - _optimum) + Form.constant(4 * share * K**2 * _last**2 * G**2)
     premises: Multiples = [
-        (MEANS.drawn_mean(mean - _optimum, share), -2), (MEANS.spread_of_draw(share), -1),
+        (MEANS.drawn_mean(mean - _optimum, share), -2),
+        (MEANS.spread_of_draw(share), -1),
         (over_clients(last_step(moved()), "M"), share),
-    ]  # fmt: skip
+    ]
     return show(goal, premises, where=WHERE, context="run", squares=[(mean - _start, "", share)])
 
 
 @cache
 def gap() -> Theorem:
     """F(x) - F(x*) <= L/2 |x - x*|^2."""
-    premises: Multiples = [(over_clients(AXIOMS.descent(START_POINT, OPTIMUM, L), "M"), 1),
-                (AXIOMS.optimal(_start - _optimum), -1)]  # fmt: skip
+    premises: Multiples = [
+        (over_clients(AXIOMS.descent(START_POINT, OPTIMUM, L), "M"), 1),
+        (AXIOMS.optimal(_start - _optimum), -1),
+    ]
     return combine(premises, where=WHERE, context="start")
 
 

@@ -20,9 +20,16 @@ _two_thirds = sympy.Rational(2, 3)
 def _between(name: str, factor: int, says: str, claimed: sympy.Expr):
     """X = (factor nu)^r is at most 1 or at most factor nu."""
     rest = (at_least("w", a), nonnegative("nu"), nonnegative("a"))
-    return nonnegative_step(name, "with a constant", says, claimed - (X * w + _two_thirds * a),
-                            region(capped("X", one), *rest), region(capped("X", factor * nu), *rest), printed=False,
-                            rests_on=("learn.root_between",))  # fmt: skip
+    return nonnegative_step(
+        name,
+        "with a constant",
+        says,
+        claimed - (X * w + _two_thirds * a),
+        region(capped("X", one), *rest),
+        region(capped("X", factor * nu), *rest),
+        printed=False,
+        rests_on=("learn.root_between",),
+    )
 
 
 HIDDEN = (

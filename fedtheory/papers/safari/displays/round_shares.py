@@ -26,10 +26,15 @@ _least = q * (sigma_G**2 / 6 - w * sigma * sigma_G - w**2 * sigma**2 / 2)
 
 def _where(*parts: Part) -> Region:
     return region(
-        equal("dissimilarity", b - w * sigma), *parts, nonnegative("more"), interval("client_round_probability"),
-        nonnegative("least_server_gradient"), nonnegative("gradient_noise"), capped("server_lr", 1 / (2 * L)),
+        equal("dissimilarity", b - w * sigma),
+        *parts,
+        nonnegative("more"),
+        interval("client_round_probability"),
+        nonnegative("least_server_gradient"),
+        nonnegative("gradient_noise"),
+        capped("server_lr", 1 / (2 * L)),
         positive("smoothness"),
-    )  # fmt: skip
+    )
 
 
 STEPS = (

@@ -37,9 +37,14 @@ def setting(*steps: Part) -> Region:
     free += [] if "smoothness" in given else [positive("smoothness")]
     free += [] if "local_steps" in given else [count("local_steps")]
     return region(
-        *steps, *free, count("arbitrary_cohort"), interval("client_round_probability"), nonnegative("gradient_noise"),
-        nonnegative("dissimilarity"), nonnegative("server_noise"),
-    )  # fmt: skip
+        *steps,
+        *free,
+        count("arbitrary_cohort"),
+        interval("client_round_probability"),
+        nonnegative("gradient_noise"),
+        nonnegative("dissimilarity"),
+        nonnegative("server_noise"),
+    )
 
 
 FREE = setting()

@@ -56,13 +56,22 @@ _right_small = (
 
 def _large(name: str, says: str, where: Region, more: sympy.Expr, rests_on: tuple[str, ...]) -> Step:
     """For z >= 1/8; ``more`` is what the noise adds beyond K sigma^2/m."""
-    return gram(name, "(65) to (77)", says, QUARTER - _moved,
-                given=((_separated + more, eta**2), (dot(e, W) - G - mu / 4 * norm2(e) + L * D, 2 * eta * K),
-                       (sympy.Rational(5, 2) * norm2(g) + sympy.Rational(10, 3) * (bias + L**2 * D) - norm2(W),
-                        eta**2 * K**2),
-                       (_mean_3 - D, 2 * eta * K * L + sympy.Rational(10, 3) * eta**2 * K**2 * L**2)),
-                zero=((dot(e, N), 2 * eta),), where=where, printed=False,
-                rests_on=("s5.63_lemma_2", "client.square", *rests_on))  # fmt: skip
+    return gram(
+        name,
+        "(65) to (77)",
+        says,
+        QUARTER - _moved,
+        given=(
+            (_separated + more, eta**2),
+            (dot(e, W) - G - mu / 4 * norm2(e) + L * D, 2 * eta * K),
+            (sympy.Rational(5, 2) * norm2(g) + sympy.Rational(10, 3) * (bias + L**2 * D) - norm2(W), eta**2 * K**2),
+            (_mean_3 - D, 2 * eta * K * L + sympy.Rational(10, 3) * eta**2 * K**2 * L**2),
+        ),
+        zero=((dot(e, N), 2 * eta),),
+        where=where,
+        printed=False,
+        rests_on=("s5.63_lemma_2", "client.square", *rests_on),
+    )
 
 
 _from_eighth = setting(at_least("local_lr", 1 / (8 * L * K)))

@@ -81,8 +81,10 @@ class LearningPoint(Point):
         """Raise ``ValueError`` unless this is an example of what the claim speaks of, with numbers in bounds."""
         check_scope(claim, "learning")
         if claim.functional not in self.problem.functionals:
-            raise ValueError(f"kind = {self.problem.kind!r}: such a problem has no {claim.functional.name}, of which "
-                             f"{claim.ref} speaks")  # fmt: skip
+            raise ValueError(
+                f"kind = {self.problem.kind!r}: such a problem has no {claim.functional.name}, of which "
+                f"{claim.ref} speaks"
+            )
         check_names("constants", self.constants, stated(claim), claim)
         if self.constants.get("confidence") == 0:
             raise ValueError("confidence = 0: allowed is a number in (0, 1]")
@@ -93,8 +95,9 @@ class LearningPoint(Point):
         values = {**self.problem.quantities(self.constants), **self.constants}
         checks = {
             a.name: Checked(Fraction(0) if self.problem.holds(a.kind, self.constants) else None, OF_THE_PROBLEM)
-            for a in claim.assumptions if a.kind in COMPUTED
-        }  # fmt: skip
+            for a in claim.assumptions
+            if a.kind in COMPUTED
+        }
         try:
             left = self.problem.left(claim.functional, self.constants)
         except Undecided as reason:

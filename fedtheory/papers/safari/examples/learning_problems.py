@@ -83,14 +83,17 @@ class Hiding:
 
     def check(self) -> None:
         if self.problem.samples > LARGEST_EXACT:
-            raise ValueError(f"clients * samples_per_client = {self.problem.samples}: allowed is at most "
-                             f"{LARGEST_EXACT}")  # fmt: skip
+            raise ValueError(
+                f"clients * samples_per_client = {self.problem.samples}: allowed is at most {LARGEST_EXACT}"
+            )
 
     def quantities(self, constants: Constants) -> dict[str, Any]:
         return {
-            "clients": Fraction(self.clients), "arbitrary_cohort": Fraction(self.participants),
-            "samples_per_client": Fraction(self.samples_per_client), "rare_mass": self.rare_mass,
-        }  # fmt: skip
+            "clients": Fraction(self.clients),
+            "arbitrary_cohort": Fraction(self.participants),
+            "samples_per_client": Fraction(self.samples_per_client),
+            "rare_mass": self.rare_mass,
+        }
 
     def left(self, functional: Functional, constants: Constants) -> Fraction:
         if functional == RARE_TAIL:
@@ -106,9 +109,12 @@ class Hiding:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "kind": self.kind, "clients": self.clients, "participants": self.participants,
-            "samples_per_client": self.samples_per_client, "rare_mass": str(self.rare_mass),
-        }  # fmt: skip
+            "kind": self.kind,
+            "clients": self.clients,
+            "participants": self.participants,
+            "samples_per_client": self.samples_per_client,
+            "rare_mass": str(self.rare_mass),
+        }
 
 
 @dataclass(frozen=True)
@@ -138,10 +144,12 @@ class Thresholds:
     def quantities(self, constants: Constants) -> dict[str, Any]:
         low, high = self.source
         return {
-            "target_width": self.target[1] - self.target[0], "source_width": high - low,
-            "threshold_distance": abs(self.threshold - self.best), "source_excess": self.excess(self.source),
+            "target_width": self.target[1] - self.target[0],
+            "source_width": high - low,
+            "threshold_distance": abs(self.threshold - self.best),
+            "source_excess": self.excess(self.source),
             "outside_support": max(low - self.threshold, self.threshold - high, Fraction(0)),
-        }  # fmt: skip
+        }
 
     def left(self, functional: Functional, constants: Constants) -> Fraction:
         of_p, of_q = self.excess(self.target), self.excess(self.source)
@@ -152,9 +160,12 @@ class Thresholds:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "kind": self.kind, "target": list(map(str, self.target)), "source": list(map(str, self.source)),
-            "best": str(self.best), "threshold": str(self.threshold),
-        }  # fmt: skip
+            "kind": self.kind,
+            "target": list(map(str, self.target)),
+            "source": list(map(str, self.source)),
+            "best": str(self.best),
+            "threshold": str(self.threshold),
+        }
 
 
 @dataclass(frozen=True)
@@ -184,8 +195,10 @@ class Pooled:
         for each in (self.p, self.d, self.of_server):
             each.risks(self.hypotheses)
         if not (self.server_samples >= 1 and self.client_samples >= 1):
-            raise ValueError(f"server_samples, client_samples = {self.server_samples}, {self.client_samples}: allowed "
-                             "are integers >= 1")  # fmt: skip
+            raise ValueError(
+                f"server_samples, client_samples = {self.server_samples}, {self.client_samples}: allowed "
+                "are integers >= 1"
+            )
         if len(self.labels) < 2:
             raise ValueError(f"labels has {len(self.labels)} rows: allowed are at least two hypotheses")
         if not 0 <= self.hypothesis < len(self.labels):
@@ -226,11 +239,15 @@ class Pooled:
         of_p, of_q = self.excesses
         n, size = self.server_samples + self.client_samples, len(self.labels)
         values: dict[str, Any] = {
-            "samples": Fraction(n), "server_samples": Fraction(self.server_samples),
-            "client_samples": Fraction(self.client_samples), "client_share": Fraction(self.client_samples, n),
-            "class_size": Fraction(size), "vc_dimension": Fraction(self.hypotheses.dimension),
-            "source_excess": of_q[self.hypothesis], "best_excess": of_p[self.q.best(self.hypotheses)],
-        }  # fmt: skip
+            "samples": Fraction(n),
+            "server_samples": Fraction(self.server_samples),
+            "client_samples": Fraction(self.client_samples),
+            "client_share": Fraction(self.client_samples, n),
+            "class_size": Fraction(size),
+            "vc_dimension": Fraction(self.hypotheses.dimension),
+            "source_excess": of_q[self.hypothesis],
+            "best_excess": of_p[self.q.best(self.hypotheses)],
+        }
         if delta := constants.get("confidence"):
             log_delta = -ball(delta).log()
             values["complexity"] = (arb(size).log() + log_delta) / n
@@ -314,12 +331,14 @@ class Pooled:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "kind": self.kind, "labels": [list(row) for row in self.labels],
+            "kind": self.kind,
+            "labels": [list(row) for row in self.labels],
             "target": [list(map(str, row)) for row in self.target],
             "clients": [list(map(str, row)) for row in self.clients],
-            "server_samples": self.server_samples, "client_samples": self.client_samples,
+            "server_samples": self.server_samples,
+            "client_samples": self.client_samples,
             "hypothesis": self.hypothesis,
-        } | ({} if self.server is None else {"server": [list(map(str, row)) for row in self.server]})  # fmt: skip
+        } | ({} if self.server is None else {"server": [list(map(str, row)) for row in self.server]})
 
 
 def _at_most(pairs: list[tuple[Fraction, Fraction]], constant: Fraction, exponent: Fraction) -> bool:

@@ -55,8 +55,10 @@ class LearningProblems(Space):
             return f"two points, 2 to {LARGEST_CLIENTS} clients with 1 to {LARGEST_CLIENTS} samples"
         if self.on_line:
             return "thresholds under uniform distributions, one within the other"
-        return (f"classes on 1 to {LARGEST_POINTS} points, 1 to {LARGEST_SAMPLES} samples of the server and of the "
-                "clients each")  # fmt: skip
+        return (
+            f"classes on 1 to {LARGEST_POINTS} points, 1 to {LARGEST_SAMPLES} samples of the server and of the "
+            "clients each"
+        )
 
     def draw(self, rng: np.random.Generator) -> LearningPoint:
         """A random problem."""
@@ -110,10 +112,12 @@ class LearningProblems(Space):
             "confidence": Fraction(1, int(rng.choice([2, 3, 10, 50]))),
             "relatedness_exponent": Fraction(int(rng.choice([0, 1, 2, 4])), 2),
             "noise_exponent": Fraction(int(rng.choice([0, 1, 2])), 2),
-            "hidden_constant": Fraction(10), "relatedness": Fraction(0), "noise_constant": Fraction(0),
+            "hidden_constant": Fraction(10),
+            "relatedness": Fraction(0),
+            "noise_constant": Fraction(0),
             "error_level": problem.rare_mass if isinstance(problem, Hiding) else Fraction(0),
             "sample_complexity": Fraction(0),
-        }  # fmt: skip
+        }
         for name in ("relatedness_exponent", "noise_exponent"):
             at_least_one = [h for h in self.read.hypotheses if h.name == f"{name}_is_1"]
             known[name] = Fraction(1) if at_least_one else known[name]

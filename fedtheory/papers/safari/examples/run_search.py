@@ -79,9 +79,10 @@ class ServerCandidate:
     def setting(self, steps: Mapping[str, float], probability: float) -> Setting:
         """The setting with these step sizes and this probability of client rounds."""
         algorithm = safari(
-            client_round_probability=probability, local_steps=self.base.local_steps,
+            client_round_probability=probability,
+            local_steps=self.base.local_steps,
             **{name: Fraction(float(step)) for name, step in steps.items()},
-        )  # fmt: skip
+        )
         return replace(self._with_server_noise, algorithm=algorithm)
 
     @cached_property
@@ -109,26 +110,56 @@ class ServerRuns(Runs):
         super().__init__(statement)
         self.asked = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES} & set(statement.quantities)
         self.demands = Demands(
-            run_quantities=bool(self.asked), one_round=is_about_one_round(statement), snapshots=("probability",),
-            replacement=False, equal_cohorts=False, common_hessian=self.demands.common_hessian,
-            fixed=self.demands.fixed, own=self.demands.own,
-        )  # fmt: skip
+            run_quantities=bool(self.asked),
+            one_round=is_about_one_round(statement),
+            snapshots=("probability",),
+            replacement=False,
+            equal_cohorts=False,
+            common_hessian=self.demands.common_hessian,
+            fixed=self.demands.fixed,
+            own=self.demands.own,
+        )
 
     def structured(self) -> Iterator[ServerCandidate]:
         """A pair, of which the client at 1 takes part, and one client alone: from several starts, in other units too,
         with steps from the cap to a small share of it, where floors show."""
         plain = Candidate(
-            family="pair", seed=0, dimension=1, axis=0, mildness=0.5, conditioning=1.0, smoothness=1.0, scale=1.0,
-            noise=0.0, start=2.0, start_axis=0, process="fixed", arbitrary_cohort=1, order=0, stay=1, local_steps=1,
-            cohort=MOST_CLIENTS, step_share=1.0, step_constant=1.0, replacement=False, period=0, probability=0.0,
-        )  # fmt: skip
+            family="pair",
+            seed=0,
+            dimension=1,
+            axis=0,
+            mildness=0.5,
+            conditioning=1.0,
+            smoothness=1.0,
+            scale=1.0,
+            noise=0.0,
+            start=2.0,
+            start_axis=0,
+            process="fixed",
+            arbitrary_cohort=1,
+            order=0,
+            stay=1,
+            local_steps=1,
+            cohort=MOST_CLIENTS,
+            step_share=1.0,
+            step_constant=1.0,
+            replacement=False,
+            period=0,
+            probability=0.0,
+        )
         starts, shares = ((2.0, 1.0), (1.0, 1e3), (1.0, 1e6), (1e-3, 1.0)), (1e-5, 1e-2, 1.0)
         scale = 1e4 if "least_gradient" in self.asked else 1.0
         for share, (start, smoothness), q, noise in product(shares, starts, (0.5, 1.0, 0.1), (0.0, 1.0)):
             base = replace(
-                plain, family="pair" if noise == 0 else "one", step_share=share, start=start, smoothness=smoothness,
-                probability=q, noise=noise, scale=scale,
-            )  # fmt: skip
+                plain,
+                family="pair" if noise == 0 else "one",
+                step_share=share,
+                start=start,
+                smoothness=smoothness,
+                probability=q,
+                noise=noise,
+                scale=scale,
+            )
             yield self._placed(ServerCandidate(base, server_noise=noise, server_share=share))
         for beyond in kinked_search.structured(self.demands) if kinked_search.searched(self.demands) else ():
             yield ServerCandidate(self._conforming(beyond), server_noise=0.0, server_share=beyond.step_share)
@@ -215,9 +246,10 @@ class ServerRuns(Runs):
         """Under which readings of the hypotheses they all hold; the literal one is among them."""
         values = {name: value for name, value in found.quantities.items() if name not in self.statement.choices}
         return tuple(
-            name for name, claim in self._readings.items()
+            name
+            for name, claim in self._readings.items()
             if name == self._literal or claim.evaluate(**values).hypotheses_hold is True
-        )  # fmt: skip
+        )
 
     @cached_property
     def _readings(self) -> dict[str, Claim]:
@@ -371,8 +403,10 @@ def every_round_at(setting: Setting, horizons: np.ndarray) -> Peaks | None:
     last = horizons - 1
     lowest = np.maximum(min(y, c) * (1 - shares[1]) ** last, y * (1 - max(shares)) ** last)
     with np.errstate(divide="ignore", over="ignore"):
-        ends = [(1 - 2 * c / at) / (2 * h) if c > 0 else np.full(len(last), 1 / (2 * h))
-                for at in (lowest, np.full(len(last), max(y, c)))]  # fmt: skip
+        ends = [
+            (1 - 2 * c / at) / (2 * h) if c > 0 else np.full(len(last), 1 / (2 * h))
+            for at in (lowest, np.full(len(last), max(y, c)))
+        ]
     smallest = np.maximum(ends[0], -1e300)
     return dict(zip(EVERY_ROUND, (smallest, ends[1], (h * lowest) ** 2), strict=True))
 

@@ -42,12 +42,17 @@ class Kinds:
             if self.convex
             else (Condition("L", "positive"),)
         )
-        return Where(RING, (
-            Condition("eta", "capped", 1 / (8 * L * K)), Condition("eta_s", "capped", self.server_cap),
-            Condition("q", "interval", RING.number(1)), *curvature,
-            *(Condition(name, "count") for name in ("K", "m", "size")),
-            *(Condition(name, "nonnegative") for name in ("sigma", "sigma_s", "sigma_G")),
-        ))  # fmt: skip
+        return Where(
+            RING,
+            (
+                Condition("eta", "capped", 1 / (8 * L * K)),
+                Condition("eta_s", "capped", self.server_cap),
+                Condition("q", "interval", RING.number(1)),
+                *curvature,
+                *(Condition(name, "count") for name in ("K", "m", "size")),
+                *(Condition(name, "nonnegative") for name in ("sigma", "sigma_s", "sigma_G")),
+            ),
+        )
 
     @property
     def server_cap(self) -> Scalar:
@@ -80,8 +85,9 @@ class Kinds:
         away = family if self.convex else family - self.server.gradient
         mean = family.under("S")
         squares = [(away - away.under("S"), "S", 1)]
-        cohort = combine([(over_clients(near, "S"), 1)], where=self.where, context="cohort", kind=ARBITRARY,
-                         squares=squares)  # fmt: skip
+        cohort = combine(
+            [(over_clients(near, "S"), 1)], where=self.where, context="cohort", kind=ARBITRARY, squares=squares
+        )
         premises: Multiples = [(expect_arbitrary(cohort, m), 1), (self.projected(self.bias), 2)]
         known = conditional_mean(atom_of(family).atom, ARBITRARY, RING)
         return combine(premises, where=self.where, context="kind", kind=ARBITRARY, squares=[(mean - known, "", 1)])

@@ -32,9 +32,14 @@ def _with_exponents() -> tuple[sympy.Expr, ...]:
     """The right sides of Theorem 2, Lemma 2 and Theorem 3 with every constant, for any exponents; with the
     vocabulary's symbols, as roots are drawn with their signs."""
     alpha, beta, nu, b, a, a_T, e_0 = symbols(
-        "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "complexity", "server_complexity",
+        "relatedness",
+        "relatedness_exponent",
+        "noise_constant",
+        "noise_exponent",
+        "complexity",
+        "server_complexity",
         "best_excess",
-    )  # fmt: skip
+    )
     rate = 1 / (2 - b)
     source = (8 * nu * a) ** rate + 2 * a / 3
     root = sympy.sqrt(2 * nu * e_0**b * a_T)
@@ -58,9 +63,14 @@ def _hidden() -> tuple[sympy.Expr, ...]:
     """The right sides of Theorems 2 and 3 with the constant of their O(.), and by how much it is large enough for
     Theorem 2; those of (18), and for a dimension of (18) and Theorems 2 and 3, with every constant."""
     alpha, beta, nu, b, c, a, a_T = symbols(
-        "relatedness", "relatedness_exponent", "noise_constant", "noise_exponent", "hidden_constant", "complexity",
+        "relatedness",
+        "relatedness_exponent",
+        "noise_constant",
+        "noise_exponent",
+        "hidden_constant",
+        "complexity",
         "server_complexity",
-    )  # fmt: skip
+    )
     a_d, a_dT, e_0 = symbols("vc_complexity", "server_vc_complexity", "best_excess")
     rate = 1 / (2 - b)
     of_vc = (128 * nu * a_d) ** rate + 32 * a_d

@@ -50,8 +50,14 @@ def server_distance() -> Theorem:
     """(58): |x+ - x*|^2 <= (1 - 2 eta_s L mu/(L + mu)) |x - x*|^2 + eta_s (eta_s - 2/(L + mu)) |grad F(x)|^2
     + eta_s^2 sigma_s^2, for every step size."""
     plain = Kinds(convex=True).where.conditions
-    where = Where(RING, tuple(Condition("eta_s", "positive") if c.name == "eta_s" else c for c in plain
-                              if c.name in ("eta_s", "L", "mu", "sigma_s")))  # fmt: skip
+    where = Where(
+        RING,
+        tuple(
+            Condition("eta_s", "positive") if c.name == "eta_s" else c
+            for c in plain
+            if c.name in ("eta_s", "L", "mu", "sigma_s")
+        ),
+    )
     server, sgd = ServerAxioms(where, eta_s), Kinds(convex=True).sgd
     g, D = server.gradient, sgd.distance
     ax = type(sgd.axioms)(where, eta, RING["size"])
@@ -84,12 +90,18 @@ def server_fall() -> Theorem:
 @cache
 def server_descent() -> Theorem:
     """F(x) - E F(x+) - eta_s/2 |grad F(x)|^2 + L eta_s^2/2 sigma_s^2 >= 0 under eta_s <= 1/L."""
-    where = Where(RING, (Condition("eta_s", "capped", 1 / L), Condition("L", "positive"),
-                         Condition("sigma_s", "nonnegative")))  # fmt: skip
+    where = Where(
+        RING, (Condition("eta_s", "capped", 1 / L), Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
+    )
     g = ServerAxioms(where, eta_s).gradient
     fall = combine([(server_fall(), eta_s / 2)], where=where, context="kind", kind=SERVER)
-    return combine([(fall, 1)], where=where, context="kind", kind=SERVER,
-                   squares=[(g, "", -coefficient(fall.form, g, g) - eta_s / 2)])  # fmt: skip
+    return combine(
+        [(fall, 1)],
+        where=where,
+        context="kind",
+        kind=SERVER,
+        squares=[(g, "", -coefficient(fall.form, g, g) - eta_s / 2)],
+    )
 
 
 # Theorem 4 ----------------------------------------------------------------------------------------------------------
@@ -104,14 +116,20 @@ def clients_descent() -> Theorem:
     whole = sgd.one_descent(_one / 2, _one / 5, _one / 5, kinds.where)
     each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
     near = over_clients(sgd.axioms.dissimilar(START_POINT, sigma_G**2), "S")
-    of_cohort = combine([(whole, 1), (near, half)], where=kinds.where, context="cohort", kind=ARBITRARY,
-                        squares=[(g0, "S", half - each - together), (g0 - G, "S", together)])  # fmt: skip
+    of_cohort = combine(
+        [(whole, 1), (near, half)],
+        where=kinds.where,
+        context="cohort",
+        kind=ARBITRARY,
+        squares=[(g0, "S", half - each - together), (g0 - G, "S", together)],
+    )
     tied = instantiate(of_cohort, {"size": m, "eta": 2 * eta_s / K}, _TIED_4)
     noise = (4 / m + 40 * L * eta_s) * 2 * L * eta_s / K
     claimed = ((4 + 480 * L**2 * eta_s**2) * sigma_G**2 + noise * sigma**2) * eta_s / 2
     given = expect_arbitrary(tied, m)
-    return combine([(given, 1)], where=_TIED_4, context="kind", kind=ARBITRARY,
-                   constant=claimed - given.form.entries[ONE])  # fmt: skip
+    return combine(
+        [(given, 1)], where=_TIED_4, context="kind", kind=ARBITRARY, constant=claimed - given.form.entries[ONE]
+    )
 
 
 # Theorem 5 ----------------------------------------------------------------------------------------------------------
@@ -125,8 +143,13 @@ def _server_contracts() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + eta_s^2 sigma_s^2."""
     made = instantiate(thm5.server_round(), _TIE, _TIED_5)
     x = Kinds(convex=True).sgd.start
-    return combine([(made, 1)], where=_TIED_5, context="kind", kind=SERVER,
-                   squares=[(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))])  # fmt: skip
+    return combine(
+        [(made, 1)],
+        where=_TIED_5,
+        context="kind",
+        kind=SERVER,
+        squares=[(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))],
+    )
 
 
 @cache
@@ -136,9 +159,14 @@ def _clients_contract() -> Theorem:
     kinds, made = Kinds(convex=True), instantiate(thm5.client_round(), _TIE, _TIED_5)
     pull = -coefficient(made.form, kinds.sgd.start, kinds.bias) / 2
     bound = instantiate(kinds.bias_bound(_near_optimum()), _TIE, _TIED_5)
-    young = combine([(made, 1), (bound, pull**2 / _FALL)], where=_TIED_5, context="kind", kind=ARBITRARY,
-                    squares=[(_DISTANCE * _FALL + kinds.bias * pull, "", 1 / _FALL)],
-                    constant=(K * eta * 2 / mu - pull**2 / _FALL) * sigma_G**2)  # fmt: skip
+    young = combine(
+        [(made, 1), (bound, pull**2 / _FALL)],
+        where=_TIED_5,
+        context="kind",
+        kind=ARBITRARY,
+        squares=[(_DISTANCE * _FALL + kinds.bias * pull, "", 1 / _FALL)],
+        constant=(K * eta * 2 / mu - pull**2 / _FALL) * sigma_G**2,
+    )
     square = (_DISTANCE, "", 1 - _FALL - coefficient(young.form, kinds.sgd.start, kinds.sgd.start))
     return combine([(young, 1)], where=_TIED_5, context="kind", kind=ARBITRARY, squares=[square])
 

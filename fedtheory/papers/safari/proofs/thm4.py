@@ -83,8 +83,9 @@ def _parts() -> tuple[Theorem, Theorem]:
         (over_steps(over_clients(ax.unbiased(g), "S")), eta),
         *((theorem, c * eta**2 * half) for theorem, c in summed),
     ]
-    falls = combine(premises, where=_WHERE, context="cohort",
-                    squares=[(v, bound, c * eta**2 * half) for v, bound, c in squares])  # fmt: skip
+    falls = combine(
+        premises, where=_WHERE, context="cohort", squares=[(v, bound, c * eta**2 * half) for v, bound, c in squares]
+    )
     together = coefficient(falls.form, s.cohort_gradient, s.cohort_gradient)
     return _without_squares(falls, together, -eta * K), _without_squares(drift, 0 * K, 0 * K)
 
@@ -95,11 +96,17 @@ def _without_squares(theorem: Theorem, together: Scalar, linear: Scalar) -> Theo
     s, g = _KINDS.sgd, _KINDS.server.gradient
     g0, G = s.gradient_at_start, s.cohort_gradient
     multiple = coefficient(theorem.form, g0, g0, "S") + together
-    bounded = combine([(theorem, 1), (over_clients(_near(), "S"), multiple)], where=_WHERE, context="cohort",
-                      kind=ARBITRARY, squares=[(g0 - G, "S", together)])  # fmt: skip
+    bounded = combine(
+        [(theorem, 1), (over_clients(_near(), "S"), multiple)],
+        where=_WHERE,
+        context="cohort",
+        kind=ARBITRARY,
+        squares=[(g0 - G, "S", together)],
+    )
     given = expect_arbitrary(instantiate(bounded, {"size": m}, _WHERE), m)
-    return combine([(given, 1), (_KINDS.projected(g), -(multiple * 2 + linear))], where=_WHERE, context="kind",
-                   kind=ARBITRARY)  # fmt: skip
+    return combine(
+        [(given, 1), (_KINDS.projected(g), -(multiple * 2 + linear))], where=_WHERE, context="kind", kind=ARBITRARY
+    )
 
 
 @cache
@@ -119,8 +126,14 @@ def client_round(T: Scalar) -> Theorem:
         (b * (share * T * z) - E, "", unit / (2 * T * z)),
         (g + b, "", A - exact),
     ]
-    return combine(premises, where=_WHERE, context="kind", kind=ARBITRARY, squares=squares,
-                   constant=noise - so_far.coefficients("sigma")[2] * sigma**2)  # fmt: skip
+    return combine(
+        premises,
+        where=_WHERE,
+        context="kind",
+        kind=ARBITRARY,
+        squares=squares,
+        constant=noise - so_far.coefficients("sigma")[2] * sigma**2,
+    )
 
 
 def _share(T: Scalar) -> Scalar:
@@ -135,9 +148,13 @@ def descent(T: Scalar) -> Theorem:
     mixed = mix_server(server_round(), client_round(T), q, _WHERE)
     paid = client_step * T * z * share**2 / 2 + P * share**2 / 2
     claimed = (client_step**2 / P + q * L * K**2 * eta**2 * T * (client_step / P) ** 2) / 2
-    return combine([(mixed, 1), (_KINDS.bias_bound(_near()), paid)], where=_WHERE, context="start",
-                   squares=[(g + b * share, "", (P - client_step * _PAID) / 2)],
-                   constant=(claimed - paid) * sigma_G**2)  # fmt: skip
+    return combine(
+        [(mixed, 1), (_KINDS.bias_bound(_near()), paid)],
+        where=_WHERE,
+        context="start",
+        squares=[(g + b * share, "", (P - client_step * _PAID) / 2)],
+        constant=(claimed - paid) * sigma_G**2,
+    )
 
 
 @cache

@@ -65,8 +65,9 @@ def client_round() -> Theorem:
     noise = ((1 + z) / m + (1 - 1 / K) * z * 8 / 3) * K * eta**2 * sigma**2
     factor = 1 - 2 * mu * K * eta + 5 * mu**2 * K**2 * eta**2
     squares = [(D, "", factor - coefficient(whole.form, x, x))]
-    rounded = combine([(whole, 1)], where=where, context="cohort", squares=squares,
-                      constant=drift + noise - whole.form.entries[ONE])  # fmt: skip
+    rounded = combine(
+        [(whole, 1)], where=where, context="cohort", squares=squares, constant=drift + noise - whole.form.entries[ONE]
+    )
     premises: Multiples = [(expect_arbitrary(rounded, m), 1), (_KINDS.projected(D), -cross)]
     return combine(premises, where=where, context="kind", kind=ARBITRARY)
 
@@ -79,5 +80,6 @@ def strongly_convex() -> Theorem:
     pull = -coefficient(mixed.form, _KINDS.sgd.start, _KINDS.bias) / 2
     premises: Multiples = [(mixed, 1), (_KINDS.bias_bound(_curved().near_optimum), pull**2 / RATE)]
     floor = (client_step**2 - pull**2) / RATE * sigma_G**2
-    return combine(premises, where=where, context="start", constant=floor,
-                   squares=[(D * RATE + _KINDS.bias * pull, "", 1 / RATE)])  # fmt: skip
+    return combine(
+        premises, where=where, context="start", constant=floor, squares=[(D * RATE + _KINDS.bias * pull, "", 1 / RATE)]
+    )

@@ -42,8 +42,12 @@ def complexity(n: Symbol, source: str) -> Hypothesis:
     beside the logarithm, as the works that are cited have it: d/n log(max(n, d)/d) + log(1/delta)/n. That logarithm is
     read as at least 1, without which the lemma would fail at n = d."""
     beside = d / n * Max(log(Max(n, d) / d), 1) + _log_delta / n
-    return Hypothesis("complexity", Ge(A, d / n * log(n / d + _log_delta / n)), source,
-                      alternatives={readings.BESIDE_WITH_MAX: Ge(A, beside)})  # fmt: skip
+    return Hypothesis(
+        "complexity",
+        Ge(A, d / n * log(n / d + _log_delta / n)),
+        source,
+        alternatives={readings.BESIDE_WITH_MAX: Ge(A, beside)},
+    )
 
 
 def enough_samples(n: Symbol) -> Hypothesis:
