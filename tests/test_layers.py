@@ -1,32 +1,27 @@
-"""The layers: nothing imports from a higher one, no packages import one another in a circle, no file is long."""
+"""The layers: nothing imports from a higher one, nothing is in a circle, and general code names no paper."""
 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import fedtheory
+from fedtheory.doors import DOORS, through
 
 ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
-    (
-        "units",
-        "quantities",
-        "functionals",
-        "assumptions",
-        "rationals",
-        "schedule",
-        "own",
-        "files",
-        "doors",
-        "loops",
-        "randomness",
-        "lazy",
-    ),
+    ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files", "doors", "lazy",
+     "randomness", "loops"),
     ("process_workers",),
     ("data", "neural"),
     ("federations", "selection", "weights"),
@@ -47,16 +42,29 @@ LAYERS = (
     ("report",),
     ("testing", "cli", "gpu", "printing", "listings"),
     ("__main__",),
-)
+)  # fmt: skip
 """From below: each imports from its own and from those before it."""
 
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
-DOORS = {("setting.py", "moments"), ("setting.py", "simulation")}
-"""What a method of a setting imports when it is called."""
+BY_NAME = {
+    "data/catalogue.py": "the loader of a data set",
+    "doors.py": "what is behind a door",
+    "experiments/setting_parts.py": "the loader that a file names",
+    "experiments/tracking.py": "trackers, which need not be installed",
+    "lazy.py": "members of a package, on first use",
+    "moments/__init__.py": "members, on first use",
+    "moments/evaluators.py": "evaluators beside it, before the first question",
+    "papers/__init__.py": "papers: folders, and modules that they name",
+    "papers/paper.py": "parts of a paper, on first use",
+    "subjects/__init__.py": "modules of a subject, on first use",
+    "subjects/run_search.py": "searches over orders, beside it",
+}
+"""What imports modules whose names are values, with what they are."""
 
-STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
-"""What imports stand in; an expression has none."""
+GENERAL = ("claims", "evidence", "moments", "subjects", "tightness")
+PAPERS = re.compile(r"\b(FAST|SAFARI|FLICS|FedAU|Khaled|khaled2020|li2020)\b|\b(fast|safari|flics|fedau)\.[a-z]+\d")
+"""Names of papers, and ids of their claims."""
 
 
 def files() -> Iterator[tuple[str, Path]]:
@@ -65,38 +73,62 @@ def files() -> Iterator[tuple[str, Path]]:
             yield path.relative_to(ROOT).as_posix(), path
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The packages of fedtheory that a file imports from, anywhere but under TYPE_CHECKING."""
-    package = ("fedtheory", *path.relative_to(ROOT).parent.parts)
-    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+def module_of(name: str) -> str:
+    """The module of a file."""
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+@cache
+def modules() -> frozenset[str]:
+    return frozenset(module_of(name) for name, _ in files())
+
+
+def targets(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """What is imported from this package, as ``fedtheory.a.b.name``: in functions too, but not under TYPE_CHECKING."""
+    waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
             continue
-        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, STATEMENTS)]
-        names: list[str] = []
+        waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names if alias.name.startswith("fedtheory."))
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join((*above, *filter(None, [node.module])))
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "fedtheory" and len(parts) > 1 and parts[1] in LEVEL:
-                yield parts[1]
+            if base.split(".")[0] == "fedtheory":
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def longest(name: str) -> str:
+    """The module of ``fedtheory.a.b.name``, without the first word; "" for the whole package."""
+    parts = name.split(".")[1:]
+    return next((".".join(parts[:k]) for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in modules()), "")
 
 
 @cache
 def edges() -> frozenset[tuple[str, str]]:
-    """(file, package) for every import from another package than the file's own."""
-    return frozenset((name, to) for name, path in files() for to in imports(path) if to != own(name))
+    """(file, module) for every import from another module of fedtheory."""
+    found = set()
+    for name, path in files():
+        package = ("fedtheory", *path.relative_to(ROOT).parent.parts)
+        found |= {(name, longest(target)) for target in targets(ast.parse(path.read_text()), package)}
+    return frozenset((name, to) for name, to in found if to and to != module_of(name))
 
 
 def own(name: str) -> str:
-    """The package, or the module, that a file is in."""
-    return name.split("/")[0].removesuffix(".py")
+    """The package, or the module, at the top that a file or a module is in."""
+    return re.split(r"[/.]", name)[0]
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """A circle of a graph, or nothing."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def test_every_package_has_a_layer() -> None:
@@ -106,18 +138,88 @@ def test_every_package_has_a_layer() -> None:
 def test_imports_are_found() -> None:
     found = edges()
     assert ("simulation/state.py", "randomness") in found  # in the head of a module
-    assert ("setting.py", "simulation") in found  # in a function
+    assert ("moments/evaluators.py", "claims.arithmetic") in found  # in a function
     assert ("moments/stationary.py", "setting") not in found  # under TYPE_CHECKING
     assert ("evidence/measured.py", "data") in found  # from .. import data
 
 
 def test_nothing_is_imported_from_a_higher_layer() -> None:
-    upward = {(name, to) for name, to in edges() if LEVEL[to] > LEVEL[own(name)]} - DOORS
-    assert not upward
+    assert not {(name, to) for name, to in edges() if LEVEL[own(to)] > LEVEL[own(name)]}
 
 
 def test_packages_form_no_circle() -> None:
     graph: dict[str, set[str]] = {}
-    for name, to in edges() - DOORS:
-        graph.setdefault(own(name), set()).add(to)
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+    for name, to in edges():
+        if own(name) != own(to):
+            graph.setdefault(own(name), set()).add(own(to))
+    assert not circle(graph)
+
+
+def test_files_form_no_circle() -> None:
+    graph: dict[str, set[str]] = {}
+    for name, to in edges():
+        graph.setdefault(module_of(name), set()).add(to)
+    assert not circle(graph)
+
+
+def test_circles_are_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+
+
+def test_doors_lead_upwards_and_what_is_behind_them_is_there() -> None:
+    for place, behind in DOORS.items():
+        assert LEVEL[own(behind.partition(":")[0])] > LEVEL[own(place)]
+        assert callable(through(place))
+
+
+def test_doors_are_used_where_they_are_said_to_be() -> None:
+    used = {}
+    for name, path in files():
+        for door in re.findall(r'through\("([a-z_.]+)"\)', path.read_text()):
+            used.setdefault(door, set()).add(module_of(name))
+    assert used.pop("setting.simulate") == {"setting", "doors"}  # an example
+    assert {door: place for door, (place,) in used.items()} == {
+        door: "moments.evaluators" if door == "moments.evaluators" else "setting"
+        for door in DOORS if door != "setting.simulate"
+    }  # fmt: skip
+
+
+def test_modules_are_imported_by_a_value_only_where_it_is_said() -> None:
+    found = {name for name, path in files() if re.search(r"\bimport_module\(|__import__\(", path.read_text())}
+    assert found == set(BY_NAME)
+
+
+def prose(source: str) -> str:
+    """A file without its examples and without what it imports."""
+    kept = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        text = token.string
+        if token.type == tokenize.STRING:
+            text = re.sub(r"(?m)^\s*(>>>|\.\.\.).*\n(?:(?!\s*(>>>|\.\.\.|\"\"\"|$)).*\n?)*", "", text)
+        kept.append(text)
+    return " ".join(kept)
+
+
+@pytest.mark.parametrize("package", GENERAL)
+def test_general_code_names_no_paper(package: str) -> None:
+    found = {name: PAPERS.search(prose(path.read_text())) for name, path in files() if own(name) == package}
+    assert not {name: match.group() for name, match in found.items() if match}
+
+
+def test_papers_are_found_in_prose_and_not_in_examples() -> None:
+    assert PAPERS.search(prose('"""As FAST does.\n\n>>> 1\n1\n"""\n'))
+    assert not PAPERS.search(prose('"""A claim.\n\n>>> claim("fast.thm1")\n\'fast.thm1\'\n"""\n'))
+
+
+def test_no_two_files_have_one_name() -> None:
+    """Beside papers, whose folders are alike, and the command line, whose files are named by what commands are about."""
+    seen: dict[str, list[str]] = {}
+    for name, path in files():
+        if own(name) not in ("papers", "cli") and path.stem not in ("__init__", "__main__"):
+            seen.setdefault(path.stem, []).append(name)
+    assert not {stem: names for stem, names in seen.items() if len(names) > 1}
+    assert not [name for name, path in files() if path.stem.startswith("of_")]
+
+
+def test_doors_open() -> None:
+    assert import_module("fedtheory.simulation").simulate is through("setting.simulate")
