@@ -18,7 +18,7 @@ from . import weights as weights
 from . import worstcase as worstcase
 from .evidence.referee import referee as referee
 from .evidence.refute import refute as refute
-from .evidence.verdict import verify as verify
+from .evidence.verify import verify as verify
 from .papers import claim as claim
 from .report.bound_figures import plot as plot
 from .setting import Setting as Setting

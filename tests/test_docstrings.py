@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -18,9 +19,60 @@ import fedtheory
 ROOT = Path(fedtheory.__file__).parent
 
 NO_BEGINNING = frozenset(
-    "also and as at beside besides but by else for from he here how if in into it its like not of on only or out over so"
-    " such than that the\N{NO-BREAK SPACE}same their then there these they this those to under upon what when where"
-    " which who whom whose with within without".split(" ")
+    [
+        "also",
+        "and",
+        "as",
+        "at",
+        "beside",
+        "besides",
+        "but",
+        "by",
+        "else",
+        "for",
+        "from",
+        "he",
+        "here",
+        "how",
+        "if",
+        "in",
+        "into",
+        "it",
+        "its",
+        "like",
+        "not",
+        "of",
+        "on",
+        "only",
+        "or",
+        "out",
+        "over",
+        "so",
+        "such",
+        "than",
+        "that",
+        "the\xa0same",
+        "their",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "under",
+        "upon",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "with",
+        "within",
+        "without",
+    ]
 )
 """Words that neither do nor name anything. "Whether" is allowed: it begins what a true or false value says."""
 
@@ -64,11 +116,10 @@ def public(module: ModuleType) -> Iterator[Documented]:
 def constants(module: ModuleType) -> Iterator[Documented]:
     """The docstrings of constants, which stand below them."""
     body = ast.parse(Path(str(module.__file__)).read_text()).body
-    for before, node in zip(body, body[1:], strict=False):
+    for before, node in pairwise(body):
         if isinstance(before, ast.Assign | ast.AnnAssign) and isinstance(node, ast.Expr):
-            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-                target = before.targets[0] if isinstance(before, ast.Assign) else before.target
-                yield f"{module.__name__}.{ast.unparse(target)}", inspect.cleandoc(node.value.value)
+            target = before.targets[0] if isinstance(before, ast.Assign) else before.target
+            yield f"{module.__name__}.{ast.unparse(target)}", inspect.cleandoc(ast.literal_eval(node.value))
 
 
 def sentences(doc: str) -> list[str]:

@@ -55,7 +55,7 @@ BY_NAME = {
     "lazy.py": "members of a package, on first use",
     "moments/__init__.py": "members, on first use",
     "moments/evaluators.py": "evaluators beside it, before the first question",
-    "papers/__init__.py": "papers: folders, and modules that they name",
+    "papers/registry.py": "papers: folders, and modules that they name",
     "papers/paper.py": "parts of a paper, on first use",
     "subjects/__init__.py": "modules of a subject, on first use",
     "subjects/run_search.py": "searches over orders, beside it",
@@ -195,7 +195,7 @@ def prose(source: str) -> str:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         text = token.string
         if token.type == tokenize.STRING:
-            text = re.sub(r"(?m)^\s*(>>>|\.\.\.).*\n(?:(?!\s*(>>>|\.\.\.|\"\"\"|$)).*\n?)*", "", text)
+            text = re.sub(r"(?m)^\s*>>>.*\n(?:(?!\s*$).+\n?)*", "", text)  # to the next empty line
         kept.append(text)
     return " ".join(kept)
 
@@ -212,7 +212,7 @@ def test_papers_are_found_in_prose_and_not_in_examples() -> None:
 
 
 def test_no_two_files_have_one_name() -> None:
-    """Beside papers, whose folders are alike, and the command line, whose files are named by what commands are about."""
+    """Beside papers, whose folders are alike, and commands, whose files are named by what they are about."""
     seen: dict[str, list[str]] = {}
     for name, path in files():
         if own(name) not in ("papers", "cli") and path.stem not in ("__init__", "__main__"):

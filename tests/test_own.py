@@ -28,7 +28,7 @@ from fedtheory.quantities import LENGTH, QUANTITIES, SQUARED_LENGTH, Quantity, s
 from fedtheory.setting import Setting
 from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_points import from_setting
+from fedtheory.subjects.run_subject import from_setting
 
 F = Fraction
 SETTING = Setting(

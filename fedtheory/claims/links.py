@@ -1,4 +1,4 @@
-"""Step sizes that a claim links: Theorem 4 of SAFARI chooses the clients' from the server's, Theorem 5 the other way
+"""Step sizes that a claim links: some choose the clients' from the server's, some the other way
 round. A link read the other way is the same statement.
 """
 

@@ -49,7 +49,7 @@ def required(claim: Claim, hypothesis: str | Hypothesis, quantity_name: str, /, 
         ValueError: a value is unknown, wrong or missing, the quantity is among them, or the relation's sign is not seen
             somewhere (see ``ranges.solution_set``).
 
-    FAST's Theorem 1 asks q >= numerator/denominator. With 2 L K eta_c = 1/4, sigma_G = 0 and G_2 = 1 the quotient is
+    One theorem asks q >= numerator/denominator. With 2 L K eta_c = 1/4, sigma_G = 0 and G_2 = 1 the quotient is
     0.75 / (0.75 + G_3/4 - G_1). Where it exceeds 1, or its denominator vanishes, no q satisfies the condition; where
     the denominator is negative, every q does; between, an interval.
 

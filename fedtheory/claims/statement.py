@@ -144,7 +144,7 @@ class Claim:
     """One edition of one statement: under the assumptions and hypotheses, functional <= sum of the terms.
 
     Attributes:
-        id, edition: ``fast.thm1`` and ``main``; together ``ref``.
+        id, edition: the paper's name with a number, and ``main``, for example; together ``ref``.
         title: one line.
         source: paper, section, equation.
         functional: the left side.

@@ -49,13 +49,13 @@ class OnRun:
 def on_run(claims: Iterable[str], setting: Setting, run: Run, constants: Constants, **given: Any) -> list[OnRun]:
     """Each claim's hypotheses and both of its sides after the run's rounds.
 
-    Constants enter with the ends of their intervals that are safe to plug into a theorem; run quantities (FAST's G_1 to
+    Constants enter with the ends of their intervals that are safe to plug into a theorem; run quantities (G_1 to
     G_3) as the run's own maxima, where ``peaks`` watched them. Estimates are of the points that were seen, and theorems
     ask for suprema over all points: a bound below what happened refutes nothing, and one above confirms nothing. It is
     told how far the two are apart.
 
     Args:
-        claims: ids, such as "fast.thm1@sharp".
+        claims: their refs.
         setting, run: what ran, with the functionals' observables watched in every round.
         constants: see ``federations.estimated_constants``.
         given: other quantities, or better values; they win.

@@ -58,7 +58,7 @@ def check_consistency(claim: Claim) -> tuple[Finding, ...]:
     - ``asks_for_every_round_at_the_optimum``: a hypothesis on maxima over the run asks q >= 1 where they are what
       they are after convergence, so it says something only because the maxima remember the start.
     - ``least_snapshot_probability``: no admissible setting has a q below this number > 0.
-    - ``excludes_estimated_weights``: FedAU's own weights do not meet a hypothesis on weights.
+    - ``excludes_estimated_weights``: estimated weights do not meet a hypothesis on weights.
     - ``excludes_long_runs``: runs that meet a hypothesis have a left side above a positive floor, the bound fades.
 
     >>> from fedtheory.papers import claim

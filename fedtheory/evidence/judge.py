@@ -50,7 +50,7 @@ def parse(data: Mapping[str, Any], statement: Claim | None = None) -> Instance:
         raise ValueError(f"an instance is a {type(data).__name__}: allowed is an object")
     ref = entry(data, "claim", str)
     if len(ref) > 100:
-        raise ValueError(f"claim = {shown(ref)}: allowed is a ref such as 'fast.thm1@main'")
+        raise ValueError(f"claim = {shown(ref)}: allowed is a claim's ref, <id>@<edition>")
     if statement is None:
         statement = claim(ref)
     elif ref != statement.ref:

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from ..claims.balls import decimal
 from ..claims.statement import Claim
 from ..papers import claim as find_claim
 from ..papers.dispatch import subject_of
-from ..participation import Phases
-from ..subjects.lead import Found
-from ..subjects.protocol import Instance, Point, Space
+from ..subjects.protocol import Instance, Space
 from ..subjects.violations import VIOLATIONS
+from .confirm import DIGITS, MARGIN, confirmed
 from .constructions import construct
 from .judge import Judgement, judge
 from .search import SearchReport, merged, search, search_beside
-
-MARGIN = 2
-"""A shrunk instance must exceed its bound by this factor: a reader should see it at a glance."""
-
-DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
-"""Significant digits to which the numbers of a find are rounded, the fewest that do."""
-
-
-NEAR = 0.9
-"""Of a find's ratio: a point that keeps so much of it, or exceeds its bound by ``MARGIN``, is taken before others with
-more digits are looked at."""
+from .worst_case_leads import refuted_from_leads
 
 FEWER = (2, 4, 9)
 """The same of finds other than the best."""
@@ -60,8 +48,6 @@ def refute(
         return known
     report, judgement, _ = search_further(statement, report, seed)
     if judgement is None:
-        from .worst_case_leads import refuted_from_leads
-
         judgement = refuted_from_leads(statement, seed)
     if judgement is None and report.lead is None:
         judgement = next(iter(falls_without(statement).values()), None)
@@ -88,76 +74,6 @@ def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tup
         return report, None, ""
     found = search_beside(space, statement, seed)
     return merged(report, found), *followed_up(statement, found, space)
-
-
-def refuting_point(statement: Claim, found: Found) -> Judgement | None:
-    """What a search found, with the shortest numbers under which the claim falls under every reading, judged;
-    ``None`` if none do, or if no exact point is near it.
-
-    The claim need not be a registered one. Constants are those of the rounded federation or function.
-    """
-    return confirmed(statement, found)[0]
-
-
-def confirmed(
-    statement: Claim, found: Found, space: Space | None = None, numbers: Sequence[int] = DIGITS
-) -> tuple[Judgement | None, str]:
-    """The same, of a find in ``space`` with so many digits, and where there is none the reason: why the point with the
-    most digits is none, or does not refute."""
-    why, tried, best, enough = "no exact point is near it", 0, None, min(MARGIN, NEAR * found.ratio)
-    for digits, point in _points(space or subject_of(statement).space(statement), found, numbers):
-        try:
-            if isinstance(point, ValueError):  # no point can hold it
-                raise point
-            tried += 1
-            judgement = judge(Instance(statement.ref, point), follow=False, statement=statement)
-        except ValueError as error:  # or rounding left no instance of the claim
-            why = f"with {digits} digits: {error}"
-            continue
-        if not judgement.refutes:
-            why = f"with {digits} digits: {_shortfall(judgement)}"
-        elif best is None or _least_ratio(judgement) > _least_ratio(best):
-            best = judgement
-            if _least_ratio(best) >= enough:
-                break
-    if best is not None:
-        return judge(best.instance, statement=statement), ""
-    return None, f"{tried} exact points near it do not refute the claim; {why}" if tried else why
-
-
-def _points(space: Space, found: Found, numbers: Sequence[int]) -> Iterator[tuple[int, Point | ValueError]]:
-    """Exact points near a find, by digits, or why there are no more of so many digits; of participants that change,
-    those of a fixed set first."""
-    roundings = [(space, digits) for digits in numbers]
-    if space.beside is not None and isinstance(getattr(found.point, "participation", None), Phases):
-        roundings += [(space.beside, digits) for digits in numbers]
-    for rounding, digits in roundings:
-        points = rounding.rounded(found, digits)
-        while True:
-            try:
-                point = next(points, None)
-            except ValueError as error:
-                yield digits, error
-                break
-            if point is None:
-                break
-            yield digits, point
-
-
-def _least_ratio(judgement: Judgement) -> float:
-    """Left / right, under the reading that it is least for."""
-    return min(float(reading.ratio) for reading in judgement.readings)
-
-
-def _shortfall(judgement: Judgement) -> str:
-    """Why a judgement does not refute, under the first reading that stands."""
-    reading = next(reading for reading in judgement.readings if not reading.refutes)
-    under = f", read with {', '.join(f'{n}: {o}' for n, o in reading.reading.items())}" if reading.reading else ""
-    if reading.failing:
-        why = f" ({reading.undecided})" if reading.undecided else ""
-        return f"the hypothesis {reading.failing[0]} is not shown to hold{why}{under}"
-    sides = f"left {decimal(reading.left)} is not shown to exceed right {decimal(reading.right)}"
-    return sides + (f" ({reading.undecided})" if reading.undecided else "") + under
 
 
 def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps: int = 50) -> Judgement | None:

@@ -164,7 +164,8 @@ def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None =
     and at least 0. Below 1 it says how loose the term is, above 1 that the claim falls.
 
     Raises:
-        ValueError: no term has that name, or the claim is not about FAST's runs with a step size of the user's choice.
+        ValueError: no term has that name, or the claim is not about runs of ``fast`` with a step size of the user's
+        choice.
 
     >>> import fedtheory as ft
     >>> fed = ft.federations.Quadratic.common_hessian(offsets=[1, -1])
@@ -175,7 +176,7 @@ def tight_constant(claim: Claim, term: str, settings: Sequence[Setting] | None =
     """
     claim.term(term)
     if not subject_of(claim).space(claim).repairable:
-        raise ValueError(f"claim = {claim.ref}: allowed is one about FAST's runs that does not choose its step size")
+        raise ValueError(f"claim = {claim.ref}: allowed is one about runs of fast that does not choose its step size")
     return _Pool(claim, settings, seed).repair(*_factor(claim, term))
 
 

@@ -20,8 +20,8 @@ from ..tightness.function_class import of_gradients, of_one_round
 from ..tightness.matched_problem import comparison, own_quantities
 from ..tightness.measure import NOT_APPLICABLE, Tightness, constant_alone
 from ..tightness.quadratics import line_setting
+from .confirm import confirmed
 from .judge import Judgement, judge
-from .refute import confirmed
 from .search import search_in
 
 SETTINGS = tuple({"clients": M, "local_steps": K} for M, K in ((4, 2), (4, 5), (100, 2), (100, 5), (4, 12)))

@@ -13,9 +13,8 @@ servers in a, b, c, d:
     plain: a = global_lr;    momentum: a = global_lr, b = global_lr momentum, c = 1, d = momentum - 1;
     amplified: a = c = 1, and in the last round of a period a = global_lr, b = global_lr - 1, d = -1.
 
-FLICS with fixed rates, where everybody is available and answers independently, is ``Constant`` under ``Bernoulli``: the
-probabilities r_j / a_j, the weights M p_j / s^_j.
-"""
+A selection with fixed rates, where everybody is available and answers independently, is ``Constant`` under
+``Bernoulli``: the probabilities r_j / a_j, the weights M p_j / s^_j."""
 
 from __future__ import annotations
 

@@ -134,13 +134,13 @@ def _extreme(name: str, question: Question) -> Constant:
         "the rounds are not given": question.rounds is not None,
         "it is known beforehand in floats only": question.numbers == FLOAT,
         f"{fed} is not quadratic": isinstance(setting.federation, Quadratic),
-        f"{named} is not plain FAST": isinstance(setting.algorithm, Fast) and setting.algorithm.plain,
+        f"{named} is not plain fast": isinstance(setting.algorithm, Fast) and setting.algorithm.plain,
         "the run is random": setting.deterministic,
         "the step sizes change": not setting.algorithm.by_rule,
     }
     for why, true in served.items():
         if not true:
-            measured = "; simulate(observers=['peaks']) measures it on runs of FAST" * (name in RUN_QUANTITIES)
+            measured = "; simulate(observers=['peaks']) measures it on runs of fast" * (name in RUN_QUANTITIES)
             raise Unserved(f"quantity {name}: {why}{measured}")
     extreme, compute = ("maximum", _peaks) if name in RUN_QUANTITIES else ("minimum", _least)
     how = f"{extreme} over the deterministic run's first {int(np.max(question.rounds))} rounds"

@@ -249,7 +249,7 @@ class BestProbability:
     """The share of rounds of the first kind that leaves the smallest error.
 
     Attributes:
-        probability: client_round_probability of SAFARI, snapshot_probability of FAST.
+        probability: client_round_probability of ``safari``, snapshot_probability of ``fast``.
         squared_distance: E|x_R - x*|^2 with it.
     """
 
@@ -259,7 +259,7 @@ class BestProbability:
 
 def best_probability(setting: Setting, rounds: float) -> BestProbability:
     """argmin over q in [0, 1] of the exact E|x_R - x*|^2, q the probability of the algorithm's first kind of round
-    (SAFARI: client rounds; FAST: snapshots), all else as in ``setting``.
+    (``safari``: client rounds; ``fast``: snapshots), all else as in ``setting``.
 
     A scan of ``SCANNED``, then a bounded minimisation between the neighbours of its best share. The error of a
     diverging mixture is infinite. Of equal errors the smallest share is taken.

@@ -10,7 +10,7 @@ from ..claims.statement import Claim
 from ..claims.algorithm_named import OF_RUNS
 from ..claims.algorithm_named import algorithm_of as told_by
 from ..quantities import nearest
-from . import papers
+from .registry import papers
 from .index import by_algorithm
 
 if TYPE_CHECKING:

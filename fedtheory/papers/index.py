@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_beside
-from . import papers
+from .registry import papers
 from .paper import Paper
 
 FILE = "index.json"

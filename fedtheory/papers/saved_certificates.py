@@ -18,8 +18,8 @@ from ..proof.chains import Chain
 from ..proof.verdict_word import DECLARED, joints, missing_rule
 from ..proof.polynomial_data import fields, parse_text
 from ..proof.chains import tied
-from . import claim as claim_of
-from . import papers
+from .registry import claim as claim_of
+from .registry import papers
 from .proofs import library, prove
 
 STEPS = "steps.json"

@@ -63,7 +63,7 @@ class Part(Protocol):
 
 
 class FastPart(Part):
-    """FAST's."""
+    """The part of ``fast``: snapshot rounds of uniform cohorts among arbitrary ones."""
 
     kind, algorithm = "fast", Fast
 
@@ -96,7 +96,7 @@ class FastPart(Part):
         algorithm = fast_of(point.setting)
         if point.order or algorithm.replacement or algorithm.adaptive or not algorithm.plain:
             raise ValueError(
-                "algorithm has replacement, adaptive snapshots or more than FAST: allowed is none of these"
+                "algorithm has replacement, adaptive snapshots or more than plain fast: allowed is none of these"
             )
         check_counts(cohort=algorithm.cohort, snapshot_period=algorithm.snapshot_period)
 
@@ -122,7 +122,7 @@ class FastPart(Part):
 
 
 CLIENT, SERVER = "client", "server"
-"""The kinds of SAFARI's rounds."""
+"""The kinds of rounds of ``safari``."""
 
 LARGEST_ORDER = 1000
 
@@ -131,8 +131,9 @@ BY_PROBABILITY = "probability"
 
 
 class SafariPart(Part):
-    """SAFARI's. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
-    share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
+    """The part of ``safari``: rounds of the server's own among those of clients. ``order`` has the kinds of the first
+    rounds, repeated: for readings under which exactly a share q of the rounds is the clients', in whatever order. Other
+    readings draw each round's kind."""
 
     kind, algorithm = "safari", Safari
 

@@ -361,7 +361,7 @@ class OwnRuns(Space):
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
         """None: what the step takes is not known."""
-        raise ValueError(f"{self.algorithm.name}: allowed on real data are FAST's runs")
+        raise ValueError(f"{self.algorithm.name}: allowed on real data are runs of fast")
 
     def _judged(self, found: Found) -> str:
         """What many simulated runs of a find say."""

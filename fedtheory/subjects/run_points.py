@@ -1,5 +1,5 @@
-"""Points of claims about runs and single rounds of FAST, SAFARI and their like: a setting with rational numbers, and
-rounds."""
+"""Points of claims about runs and single rounds of ``fast``, ``safari`` and their like: a setting with rational
+numbers, and rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from ..algorithms import Algorithm, Fast
@@ -23,7 +22,6 @@ from ..claims.balls import Ball, Number, ball
 from ..claims.readings import Q_CONDITION, QUOTIENT, THIRD_LAYOUT
 from ..claims.statement import Claim
 from ..federations import Piecewise, Quadratic
-from ..federations.federation_arguments import rise_of
 from ..federations.quadratic import Array
 from ..federations.relative_dissimilarity import least_squared_offset
 from ..functionals import AVERAGES, SQUARED_GRADIENT
@@ -33,8 +31,8 @@ from ..participation import Fixed, LargestNoise, Phases
 from ..quantities import RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 from ..schedule import StepRule
 from ..setting import Setting
-from .algorithm_parts import PARTS, OfPart, Part, steps_of
-from .arbitrary_cohorts import Participants, read, written
+from .algorithm_parts import PARTS, Part, steps_of
+from .arbitrary_cohorts import Participants, written
 from .assumption_checks import CHOSEN_BEFORE, LAWS, SAME_CLIENTS, UNIFORM_DRAWS, met_by_noise
 from .enclosures import FOLLOWED, Way, algorithm_of, left_side, run_boxes, with_new_steps
 from .file_entries import (
@@ -44,21 +42,13 @@ from .file_entries import (
     check_chosen,
     check_constants,
     check_counts,
-    check_kind,
     check_one_round,
     check_scope,
     check_size,
-    entry,
     is_about_one_round,
-    matrix,
-    rationals,
-    shown,
-    stated_constants,
     texts,
-    vector,
 )
-from .protocol import Examined, Point, Reading, Sides, Space, assumption_checks, chosen_step, own_values
-from .short_numbers import constants_of
+from .protocol import Examined, Point, Reading, Sides, assumption_checks, chosen_step, own_values
 from .varying_steps import computed_left
 
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
@@ -247,60 +237,6 @@ def _federation(hessians: Array, centres: Array, constants: Mapping[str, Fractio
     return Quadratic(hessians, centres, noise, law, server_noise)
 
 
-@dataclass(frozen=True)
-class RunSubject(OfPart):
-    """Runs of one algorithm, with fixed participants on quadratic clients.
-
-    Attributes:
-        part: what is the algorithm's own. space: where a claim is searched.
-    """
-
-    name: str
-    part: Part
-    space: Callable[[Claim], Space]
-
-    def parse(self, data: Mapping[str, Any], claim: Claim) -> RunPoint:
-        return parse(data, claim, self.part)
-
-    def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:
-        """The exact point of a setting; see ``from_setting``."""
-        return from_setting(claim, setting, rounds, self.part, **given)
-
-
-def parse(data: Mapping[str, Any], claim: Claim, part: Part) -> RunPoint:
-    """A run of the part's algorithm from plain data, not yet checked."""
-    federation, algorithm, participation = (
-        entry(data, key, dict) for key in ("federation", "algorithm", "participation")
-    )
-    check_kind(algorithm, part.kind)
-    if federation.get("kind") == "piecewise":
-        from .kinked_points import parse as parse_kinked
-
-        check_kind(participation, "fixed")
-        return parse_kinked(data, claim, part)
-    check_kind(federation, "quadratic")
-    law = entry(federation, "noise", str) if "noise" in federation else "two-point"
-    if law not in LAWS and rise_of(law) is None:
-        raise ValueError(
-            f"noise = {shown(law)}: allowed is 'two-point', 'two-point 2' to 'two-point 999', "
-            f"{' or '.join(map(repr, LAWS))}"
-        )
-    made, order = part.read(algorithm, claim)
-    hessians, centres, start = matrix(federation, "hessians"), matrix(federation, "centres"), vector(data, "start")
-    return run_point(
-        hessians,
-        centres,
-        start,
-        made,
-        read(participation),
-        entry(data, "rounds", int),
-        rationals(data, "constants"),
-        order,
-        part,
-        law,
-    )
-
-
 def run_point(
     hessians: Array,
     centres: Array,
@@ -324,44 +260,6 @@ def run_point(
     setting = Setting(_federation(hessians, centres, constants, law), algorithm, who, start=list(start))
     own = {} if part is None else {"part": part}
     return RunPoint(setting, rounds, constants, order, **own)
-
-
-def from_setting(claim: Claim, setting: Setting, rounds: int, part: Part, **given: Fraction) -> RunPoint:
-    """The point of a setting whose numbers a file can hold; ``given`` are values of ``file_entries.FREE``.
-
-    Raises:
-        ValueError: the federation is not quadratic with diagonal Hessians, or the runs are not those of the part's
-            algorithm with fixed sets and without replacement; it is said which.
-    """
-    fed, participation = setting.federation, setting.participation
-    algorithm: Algorithm = setting.algorithm
-    if not isinstance(algorithm, part.algorithm):
-        raise ValueError(f"algorithm is {type(algorithm).__name__}: allowed is {part.algorithm.__name__}")
-    if isinstance(fed, Piecewise):
-        from .kinked_points import from_setting as from_kinked
-
-        return from_kinked(claim, setting, rounds, part, **given)
-    if not isinstance(fed, Quadratic):
-        raise ValueError(f"federation is {type(fed).__name__}: allowed are Quadratic and Piecewise")
-    if any(np.count_nonzero(h - np.diag(h.diagonal())) for h in fed.hessians):
-        raise ValueError("federation has Hessians that are not diagonal")
-    if not isinstance(participation, Participants):
-        raise ValueError(f"participation is {type(participation).__name__}: allowed is Fixed, Phases or LargestNoise")
-    if isinstance(algorithm, Fast) and (algorithm.replacement or algorithm.adaptive):
-        raise ValueError("algorithm has replacement or adaptive snapshots: allowed is neither")
-    constants = constants_of(fed, stated_constants(claim), given)
-    open_steps = {name: None for name in steps_of(algorithm) if name in claim.choices}
-    return run_point(
-        diagonals(fed),
-        fed.exact_centres,
-        setting.exact_start,
-        with_new_steps(algorithm, open_steps),
-        participation,
-        rounds,
-        constants,
-        part=part,
-        law=fed.noise if fed.noise in LAWS or rise_of(fed.noise) else "two-point",
-    )
 
 
 # Both sides -----------------------------------------------------------------------------------------------------------

@@ -50,7 +50,8 @@ from .quadratic_candidates import (
     structured,
     within,
 )
-from .run_points import RunPoint, diagonals, from_setting, run_point
+from .run_points import RunPoint, diagonals, run_point
+from .run_subject import from_setting
 from .short_numbers import STEP_SHARES, fixed_sets, short
 from .varying_steps import by_rule, certainly, followed, free_of_steps, left_in_floats, possible, step_of
 from .violations import violating
@@ -359,7 +360,7 @@ class Runs(Space):
         return of_runs and not least and self.statement.id.split(".")[1].startswith("thm")
 
     def on_data(self, federation: Federation, cohort: int, arbitrary_cohort: int, local_steps: int) -> Setting:
-        """FAST with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
+        """``fast`` with a step size at half the claim's cap and the smallest snapshot probability that the q-condition
         allows (to a margin of a thousandth of 1 - q); arbitrary rounds follow the index-weighted Beta(1, 10) law.
 
         Where the condition speaks about the run, it is met for the G_1 that the first round has and G_2 = 0; whether it

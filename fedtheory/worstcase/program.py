@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from .geometry import Geometry
+from .round_quantities import combined
 
 Array = np.ndarray
 
@@ -168,8 +169,6 @@ class Program:
             return
         self.objective: Array
         if self.combination:
-            from .round_quantities import combined
-
             self.objective, self.offset = combined(self, self.combination)
         else:
             of = self.gap if self.metric.endswith("gap") else self.squared_gradient

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .geometry import variance_factor
-from .program import Array, Program
 from .round_plans import Cohort, Plan, Training
+
+if TYPE_CHECKING:
+    from .program import Program
+
+Array = np.ndarray
 
 ROUND_METRIC = "one_round"
 """The metric of a problem that is a combination of such quantities."""

@@ -12,8 +12,8 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term, least
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import Judgement, judge, parse
-from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.federations import Piecewise, PiecewiseLinear

@@ -15,8 +15,8 @@ import sympy
 
 from fedtheory.claims.balls import ball
 from fedtheory.claims.statement import Claim, Term
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import Judgement, ReadingJudgement, judge, parse
-from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.fedau.counterexamples import COUNTEREXAMPLES as ALL

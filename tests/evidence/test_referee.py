@@ -18,8 +18,8 @@ from fedtheory.claims.statement import Hypothesis
 from fedtheory.cli import app
 from fedtheory.cli.statuses import run as run_command
 from fedtheory.evidence import referee as module
+from fedtheory.evidence.confirm import confirmed
 from fedtheory.evidence.referee import RefereeError, examine, load, referee, save, status
-from fedtheory.evidence.refute import confirmed
 from fedtheory.evidence.repair import repairs
 from fedtheory.evidence.search import search
 from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED

@@ -12,8 +12,8 @@ import sympy
 
 from fedtheory import Setting, algorithms, federations, participation
 from fedtheory.claims.statement import Claim
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.referee import load
-from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import replay
 from fedtheory.evidence.search import search
 from fedtheory.moments.function_points import Points

@@ -200,7 +200,7 @@ def test_rows_are_the_claims_own_numbers_at_admissible_settings():
 def test_corollaries_and_rounds_have_no_repairs():
     for ref in ("fast.cor1", "fast.cor3", "fast.eq13", "fast.lemma1", "fast.rem2.a", "fast.eq38"):
         assert repairs(claim(ref), [pair()]) == ()
-    with pytest.raises(ValueError, match=r"fast\.cor1@main: allowed is one about FAST's runs"):
+    with pytest.raises(ValueError, match=r"fast\.cor1@main: allowed is one about runs of fast"):
         tight_constant(claim("fast.cor1"), "noise", [pair()])
     with pytest.raises(ValueError, match=r"no term of fast\.thm1@main is named 'nois'"):
         tight_constant(claim("fast.thm1"), "nois", [pair()])

@@ -11,7 +11,8 @@ import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.evidence import measured
-from fedtheory.evidence.refute import refute, refuting_point
+from fedtheory.evidence.confirm import refuting_point
+from fedtheory.evidence.refute import refute
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.papers.safari.examples.run_search import ServerRuns, every_round_at, extremes_at
 from fedtheory.papers.safari.statements import corollaries, rem5, rounds, thm4, thm5

@@ -13,8 +13,9 @@ from fedtheory.cli import app
 from fedtheory.evidence import assess, scorecard
 from fedtheory.evidence.replay import ReplayError
 from fedtheory.evidence.result_cache import Cache
-from fedtheory.evidence.verdict import VERDICTS, Verdict, verify
+from fedtheory.evidence.verdict import VERDICTS, Verdict
 from fedtheory.evidence.verdict_rule import PROVED_AND_REFUTED, covered, overall, with_readings
+from fedtheory.evidence.verify import verify
 from fedtheory.papers import all_claims
 from fedtheory.printing import print_scorecard
 

@@ -11,9 +11,10 @@ import pytest
 import sympy
 
 from fedtheory.claims.statement import Claim, Hypothesis, Term
+from fedtheory.evidence.confirm import MARGIN
 from fedtheory.evidence.constructions import construct
 from fedtheory.evidence.judge import Judgement, judge, parse
-from fedtheory.evidence.refute import MARGIN, charitable_instance, refute
+from fedtheory.evidence.refute import charitable_instance, refute
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.moments.function_points import Points
 from fedtheory.papers import claim

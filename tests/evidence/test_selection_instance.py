@@ -12,8 +12,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import judge, parse
-from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.replay import ReplayError, replay
 from fedtheory.evidence.search import search
 from fedtheory.papers.flics.counterexamples import COUNTEREXAMPLES

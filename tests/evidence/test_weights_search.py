@@ -13,7 +13,7 @@ import sympy
 
 from fedtheory.claims.readings import CONDITION, GIVEN_AN_INTERVAL
 from fedtheory.claims.statement import Claim
-from fedtheory.evidence.refute import refuting_point
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.search import ROUNDING, SearchReport, search
 from fedtheory.functionals import AVERAGE_WEIGHT_ERROR, INTERVAL_MEAN, INTERVAL_VARIANCE, ROUND_WEIGHT_ERROR
 from fedtheory.moments.evaluators import FLOAT, left, quantity

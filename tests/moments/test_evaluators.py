@@ -136,7 +136,7 @@ LOGISTIC = Logistic([[[1.0], [0.5]], [[1.0], [-1.0]]], [[0, 1], [0, 1]], l2=0.5)
         (RUN_QUANTITIES[0], {}, 5, "the run is random; simulate.observers=.'peaks'.. measures it"),
         (RUN_QUANTITIES[0], {}, None, "the rounds are not given"),
         (RUN_QUANTITIES[0], {"federation": LOGISTIC}, 5, "Logistic is not quadratic"),
-        (RUN_QUANTITIES[0], {"algorithm": ALGORITHMS["fedavg"]}, 5, "EveryRound is not plain FAST"),
+        (RUN_QUANTITIES[0], {"algorithm": ALGORITHMS["fedavg"]}, 5, "EveryRound is not plain fast"),
         ("gradient_norm", {"federation": LOGISTIC}, 5, "Logistic has no exact round; a Quadratic federation has"),
         ("arbitrary_drift", {}, 5, "quantity arbitrary_drift: Fast has no such round"),
         ("gradient_norm", {"algorithm": ft.algorithms.fedavgm(local_lr="1/9", momentum="1/2")}, 5, "more than SGD and"),

@@ -30,7 +30,7 @@ from fedtheory.quantities import SQUARED_LENGTH, symbols
 from fedtheory.setting import Setting
 from fedtheory.subjects.algorithm_parts import PARTS
 from fedtheory.subjects.protocol import Instance
-from fedtheory.subjects.run_points import from_setting
+from fedtheory.subjects.run_subject import from_setting
 
 HALF = Fraction(1, 2)
 

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 from sympy import Le
 
-from fedtheory import papers as registry
 from fedtheory.algorithms import fast, fedavg
 from fedtheory.claims.balls import ball
 from fedtheory.claims.statement import Claim
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import judge, parse
 from fedtheory.evidence.referee import RefereeError, referee, status
-from fedtheory.evidence.refute import refuting_point
 from fedtheory.evidence.search import search
 from fedtheory.federations import Quadratic
-from fedtheory.papers import claim, paper, papers
+from fedtheory.papers import claim, paper, papers, registry
 from fedtheory.papers.dispatch import from_setting, subject_of
 from fedtheory.papers.proofs import library, proof_of, prove
 from fedtheory.papers.saved_certificates import reverify

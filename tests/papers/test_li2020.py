@@ -15,8 +15,9 @@ from sympy import Ge
 
 from fedtheory.algorithms import fedavg
 from fedtheory.claims.statement import Claim
+from fedtheory.evidence.confirm import refuting_point
 from fedtheory.evidence.judge import judge, parse
-from fedtheory.evidence.refute import falls_without, refuting_point
+from fedtheory.evidence.refute import falls_without
 from fedtheory.evidence.search import search
 from fedtheory.moments.evaluators import Question
 from fedtheory.moments.evaluators import left as left_side

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 import sympy
 
-from fedtheory import papers as registry
 from fedtheory.claims.algorithm_named import algorithm_of
 from fedtheory.claims.statement import Claim, Term
 from fedtheory.functionals import AVERAGE_SQUARED_GRADIENT, LINEARIZATION_ERROR, SQUARED_MOVEMENT, WEIGHTED_INCREASE
-from fedtheory.papers import all_claims, claim, load, paper, papers
+from fedtheory.papers import all_claims, claim, load, paper, papers, registry
 from fedtheory.papers.index import listed
 from fedtheory.papers.paper import Paper, PaperError
 from fedtheory.papers.proofs import library_with, prove, sentence

@@ -23,7 +23,7 @@ from ...functionals import AVERAGE_SQUARED_GRADIENT
 from ...proof.domain import bare
 from ...proof.positivity import Certificate, prove
 from ...proof.symbol_regions import count, interval, nonnegative, positive, region
-from ...subjects.run_points import RunSubject
+from ...subjects.run_subject import RunSubject
 
 MINIMA = ("least_server_gradient", "least_arbitrary_pseudogradient")
 FLOOR = Rational(1, 6)
