@@ -1,0 +1,36 @@
+"""How many modules something enters, and whether the pictures of it are those of the code."""
+
+from __future__ import annotations
+
+import pytest
+
+from .walks import ACTIONS, WAYS, picture, rooms, walk
+
+VOCABULARY = {"quantities", "functionals", "assumptions", "rationals", "schedule", "units", "lazy", "doors"}
+"""Modules that say what words mean, which everything enters."""
+
+MOST = {"claim": 40, "instance": 41, "exact": 26, "run": 40, "proof": 30}
+"""Modules that are entered besides."""
+
+
+@pytest.fixture(scope="module")
+def walks() -> dict[str, list[str]]:
+    return {name: walk(action) for name, action in ACTIONS.items()}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_few_modules_are_entered(walks: dict[str, list[str]], name: str) -> None:
+    entered = set(walks[name]) - VOCABULARY
+    assert len(entered) <= MOST[name], sorted(entered)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_pictures_are_of_the_code(walks: dict[str, list[str]], name: str) -> None:
+    """Drawn anew by `python -m tests.walks`."""
+    assert (WAYS / f"{name}.svg").read_text() == picture(walks[name])
+
+
+def test_a_walk_is_followed() -> None:
+    stays = walk(ACTIONS["exact"])
+    assert stays[0] == "schedule" or "moments" in rooms(stays)
+    assert all(a != b for a, b in zip(stays, stays[1:], strict=False))
