@@ -20,6 +20,9 @@ from fedtheory.papers.proofs import prove
 
 from .test_layers import LEVEL, edges, module_of
 
+VOCABULARY = {"quantities", "functionals", "assumptions", "rationals", "schedule", "units", "lazy", "doors"}
+"""Modules that say what words mean, which everything enters; no picture shows them."""
+
 WAYS = Path(__file__).parent.parent / "docs" / "ways"
 
 
@@ -71,7 +74,7 @@ def rooms(stays: list[str]) -> dict[str, list[str]]:
 
 def picture(stays: list[str]) -> str:
     """A walk as SVG: a box for each package, with its modules, and an arrow for each import between them."""
-    boxes = rooms(stays)
+    boxes = rooms([name for name in stays if name not in VOCABULARY])
     levels = sorted({LEVEL[name] for name in boxes}, reverse=True)
     wide, gap, line, left = 240, 46, 15, 8
     place: dict[str, tuple[float, float, float]] = {}
@@ -81,7 +84,7 @@ def picture(stays: list[str]) -> str:
         for k, name in enumerate(row):
             place[name] = (10 + k * (wide + 20), top, 22 + line * len(boxes[name]))
         top += max(place[name][2] for name in row) + gap
-    entered = set(stays)
+    entered = {name for modules in boxes.values() for name in modules}
     arrows = sorted({
         (module_of(file).split(".")[0], to.split(".")[0]) for file, to in edges()
         if module_of(file) in entered and to in entered and module_of(file).split(".")[0] != to.split(".")[0]
