@@ -1,7 +1,7 @@
 """Walks through the house: which modules something enters at run time, and pictures of four of them.
 
-`python -m tests.walks` draws the pictures in docs/ways anew: the packages that are entered, from below as the layers are,
-with the imports between them, numbered as they are entered first.
+`python -m tests.walks` draws the pictures in docs/ways anew: the packages that are entered, from below as the layers
+are, with the imports between them, numbered as they are entered first.
 """
 
 from __future__ import annotations
