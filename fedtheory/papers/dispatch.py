@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import subjects
-from ..claims.statement import Claim
-from ..claims.algorithm_named import OF_RUNS
-from ..claims.algorithm_named import algorithm_of as told_by
 from ..quantities import nearest
 from .registry import papers
 from .index import by_algorithm
 
 if TYPE_CHECKING:
+    from ..claims.statement import Claim
     from .paper import Paper
     from ..setting import Setting
     from ..subjects.protocol import Point, Space, Subject
@@ -31,6 +29,8 @@ def algorithm_of(claim: Claim) -> str | None:
     >>> algorithm_of(claim("fast.eq28"))
     'fast'
     """
+    from ..claims.algorithm_named import algorithm_of as told_by
+
     known = papers().get(claim.paper)
     return told_by(claim, known.algorithm if known else "")
 
@@ -46,6 +46,8 @@ def subject_of(claim: Claim) -> Subject:
     >>> [subject_of(claim(id)).name for id in ("fast.rem2.a", "fast.thm1", "safari.thm4", "flics.thm1")]
     ['values', 'fast', 'safari', 'selection']
     """
+    from ..claims.algorithm_named import OF_RUNS
+
     if claim.functional.scope not in OF_RUNS:
         if claim.algorithm and claim.algorithm not in algorithms():
             raise _unknown(claim, claim.algorithm, "is about it")
@@ -84,6 +86,8 @@ def _unknown(claim: Claim, algorithm: str, does: str) -> ValueError:
 def searched(claim: Claim, space: Space | None = None) -> tuple[str, str]:
     """What a search for a counterexample draws, in one of the claim's spaces, and what it leaves out, in words; where a
     claim of runs does not say whose, on whose it is searched, and how to say it."""
+    from ..claims.algorithm_named import OF_RUNS
+
     space = space or subject_of(claim).space(claim)
     unsaid = claim.functional.scope in OF_RUNS and algorithm_of(claim) is None
     advice = (
