@@ -1102,7 +1102,8 @@ class Rules:
         )
 
     def induct(self) -> dict:
-        """Conclude a form >= 0 at every step k, from the one at step 0 and form(k + 1) >= factor form(k), factor >= 0."""
+        """Conclude a form >= 0 at every step k, from the one at step 0 and form(k + 1) >= factor form(k), factor >=
+        0."""
         (base, step), factor, bound = self.premises, self.argument("factor"), list(self.form.items())
         need((base["context"], base["kind"]) == (step["context"], step["kind"]), "base and step given another thing")
         need(not any(self.proof.depends(Scalar(c.bottom), "k") for _, c in bound), "an induction that divides by k")
@@ -1789,7 +1790,8 @@ class Rules:
         return self.answer_axiom(items, ("smooth", L))
 
     def mean_of_answers(self) -> dict:
-        """Conclude <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for the mean answer B and the mismatch delta A."""
+        """Conclude <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for the mean answer B and the mismatch delta
+        A."""
         other = self.sent_known()
         sums = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
         whole = [*sums, *self.scaled(self.of(MISMATCH), self.parameter("mismatch"))]
@@ -2099,7 +2101,8 @@ class Rules:
         return ALL if found.is_all(kind["who"]) else kind["who"]["kind"]
 
     def steps_of(self, kind: dict, L: Fraction) -> list:
-        """Return step sizes and the number of local steps of a kind of round; raise unless its local steps are alike."""
+        """Return step sizes and the number of local steps of a kind of round; raise unless its local steps are
+        alike."""
         if kind["kind"] == SERVER:
             return [("server_lr", kind["server_lr"] * L)]
         plain = len(set(kind["local_lr"])) == 1 and kind["proximal"] == 0 and kind["global_lr"] == 1

@@ -1,4 +1,4 @@
-"""Lemmas on a round of local SGD, for any cohort: made by the kernel, shared by the papers' proofs.
+"""Lemmas on a round of local SGD, for any cohort. They are made by the kernel and shared by the papers' proofs.
 
 Notation: d_k = x_{i,k} - x, e = sum_k mean_S (grad F_i(x_{i,k}) - grad F_i(x)), w = sum_k mean_S N_{i,k}.
 """
@@ -20,7 +20,7 @@ from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_
 
 @dataclass(frozen=True)
 class LocalSGD:
-    """A round of K local steps of clients that are L-smooth, and convex unless ``convex`` is false, with noise of
+    """Round of K local steps of clients that are L-smooth, and convex unless ``convex`` is false, with noise of
     variance at most ``variance``.
 
     The axioms' region has to contain K, the step size eta <= 1/(8 L K) and L > 0.
@@ -33,14 +33,17 @@ class LocalSGD:
 
     @cached_property
     def K(self) -> Scalar:
+        """Number of local steps, as a scalar."""
         return self.axioms.where.ring["K"]
 
     @cached_property
     def k(self) -> Scalar:
+        """Index of the local step, as a scalar."""
         return self.axioms.where.ring["k"]
 
     @cached_property
     def start(self) -> Vector:
+        """Server's point x at the round's start."""
         return self.axioms.vector(START_POINT)
 
     @cached_property
@@ -70,6 +73,7 @@ class LocalSGD:
 
     @cached_property
     def noise(self) -> Vector:
+        """Noise N_{i,k} of a client's gradient."""
         return self.axioms.vector(NOISE)
 
     @cached_property
@@ -156,8 +160,8 @@ class LocalSGD:
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:
-        """E|e|^2 <= L^2 K times the sum over k of what bounds mean_S E|d_k|^2: nothing is rounded up, and there is no
-        drift at K = 1."""
+        """Prove that E|e|^2 is at most L^2 K times the sum over k of the bounds on mean_S E|d_k|^2. Nothing is rounded
+        up, and there is no drift at K = 1."""
         ax, K, L = self.axioms, self.K, self.L
         change = self.gradient_along - self.gradient_at_start
         spread = combine([], where=ax.where, context=ax.given, squares=[(change - self.drift / K, "SK", K)])
@@ -195,7 +199,7 @@ class LocalSGD:
         )
 
     def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
-        """What |x+ - x*|^2 is at most, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
+        """Bound |x+ - x*|^2, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
         ``split`` between K mean_S grad F_i(x) and e, ``share`` between w and e."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         D, G, e, w = self.distance, self.cohort_gradient, self.drift, self.cohort_noise
@@ -215,8 +219,8 @@ class LocalSGD:
         )
 
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
-        """By how much F falls at least, given the cohort, with free Young parameters > 0: ``near`` between grad F(x)
-        and e, the others as in ``translate.round_bounds``."""
+        """Bound from below the decrease of F, given the cohort, with free Young parameters > 0: ``near`` between grad
+        F(x) and e, the others as in ``translate.round_bounds``."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
         moved = ax.vector(NEXT) - self.start
@@ -238,8 +242,8 @@ class LocalSGD:
         )
 
     def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:
-        """What bounds |K mean_S grad F_i(x) + e + w|^2 by |mean_S grad F_i(x)|^2 and the bounds of e, a theorem, and
-        of w."""
+        """Return premises and squares that bound |K mean_S grad F_i(x) + e + w|^2. The bound is by |mean_S grad
+        F_i(x)|^2, the theorem ``drift`` on e, and the bound of w."""
         K, G, e, w = self.K, self.cohort_gradient, self.drift, self.cohort_noise
         across = over_steps(over_clients(self.axioms.unbiased(G), "S"))
         return (

@@ -1,4 +1,4 @@
-"""Of the global objective at a round's start, made by the kernel from what the clients are."""
+"""Lemmas on the global objective at a round's start, made by the kernel from the clients' properties."""
 
 from __future__ import annotations
 
