@@ -1,8 +1,8 @@
-"""Rounds in which clients that are drawn send their updates with weights: x+ = x + eta Delta, where Delta is the sum
-over groups j, and over the clients of group j that answer, of p_j/s^_j times the client's update. The clients of a
-group have the same objective and noise of the same law; F = sum_j p_j F_j, and the mean over all clients is by p_j: its
+"""Rounds in which drawn clients send their updates with weights. They move by x+ = x + eta Delta, where Delta is the
+sum over groups j, and over the clients of group j that answer, of p_j/s^_j times the client's update. The clients of a
+group have the same objective and noise of the same law. F = sum_j p_j F_j, and the mean over all clients is by p_j: its
 client i is one of group i. S_l is the sum over the steps of client l's stochastic gradients, so that its update is
--eta_L S_l, and with c = eta eta_L the move -(x+ - x)/c is
+-eta_L S_l. With c = eta eta_L the move -(x+ - x)/c is
 
     Y = sum_j p_j/s^_j sum_{l of j that answer} S_l,   B = E[Y | what is given],   Z = Y - B.
 
@@ -11,10 +11,11 @@ number of answers, and delta = max_j |rho_j - 1|,
 
     B = E[sum_j p_j s_j + delta A | what is given],   A = sum_j p_j (rho_j - 1)/delta s_j   (0 where delta = 0).
 
-What is given is the round's start with all that came before, and with it who is there, or not. The parameters are c
-(``selected_lr``), ``mismatch`` delta, and, of the weights' law, ``proxy`` V = E[sum_j p_j^2 N_j/s^_j^2 | ...] where it
-is given who is there, and ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], r_j the mean of N_j given who is
-there, where it is not. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so known.
+Given is the round's start with all that came before, and in some theorems also who is there. The parameters are c
+(``selected_lr``), ``mismatch`` delta, and one of the weights' law. If it is given who is there, that one is ``proxy`` V
+= E[sum_j p_j^2 N_j/s^_j^2 | ...]. If not, it is ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], with r_j the
+mean of N_j given who is there. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so
+known.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in 
 
 @dataclass(frozen=True)
 class Answers:
-    """The axioms on a region: with the local steps' size, c and delta, all three the same throughout a round."""
+    """Axioms on a region, for one size of the local steps, one c and one delta throughout a round."""
 
     where: Where
     step: Scalar
@@ -158,7 +159,7 @@ class Answers:
         )
 
     def _bound(self, theorem: Theorem, vector: Vector) -> Form:
-        """C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
+        """Return C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
         bound = theorem.form + square(vector)
         if theorem.context != "start" or theorem.kind or bound.open:
             raise Refused(f"{theorem}: allowed is C - |{vector}|^2 >= 0 for every client, C the same for all")

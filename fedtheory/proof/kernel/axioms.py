@@ -1,4 +1,4 @@
-"""The axioms. Each names the assumption that it is."""
+"""Axioms of a round of local SGD; each names the assumption that it is."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MEAN_ITERATE = Atom("x_mean", False, _FIRST, PATH, 0)
 
 
 def at(atom: Atom, shift: int) -> Atom:
-    """The member of a path's family ``shift`` steps later."""
+    """Return the member of a path's family ``shift`` steps later."""
     return started(atom._replace(step=(1, 0, shift)))
 
 
 def gradient_at(point: Atom) -> Atom:
-    """grad F_i at a point: the start, the optimum, any of ``POINTS``, an iterate of client i, or the mean of all
+    """Return grad F_i at a point: the start, the optimum, any of ``POINTS``, an iterate of client i, or the mean of all
     clients' iterates."""
     if point in _GRADIENTS:
         return _GRADIENTS[point]
@@ -58,14 +58,15 @@ class Axioms:
         return {"local_lr": self.step, "size": self.size}
 
     def vector(self, atom: Atom) -> Vector:
+        """Return a single vector as a combination."""
         return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
 
     def gradient(self, point: Atom) -> Vector:
-        """grad F_i(point)."""
+        """Return grad F_i(point)."""
         return self.vector(gradient_at(point))
 
     def global_gradient(self, point: Atom) -> Vector:
-        """grad F(point), of a point that is the same for all clients."""
+        """Return grad F(point) for a point that is the same for all clients."""
         if point.client:
             raise Refused(f"{point.name}: every client has its own")
         return self.gradient(point).under("M")
@@ -137,9 +138,14 @@ class Axioms:
         return self._fact("descent", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
 
     def interpolated(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
-        """2 (L - mu) (F_i(p) - F_i(q) - <grad F_i(q), p - q>) >= |grad F_i(p) - grad F_i(q)|^2 + mu L |p - q|^2
-        - 2 mu <grad F_i(p) - grad F_i(q), p - q> (Taylor, Hendrickx and Glineur, Smooth strongly convex interpolation,
-        Theorem 4): a function is convex and (L - mu)-smooth once mu/2 |x|^2 is taken away."""
+        """Interpolation inequality of a mu-strongly convex, L-smooth function (Taylor, Hendrickx and Glineur, Smooth
+        strongly convex interpolation, Theorem 4):
+
+            2 (L - mu) (F_i(p) - F_i(q) - <grad F_i(q), p - q>) >= |grad F_i(p) - grad F_i(q)|^2 + mu L |p - q|^2
+                - 2 mu <grad F_i(p) - grad F_i(q), p - q>.
+
+        The function is convex and (L - mu)-smooth once mu/2 |x|^2 is taken away.
+        """
         d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
         above = self._values(p, q) - dot(self.gradient(q), d)
         form = above * (2 * (L - mu)) - square(g) - square(d) * (mu * L) + dot(g, d) * (2 * mu)

@@ -1,5 +1,5 @@
-"""Axioms on all clients' paths together, whoever takes part: the mean of their iterates, their noises and values; and
-how a round ends in it. What is taken is an expectation over the whole run, of any of its rounds.
+"""Axioms on all clients' paths together, whoever takes part: the mean of their iterates, their noises and values, and
+the end of a round. Expectations are over the whole run, at any of its rounds.
 
 The mean over all clients is by their weights p_i, which sum to 1, and F is that mean of the F_i.
 """
@@ -16,13 +16,13 @@ from .scalars import Scalar
 from .theorems import Refused, Theorem, _theorem, at_step
 
 LOWEST = Atom("x_own", True)
-"""Where F_i is least: a strongly convex function has such a point."""
+"""Minimizer of F_i; a strongly convex function has one."""
 LAST = ITERATE._replace(step=(0, 1, 0))
 
 
 @dataclass(frozen=True)
 class MeanAxioms:
-    """The axioms on a region, of rounds of local steps of size ``step``, which may depend on the step k."""
+    """Axioms on a region, for rounds of local steps of size ``step``, which may depend on the step k."""
 
     where: Where
     step: Scalar
@@ -168,7 +168,8 @@ class MeanAxioms:
 
 
 def one_step(theorem: Theorem) -> tuple[Scalar, Scalar]:
-    """(P, B) of a theorem P A_k + B - A_{k+1} >= 0 for every k < K, A_k = E|mean x_{i,k} - x*|^2, with B >= 0."""
+    """Return (P, B) of a theorem P A_k + B - A_{k+1} >= 0 for every k < K, with A_k = E|mean x_{i,k} - x*|^2 and B >=
+    0."""
     ring = theorem.where.ring
     one, optimum = ring.number(1), Vector(ring, {Term("", OPTIMUM): ring.number(1)})
     now, then = (Vector(ring, {Term("M", at(ITERATE, shift)): one}) - optimum for shift in (0, 1))
@@ -176,7 +177,7 @@ def one_step(theorem: Theorem) -> tuple[Scalar, Scalar]:
 
 
 def round_end(theorem: Theorem) -> Scalar:
-    """C of a theorem A_K + C - E|x+ - x*|^2 >= 0, A_K = E|mean x_{i,K} - x*|^2, with C >= 0."""
+    """Return C of a theorem A_K + C - E|x+ - x*|^2 >= 0, with A_K = E|mean x_{i,K} - x*|^2 and C >= 0."""
     ring = theorem.where.ring
     optimum, last = (Vector(ring, {t: ring.number(1)}) for t in (Term("", OPTIMUM), Term("M", LAST)))
     end = Vector(ring, {Term("", NEXT): ring.number(1)})

@@ -1,5 +1,5 @@
-"""Rounds of a server that has data of its own: a step along its stochastic gradient of F, and the law by which such
-rounds and the clients' alternate."""
+"""Rounds of a server that has data of its own: a step along its stochastic gradient of F. A rule mixes them with the
+clients' rounds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .scalars import Scalar
 from .theorems import Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
 
 SERVER = "server"
-"""The kind of a round in which the server alone moves."""
+"""Kind of a round in which the server alone moves."""
 SERVER_NOISE = Atom("N_server", stage=END)
 _GRADIENT = Atom("g_start", True)
 
 
 @dataclass(frozen=True)
 class ServerAxioms:
-    """The axioms of a server's round on a region: x+ = x - step (grad F(x) + N_server)."""
+    """Axioms of a server's round on a region: x+ = x - step (grad F(x) + N_server)."""
 
     where: Where
     step: Scalar
@@ -32,16 +32,17 @@ class ServerAxioms:
 
     @property
     def noise(self) -> Vector:
+        """Noise N_server of the server's gradient."""
         return self._one(SERVER_NOISE)
 
     @property
     def moved(self) -> Vector:
-        """x+ - x."""
+        """Displacement x+ - x."""
         return self._one(NEXT) - self._one(START_POINT)
 
     @property
     def gradient(self) -> Vector:
-        """grad F(x)."""
+        """Gradient grad F(x)."""
         return self._one(_GRADIENT, "M")
 
     def _fact(
@@ -94,8 +95,9 @@ def _closed(vector: Vector) -> None:
 
 
 def mix_server(server: Theorem, clients: Theorem, probability: Scalar, where: Where) -> Theorem:
-    """1 - q times the one plus q times the other, where given its start a round is one of arbitrary clients with
-    probability q, and the server's otherwise. What is not known at the start has to be the same in both."""
+    """Add 1 - q times the server's theorem and q times the clients'. Given its start, a round is one of arbitrary
+    clients with probability q, and the server's otherwise. Terms that are not known at the start have to be the same in
+    both."""
     q = probability
     for theorem, kind in ((server, SERVER), (clients, ARBITRARY)):
         _check_context(theorem, "kind", kind)
