@@ -1,5 +1,5 @@
-"""What claims bound: functionals of a run x_0, x_1, ..., x_R, of one round, of a function at points, of estimated
-weights, of a server's selection, of a learning problem, of quantities."""
+"""Functionals that claims bound. They are of a run x_0, x_1, ..., x_R, of one round, of a function at points, of
+estimated weights, of a server's selection, of a learning problem, or of quantities."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from .moments.evaluators import Question
 
 SCOPES = ("run", "round", "function", "weights", "selection", "learning", "values")
-"""What a functional is evaluated on: the runs of a setting, one round from x_0, a smooth function at some points, the
-weights that clients estimate from when they took part, whom a server asks and what it makes of the answers, a
-learning problem, or the values of quantities alone."""
+"""Scopes of a functional: what it is evaluated on. These are the runs of a setting; one round from x_0; a smooth
+function at some points; the weights that clients estimate from when they took part; whom a server asks and what it
+makes of the answers; a learning problem; or the values of quantities alone."""
 
 
 @dataclass(frozen=True)
 class Functional:
-    """The left side of a claim.
+    """Left side of a claim.
 
     Attributes:
         name: its name in code, in files and on the command line.
@@ -68,8 +68,8 @@ class Functional:
         return self.of_mean or self.best or self.weights is not None
 
     def apart_from(self, other: Functional) -> tuple[str, ...]:
-        """The attributes in which it is another left side: all but an expression that is not looked at, as both are of
-        runs, rounds or points.
+        """Return the attributes in which it is another left side: all but an expression that is not looked at, as both
+        are of runs, rounds or points.
 
         >>> FINAL_GAP.apart_from(FINAL_GAP), replace(FINAL_GAP, average=True).apart_from(FINAL_GAP)
         ((), ('average',))
@@ -79,7 +79,7 @@ class Functional:
         return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 
     def under(self, reading: Mapping[str, str]) -> Functional:
-        """The functional with the expression that it has under a reading (option by ambiguity)."""
+        """Return the functional with the expression that it has under a reading (option by ambiguity)."""
         chosen = next((o for o in reading.values() if o in self.alternatives), None)
         return self if chosen is None else replace(self, expression=self.alternatives[chosen], alternatives={})
 
@@ -90,11 +90,11 @@ _selection = partial(Functional, scope="selection", algorithm="flics")
 _learning = partial(Functional, scope="learning", units=DIMENSIONLESS)
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")
-"""The iterates that an average over R rounds may run over."""
+"""Ranges of iterates that an average over R rounds may run over."""
 
 
 def check_average(average: str) -> None:
-    """Refuse what is none of ``AVERAGES``."""
+    """Refuse a range that is none of ``AVERAGES``."""
     if average not in AVERAGES:
         raise ValueError(f"average = {average!r}: allowed is {' or '.join(map(repr, AVERAGES))}")
 
@@ -114,7 +114,7 @@ _gap = partial(Functional, units=OBJECTIVE, observable="gap")
 
 
 def linear_weight(r: int) -> int:
-    """w_r = r + 1.
+    """Return the weight w_r = r + 1.
 
     >>> linear_weight(0), linear_weight(4)
     (1, 5)
@@ -191,8 +191,8 @@ PERTURBED_LINEARIZATION_ERROR = Functional(
 )  # fmt: skip
 
 OBJECTIVE_WEIGHT, HISTORY = "objective_weight", "history of participation"
-"""What may be stated besides quantities: the weights phi_n of another objective sum_n phi_n F_n; and who takes part in
-round 0 and after it, rows of 0 and 1, in a run whose weights are all known."""
+"""Names of two inputs besides quantities. The first are the weights phi_n of another objective sum_n phi_n F_n. The
+second is who takes part in round 0 and after it, rows of 0 and 1, in a run whose weights are all known."""
 
 # Of FedAU's Algorithm 1, in which a round adds (global_lr/N) * (sum over participants n of weight * update) to x. The
 # objective f~ = sum_n phi_n F_n is any with phi_n >= 0 that sum to 1; for h they are in proportion to p_n omega_n.
@@ -360,14 +360,14 @@ def of_values(
     units: Units = DIMENSIONLESS,
     alternatives: Mapping[str, sympy.Expr] | None = None,
 ) -> Functional:
-    """A left side that is an expression of quantities, under some readings another one."""
+    """Return a left side that is an expression of quantities, with another expression under some readings."""
     return Functional(
         name, meaning, units, latex, scope="values", expression=expression, alternatives=alternatives or {}
     )
 
 
 def named(name: str) -> tuple[Functional, ...]:
-    """The left sides of this name that are defined here: one, or none.
+    """Return the left sides of this name that are defined here: one, or none.
 
     >>> named("final_squared_distance")[0].meaning, named("mine")
     ('E|x_R - x*|^2', ())

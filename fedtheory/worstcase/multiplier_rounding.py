@@ -1,4 +1,4 @@
-"""From a solver's multipliers to rational ones that prove a bound hardly weaker than the value."""
+"""Rounding of a solver's multipliers to rational ones that prove a bound hardly weaker than the value."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from .worst import WorstCase
 
 MARGINS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-"""How much is added to the metric, times the Gram matrices' traces, so that rounding does no harm."""
+"""Margins that are added to the metric, times the Gram matrices' traces, so that rounding does no harm."""
 NEGLIGIBLE = 1e-7
-"""Multipliers below this share of the largest one are left out, but for pairs that keep the matrices bounded."""
+"""Share of the largest multiplier below which others are left out, but for pairs that keep the matrices bounded."""
 
 
 def certify(found: WorstCase) -> Certificate:
-    """A certificate of a solved worst case.
+    """Make a certificate of a solved worst case.
 
     The program is solved again for a metric that is larger by a margin times the traces; its multipliers leave matrices
     that are > 0. They are rounded to short decimals, pairs with x* take up what rounding left of the values F_i, and

@@ -1,9 +1,9 @@
 """Noise on quadratics, apart from all else: it enters linearly.
 
 A client's local steps make y -> (1 - lr (h + proximal)) y - lr noise of a coordinate along an eigenvector, h its
-eigenvalue. So E|x+ - x*|^2 is what it is without noise and, as noises have mean 0 and are uncorrelated, the squares
-that they leave. The largest of either is attained at once: noise may live in dimensions of its own, in which all
-clients have one curvature.
+eigenvalue. Noises have mean 0 and are uncorrelated. So E|x+ - x*|^2 is its value without noise and the squares that the
+noises leave. The largest of either is attained at once: noise may live in dimensions of its own, in which all clients
+have one curvature.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .round_plans import Arbitrary, Cohort, Everyone, Participants, Training
 
 
 def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
-    """The problem without noise, and what E|x+ - x*|^2 has of sigma^2 beside it:
+    """Return the problem without noise, and the factor of sigma^2 that noise adds to E|x+ - x*|^2:
 
         max over mu <= h <= L of
         sum over kinds of p/m global_lr^2 sum_k lr_k^2 prod_{l > k} (1 - lr_l (h + proximal))^2,
