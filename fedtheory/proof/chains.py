@@ -41,7 +41,7 @@ class Chain:
 
     @property
     def own(self) -> tuple[Step, ...]:
-        """The derivation's steps, without those that tie it to the claim."""
+        """Steps of the derivation, without those that tie it to the claim."""
         return tuple(d.step for d in self.decisions if not d.step.name.startswith(CLAIM))
 
     @property
@@ -59,7 +59,7 @@ class Chain:
 
     @property
     def open(self) -> tuple[Decision, ...]:
-        """The steps that are neither closed nor repaired."""
+        """Steps that are neither closed nor repaired."""
         closed = {d.step.name for d in self.decisions if d.closed}
         return tuple(
             d for d in self.decisions if not d.closed and not (d.step.repaired_by and {*d.step.repaired_by} <= closed)
@@ -75,12 +75,12 @@ class Chain:
 
     @property
     def first_open(self) -> Decision | None:
-        """The first open step."""
+        """First open step, or ``None``."""
         return self.open[0] if self.open else None
 
     @property
     def readings(self) -> tuple[dict[str, str], ...]:
-        """The claim's readings under which the chain proves it: none if it does not."""
+        """Readings of the claim under which the chain proves it: none if it does not."""
         if self.outcome != "proved" or self.derivation is None:
             return ()
         covers = self.derivation.options
@@ -150,7 +150,7 @@ def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, 
 
 
 def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
-    """The same steps, one after another."""
+    """Yield the steps of ``tied`` one after another."""
     own = [library.step(name) for name in library.needed(derivation.steps)]
     wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
     if found := next(iter(wrong), ""):

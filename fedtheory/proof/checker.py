@@ -69,11 +69,11 @@ UNREADABLE = (
 
 
 class Wrong(Exception):
-    """The file is not a proof; the message says where and why."""
+    """Error of a file that is not a proof; the message says where and why."""
 
 
 class Unfit(Wrong):
-    """The file is not written as a proof is, or larger than what is checked: nothing is decided of it."""
+    """Error of a file that is not written as a proof is, or larger than what is checked: nothing is decided of it."""
 
 
 def need(truth: bool, why: str) -> None:
@@ -92,7 +92,7 @@ def fit(truth: bool, why: str) -> None:
 
 
 def read(text: str | bytes) -> object:
-    """The content of a JSON file.
+    """Read the content of a JSON file.
 
     Raises:
         ValueError: it is none, a key stands twice in an object, or it is too deeply nested.
@@ -378,7 +378,7 @@ def power_sum(p: int) -> list:
 
 
 def first_and_later(made: dict, step: int) -> tuple[dict, dict]:
-    """Return a polynomial at step 0, and at a step one later, in the parameter that is a step: a whole number."""
+    """Return a polynomial with 0, and with one more, in the place of the parameter that is a step: a whole number."""
     unit = place(step)
     first = {key: c for key, c in made.items() if not power_of(key, step)}
     return first, substituted(made, step, {0: 1, unit: 1}, POLYNOMIAL_ONE)[0]
@@ -573,7 +573,7 @@ class Proof:
         return made
 
     def chart(self, region: int) -> tuple:
-        """Return a region's parametrization: every letter as a function of parameters >= 0, the last letter first.
+        """Return a region's parametrization: every letter through parameters >= 0 and letters earlier in the list.
 
         Returns:
             substitutions: [(letter, top, bottom)]. positive: the parameters that are > 0.

@@ -192,7 +192,7 @@ def _ladder(name: str, steps: Mapping[str, Sequence[str]] = _LADDERS) -> list[Fr
 def _seems_fine(
     claim: Claim, hypotheses: Sequence[Hypothesis], numbers: dict[str, np.ndarray], points: int
 ) -> np.ndarray:
-    """Where the hypotheses hold up to rounding: a filter before the exact decision."""
+    """Return where the hypotheses hold up to rounding: a filter before the exact decision."""
     fine = np.ones(points, dtype=bool)
     for small, large in ORDERED_PAIRS:
         if small in numbers and large in numbers:
@@ -276,7 +276,7 @@ def _atoms(claim: Claim, hypotheses: Sequence[Hypothesis]) -> Iterator[tuple[str
 
 
 def _branches(slack: sympy.Expr) -> Iterator[sympy.Expr]:
-    """For a minimum as a summand (or minus a maximum), the expression with each of its arguments in its place."""
+    """Yield the expression with each argument in the place of a minimum (or minus a maximum) that is a summand."""
     for part in sympy.Add.make_args(slack):
         if isinstance(part, sympy.Min):
             for argument in part.args:
@@ -352,8 +352,8 @@ def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
 def _solved(
     claim: Claim, hypotheses: Sequence[Hypothesis]
 ) -> dict[str, Any] | tuple[dict[str, str], dict[str, str]] | None:
-    """What z3 says of the polynomial system of the hypotheses: a proof that no numbers solve it, (values, slacks) of a
-    point that solves it and is then decided exactly, or ``None`` if neither, or if it cannot be asked."""
+    """Ask z3 about the polynomial system of the hypotheses. Return a proof that no numbers solve it; or (values,
+    slacks) of a point that solves it and is then decided exactly; or ``None`` if neither, or if it cannot be asked."""
     names = [name for name in claim.quantities if name not in claim.choices]
     solved = smt.solve([expression for _, expression in _atoms(claim, hypotheses)])
     if isinstance(solved, smt.Unsolvable):

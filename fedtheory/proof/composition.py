@@ -77,7 +77,7 @@ class Composed:
 
 @lru_cache(maxsize=500)
 def _checked(text: str) -> tuple | None:
-    """What a text shows, checked once; ``None`` if it is no proof."""
+    """Check the proof in a text, once, and return its conclusion; ``None`` if it is no proof."""
     try:
         data = checker.read(text)
         checker.check(data)
@@ -120,11 +120,11 @@ class OfRounds(ABC):
     @property
     @abstractmethod
     def functional(self) -> str:
-        """The name of what is bounded."""
+        """Name of the functional that is bounded."""
 
     @abstractmethod
     def right_side(self) -> sympy.Expr:
-        """The bound, computed from the theorem."""
+        """Bound, computed from the theorem."""
 
     @property
     def theorem(self) -> Theorem:
@@ -133,7 +133,7 @@ class OfRounds(ABC):
 
     @cached_property
     def own(self) -> ReadOff:
-        """The theorem in the vocabulary."""
+        """Theorem in the vocabulary."""
         return ReadOff(self.theorem, self.letters)
 
     @property

@@ -49,22 +49,22 @@ class CurvedSGD:
 
     @cached_property
     def at_optimum(self) -> Vector:
-        """b_i."""
+        """Gradient b_i = grad F_i(x*)."""
         return self.sgd.axioms.gradient(OPTIMUM)
 
     @cached_property
     def cohort_at_optimum(self) -> Vector:
-        """mean_S b_i."""
+        """Cohort's mean of the gradients at the optimum, mean_S b_i."""
         return self.at_optimum.under("S")
 
     @cached_property
     def rest(self) -> Vector:
-        """u_i."""
+        """Vector u_i = g_i - b_i - mu D."""
         return self.sgd.gradient_at_start - self.at_optimum - self.sgd.distance * self.mu
 
     @cached_property
     def near_optimum(self) -> Theorem:
-        """|b_i|^2 <= sigma_G^2, as grad F(x*) = 0."""
+        """Prove |b_i|^2 <= sigma_G^2, as grad F(x*) = 0."""
         ax, b = self.sgd.axioms, self.at_optimum
         mean = b.under("M")
         premises: Multiples = [(ax.dissimilar(OPTIMUM, self.dissimilarity), 1), (ax.optimal(b * 2 - mean), -1)]
@@ -72,7 +72,7 @@ class CurvedSGD:
 
     @cached_property
     def above_optimum(self) -> Theorem:
-        """F_i(x) - F_i(x*) >= <b_i, D> + mu/2 |D|^2 + |u_i|^2/(2 L)."""
+        """Prove F_i(x) - F_i(x*) >= <b_i, D> + mu/2 |D|^2 + |u_i|^2/(2 L)."""
         ax, mu, L = self.sgd.axioms, self.mu, self.sgd.L
         premises: Multiples = [
             (ax.interpolated(START_POINT, OPTIMUM, mu, L), 1 / (2 * L)),

@@ -108,7 +108,7 @@ class Domain:
         return all(slack.is_extended_nonnegative for slack in slacks)
 
     def completed(self, point: Mapping[str, Fraction]) -> dict[str, Fraction] | None:
-        """The point with 1 for every quantity that it leaves out, if that is in the domain."""
+        """Return the point with 1 for every quantity that it leaves out, if that is in the domain, else ``None``."""
         names = {s.name for _, slack in self.slacks for s in slack.free_symbols}
         full = dict.fromkeys(names - {n for n, _ in self.replaced}, Fraction(1)) | dict(point)
         return full if self.admits(full) else None
@@ -215,7 +215,7 @@ def _certified(check: Follows) -> Finding:
 
 
 def _allowed(name: str) -> Part:
-    """What the vocabulary says of a quantity."""
+    """Return the part of a region that the vocabulary gives for a quantity."""
     if name == "strong_convexity":
         return capped(name, sympy.Symbol("smoothness"))
     if name in AUXILIARY:
@@ -274,8 +274,8 @@ def _region(wanted: list[str], table: Mapping[str, Part]) -> Region | None:
 
 @lru_cache(maxsize=2000)
 def _parts(slack: sympy.Expr) -> tuple[Part, ...]:
-    """What slack >= 0 says, solved for one quantity: nothing where this does not see what, or where a name occurs that
-    may stand for a negative number."""
+    """Return slack >= 0 solved for one quantity. There are no parts if it is not of a known form, or if a name occurs
+    that may stand for a negative number."""
     if all(_smallest(symbol.name) >= 0 for symbol in slack.free_symbols):
         return tuple(_solved(slack))
     return ()

@@ -41,7 +41,7 @@ def vectors(names: str) -> tuple[sympy.Symbol, ...]:
 
 
 def dot(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
-    """<left, right> of two linear combinations of vectors.
+    """Return <left, right> of two linear combinations of vectors.
 
     >>> a, b = vectors("a b")
     >>> dot(a + b, a - b)
@@ -55,7 +55,7 @@ def dot(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
 
 
 def norm2(vector: sympy.Expr) -> sympy.Expr:
-    """|vector|^2."""
+    """Return |vector|^2."""
     return dot(vector, vector)
 
 

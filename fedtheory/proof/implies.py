@@ -189,8 +189,8 @@ Replacements = tuple[tuple[str, sympy.Expr], ...]
 
 
 def _chosen(choices: Mapping[str, sympy.Expr]) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
-    """What stands for the chosen quantities; for the rounds or groups, if a step size is chosen through their root; and
-    what has to be >= 0 for that."""
+    """Return the expressions for the chosen quantities; those for the rounds or groups, if a step size is chosen
+    through their root; and the expressions that have to be >= 0 for that."""
     names = {sympy.Symbol(name) for name in choices}
     if any(choice.free_symbols & names for choice in choices.values()):
         raise Unsupported("a chosen quantity is chosen through another one")
@@ -304,8 +304,9 @@ def _expanded(summand: sympy.Expr) -> sympy.Expr:
 
 
 def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Expr]]:
-    """c exp(E) >= c' exp(E') from c >= c' and E >= E', c >= c' exp(-E) from c >= c'/(1 + E) and E >= 0, and c B^T >= c'
-    B'^T, T a duration, from c >= c' and B >= B' >= 0: the c, the c', and what has to be >= 0."""
+    """Compare exponentials and powers by their parts, and return the c, the c', and the expressions that have to be >=
+    0. It uses c exp(E) >= c' exp(E') from c >= c' and E >= E'; c >= c' exp(-E) from c >= c'/(1 + E) and E >= 0; and c
+    B^T >= c' B'^T, T a duration, from c >= c' and B >= B' >= 0."""
     if not any(t.has(sympy.exp) or _powers(t) for t in (*claimed, *shown)):
         return claimed, shown, []
     if len(shown) == 1 and _is_exponential(shown[0]) and not any(t.has(sympy.exp) or _powers(t) for t in claimed):
@@ -329,7 +330,7 @@ def _powers(term: sympy.Expr) -> list[sympy.Pow]:
 
 
 def _is_exponential(term: sympy.Expr) -> bool:
-    """c exp(E) with a number c >= 0."""
+    """Whether a term is c exp(E) with a number c >= 0."""
     factor, exponent = _split_exponential(term)
     return exponent != 0 and factor.is_nonnegative is True
 

@@ -105,8 +105,8 @@ def _known(name: str, slack: sympy.Expr) -> tuple[Known, ...]:
 
 
 def _of_hypothesis(name: str, slack: sympy.Expr) -> Iterator[Known]:
-    """What a hypothesis knows. A bound q <= N/D with N >= 0 is also multiplied out: where D > 0 it says q D <= N, where
-    D < 0 that is so as q >= 0, and where D = 0 it does not hold."""
+    """Return the expressions that a hypothesis makes >= 0. A bound q <= N/D with N >= 0 is also multiplied out. If D >
+    0 it says q D <= N; if D < 0 that is so as q >= 0; and if D = 0 it does not hold."""
     if not rational(slack):
         return
     yield name, slack, ()

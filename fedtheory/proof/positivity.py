@@ -141,7 +141,7 @@ class Counterexample(Written):
 
 
 def named_numbers(data: object) -> tuple[tuple[str, str], ...]:
-    """(name, rational number as text), from plain data."""
+    """Read pairs (name, rational number as text) from plain data."""
     return tuple((to_name(name), str(to_rational(number))) for name, number in map(pair_of, list_of(data)))
 
 

@@ -62,7 +62,7 @@ class Shelf:
             self._read |= dict(zip(expected, steps, strict=True))
 
     def decision(self, name: str) -> Decision:
-        """The decision of a step, after those of all that it rests on.
+        """Return the decision of a step, after those of all that it rests on.
 
         Raises:
             ValueError: no text has it, or its evidence does not show what is said.

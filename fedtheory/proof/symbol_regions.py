@@ -149,43 +149,43 @@ Part = tuple[str, sympy.Expr, dict[str, str]]
 
 
 def count(name: str, least: int = 1) -> Part:
-    """A whole number >= least, as least + k."""
+    """Return the part of a whole number >= least, as least + k."""
     return name, least + sympy.Symbol(f"k_{name}"), {f"k_{name}": "integer"}
 
 
 def positive(name: str) -> Part:
-    """A number > 0."""
+    """Return the part of a number > 0."""
     return name, sympy.Symbol(f"p_{name}"), {f"p_{name}": "positive"}
 
 
 def nonnegative(name: str) -> Part:
-    """A number >= 0."""
+    """Return the part of a number >= 0."""
     return name, sympy.Symbol(f"p_{name}"), {f"p_{name}": "nonnegative"}
 
 
 def capped(name: str, cap: sympy.Expr) -> Part:
-    """0 < name <= cap, as cap / (1 + u)."""
+    """Return the part of 0 < name <= cap, as cap / (1 + u)."""
     return name, cap / (1 + sympy.Symbol(f"u_{name}")), {f"u_{name}": "nonnegative"}
 
 
 def at_least(name: str, floor: sympy.Expr) -> Part:
-    """name >= floor, as floor + s."""
+    """Return the part of name >= floor, as floor + s."""
     return name, floor + sympy.Symbol(f"s_{name}"), {f"s_{name}": "nonnegative"}
 
 
 def interval(name: str, low: sympy.Expr | int = 0, high: sympy.Expr | int = 1) -> Part:
-    """low <= name <= high, as low + (high - low) s / (s + t): both ends included."""
+    """Return the part of low <= name <= high, as low + (high - low) s / (s + t): both ends included."""
     s, t = sympy.symbols(f"s_{name} t_{name}")
     return name, low + (high - low) * s / (s + t), {s.name: "nonnegative", t.name: "nonnegative"}
 
 
 def equal(name: str, value: sympy.Expr) -> Part:
-    """name = value."""
+    """Return the part of name = value."""
     return name, sympy.sympify(value, strict=True), {}
 
 
 def region(*parts: Part) -> Region:
-    """The region of these parts; a part may use the quantities of later parts."""
+    """Return the region of these parts; a part may use the quantities of later parts."""
     kinds: dict[str, str] = {}
     for _, _, new in parts:
         kinds |= new

@@ -73,7 +73,7 @@ def one_round(data: Mapping[str, Any]) -> Theorem:
 
 
 def _no(name: str) -> Condition:
-    """That a letter is 0."""
+    """Return the condition that a letter is 0."""
     return Condition(name, "interval", RING.number(0))
 
 
@@ -147,7 +147,8 @@ class NumericEdition:
 
     @property
     def _hypotheses(self) -> tuple[Hypothesis, ...]:
-        """How convex the clients are; and that all of them take part, where the certificate is about everyone."""
+        """Hypotheses on the clients' convexity; and that all of them take part, if the certificate is about
+        everyone."""
         mu, L, n, M = map(symbol, ("strong_convexity", "smoothness", "arbitrary_cohort", "clients"))
         kappa = sympy.Rational(str(Certificate.from_json(dict(self.data)).problem.functions.condition))
         found = [Hypothesis("curvature", sympy.Ge(mu, kappa * L), SOURCE)] if kappa else []
@@ -204,7 +205,7 @@ class NumericEdition:
         return Library([step], [derivation.of(self.algorithm)], {self.base.paper: self.algorithm})
 
     def statement(self) -> str:
-        """The claim in words."""
+        """Claim in words."""
         claim = self.claim
         known = [f"{name} = {value}" for name, value in {**claim.choices, **claim.bound}.items()]
         known += [str(h.relation) for h in self._hypotheses]
@@ -216,6 +217,6 @@ class NumericEdition:
 
 
 def _in_vocabulary(expression: Any) -> sympy.Expr:
-    """With the vocabulary's symbols, which know the signs of quantities."""
+    """Return the expression with the vocabulary's symbols, which know the signs of quantities."""
     plain = bare(expression)
     return plain.xreplace({s: symbol(s.name) for s in plain.free_symbols})

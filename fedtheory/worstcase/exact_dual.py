@@ -194,7 +194,8 @@ class Exact:
         return (form + form.transpose()) * fmpq(1, 2)
 
     def _operators(self, o: int, operators: Entries, symmetric: Entries) -> tuple[Matrix, np.ndarray]:
-        """What quadratics leave: f_p - f(x*) = <U_p, x_p>/2 + <h(x*), x_p>, and the conditions on changes."""
+        """Return the remainder of quadratics, with f_p - f(x*) = <U_p, x_p>/2 + <h(x*), x_p>, and the conditions on
+        changes."""
         points = self.geometry.points[1:]
         steps, changes = _matrix([p.step[o] for p in points]), _matrix([p.change[o] for p in points])
         size = self.count - 1

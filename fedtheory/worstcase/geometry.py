@@ -40,8 +40,8 @@ class Point:
     """Point at which gradients are taken: x and h of a client of each orbit, (orbits, n) each.
 
     Attributes:
-        parent: the point before; -1 for x*. step: x - x of the parent. change: h - h of the parent. scale: the scale on
-            which this change is small.
+        parent: the point before; -1 for x*. step: x - x of the parent. change: h - h of the parent. scale: the order of
+            size of this change.
         shared: whether all clients are there. place: (rounds that are over, local steps since).
     """
 
@@ -194,8 +194,8 @@ class Geometry:
                 server = self._add(server, x, moved, (r + 1, None, 0), lr * self._reach(each[0][1], lr))
 
     def _reach(self, kind: Kind, lr: Number) -> Number:
-        """How large the server's gradient is, about: as the distance, with the drift of local steps, or with what
-        clients that were chosen have at x*."""
+        """Return the rough size of the server's gradient: as the distance, with the drift of local steps, or with the
+        gradients at x* of clients that were chosen."""
         local = isinstance(kind, Training) and len(kind.local_lr) > 1
         far = 1 if self.plan.chosen is not None or self.units.noise else min(lr, 1) if local else 0
         return min(self.units.number(1), (self.units.distance + far) or self.units.number(1))

@@ -86,14 +86,14 @@ def _traces(program: Program) -> np.ndarray:
 
 
 def _pairs(program: Program, solution: Solution) -> list[tuple[int, int, int]]:
-    """Those that count, and those that keep all matrices bounded."""
+    """Return the pairs that count, and those that keep all matrices bounded."""
     least = NEGLIGIBLE * max(solution.pairs.values(), default=0)
     near = first_pairs(program, list(program.pairs))
     return [pair for pair, also in zip(program.pairs, near, strict=True) if also or solution.pairs.get(pair, 0) > least]
 
 
 def _multipliers(program: Program, solution: Solution, grid: Fraction) -> Multipliers:
-    """In the problem's scale, rounded: those of the bound up."""
+    """Return rounded multipliers in the problem's scale; those of the bound are rounded up."""
     factor, units = program.factor, program.units
     tau, additive = Fraction(1 if program.decrement else 0), {}
     for row, value in zip(program.at_most, solution.at_most, strict=True):
@@ -108,7 +108,7 @@ def _multipliers(program: Program, solution: Solution, grid: Fraction) -> Multip
 
 
 def _of_quadratics(program: Program, solution: Solution, grid: Fraction) -> tuple[list, list]:
-    """Of changes that are not scaled."""
+    """Return the rounded multipliers of quadratics, for changes that are not scaled."""
     scales = [float(point.scale) for point in program.geometry.points]
     count, free = len(scales), iter(solution.equal)
     operators, symmetric = [], []

@@ -215,7 +215,8 @@ class Problem:
         return Fraction(1) if self.initial_gap is not None else self.distance / self.length
 
     def _reach(self) -> Fraction:
-        """How far from x* the drift of a round keeps a model, about: a scale for starts that are free."""
+        """Return the rough distance from x* at which the drift of a round keeps a model: a scale for starts that are
+        free."""
         rates = [sum(k.local_lr) if isinstance(k, Training) else k.server_lr for k in self.plan.kinds]
         return min(Fraction(1), max(rates) * self.functions.smoothness)
 

@@ -313,7 +313,7 @@ def noise_entries(geometry: Geometry) -> list[tuple[dict[tuple[int, int], float]
 def _between(
     geometry: Geometry, noise: tuple, other: Any, orbits: tuple[int, int], factor: float
 ) -> list[tuple[dict[tuple[int, int], float], bool]]:
-    """What is known of a noise of the first orbit and another family of the second."""
+    """Return the constraints on a noise of the first orbit and another family of the second."""
     o, w = orbits
     own, off = geometry.mean_of[o, noise], geometry.deviation_of.get((o, noise))
     mean, deviation = geometry.mean_of.get((w, other)), geometry.deviation_of.get((w, other))

@@ -49,7 +49,7 @@ def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
 
 
 def _left(kind: Training, smoothness: Fraction) -> np.polynomial.Polynomial:
-    """What noise of variance 1 leaves of a client's squared distance, times L^2: a polynomial of h/L."""
+    """Return the squared distance that noise of variance 1 leaves a client, times L^2: a polynomial of h/L."""
     found, factor = np.polynomial.Polynomial([0.0]), np.polynomial.Polynomial([1.0])
     for lr in reversed(kind.local_lr):
         found = found + float(lr * smoothness) ** 2 * factor
@@ -58,7 +58,8 @@ def _left(kind: Training, smoothness: Fraction) -> np.polynomial.Polynomial:
 
 
 def _averaged(who: Participants, clients: int) -> Fraction:
-    """What averaging leaves of independent clients' variance 1: E of the sum of their squared weights."""
+    """Return the variance that averaging leaves of independent clients' variance 1: E of the sum of their squared
+    weights."""
     if isinstance(who, Everyone):
         return Fraction(1, clients)
     if isinstance(who, Arbitrary) or (isinstance(who, Cohort) and not who.replacement):

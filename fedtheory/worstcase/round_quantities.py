@@ -75,7 +75,7 @@ def _distance(program: Program) -> tuple[Array, float]:
 
 
 def _sums(program: Program) -> Array:
-    """Of a client of each orbit, the sum of its local gradients."""
+    """Return, for a client of each orbit, the sum of its local gradients."""
     (sums,) = program.geometry.sums.values()
     return sums
 

@@ -196,7 +196,7 @@ def scs(program: Program, pairs: list[tuple[int, int, int]]) -> Solution:
 
 
 def _lower_triangles(data: Data) -> Array:
-    """Where SCS's rows are among ours: it goes through lower triangles column by column."""
+    """Return the places of SCS's rows among ours: it goes through lower triangles column by column."""
     order = list(range(data.zeros + data.positive))
     at = len(order)
     for side in data.sides:

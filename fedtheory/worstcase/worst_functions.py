@@ -209,7 +209,7 @@ def _corners(count: int) -> Array:
 def _frame(
     geometry: Any, vectors: list[Array], widths: list[int], block: int | None, orbit: Orbit, corner: Array
 ) -> Array:
-    """Where one client's basis vectors are, (n, D): means as they are, deviations times its corner."""
+    """Return one client's basis vectors, (n, D): means as they are, deviations times its corner."""
     frame = np.zeros((geometry.size, sum(widths)))
     frame[geometry.blocks[0], : widths[0]] = vectors[0]
     if block is not None:

@@ -306,7 +306,7 @@ def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:
 
 
 def _begun(term: Term) -> Term:
-    """At step 0, where the path is at the round's start."""
+    """Return the term at step 0, where the path is at the round's start."""
     name, client, step = _shifted(term[1], 0, 0, 0)
     if client and step == (0, 0, 0) and name in ("x", "g"):
         return term[0], ("x", False, ()) if name == "x" else ("g_start", True, ())
@@ -316,14 +316,14 @@ def _begun(term: Term) -> Term:
 
 
 def _later(entry: Entry) -> Entry:
-    """One step later."""
+    """Return the entry one step later."""
     if entry == ONE or entry[0] == "value":
         return entry
     return ("product", entry[1], *((t[0], _shifted(t[1], 1, 0, 1) if "K" not in t[0] else t[1]) for t in entry[2:]))
 
 
 def _last(entry: Entry) -> Entry:
-    """At the end of the path."""
+    """Return the entry at the end of the path."""
     if entry == ONE or entry[0] == "value":
         return entry
     return ("product", entry[1], *((t[0], _shifted(t[1], 0, 1, 0) if "K" not in t[0] else t[1]) for t in entry[2:]))

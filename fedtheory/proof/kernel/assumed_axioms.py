@@ -202,7 +202,7 @@ def _of_answers() -> Iterator[Theorem]:
 
 
 def _of_intervals() -> Iterator[Theorem]:
-    """Of a weight after t >= m C rounds, and after t < C."""
+    """Yield the axioms on a weight after t >= m C rounds, and after t < C."""
     q, C, a, t, b, m = (RING[name] for name in ("absence", "cutoff", "tail", "history", "head", "ended"))
     p, own = 1 - q, tuple(c for c in WHERE.conditions if c.name not in ("cutoff", "tail", "history", "head"))
     law = (Condition("tail", "interval", _ONE), Condition("head", "interval", _ONE))
@@ -222,7 +222,7 @@ def _of_intervals() -> Iterator[Theorem]:
 
 
 def _of_uniform_cohorts() -> Iterator[Theorem]:
-    """What a cohort's law makes of |mean_S grad F_i(x) - grad F(x)|^2 >= 0."""
+    """Yield the expectation of |mean_S grad F_i(x) - grad F(x)|^2 >= 0 over a uniform cohort."""
     apart = _COHORTS.gradient(START_POINT).under("S") - _COHORTS.global_gradient(START_POINT)
     spread = combine([], where=WHERE, context="cohort", squares=[(apart, "", 1)])
     yield expect_uniform(spread, RING["size"], RING["share"], WHERE)

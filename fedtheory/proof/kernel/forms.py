@@ -234,7 +234,7 @@ class Form:
 
 
 def dot(left: Vector, right: Vector) -> Form:
-    """<left, right>; indices of the same name are the same index."""
+    """Return <left, right>; indices of the same name are the same index."""
     made: dict[Entry, Scalar] = {}
     for u, c in left.terms.items():
         for v, d in right.terms.items():
@@ -244,7 +244,7 @@ def dot(left: Vector, right: Vector) -> Form:
 
 
 def square(vector: Vector) -> Form:
-    """|v|^2."""
+    """Return |v|^2."""
     return dot(vector, vector)
 
 

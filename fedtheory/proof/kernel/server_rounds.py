@@ -62,13 +62,13 @@ class ServerAxioms:
         )
 
     def round(self, other: Vector) -> Theorem:
-        """<x+ - x + step (grad F(x) + N_server), w> = 0."""
+        """State the axiom <x+ - x + step (grad F(x) + N_server), w> = 0."""
         _closed(other)
         equation = self.moved + (self.gradient + self.noise) * self.step
         return self._fact("server round", dot(equation, other), equality=True, other=other)
 
     def unbiased(self, other: Vector) -> Theorem:
-        """<N_server, w> = 0 for w known at the start."""
+        """State the axiom <N_server, w> = 0 for w known at the start."""
         _closed(other)
         if any(term.atom.stage or "S" in term.bound for term in other.terms):
             raise Refused(f"{other}: allowed is what is known at the round's start")
@@ -77,12 +77,12 @@ class ServerAxioms:
         )
 
     def variance(self, squared: Scalar) -> Theorem:
-        """E|N_server|^2 <= sigma_s^2."""
+        """State the axiom E|N_server|^2 <= sigma_s^2."""
         form = Form.constant(squared) - square(self.noise)
         return self._fact("server variance", form, ("bounded_server_noise", squared), squared=squared)
 
     def descent(self, L: Scalar) -> Theorem:
-        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
+        """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
         one = self.where.ring.number(1)
         values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
         form = values + dot(self._one(_GRADIENT), self.moved) + square(self.moved) * L / 2

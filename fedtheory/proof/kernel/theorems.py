@@ -340,7 +340,8 @@ def _without_means(bound: str) -> str:
 
 
 def _anew(form: Form) -> Form:
-    """With the means over clients of products put where they belong, as what is below them may be no client's now."""
+    """Return the form with the means over clients of products in their places, as vectors below them may be no client's
+    now."""
     total = Form.of(form.ring, {})
     for entry, c in form.entries.items():
         part = Form.of(form.ring, {entry: c})

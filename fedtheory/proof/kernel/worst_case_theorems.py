@@ -136,7 +136,8 @@ class _Said:
         return self.ring.number(value)
 
     def assumptions(self) -> list[Assumption]:
-        """Of the class and of the noise; F is the plain mean of the clients' functions."""
+        """Return the assumptions on the class and on the noise, and that F is the plain mean of the clients'
+        functions."""
         of, multipliers = self.of, self.certificate.multipliers
         everywhere = any(p for p, _ in multipliers.additive)
         apart = "bounded_dissimilarity" if everywhere else "bounded_dissimilarity_at_optimum"
@@ -158,7 +159,7 @@ class _Said:
     # the form
 
     def form(self) -> Form:
-        """tau L^p |x - x*|^2 + nu L^(p - 2) zeta^2 - metric."""
+        """Return tau L^p |x - x*|^2 + nu L^(p - 2) zeta^2 - metric."""
         L = self.problem.functions.smoothness
         power = 0 if "distance" in self.problem.metric else 1 if "gap" in self.problem.metric else 2
         tau, nu = self.certificate.contraction / L**power, self.certificate.additive * L**2 / L**power
@@ -192,7 +193,7 @@ class _Said:
     # the law of the rounds
 
     def law(self) -> Law:
-        """(context, kind, the algorithm's parameters, the assumptions that say how rounds are drawn)."""
+        """Return (context, kind, the algorithm's parameters, the assumptions that say how rounds are drawn)."""
         rounds = [self._by_name(each) for each in self.plan.rounds]
         parameters = self._steps()
         if len(rounds) > 1:

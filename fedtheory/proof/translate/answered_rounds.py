@@ -95,7 +95,7 @@ def _atom(ring: Ring, atom: Atom, bound: str = "") -> Vector:
 
 
 class _OfAnswers(OfRounds):
-    """What is about rounds in which clients answer."""
+    """Derivation about rounds in which clients answer."""
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """Claims of this scope are about no other rounds."""

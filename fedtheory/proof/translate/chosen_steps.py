@@ -123,7 +123,7 @@ class ChosenSteps(WeightedDescent):
 
     @property
     def _not_of_steps(self) -> Iterator[tuple[str, sympy.Expr]]:
-        """What the theorem needs of other quantities than the steps, which are the claim's to state."""
+        """Yield the theorem's needs of other quantities than the steps, which are the claim's to state."""
         of_steps = {_C, _GAMMA, _ETA}
         return (
             (name, need)
@@ -133,7 +133,7 @@ class ChosenSteps(WeightedDescent):
 
     @cached_property
     def _caps(self) -> Mapping[sympy.Symbol, tuple[sympy.Expr, ...]]:
-        """What c and gamma may be at most, read off what the theorem needs.
+        """Largest allowed values of c and gamma, read off the needs of the theorem.
 
         Raises:
             Refused: it needs something else.
@@ -154,7 +154,7 @@ class ChosenSteps(WeightedDescent):
 
 
 def _known(expression: sympy.Expr) -> sympy.Expr:
-    """With the vocabulary's symbols, whose signs are known."""
+    """Return the expression with the vocabulary's symbols, whose signs are known."""
     return expression.xreplace({s: symbol(s.name) for s in expression.free_symbols})
 
 

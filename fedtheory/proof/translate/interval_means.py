@@ -191,7 +191,7 @@ class Lengths(ReadOff):
         return linear[0] + linear[1] * _ABSENCE + linear[2] * _BIAS
 
     def _check_parameters(self) -> None:
-        """They are what the letters are read off."""
+        """Check the parameters, off which the letters are read."""
 
 
 def _number(ring: Ring, atom: Atom, factor: Scalar | int = 1) -> Vector:
@@ -342,7 +342,7 @@ class RoundError(OfIntervals):
         return self._read(of, rest.entries[entry])
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """None where the theorems are for all rounds."""
+        """Return no needs if the theorems are for all rounds."""
         return () if self.early is not None else self.own.needs()
 
     @cached_property

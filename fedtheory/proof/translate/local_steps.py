@@ -64,7 +64,7 @@ class _OfSteps(OfRounds):
 
     @cached_property
     def recursion(self) -> tuple[Scalar, Scalar, Scalar]:
-        """(P, B, C), of vectors of one algorithm.
+        """Coefficients (P, B, C) of the recursion, from theorems on one algorithm.
 
         Raises:
             Refused: the theorems are of other forms, or of two algorithms.
@@ -120,7 +120,7 @@ class _ByStep(ReadOff):
             raise Refused(f"{first}: allowed is the condition {first} >= 0, as rounds begin at any step")
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """Without that the share of a draw is >= 0, as it is by its meaning."""
+        """Return the needs of the theorem, but for share >= 0 of a draw, which holds by its meaning."""
         asked = [c for c in self.theorem.where.conditions if c.name == self.share and c.kind == "nonnegative"]
         of_share = {self.read(value) for c in asked for value, _ in c.polynomials(self.theorem.where.ring)}
         return tuple((name, need) for name, need in super().needs() if need not in of_share)
@@ -189,7 +189,7 @@ class DecayingSteps(_OfSteps):
         return dict(self.theorem.parameters)["local_lr"]
 
     def _of_index(self, scalar: Scalar) -> Scalar:
-        """What depends on t + k alone, with the letter t for t + k.
+        """Return a scalar that depends on t + k alone, with the letter t for t + k.
 
         Raises:
             Refused: it depends on t and k otherwise.

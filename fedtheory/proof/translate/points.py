@@ -53,7 +53,7 @@ class OfPoints(OfRounds):
         return self.bounded
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """An algorithm has no part in it."""
+        """Return no difference: an algorithm has no part in it."""
         if claim.functional.scope in OF_RUNS or any(each.parameters for each in ancestry(self.theorem)):
             yield f"it is about a function, and {claim.functional.name} or what it is made of is of an algorithm's runs"
 

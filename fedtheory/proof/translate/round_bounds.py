@@ -63,7 +63,7 @@ class OneRound(OfRounds):
         return self._right_side(self.theorem, BOUNDED[self.bounded](self.theorem.where.ring))
 
     def _right_side(self, theorem: Theorem, bounded: Form) -> sympy.Expr:
-        """What the bounded form is at most."""
+        """Return the upper bound of the bounded form."""
         if theorem.context not in ("start", "kind"):
             raise Refused(f"{theorem}: allowed is a theorem given a round's start, or its start and its kind")
         ring, rest = theorem.where.ring, theorem.form + bounded

@@ -82,7 +82,7 @@ class _Scheduled(OfRounds):
                 raise ValueError(f"quantities: allowed are such that {slack} >= 0")
 
     def _at(self, scalar: Scalar, quantities: Mapping[str, Fraction], snapshot: bool) -> Fraction:
-        """Its value in a round of a kind."""
+        """Return a scalar's value in a round of a kind."""
         known = {letter: quantities[str(name)] for letter, name in self.letters.items() if str(name) in quantities}
         return scalar.at({**known, self._probability(): int(snapshot)})
 
@@ -93,7 +93,7 @@ class _Scheduled(OfRounds):
         return one, other
 
     def _same_for_both(self, scalar: Scalar) -> sympy.Expr:
-        """What a round does to what it starts from.
+        """Return the factor of a round on what it starts from, which must not depend on the kind of round.
 
         Raises:
             ValueError: it depends on the kind of round.

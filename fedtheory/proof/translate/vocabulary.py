@@ -98,7 +98,8 @@ class ReadOff:
 
     @staticmethod
     def _tied(name: str, apart: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
-        """That a quantity is what the theorem has in its place: from both sides, if that is a number."""
+        """Return the needs that a quantity is the theorem's expression in its place: from both sides, if that is a
+        number."""
         if len(apart.free_symbols) == 1:
             return [(f"{name}_at_least", apart), (f"{name}_at_most", -apart)]
         return [(name, -(apart**2))] if apart != 0 else []
@@ -122,7 +123,7 @@ class ReadOff:
             yield OF_KIND, _KINDS[self.theorem.kind][self.chance]
 
     def _place(self, value: Scalar) -> str | sympy.Expr | None:
-        """What a parameter stands for that is a letter."""
+        """Return what a parameter that is a letter stands for."""
         return self.letters.get(str(value)) if value.is_polynomial and str(value) in value.names else None
 
     def _in_vocabulary(self, condition: Condition) -> bool:

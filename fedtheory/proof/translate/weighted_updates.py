@@ -109,7 +109,8 @@ class _Weighted(ReadOff):
         return "".join(own)
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """Without that E is at most its largest value over the rounds, as it is by what that means."""
+        """Return the needs of the theorem, but for E being at most its largest value over the rounds, which holds by
+        its meaning."""
         asked = super().needs()
         peaks = {name for name, stands_for in self.letters.items() if stands_for == _PEAK}
         of_round = [
