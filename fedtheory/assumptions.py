@@ -20,7 +20,7 @@ class Kind:
         quantity: the quantity that bounds the federation's own constant, or "".
         from_below: whether it bounds it from below.
         implies: weaker kinds that hold with it.
-        power: of the quantity in what the kernel's axioms say: 2, where these bound a square.
+        power: the power of the quantity in the kernel's axioms: 2 if they bound a square.
     """
 
     name: str

@@ -29,19 +29,20 @@ class Functional:
     Attributes:
         name: its name in code, in files and on the command line.
         meaning: one line.
-        units: of its value.
-        latex: as the papers print it.
+        units: units of its value.
+        latex: the formula that the papers print.
         scope: one of ``SCOPES``.
-        observable: of a run: what is recorded in every round to compute it, ``squared_distance`` |x_r - x*|^2,
+        observable: the number that is recorded in every round of a run: ``squared_distance`` |x_r - x*|^2,
             ``squared_gradient`` |grad F(x_r)|^2 or ``gap`` F(x_r) - F*.
-        average: of a run or of weights: whether it is averaged over rounds, instead of taken at the last one.
-        of_mean: of a run: whether it is of the average of iterates, instead of the average over them.
-        best: of a run: whether it is the least over the rounds.
-        weights: of an average: w_r, from the iterate's number r; without them all count alike.
-        expression: of values: the left side itself.
-        alternatives: of values: what it is under other admissible readings, by the option's name.
-        algorithm: the only one of which it speaks; "" where it is the same for all.
-        objective: whose gap and gradients a claim about it speaks of: "" of F, or ``implied`` of h (see below).
+        average: whether it is averaged over rounds of a run or of weights, instead of taken at the last one.
+        of_mean: whether it is taken at the average of a run's iterates, instead of averaged over them.
+        best: whether it is the least over the rounds of a run.
+        weights: the weight w_r in an average, from the iterate's number r; without them all count alike.
+        expression: the left side itself, if it is of values.
+        alternatives: the expressions under other admissible readings, by the option's name, if it is of values.
+        algorithm: the only algorithm that it is about; "" if it has the same meaning for all.
+        objective: the objective whose gap and gradients a claim about it speaks of: "" for F, or ``implied`` for h (see
+            below).
         compute: the value that a setting gives it, for a functional of one's own; else its evaluator computes it, see
             ``fedtheory.moments.evaluators``.
     """

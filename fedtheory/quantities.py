@@ -36,11 +36,10 @@ class Quantity:
         units: powers of F and x.
         lower, upper: the allowed closed interval; with ``positive`` the value 0 is excluded.
         integer: whether only whole numbers are allowed.
-        scope: one of ``SCOPES`` for what a run, a round or some points have, "" for a constant.
-        data: whether it measures a federation or a run: a claim's right side is compared with another one product of
-            data by product.
-        algorithms: those that alone know of it; none where it means the same for all.
-        compute: of a quantity of one's own (see ``own``), its value from a ``Question``.
+        scope: one of ``SCOPES`` if it belongs to a run, a round or some points, "" for a constant.
+        data: whether it measures a federation or a run. Two right sides are compared product by product of such data.
+        algorithms: the only algorithms that have it; empty if it has the same meaning for all.
+        compute: its value from a ``Question``, for a quantity of one's own (see ``own``).
     """
 
     name: str

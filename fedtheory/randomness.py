@@ -1,4 +1,4 @@
-"""Counter-based random draws. A draw is a function of its purpose, never of what shares its batch.
+"""Counter-based random draws. A draw is a function of its purpose, never of the other draws in its batch.
 
 Every number used by a simulation is a hash of ``(seed, axis, replica, client, round, step)``. So a replica's draws are
 the same whether it runs alone or among a thousand, on one chunk plan or another, before or after a restart, and on

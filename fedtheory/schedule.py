@@ -105,7 +105,7 @@ class StepRule:
 
 
 StepSize = Any
-"""Step size: a Fraction or a ``StepRule``; most of what asks for it has refused rules before."""
+"""Step size: a Fraction or a ``StepRule``; most callers that take one have refused rules before."""
 
 
 def step_size(name: str, value: Any, within_rounds: bool = True) -> StepSize:

@@ -34,13 +34,13 @@ class Setting:
 
     Args:
         federation, algorithm, participation: see their packages.
-        start: x_0, a number (the same in every coordinate) or (D,), in units of x. ``None``: 0, or what a federation
-            that ``starts`` draws for each replica, as a network its initial weights.
+        start: x_0, a number (the same in every coordinate) or (D,), in units of x. ``None`` means 0; a federation that
+            ``starts``, such as a network with its initial weights, draws a start for each replica instead.
 
     Raises:
-        ValueError: a start of the wrong shape or not finite, a cohort that the federation cannot supply, or an
-            algorithm that needs to know something of the process that it does not know, or minimises another objective
-            than one whose weights the federation names.
+        ValueError: the start has the wrong shape or is not finite; the federation cannot supply a cohort; the algorithm
+            needs to know something of the process that it does not know; or it minimises another objective than one
+            whose weights the federation names.
     """
 
     federation: Federation
@@ -165,7 +165,7 @@ class Setting:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and sent to other processes: nothing that is only kept."""
+        """Return the fields that are copied and sent to other processes, without results that are only kept."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "_of_any_start")}
 
     # What follows is computed by packages above, which know settings: see ``doors``.

@@ -49,12 +49,12 @@ class Rounds:
     """Rounds of an algorithm, as far as the kernel has words for them.
 
     Attributes:
-        kinds: one, or two of which the first comes with a probability.
+        kinds: one kind, or two, the first of which comes with a probability.
         chance: the quantity that is this probability, or "".
         ends: options of ``readings.WHO``: where x+ is the mean of all clients' last iterates by their weights in F, if
             as many take part as there are, or of clients drawn so that this is its mean.
         plain_mean: whether F is the plain mean of the clients' functions.
-        sets: whether no client takes part twice in a round, but in uniform cohorts, of which a reading says it.
+        sets: whether no client takes part twice in a round; for uniform cohorts a reading says it.
         by_intervals: whether the weights are means of the lengths of participation intervals.
     """
 

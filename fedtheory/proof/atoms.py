@@ -1,6 +1,6 @@
 """Logarithms, roots and powers in a comparison: each is replaced by a number of its own that is >= 0.
 
-What is then shown for all such numbers holds for the ones that they stand for.
+A bound that is shown for all such numbers holds for the expressions that they stand for.
 """
 
 from __future__ import annotations

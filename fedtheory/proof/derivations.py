@@ -53,19 +53,18 @@ class Derivation:
     """Steps that show: functional <= right_side, wherever every need is >= 0.
 
     Attributes:
-        name: in code and in reports.
-        functional: the name of what it bounds.
+        name: its name in code and in reports.
+        functional: the name of the functional that it bounds.
         steps: names of the last steps; those that they rest on come along.
-        right_side: over bare symbols; ``None`` where the functional is an expression of quantities, to be
-            compared itself.
-        needs: (name, expression that has to be >= 0).
+        right_side: over bare symbols; ``None`` if the functional is an expression of quantities, to be compared itself.
+        needs: pairs (name, expression that has to be >= 0).
         assumptions: the quantities whose standing assumptions it uses.
         readings: the option that it needs of an ambiguity, or several that all do.
         proves: refs of the claims that it was written for; it is tried on every claim with the same functional.
-        algorithm: whose runs and rounds it is about; its paper's, unless it says another.
-        left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
-        choices: the quantities that it chooses, and how; the claim has to choose the same.
-        origin: the theorem of the kernel from which all of this is computed, if it is: see ``verdict_word``.
+        algorithm: the algorithm whose runs and rounds it is about; its paper's, unless it names another.
+        left_side: the functional, if it is an expression of quantities and ``right_side`` is given.
+        choices: the quantities that it chooses, with their expressions; the claim has to choose the same.
+        origin: the theorem of the kernel from which all of this is computed, if there is one: see ``verdict_word``.
     """
 
     name: str

@@ -80,10 +80,10 @@ class GramCertificate(Written):
     with certificates that all multipliers and coefficients are >= 0 on the region of the scalars.
 
     Attributes:
-        expression, where: what is proved, and for which scalars.
-        given: (what is known to be >= 0, its multiplier); the number 1 is always known to be.
-        zero: (what is known to be 0, its factor).
-        squares: (coefficient, vector).
+        expression, where: the expression that is >= 0, and the region of its scalars.
+        given: pairs of an expression known to be >= 0 and its multiplier; the number 1 is always known to be.
+        zero: pairs of an expression known to be 0 and its factor.
+        squares: pairs (coefficient, vector).
         signs: certificates, of the multipliers first, then of the coefficients.
     """
 
@@ -203,8 +203,8 @@ class Gram:
     Attributes:
         expression: linear in ``dot`` products and in numbers that the region does not name.
         where: the region of the scalars.
-        given: (what is known to be >= 0, the multiplier to prove it with).
-        zero: (what is known to be 0, the factor to prove it with).
+        given: pairs of an expression known to be >= 0 and the multiplier to prove the statement with.
+        zero: pairs of an expression known to be 0 and the factor to prove the statement with.
 
     >>> from fedtheory.proof.symbol_regions import positive, region
     >>> a, b = vectors("a b")

@@ -19,11 +19,11 @@ class Library:
     Attributes:
         steps: in the order given.
         derivations: in the order in which they are tried on a claim.
-        algorithms: whose runs a paper's claims are about, by the paper's name.
-        rounds: what the rounds of an algorithm are, of the claim and the algorithm's name; ``ValueError`` where the
-            kernel has no words for them.
-        vouched: a part of it, whose word is taken for how the steps of a derivation follow on each other, where that is
-            declared; by default all of it.
+        algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
+        rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
+            has no words for them.
+        vouched: the part of the library that is trusted to declare how the steps of a derivation follow on each other;
+            by default all of it.
     """
 
     def __init__(

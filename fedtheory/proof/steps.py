@@ -192,22 +192,22 @@ Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed", "Compos
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a proof.
+    """Step of a proof.
 
     Attributes:
-        name: in code and in reports.
-        equation: where the paper prints it.
+        name: its name in code and in reports.
+        equation: the place where the paper prints it.
         says: one line.
         kind: one of ``KINDS``.
         checks: all have to come out proved. (An induction has its base and its increment.)
         why: the derivation by hand, in one line.
         expected: the outcome by hand.
-        printed: whether the paper prints it; the others say what holds instead, or close a case.
+        printed: whether the paper prints it; the others replace a printed one, or close a case.
         rests_on: names of earlier steps that it uses.
-        repaired_by: names of steps, not printed, from which what follows a broken step is derived instead.
-        weakest_cap: for what constant of the step size's cap the step holds.
-        paper: whose step it is.
-        assumes: of a given step, the kinds of assumption (``fedtheory.assumptions``) that it takes.
+        repaired_by: names of steps, not printed, from which the conclusion of a broken step is derived instead.
+        weakest_cap: the cap whose constants are searched for the largest with which the step holds.
+        paper: the paper whose step it is.
+        assumes: the kinds of assumption (``fedtheory.assumptions``) that a given step takes.
     """
 
     name: str

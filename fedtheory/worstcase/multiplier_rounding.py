@@ -31,8 +31,9 @@ def certify(found: WorstCase) -> Certificate:
     """Make a certificate of a solved worst case.
 
     The program is solved again for a metric that is larger by a margin times the traces; its multipliers leave matrices
-    that are > 0. They are rounded to short decimals, pairs with x* take up what rounding left of the values F_i, and
-    then every number of the bound is lowered, one after the other, to the least in its last digit that is still proved.
+    that are > 0. They are rounded to short decimals, and pairs with x* take up the rest that rounding left of the
+    values F_i. Then every number of the bound is lowered, one after the other, to the least in its last digit that is
+    still proved.
 
     A contraction that was given stays as it is.
 

@@ -29,11 +29,11 @@ class Problem:
 
     Attributes:
         contraction: tau: the start is free, and tau |x_0 - x*|^2 is taken off the metric.
-        initial_gap: instead of a distance, what F(x_0) - F* is at most.
+        initial_gap: a bound on F(x_0) - F*, instead of one on the distance.
         prices: of initial_gap, dissimilarity_at_optimum, gradient_noise, such as {"gradient_noise": b}: the constant is
             free, and b sigma^2 (or b zeta^2, or b times the initial gap) is taken off the metric; the constant's own
             number is its unit.
-        combination: of what happens in one round, {quantity: coefficient} (see ``round_quantities``), in the place of a
+        combination: quantities of one round as {quantity: coefficient} (see ``round_quantities``), in the place of a
             metric, whose name is "one_round" then.
 
     Raises:

@@ -58,13 +58,13 @@ class Program:
         metric: one of ``METRICS``. counted: the points over which gaps and gradients are averaged.
         contraction: ``None``, or tau: the objective is then the metric less tau |x_0 - x*|^2, and the start is free.
         dissimilar_at: the points at which the dissimilarity is bounded.
-        gap: what F(x_0) - F(x*) is at most, instead of a distance; ``None``: the distance is bounded.
+        gap: a bound on F(x_0) - F(x*), instead of a distance; ``None``: the distance is bounded.
         prices: of constants, "gap", "dissimilarity" and "noise": they are free, and cost so much.
         combination: of a round's quantities, in the place of a metric: see ``round_quantities``.
 
     Attributes:
         sides: of the Gram matrices. objective: with ``value = offset + factor * (objective . z)``.
-        pairs: {(orbit, p, q): row}, whose largest coefficient is 1; ``sizes``: what it was before.
+        pairs: {(orbit, p, q): row}, scaled so that the largest coefficient is 1; ``sizes``: its size before.
         matrix_of: for quadratics, each orbit's (P, P, row) of the matrix >= 0.
     """
 

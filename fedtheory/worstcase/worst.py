@@ -72,16 +72,16 @@ class WorstCase:
     Attributes:
         value: the bound by the multipliers, in the metric's units; ``None`` unless ``status`` is "solved", and infinite
             where it is "unbounded".
-        status: "solved"; "inaccurate", where gap or violation are above what was asked for; "unbounded".
-        kind: "exact" where a federation of the class attains it, or "upper bound": with noise, of which only first and
+        status: "solved"; "inaccurate" if gap or violation exceed the accuracy that was asked for; "unbounded".
+        kind: "exact" if a federation of the class attains it, or "upper bound": with noise, of which only first and
             second moments count, and with a dissimilarity that is bounded at the server's points only.
-        lower, upper: the solver's two values. gap: their difference, relative to the value; of final squared distances,
-            to how far |x_R - x*|^2 can get from |x_0 - x*|^2, which is less.
+        lower, upper: the solver's two values. gap: their difference, relative to the value. For final squared
+            distances it is relative to the largest change of |x_R - x*|^2 from |x_0 - x*|^2, which is less.
         violation: the largest, of constraints and matrices, on both sides, in the program's scale.
         recursion: the multipliers of the start and of the constants, as a bound for all starts and constants; ``None``
             unless solved.
-        solver, solver_status: which solver, and what it says.
-        problem: what was asked.
+        solver, solver_status: the solver's name, and its own word for the result.
+        problem: the problem that was solved.
     """
 
     value: float | None

@@ -1,4 +1,4 @@
-"""The last theorem of a proof as what it says of one round, and of many."""
+"""Conclusions of a proof's last theorem, for Coq: on one round, and on many."""
 
 from __future__ import annotations
 

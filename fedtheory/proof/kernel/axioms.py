@@ -1,4 +1,4 @@
-"""Axioms of a round of local SGD; each names the assumption that it is."""
+"""Axioms of a round of local SGD. Each takes an assumption, which it names."""
 
 from __future__ import annotations
 

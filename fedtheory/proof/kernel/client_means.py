@@ -62,7 +62,7 @@ class MeanAxioms:
     # along the steps
 
     def mean_iterate(self, other: Vector) -> Theorem:
-        """State the axiom <xbar_k - mean x_{i,k}, w> = 0 for every k: what xbar_k is."""
+        """State the axiom <xbar_k - mean x_{i,k}, w> = 0 for every k, which defines xbar_k."""
         apart = self._one(MEAN_ITERATE) - self._one(ITERATE, "M")
         return self._fact("mean iterate", dot(apart, other), equality=True, other=other)
 

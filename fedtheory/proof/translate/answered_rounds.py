@@ -75,7 +75,8 @@ class _Answered(ReadOff):
         return tuple((name, value) for name, value in self.theorem.parameters if name == "local_lr")
 
     def check_linear(self, addition: Scalar) -> None:
-        """Refuse what is not linear in delta^2, V and W together, with factors >= 0: then their means may be put in.
+        """Refuse an addition that is not linear in delta^2, V and W together, with factors >= 0. If it is, their means
+        may be put in.
 
         Raises:
             Refused: which of them enters otherwise.
