@@ -1,7 +1,7 @@
-"""What claims assume: every kind of assumption once, with its meaning.
+"""Assumptions of claims: every kind once, with its meaning.
 
 An assumption of a kind with a ``quantity`` bounds the federation's own constant by that quantity. The others say how a
-round's randomness hangs together; what a claim does not assume of these, the search may violate.
+round's randomness hangs together; those that a claim does not make, the search may violate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of assumption.
+    """Kind of assumption.
 
     Attributes:
         name: its one name in code.
@@ -20,7 +20,7 @@ class Kind:
         quantity: the quantity that bounds the federation's own constant, or "".
         from_below: whether it bounds it from below.
         implies: weaker kinds that hold with it.
-        power: of the quantity in what the kernel's axioms say: 2, where these bound a square.
+        power: the power of the quantity in the kernel's axioms: 2 if they bound a square.
     """
 
     name: str
@@ -88,18 +88,18 @@ _KINDS = (
 )  # fmt: skip
 
 ASSUMPTIONS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
-"""Every kind, by its name."""
+"""Kinds of assumption, by name."""
 
 _BY_QUANTITY = {kind.quantity: kind for kind in _KINDS if kind.quantity}
 
 AT_ONE_PLACE = {"bounded_dissimilarity_at_optimum": "bounded_dissimilarity",
                 "bounded_dissimilarity_of_plain_mean": "bounded_dissimilarity"}  # fmt: skip
-"""What axioms need of a kind: what bounds the dissimilarity everywhere bounds it at the optimum, and where F is the
-plain mean it bounds the distance from that."""
+"""Table from assumptions of axioms to the kinds that give them. A bound on the dissimilarity everywhere is one at the
+optimum. If F is the plain mean, it is one on the distance from that mean too."""
 
 
 def kind_of(quantity: str) -> Kind:
-    """The kind of assumption by which a quantity bounds a constant; one of its own where the table has none.
+    """Return the kind of assumption by which a quantity bounds a constant, or one of its own if the table has none.
 
     >>> kind_of("strong_convexity").from_below, kind_of("heterogeneity").name
     (True, 'bounded_heterogeneity')
@@ -109,7 +109,7 @@ def kind_of(quantity: str) -> Kind:
 
 
 def constant_of(name: str) -> tuple[str, int]:
-    """The quantity that an axiom's assumption bounds a constant by, and its power there.
+    """Return the quantity that an axiom's assumption bounds a constant by, and its power there.
 
     Raises:
         KeyError: the assumption has no constant.
@@ -124,7 +124,7 @@ def constant_of(name: str) -> tuple[str, int]:
 
 
 def with_implied(names: Iterable[str]) -> frozenset[str]:
-    """These kinds, and those that hold with them.
+    """Return these kinds, and those that hold with them.
 
     >>> sorted(with_implied(["independent_noise"]))
     ['independent_noise', 'uncorrelated_noise']
@@ -136,7 +136,8 @@ def with_implied(names: Iterable[str]) -> frozenset[str]:
 
 
 def reason(kind: str, met: Mapping[str, str]) -> str:
-    """Why an assumption of this kind holds where those of other kinds do, each for a reason; "" where nothing says so.
+    """Return why an assumption of this kind holds where those of other kinds do, each for a reason; "" if nothing says
+    so.
 
     >>> reason("uncorrelated_noise", {"independent_noise": "by construction"}), reason("one_target", {})
     ('by construction', '')
@@ -145,7 +146,7 @@ def reason(kind: str, met: Mapping[str, str]) -> str:
 
 
 def strongest(names: Iterable[str]) -> tuple[str, ...]:
-    """These kinds without those that another one of them implies.
+    """Return these kinds without those that another one of them implies.
 
     >>> strongest(["uncorrelated_noise", "independent_noise"])
     ('independent_noise',)

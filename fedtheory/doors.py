@@ -1,4 +1,4 @@
-"""Doors: what a package takes from one that is built on it, by name. Nothing else leads upwards.
+"""Doors: names of what a package takes from one that is built on it. Nothing else leads upwards.
 
 A setting, for example, has a method ``simulate``, and the engine is built on settings. Such a method goes through a
 door when it is called; the module behind it is imported then.
@@ -15,11 +15,11 @@ DOORS = {
     "setting.stationary": "moments.stationary:stationary",
     "moments.evaluators": "papers:load_evaluators",
 }
-"""By the place that calls, ``module:name`` of what is called."""
+"""Table from the place that calls to the ``module:name`` of what is called."""
 
 
 def through(door: str) -> Any:
-    """What is behind a door of ``DOORS``.
+    """Import and return the object behind a door of ``DOORS``.
 
     >>> through("setting.simulate").__name__
     'simulate'

@@ -1,5 +1,5 @@
-"""What claims bound: functionals of a run x_0, x_1, ..., x_R, of one round, of a function at points, of estimated
-weights, of a server's selection, of a learning problem, of quantities."""
+"""Functionals that claims bound. They are of a run x_0, x_1, ..., x_R, of one round, of a function at points, of
+estimated weights, of a server's selection, of a learning problem, or of quantities."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ if TYPE_CHECKING:
     from .moments.evaluators import Question
 
 SCOPES = ("run", "round", "function", "weights", "selection", "learning", "values")
-"""What a functional is evaluated on: the runs of a setting, one round from x_0, a smooth function at some points, the
-weights that clients estimate from when they took part, whom a server asks and what it makes of the answers, a
-learning problem, or the values of quantities alone."""
+"""Scopes of a functional: what it is evaluated on. These are the runs of a setting; one round from x_0; a smooth
+function at some points; the weights that clients estimate from when they took part; whom a server asks and what it
+makes of the answers; a learning problem; or the values of quantities alone."""
 
 
 @dataclass(frozen=True)
 class Functional:
-    """The left side of a claim.
+    """Left side of a claim.
 
     Attributes:
         name: its name in code, in files and on the command line.
         meaning: one line.
-        units: of its value.
-        latex: as the papers print it.
+        units: units of its value.
+        latex: the formula that the papers print.
         scope: one of ``SCOPES``.
-        observable: of a run: what is recorded in every round to compute it, ``squared_distance`` |x_r - x*|^2,
+        observable: the number that is recorded in every round of a run: ``squared_distance`` |x_r - x*|^2,
             ``squared_gradient`` |grad F(x_r)|^2 or ``gap`` F(x_r) - F*.
-        average: of a run or of weights: whether it is averaged over rounds, instead of taken at the last one.
-        of_mean: of a run: whether it is of the average of iterates, instead of the average over them.
-        best: of a run: whether it is the least over the rounds.
-        weights: of an average: w_r, from the iterate's number r; without them all count alike.
-        expression: of values: the left side itself.
-        alternatives: of values: what it is under other admissible readings, by the option's name.
-        algorithm: the only one of which it speaks; "" where it is the same for all.
-        objective: whose gap and gradients a claim about it speaks of: "" of F, or ``implied`` of h (see below).
+        average: whether it is averaged over rounds of a run or of weights, instead of taken at the last one.
+        of_mean: whether it is taken at the average of a run's iterates, instead of averaged over them.
+        best: whether it is the least over the rounds of a run.
+        weights: the weight w_r in an average, from the iterate's number r; without them all count alike.
+        expression: the left side itself, if it is of values.
+        alternatives: the expressions under other admissible readings, by the option's name, if it is of values.
+        algorithm: the only algorithm that it is about; "" if it has the same meaning for all.
+        objective: the objective whose gap and gradients a claim about it speaks of: "" for F, or ``implied`` for h (see
+            below).
         compute: the value that a setting gives it, for a functional of one's own; else its evaluator computes it, see
             ``fedtheory.moments.evaluators``.
     """
@@ -68,8 +69,8 @@ class Functional:
         return self.of_mean or self.best or self.weights is not None
 
     def apart_from(self, other: Functional) -> tuple[str, ...]:
-        """The attributes in which it is another left side: all but an expression that is not looked at, as both are of
-        runs, rounds or points.
+        """Return the attributes in which it is another left side: all but an expression that is not looked at, as both
+        are of runs, rounds or points.
 
         >>> FINAL_GAP.apart_from(FINAL_GAP), replace(FINAL_GAP, average=True).apart_from(FINAL_GAP)
         ((), ('average',))
@@ -79,7 +80,7 @@ class Functional:
         return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 
     def under(self, reading: Mapping[str, str]) -> Functional:
-        """The functional with the expression that it has under a reading (option by ambiguity)."""
+        """Return the functional with the expression that it has under a reading (option by ambiguity)."""
         chosen = next((o for o in reading.values() if o in self.alternatives), None)
         return self if chosen is None else replace(self, expression=self.alternatives[chosen], alternatives={})
 
@@ -90,11 +91,11 @@ _selection = partial(Functional, scope="selection", algorithm="flics")
 _learning = partial(Functional, scope="learning", units=DIMENSIONLESS)
 
 AVERAGES = ("r = 1..R", "r = 0..R-1")
-"""The iterates that an average over R rounds may run over."""
+"""Ranges of iterates that an average over R rounds may run over."""
 
 
 def check_average(average: str) -> None:
-    """Refuse what is none of ``AVERAGES``."""
+    """Refuse a range that is none of ``AVERAGES``."""
     if average not in AVERAGES:
         raise ValueError(f"average = {average!r}: allowed is {' or '.join(map(repr, AVERAGES))}")
 
@@ -114,7 +115,7 @@ _gap = partial(Functional, units=OBJECTIVE, observable="gap")
 
 
 def linear_weight(r: int) -> int:
-    """w_r = r + 1.
+    """Return the weight w_r = r + 1.
 
     >>> linear_weight(0), linear_weight(4)
     (1, 5)
@@ -191,8 +192,8 @@ PERTURBED_LINEARIZATION_ERROR = Functional(
 )  # fmt: skip
 
 OBJECTIVE_WEIGHT, HISTORY = "objective_weight", "history of participation"
-"""What may be stated besides quantities: the weights phi_n of another objective sum_n phi_n F_n; and who takes part in
-round 0 and after it, rows of 0 and 1, in a run whose weights are all known."""
+"""Names of two inputs besides quantities. The first are the weights phi_n of another objective sum_n phi_n F_n. The
+second is who takes part in round 0 and after it, rows of 0 and 1, in a run whose weights are all known."""
 
 # Of FedAU's Algorithm 1, in which a round adds (global_lr/N) * (sum over participants n of weight * update) to x. The
 # objective f~ = sum_n phi_n F_n is any with phi_n >= 0 that sum to 1; for h they are in proportion to p_n omega_n.
@@ -360,14 +361,14 @@ def of_values(
     units: Units = DIMENSIONLESS,
     alternatives: Mapping[str, sympy.Expr] | None = None,
 ) -> Functional:
-    """A left side that is an expression of quantities, under some readings another one."""
+    """Return a left side that is an expression of quantities, with another expression under some readings."""
     return Functional(
         name, meaning, units, latex, scope="values", expression=expression, alternatives=alternatives or {}
     )
 
 
 def named(name: str) -> tuple[Functional, ...]:
-    """The left sides of this name that are defined here: one, or none.
+    """Return the left sides of this name that are defined here: one, or none.
 
     >>> named("final_squared_distance")[0].meaning, named("mine")
     ('E|x_R - x*|^2', ())

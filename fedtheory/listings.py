@@ -1,4 +1,4 @@
-"""What a statement can be made of, as rows: quantities, functionals, assumptions, algorithms."""
+"""Listings of the parts of a statement, as rows: quantities, functionals, assumptions, algorithms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Rows = list[dict[str, Any]]
 
 
 def quantities() -> Rows:
-    """Every quantity of the vocabulary.
+    """List every quantity of the vocabulary.
 
     >>> quantities()[0]["name"], quantities()[0]["units"]
     ('smoothness', 'F/x^2')
@@ -29,7 +29,7 @@ def quantities() -> Rows:
 
 
 def functionals() -> Rows:
-    """Every left side that a claim can bound; of quantities alone, ``functionals.of_values`` makes more.
+    """List every left side that a claim can bound; of quantities alone, ``functionals.of_values`` makes more.
 
     >>> functionals()[0]["constant"]
     'FINAL_SQUARED_DISTANCE'
@@ -51,7 +51,7 @@ def functionals() -> Rows:
 
 
 def assumptions() -> Rows:
-    """Every kind of assumption; one without a quantity says how a round's randomness hangs together."""
+    """List every kind of assumption; one without a quantity says how a round's randomness hangs together."""
     from .assumptions import ASSUMPTIONS
 
     return [
@@ -67,7 +67,7 @@ def assumptions() -> Rows:
 
 
 def algorithms() -> Rows:
-    """Every algorithm that a claim may name, with the quantities that it alone, or with others, knows of."""
+    """List every algorithm that a claim may name, with the quantities that it alone, or with others, knows of."""
     from .papers.index import algorithms as known
     from .quantities import QUANTITIES
 

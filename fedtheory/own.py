@@ -1,9 +1,9 @@
-"""Quantities and functionals of one's own: defined in a user's file, and computed by it.
+"""Quantities and functionals of one's own, defined in a user's file and computed by it.
 
 A file that states a theorem may need what the vocabulary does not have. ``define`` gives a symbol for a quantity, which
 then stands in a claim like any other; a ``Functional`` needs no more than its ``compute``. Both compute from a
-``moments.evaluators.Question``: of which ``setting`` and after how many ``rounds``, and whether ``numbers`` are
-"float", "exact" or "ball". What they answer is checked: a value, or one for each of the rounds, of that kind.
+``moments.evaluators.Question``. It has the ``setting``, the ``rounds`` after which the value is asked for, and
+``numbers``: "float", "exact" or "ball". Answers are checked: a value of that kind, or one for each of the rounds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ComputeError(ValueError):
-    """What a user's compute does is not what it has to; it says where."""
+    """Error of a user's ``compute`` that does not return what it has to; it says where."""
 
 
 def define(quantity: Quantity) -> sympy.Symbol:
@@ -50,8 +50,8 @@ def define(quantity: Quantity) -> sympy.Symbol:
 
 
 def computed(what: str, compute: Callable[[Any], Any], question: Any) -> Any:
-    """The answer of a user's ``compute`` to a question, in the question's kind of number: of exact questions Fractions
-    or, where balls are asked for, balls.
+    """Return the answer of a user's ``compute`` to a question, in the question's kind of number. Exact questions have
+    Fractions as answers, or balls if balls are asked for.
 
     Raises:
         ComputeError: it fails, or its answer is no number (or one for each of the rounds).
@@ -92,7 +92,7 @@ def _number(what: str, compute: Callable, value: Any, question: Any) -> Any:
 
 
 def place(compute: Callable, error: Exception | None = None) -> str:
-    """The file and the line: where the error is in the file of ``compute``, else where that begins."""
+    """Return the file and the line of an error in the file of ``compute``, or else of where that begins."""
     try:
         file = inspect.getsourcefile(compute) or "?"
         line = inspect.unwrap(compute).__code__.co_firstlineno  # type: ignore[attr-defined]

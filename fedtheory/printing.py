@@ -1,4 +1,4 @@
-"""What the command line reads and prints."""
+"""Reading and printing for the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .files import json_text
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """'name=1', 'name=1/3', 'name=1e-2' or 'name=1,2,3' as a name and numbers; nothing is evaluated."""
+    """Read 'name=1', 'name=1/3', 'name=1e-2' or 'name=1,2,3' as a name and numbers; nothing is evaluated."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"{text!r}: allowed is name=number")
@@ -26,14 +26,17 @@ def assignment(text: str) -> tuple[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """Return an array or a number of numpy as plain lists or numbers, and anything else as it is."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def print_json(content: Any) -> None:
+    """Print plain data as indented JSON."""
     print(json_text(content, indent=1))
 
 
 def print_tree(content: dict[str, Any], indent: str = "") -> None:
+    """Print nested data as lines, one level of indentation for each level."""
     for key, value in content.items():
         if isinstance(value, dict):
             print(f"{indent}{key}:")
@@ -45,13 +48,15 @@ def print_tree(content: dict[str, Any], indent: str = "") -> None:
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
+    """Print rows as a table with aligned columns."""
     widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
     for row in ({key: key for key in widths}, *rows):
         print("  ".join(str(row[key]).ljust(width) for key, width in widths.items()).rstrip())
 
 
 def print_judgement(content: dict[str, Any]) -> None:
-    """Both sides under the first reading that falls, or else under the literal one; the hypotheses; how many fall."""
+    """Print both sides under the first reading that falls, or else under the literal one; the hypotheses; how many
+    fall."""
     readings = content["readings"]
     falling = [reading for reading in readings if reading["refutes"]]
     shown = (falling or readings)[0]
@@ -79,7 +84,7 @@ def print_judgement(content: dict[str, Any]) -> None:
 
 
 def print_scorecard(card: dict[str, Any]) -> None:
-    """The scorecard as a table, one row a claim."""
+    """Print the scorecard as a table, one row a claim."""
     from rich.table import Table
 
     from .evidence.verdict_rule import with_readings
@@ -99,7 +104,7 @@ def print_scorecard(card: dict[str, Any]) -> None:
 
 
 def print_findings(rows: Sequence[Any]) -> None:
-    """Findings as a table."""
+    """Print findings as a table."""
     from rich.table import Table
 
     table = Table("claim", "where", "finding", "found by")
@@ -119,7 +124,7 @@ def _print_rich(table: Any) -> None:
 
 
 class Progress:
-    """How far something is, on standard error; called with (label, done, total).
+    """Display of progress, on standard error; called with (label, done, total).
 
     On a terminal it is a bar. Elsewhere it is a line, once ``QUIET`` seconds have passed and then every ``PAUSE``, with
     the time that is left at the pace so far.

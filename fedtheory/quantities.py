@@ -1,6 +1,6 @@
-"""The vocabulary: every quantity of the papers once, with its meaning, units and allowed values.
+"""Vocabulary: every quantity of the papers once, with its meaning, units and allowed values.
 
-One name in code for one thing, whatever letter a paper gives it; the letters are the papers'. Units are powers of F
+One thing has one name in code, whatever letter a paper gives it; the letters are the papers'. Units are powers of F
 (the objective) and x (the parameter), so a claim can be checked for homogeneity under F -> cF and x -> cx.
 """
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("run", "server run", "round", "client round", "point", "schedule")
-"""What a quantity may be of that is no constant: a run (maxima), a run in which some rounds are the server's, or any
-(least values); one round from x_0, in expectation, or such a round in which clients train; the points at which a lemma
+"""Scopes of a quantity that is no constant: a run (maxima); a run in which some rounds are the server's, or any run
+(least values); one round from x_0, in expectation; such a round in which clients train; the points at which a lemma
 speaks of a function; one gradient step of a run, whose size is told by rule."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One quantity of the vocabulary.
+    """Quantity of the vocabulary.
 
     Attributes:
         name: its one name in code.
@@ -36,11 +36,10 @@ class Quantity:
         units: powers of F and x.
         lower, upper: the allowed closed interval; with ``positive`` the value 0 is excluded.
         integer: whether only whole numbers are allowed.
-        scope: one of ``SCOPES`` for what a run, a round or some points have, "" for a constant.
-        data: whether it measures a federation or a run: a claim's right side is compared with another one product of
-            data by product.
-        algorithms: those that alone know of it; none where it means the same for all.
-        compute: of a quantity of one's own (see ``own``), its value from a ``Question``.
+        scope: one of ``SCOPES`` if it belongs to a run, a round or some points, "" for a constant.
+        data: whether it measures a federation or a run. Two right sides are compared product by product of such data.
+        algorithms: the only algorithms that have it; empty if it has the same meaning for all.
+        compute: its value from a ``Question``, for a quantity of one's own (see ``own``).
     """
 
     name: str
@@ -57,7 +56,7 @@ class Quantity:
 
     @property
     def allowed(self) -> str:
-        """The allowed values in words.
+        """Allowed values in words.
 
         >>> QUANTITIES["snapshot_probability"].allowed, QUANTITIES["cohort"].allowed
         ('a number in [0, 1]', 'an integer >= 1')
@@ -297,7 +296,7 @@ QUANTITIES: Mapping[str, Quantity] = {known.name: known for known in _ALL}
 
 
 def of_scope(scope: str) -> tuple[str, ...]:
-    """The names of the quantities of a scope, in the vocabulary's order.
+    """Return the names of the quantities of a scope, in the vocabulary's order.
 
     >>> of_scope("point")
     ('displacement', 'perturbation')
@@ -318,11 +317,11 @@ ORDERED_PAIRS = (
     ("arbitrary_cohort", "clients"),
     ("dissimilarity_at_optimum", "dissimilarity"),
 )
-"""(smaller, larger): quantities of which the first never exceeds the second."""
+"""Pairs (smaller, larger) of quantities of which the first never exceeds the second."""
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity of that name; ``ValueError`` with the nearest known name otherwise.
+    """Return the quantity of that name; raise ``ValueError`` with the nearest known name otherwise.
 
     >>> quantity("smothness")
     Traceback (most recent call last):
@@ -334,7 +333,7 @@ def quantity(name: str) -> Quantity:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """'did you mean ...?' or the list of what is known, cut where it is long.
+    """Return 'did you mean ...?' or the list of known names, cut where it is long.
 
     >>> nearest("cohrt", ["cohort", "rounds"])
     "did you mean 'cohort'?"
@@ -351,7 +350,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @cache
 def symbol(name: str) -> sympy.Symbol:
-    """The sympy symbol of a quantity, with the assumptions that its allowed values justify."""
+    """Return the sympy symbol of a quantity, with the assumptions that its allowed values justify."""
     import sympy
 
     q = quantity(name)
@@ -360,7 +359,7 @@ def symbol(name: str) -> sympy.Symbol:
 
 
 def symbols(*names: str) -> tuple[sympy.Symbol, ...]:
-    """Several symbols at once, in the order of ``names``."""
+    """Return several symbols at once, in the order of ``names``."""
     return tuple(symbol(name) for name in names)
 
 

@@ -1,10 +1,10 @@
-"""Counter-based random draws: a draw is a function of what it is for, never of what shares its batch.
+"""Counter-based random draws. A draw is a function of its purpose, never of the other draws in its batch.
 
-Every number used by a simulation is a hash of ``(seed, axis, replica, client, round, step)``. So a replica's draws
-are the same whether it runs alone or among a thousand, on one chunk plan or another, before or after a restart, and
-on every device: the hash is integer arithmetic modulo 2^64 (the finalizer of Steele, Lea & Flood, "Fast splittable
-pseudorandom number generators", 2014). In main memory it is computed by compiled loops (`loops.draws.py`), elsewhere
-by torch.
+Every number used by a simulation is a hash of ``(seed, axis, replica, client, round, step)``. So a replica's draws are
+the same whether it runs alone or among a thousand, on one chunk plan or another, before or after a restart, and on
+every device. The hash is integer arithmetic modulo 2^64 (the finalizer of Steele, Lea & Flood, "Fast splittable
+pseudorandom number generators", 2014). In main memory it is computed by compiled loops (`loops.draws.py`), elsewhere by
+torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MULTIPLIER_2 = -7723592293110705685  # 0x94D049BB133111EB
 
 
 class Axis(IntEnum):
-    """What a draw is for; draws on different axes are independent streams."""
+    """Purpose of a draw; draws on different axes are independent streams."""
 
     SNAPSHOT = 1
     COHORT = 2
@@ -79,7 +79,7 @@ def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
 
 
 def finalized(coordinate: Tensor) -> np.ndarray:
-    """The finalizer of a coordinate in main memory, uint64: what the hash absorbs of it."""
+    """Return the finalizer of a coordinate in main memory, uint64, which the hash absorbs."""
     from .loops.draws import mix_all
 
     mixed = coordinate.numpy().astype(np.int64, order="C").view(np.uint64)
@@ -97,7 +97,7 @@ def _absorbed_in_memory(state: Tensor | int, mixed: np.ndarray | np.uint64) -> T
 
 
 def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
-    """64 random bits (int64) for each entry of the broadcast ``coordinates``.
+    """Draw 64 random bits (int64) for each entry of the broadcast ``coordinates``.
 
     Raises:
         ValueError: the seed is no integer of 64 bits.
@@ -114,7 +114,7 @@ def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
 
 
 def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
-    """64 other bits for each of ``words`` and each entry of the ``coordinates``, which broadcast with them.
+    """Draw 64 other bits for each of ``words`` and each entry of the ``coordinates``, which broadcast with them.
 
     >>> a = words(0, Axis.DROPOUT, torch.arange(2))
     >>> bool((refined(a, 5)[1] == refined(a[1], 5)).all()), bool((refined(a, 5) == refined(a, 6)).any())
@@ -126,7 +126,7 @@ def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
 
 
 def sixteenths(words: Tensor, dimension: int) -> Tensor:
-    """Uniform int16 numbers, shape ``words.shape + (dimension,)``; four of them from each derived word.
+    """Draw uniform int16 numbers, shape ``words.shape + (dimension,)``; four of them from each derived word.
 
     >>> sixteenths(torch.tensor([3]), 5).shape
     torch.Size([1, 5])
@@ -135,7 +135,7 @@ def sixteenths(words: Tensor, dimension: int) -> Tensor:
 
 
 def uniforms(words: Tensor) -> Tensor:
-    """Uniform float64 numbers in the open interval (0, 1), of 52 bits and a half: symmetric about 1/2.
+    """Draw uniform float64 numbers in the open interval (0, 1), of 52 bits and a half: symmetric about 1/2.
 
     >>> float(uniforms(torch.tensor([0])))  # the smallest one
     1.1102230246251565e-16
@@ -144,20 +144,20 @@ def uniforms(words: Tensor) -> Tensor:
 
 
 def exponentials(words: Tensor) -> Tensor:
-    """Standard exponential float64 numbers, positive and finite."""
+    """Draw standard exponential float64 numbers, positive and finite."""
     return -torch.log(uniforms(words))
 
 
 def signs(words: Tensor, dimension: int) -> Tensor:
-    """Fair signs +-1, shape ``words.shape + (dimension,)``, int8; 64 of them from each derived word."""
+    """Draw fair signs +-1, shape ``words.shape + (dimension,)``, int8; 64 of them from each derived word."""
     derived = _derived(words, -(-dimension // 64))
     bits = (derived[..., None] >> torch.arange(64, device=words.device)) & 1
     return (2 * bits - 1).to(torch.int8).flatten(-2)[..., :dimension]
 
 
 def rare(words: Tensor, dimension: int, probability: float) -> Tensor:
-    """What happens with this probability, at most 1/2, shape ``words.shape + (dimension,)``, bool: where the ``signs``
-    are +1 and ``ranks`` are low enough, so that what is rarer happens only where what is less rare does.
+    """Draw events of this probability, at most 1/2, shape ``words.shape + (dimension,)``, bool. They happen where the
+    ``signs`` are +1 and ``ranks`` are low enough, so that a rarer event happens only where a less rare one does.
 
     >>> draws = torch.arange(100_000)
     >>> half, tenth = rare(draws, 1, 0.5), rare(draws, 1, 0.1)
@@ -168,13 +168,13 @@ def rare(words: Tensor, dimension: int, probability: float) -> Tensor:
 
 
 def ranks(words: Tensor, dimension: int) -> Tensor:
-    """Uniform float64 numbers in (0, 2), below 1 where ``signs`` are +1, shape ``words.shape + (dimension,)``."""
+    """Draw uniform float64 numbers in (0, 2), below 1 where ``signs`` are +1, shape ``words.shape + (dimension,)``."""
     coordinates = torch.arange(dimension, device=words.device)
     return uniforms(refined(words[..., None], coordinates)) + (signs(words, dimension) < 0)
 
 
 def scaled_signs(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
-    """``scale`` times ``signs``, in one of torch's floating types, bits taken eight at a time from a table.
+    """Draw ``scale`` times ``signs``, in one of torch's floating types, bits taken eight at a time from a table.
 
     >>> scaled_signs(torch.tensor([3]), 4, 0.5, torch.float32).tolist() == (signs(torch.tensor([3]), 4) / 2).tolist()
     True
@@ -210,7 +210,7 @@ def _signs_of_bytes(scale: float, dtype: torch.dtype, device: torch.device) -> T
 
 
 def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Tensor:
-    """Normal numbers of mean 0 and standard deviation ``scale``, shape ``words.shape + (dimension,)``: by Box and
+    """Draw normal numbers of mean 0 and standard deviation ``scale``, shape ``words.shape + (dimension,)``: by Box and
     Muller, sqrt(-2 log u) (cos, sin)(t).
 
     In float64 u and t take a derived word of 64 bits each; in float32 they share one, u on a grid of 2^-31 and t of

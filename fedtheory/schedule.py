@@ -13,20 +13,21 @@ from typing import Any
 from .rationals import exact_number
 
 ROUND, STEP = INDICES = ("round_index", "step_index")
-"""r = 0, 1, ..., and t = r local_steps + k for the gradient step k = 0, 1, ... of round r."""
+"""Names of the indices in a rule: r = 0, 1, ..., and t = r local_steps + k for the gradient step k = 0, 1, ... of round
+r."""
 
 LONGEST = 2000
-"""Characters that a rule may have."""
+"""Largest number of characters that a rule may have."""
 
 LARGEST, LONGEST_POWER = 1e60, 10**5
-"""The largest number that may be written in a rule, and the most bits of a power."""
+"""Largest number that may be written in a rule, and the most bits of a power."""
 
 Value = Fraction | float
 
 
 @dataclass(frozen=True)
 class StepRule:
-    """A step size as an expression in ``round_index`` and ``step_index``.
+    """Step size as an expression in ``round_index`` and ``step_index``.
 
     Numbers, + - * / **, parentheses, and sqrt, min, max, floor, ceiling (also as sympy prints them: Min, Max) are
     allowed. A size is an exact Fraction where it is rational, else a float.
@@ -53,7 +54,7 @@ class StepRule:
 
     @classmethod
     def of(cls, expression: Any) -> StepRule:
-        """The rule of a sympy expression in the two symbols; its floats are the dyadic numbers that they are."""
+        """Return the rule of a sympy expression in the two symbols; its floats are the dyadic numbers that they are."""
         floats = {number: _rational(number) for number in expression.atoms() if number.is_Float}
         return cls(str(expression.xreplace(floats)))
 
@@ -74,11 +75,11 @@ class StepRule:
 
     @property
     def uses_steps(self) -> bool:
-        """Whether it changes within a round."""
+        """Whether the size changes within a round."""
         return any(isinstance(node, ast.Name) and node.id == STEP for node in ast.walk(self._tree))
 
     def at(self, round: int, step: int) -> Value:
-        """The size of a step."""
+        """Return the size of a step."""
         try:
             size = _value(self._tree, {ROUND: Fraction(round), STEP: Fraction(step)}, self.text)
             fine = math.isfinite(size) and size > 0
@@ -91,7 +92,7 @@ class StepRule:
         return size
 
     def sizes(self, round: int, local_steps: int) -> Any:
-        """Those of a round's local steps: one number where they agree, else a tuple."""
+        """Return the sizes of a round's local steps: one number if they agree, else a tuple."""
         first = round * local_steps
         sizes = tuple(self.at(round, first + k) for k in range(local_steps if self.uses_steps else 1))
         return sizes[0] if len(set(sizes)) == 1 else sizes
@@ -104,11 +105,12 @@ class StepRule:
 
 
 StepSize = Any
-"""A Fraction or a ``StepRule``; most of what asks for it has refused rules before."""
+"""Step size: a Fraction or a ``StepRule``; most callers that take one have refused rules before."""
 
 
 def step_size(name: str, value: Any, within_rounds: bool = True) -> StepSize:
-    """A step size as users write it: a number; or a rule, an object, a sympy expression or text with an index in it.
+    """Read a step size as users write it: a number or a rule. A rule is an object, a sympy expression or text with an
+    index in it.
 
     Raises:
         ValueError: it is neither; or it changes within a round, where it must not.
@@ -130,19 +132,19 @@ def step_size(name: str, value: Any, within_rounds: bool = True) -> StepSize:
 
 
 def at_round(step: Any, round: int, local_steps: int = 1) -> Any:
-    """A step size in a round: a number, or one for each local step."""
+    """Return a step size in a round: a number, or one for each local step."""
     return step.sizes(round, local_steps) if isinstance(step, StepRule) else step
 
 
 def one_number(name: str, step: Any) -> Fraction:
-    """The step size; ``ValueError`` where it changes."""
+    """Return the step size as one number; raise ``ValueError`` if it changes."""
     if isinstance(step, StepRule | tuple):
         raise ValueError(f"{name} = {step}: it changes from step to step, allowed here is one number")
     return step
 
 
 def numbers(**steps: Any) -> dict[str, float]:
-    """Those of the step sizes that are one number, as floats."""
+    """Return the step sizes that are one number, as floats, by name."""
     return {name: float(step) for name, step in steps.items() if not isinstance(step, StepRule)}
 
 

@@ -1,4 +1,4 @@
-"""A setting: a federation, an algorithm, a participation process, a start; everything a claim speaks about."""
+"""Settings: a federation, an algorithm, a participation process, a start; everything a claim speaks about."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Setting:
-    """What runs: ``algorithm`` on ``federation``; ``participation`` says who trains in the rounds whose participants
-    the algorithm does not draw itself.
+    """Setting in which ``algorithm`` runs on ``federation``; ``participation`` says who trains in the rounds whose
+    participants the algorithm does not draw itself.
 
     Args:
         federation, algorithm, participation: see their packages.
-        start: x_0, a number (the same in every coordinate) or (D,), in units of x. ``None``: 0, or what a federation
-            that ``starts`` draws for each replica, as a network its initial weights.
+        start: x_0, a number (the same in every coordinate) or (D,), in units of x. ``None`` means 0; a federation that
+            ``starts``, such as a network with its initial weights, draws a start for each replica instead.
 
     Raises:
-        ValueError: a start of the wrong shape or not finite, a cohort that the federation cannot supply, or an
-            algorithm that needs to know something of the process that it does not know, or minimises another objective
-            than one whose weights the federation names.
+        ValueError: the start has the wrong shape or is not finite; the federation cannot supply a cohort; the algorithm
+            needs to know something of the process that it does not know; or it minimises another objective than one
+            whose weights the federation names.
     """
 
     federation: Federation
@@ -83,7 +83,7 @@ class Setting:
 
     @cached_property
     def exact_start(self) -> np.ndarray:
-        """x_0 as Fractions, (D,).
+        """Start x_0 as Fractions, (D,).
 
         Raises:
             ValueError: every replica draws its own.
@@ -95,7 +95,7 @@ class Setting:
 
     @cached_property
     def start_vector(self) -> torch.Tensor:
-        """x_0, (D,) float64.
+        """Start x_0, (D,) float64.
 
         Raises:
             ValueError: every replica draws its own.
@@ -105,7 +105,8 @@ class Setting:
         return torch.from_numpy(self.exact_start.astype(float))
 
     def starts(self, seed: int, replica_ids: torch.Tensor) -> torch.Tensor:
-        """x_0 of each replica, (replicas, D), on the CPU; a replica's depends on its number and the seed alone."""
+        """Return x_0 of each replica, (replicas, D), on the CPU; a replica's depends on its number and the seed
+        alone."""
         if self.starts_at_random:
             return self.federation.initial(seed, replica_ids.cpu())
         return self.start_vector.expand(len(replica_ids), -1)
@@ -130,7 +131,7 @@ class Setting:
         return any(isinstance(kind, ServerRound | OwnRound) for kind in self.algorithm.kinds)
 
     def fingerprint(self) -> str:
-        """A hash of what decides a run."""
+        """Return a hash of all that decides a run."""
         content = hashlib.sha256(self.federation.identity(self.has_server_rounds))
         for part in (self.algorithm, self.participation):
             content.update(repr(part).encode())
@@ -138,19 +139,20 @@ class Setting:
         return content.hexdigest()
 
     def once(self, what: Hashable, compute: Callable[[], Found]) -> Found:
-        """``compute()``, kept under the name ``what`` for as long as the setting is."""
+        """Return ``compute()``, kept under the name ``what`` for as long as the setting is."""
         if what not in self._kept:
             self._kept[what] = compute()
         return self._kept[what]
 
     def started(self, start: Any) -> Setting:
-        """The same from another x_0. What does not depend on it is made once for all that come from one another so."""
+        """Return the setting with another x_0. Results that do not depend on the start are made once for all settings
+        that come from one another so."""
         other = replace(self, start=start)
         other.__dict__["_of_any_start"] = self.__dict__.setdefault("_of_any_start", {})
         return other
 
     def whatever_the_start(self, what: Hashable, compute: Callable[[], Found]) -> Found:
-        """``compute()``, kept under the name ``what`` where other settings share it (see ``started``)."""
+        """Return ``compute()``, kept under the name ``what`` where other settings share it (see ``started``)."""
         if "_of_any_start" not in self.__dict__:
             return compute()
         shared = self.__dict__["_of_any_start"]
@@ -163,7 +165,7 @@ class Setting:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and sent to other processes: nothing that is only kept."""
+        """Return the fields that are copied and sent to other processes, without results that are only kept."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kept", "_of_any_start")}
 
     # What follows is computed by packages above, which know settings: see ``doors``.
@@ -171,27 +173,28 @@ class Setting:
     def quantities(
         self, rounds: Any = None, needed: Collection[str] | None = None, **options: Any
     ) -> dict[str, Constant]:
-        """The claims' quantities (only those ``needed``, if given) with how each is known: see
+        """Compute the claims' quantities (only those ``needed``, if given) with how each is known: see
         ``fedtheory.moments.evaluators.quantities``."""
         found: dict[str, Constant] = through("setting.quantities")(self, rounds, needed, **options)
         return found
 
     def exact(self, rounds: Any = None, exact: bool = False) -> ExactErrors:
-        """Exact expected errors, for quadratic federations: see ``fedtheory.moments.expected_errors.exact_errors``."""
+        """Compute exact expected errors, for quadratic federations: see
+        ``fedtheory.moments.expected_errors.exact_errors``."""
         found: ExactErrors = through("setting.exact")(self, rounds, exact)
         return found
 
     def simulate(self, replicas: int = 32, rounds: int = 1000, seed: int = 0, **options: Any) -> Run:
-        """Simulated runs: see ``fedtheory.simulation.simulate``."""
+        """Simulate runs: see ``fedtheory.simulation.simulate``."""
         run: Run = through("setting.simulate")(self, replicas=replicas, rounds=rounds, seed=seed, **options)
         return run
 
     def fixed_point(self, exact: bool = False) -> FixedPoint:
-        """Where the expected model settles: see ``fedtheory.moments.stationary.fixed_point``."""
+        """Compute the point at which the expected model settles: see ``fedtheory.moments.stationary.fixed_point``."""
         found: FixedPoint = through("setting.fixed_point")(self, exact)
         return found
 
     def stationary(self, exact: bool = False) -> Stationary:
-        """The moments of the law to which runs tend: see ``fedtheory.moments.stationary.stationary``."""
+        """Compute the moments of the law to which runs tend: see ``fedtheory.moments.stationary.stationary``."""
         found: Stationary = through("setting.stationary")(self, exact)
         return found

@@ -1,5 +1,5 @@
-"""Whether a theorem of the kernel is about an algorithm's rounds: what these are is read off the algorithm that the
-engine runs, and what the theorem is about off the theorem."""
+"""Comparison of a kernel theorem with an algorithm's rounds. The rounds are read off the algorithm that the engine
+runs, and the subject of the theorem is read off the theorem."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ LAWS: Mapping[str, tuple[tuple[str, str], str]] = {
     "random_kinds": ((UNIFORM, ARBITRARY), "snapshot_probability"),
     "random_client_rounds": ((ARBITRARY, SERVER), "client_round_probability"),
 }
-"""By assumption, the two kinds of round that a theorem mixes, and the quantity that is the first one's probability."""
+"""Table from an assumption to the two kinds of round that a theorem mixes, and the quantity that is the first one's
+probability."""
 
 _ENDS = {"full_participation": {readings.EVERYONE}, "independent_draws": {readings.BY_WEIGHT, readings.UNIFORMLY}}
-"""By assumption, how the clients' last iterates make a round's end."""
+"""Table from an assumption to the ways in which the clients' last iterates make a round's end."""
 
 OF_EQUAL_WEIGHTS = frozenset({"equal_weights", "uniform_cohorts"})
-"""The assumptions under which F is the plain mean of the clients' functions."""
+"""Assumptions under which F is the plain mean of the clients' functions."""
 
 _OF_SGD = frozenset({"local_lr", "local_steps", "clients"})
 _OF_KIND = {
@@ -40,20 +41,20 @@ _OF_KIND = {
     SERVER: frozenset({"server_lr", "clients"}), WEIGHTED: _OF_SGD | {"weighted_lr", "error", "scale", "least_weight"},
     BY_SHARES: _OF_SGD,
 }  # fmt: skip
-"""The parameters of a theorem that rounds of a kind have."""
+"""Parameters of a theorem that rounds of a kind have."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """An algorithm's rounds, as far as the kernel has words for them.
+    """Rounds of an algorithm, as far as the kernel has words for them.
 
     Attributes:
-        kinds: one, or two of which the first comes with a probability.
+        kinds: one kind, or two, the first of which comes with a probability.
         chance: the quantity that is this probability, or "".
         ends: options of ``readings.WHO``: where x+ is the mean of all clients' last iterates by their weights in F, if
             as many take part as there are, or of clients drawn so that this is its mean.
         plain_mean: whether F is the plain mean of the clients' functions.
-        sets: whether no client takes part twice in a round, but in uniform cohorts, of which a reading says it.
+        sets: whether no client takes part twice in a round; for uniform cohorts a reading says it.
         by_intervals: whether the weights are means of the lengths of participation intervals.
     """
 
@@ -66,14 +67,14 @@ class Rounds:
 
     @property
     def parameters(self) -> frozenset[str]:
-        """Those that a theorem may have."""
+        """Parameters that a theorem on these rounds may have."""
         own = frozenset[str]().union(*(_OF_KIND[kind] for kind in self.kinds))
         own |= {"client_round_probability"} if self.chance == "client_round_probability" else set()
         return own | ({"share"} if self.ends & {readings.BY_WEIGHT, readings.UNIFORMLY} else set())
 
 
 def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
-    """The rounds of an algorithm that the engine runs, with whom this process brings.
+    """Read the rounds of an algorithm that the engine runs, with the clients that this participation process brings.
 
     Raises:
         ValueError: a kind of round has something of which the kernel's axioms say nothing.
@@ -159,7 +160,7 @@ def _kind(algorithm: Algorithm, kind: Kind, weights: tuple[Fraction, ...]) -> st
 
 
 def built_in(claim: Claim, algorithm: str) -> Rounds:
-    """The rounds of FAST and SAFARI, whatever the claim.
+    """Return the rounds of FAST and SAFARI, whatever the claim.
 
     Raises:
         ValueError: of others, which a paper has to tell.
@@ -179,7 +180,7 @@ def built_in(claim: Claim, algorithm: str) -> Rounds:
 
 
 def kinds_of(theorem: Theorem) -> tuple[str, ...]:
-    """The kinds of round whose ends a theorem is about; none where it is about paths or points alone."""
+    """Return the kinds of round whose ends a theorem is about, or none if it is about paths or points alone."""
     names = {name for name, _ in theorem.assumptions}
     if theorem.context == "kind":
         return (theorem.kind,)
@@ -190,7 +191,7 @@ def kinds_of(theorem: Theorem) -> tuple[str, ...]:
 
 
 def strange(theorem: Theorem, rounds: Rounds) -> Iterator[str]:
-    """What in a theorem is not of these rounds, in words.
+    """List in words the parts of a theorem that do not belong to these rounds.
 
     >>> from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
     >>> list(strange(nonconvex(), Rounds(("uniform", "arbitrary"), "snapshot_probability")))

@@ -14,7 +14,7 @@ _FUNCTIONS = {sympy.exp: arb.exp, sympy.log: arb.log}
 
 @dataclass(frozen=True)
 class Enclosed:
-    """The statement ``expression >= 0`` for low <= variable <= high.
+    """Statement ``expression >= 0`` for low <= variable <= high.
 
     It is shown thus: the expression and its first ``order - 1`` derivatives vanish at ``low``, exactly, and the
     derivative of that order, enclosed in balls on pieces of the interval, is >= 0; so Taylor's formula gives the sign.
@@ -49,7 +49,7 @@ class Enclosed:
             ctx.prec = before
 
     def counterexample(self, points: int = 64) -> Fraction | None:
-        """A point of the interval at which the expression is enclosed below 0."""
+        """Return a point of the interval at which the expression is enclosed below 0, or ``None``."""
         x = sympy.Symbol(self.variable)
         before, ctx.prec = ctx.prec, _BITS
         try:

@@ -1,6 +1,6 @@
 """Logarithms, roots and powers in a comparison: each is replaced by a number of its own that is >= 0.
 
-What is then shown for all such numbers holds for the ones that they stand for.
+A bound that is shown for all such numbers holds for the expressions that they stand for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .domain import ATOMS, Domain, Follows
 from .square_roots import Unsupported
 
 DURATIONS = (sympy.Symbol("rounds"), sympy.Symbol("rounds") * sympy.Symbol("local_steps"))
-"""How long a run is, in rounds and in steps: powers with such an exponent are compared by their bases."""
+"""Durations of a run, in rounds and in steps. Powers with such an exponent are compared by their bases."""
 
 
 def has_atoms(expression: sympy.Expr) -> bool:
@@ -44,7 +44,8 @@ class Atoms:
         self._signed: dict[sympy.Expr, sympy.Expr] = {}
 
     def put(self, expression: sympy.Expr) -> sympy.Expr:
-        """The expression with every atom replaced; ``Unsupported`` for one whose sign the domain does not tell."""
+        """Replace every atom of the expression by its name; raise ``Unsupported`` for one whose sign the domain does
+        not tell."""
         if expression.is_Symbol or expression.is_Rational:
             return expression
         if expression.is_Add:

@@ -1,4 +1,4 @@
-"""The chain of a claim's proof: the steps of a derivation, then what ties them to the claim's own data."""
+"""Chain of a claim's proof: the steps of a derivation, then the steps that tie them to the claim's own data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .verdict_word import DECLARED, PROVED, STEPS_DECIDED, is_computed, joints
 
 @dataclass(frozen=True)
 class Chain:
-    """A claim's proof, decided.
+    """Proof of a claim, with every step decided.
 
     Attributes:
-        claim: whose data the last steps compare with.
-        derivation: what the first steps show; ``None`` if there is none for the claim's functional.
-        decisions: in order.
+        claim: the claim with whose data the last steps compare.
+        derivation: the derivation that makes the first steps; ``None`` if there is none for the claim's functional.
+        decisions: the decided steps, in order.
     """
 
     claim: Claim
@@ -33,33 +33,33 @@ class Chain:
 
     @property
     def outcome(self) -> str:
-        """Of its steps: ``proved`` if every one is proved, given by definition, or repaired by such; else ``gap`` if
-        some step is a gap, or ``unknown``. What the claim is called is ``verdict``."""
+        """Outcome of the steps. It is ``proved`` if every step is proved, given by definition, or repaired by such
+        steps; else ``gap`` if some step is a gap, or ``unknown``. The word for the claim itself is ``verdict``."""
         if self.derivation is not None and self.first_open is None:
             return "proved"
         return "gap" if any(d.outcome == "gap" for d in self.open) else "unknown"
 
     @property
     def own(self) -> tuple[Step, ...]:
-        """The derivation's steps, without those that tie it to the claim."""
+        """Steps of the derivation, without those that tie it to the claim."""
         return tuple(d.step for d in self.decisions if not d.step.name.startswith(CLAIM))
 
     @property
     def joints(self) -> str:
-        """How its steps are joined: one of ``verdict_word.JOINTS``."""
+        """Word for the way in which the steps are joined, one of ``verdict_word.JOINTS``."""
         return joints(self.derivation, self.own)
 
     @property
     def verdict(self) -> str:
-        """``proved`` where nothing is declared by hand, ``steps decided`` where all steps are proved and how they are
-        joined is declared; else the steps' ``outcome``."""
+        """Verdict on the claim. It is ``proved`` if nothing is declared by hand, and ``steps decided`` if all steps
+        are proved but the way in which they are joined is declared. Otherwise it is the steps' ``outcome``."""
         if self.outcome != "proved":
             return self.outcome
         return STEPS_DECIDED if self.joints == DECLARED else PROVED
 
     @property
     def open(self) -> tuple[Decision, ...]:
-        """The steps that are neither closed nor repaired."""
+        """Steps that are neither closed nor repaired."""
         closed = {d.step.name for d in self.decisions if d.closed}
         return tuple(
             d for d in self.decisions if not d.closed and not (d.step.repaired_by and {*d.step.repaired_by} <= closed)
@@ -67,7 +67,7 @@ class Chain:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The kinds of assumption that it takes and the claim does not make."""
+        """Kinds of assumption that the chain takes and the claim does not make."""
         if self.derivation is None:
             return ()
         names = (d.step.name.removeprefix(ASSUMES) for d in self.open if d.step.name.startswith(ASSUMES))
@@ -75,12 +75,12 @@ class Chain:
 
     @property
     def first_open(self) -> Decision | None:
-        """The first open step."""
+        """First open step, or ``None``."""
         return self.open[0] if self.open else None
 
     @property
     def readings(self) -> tuple[dict[str, str], ...]:
-        """The claim's readings under which the chain proves it: none if it does not."""
+        """Readings of the claim under which the chain proves it: none if it does not."""
         if self.outcome != "proved" or self.derivation is None:
             return ()
         covers = self.derivation.options
@@ -92,14 +92,16 @@ class Chain:
 
     @property
     def narrowed(self) -> dict[str, list[str]]:
-        """The options that it covers, of each ambiguity of which it does not cover all; none if it proves nothing."""
+        """Options that the chain covers, for each ambiguity that it does not cover in full; empty if the chain proves
+        nothing."""
         proved, ambiguities = self.readings, self.claim.ambiguities
         covered = {a.name: [o for o in a.options if any(r[a.name] == o for r in proved)] for a in ambiguities}
         return {a.name: covered[a.name] for a in ambiguities if proved and covered[a.name] != list(a.options)}
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
-        """By kind of step: how many are decided (proved or gap), of how many. Definitions have nothing to decide."""
+        """Numbers of steps by kind: (decided as proved or gap, all). Definitions have nothing to decide and are left
+        out."""
         steps = [d for d in self.decisions if d.step.kind != "definition"]
         all_of = Counter(d.step.kind for d in steps)
         decided = Counter(d.step.kind for d in steps if d.outcome in ("proved", "gap"))
@@ -107,8 +109,8 @@ class Chain:
 
 
 def prove(claim: Claim, library: Library) -> Chain:
-    """The chain that proves the claim, on its own data; if none does, the one that was written for its ref, or else the
-    first for its functional, with what is open.
+    """Return the chain that proves the claim, on its own data. If none does, return the chain written for the claim's
+    ref, or else the first for its functional, with its open steps.
 
     >>> from fedtheory.papers import claim
     >>> from fedtheory.papers.proofs import library
@@ -126,8 +128,8 @@ def prove(claim: Claim, library: Library) -> Chain:
 
 
 def proof_of(claim: Claim, library: Library) -> Chain | None:
-    """The chain that proves the claim, or ``None``: no counterexample is looked for, and a solver is asked only whether
-    the hypotheses can be met. What the kernel composes is tried first."""
+    """Return the chain that proves the claim, or ``None``. No counterexample is looked for, and a solver is asked only
+    whether the hypotheses can be met. Derivations that the kernel composes are tried first."""
     for derivation in sorted(library.fitting(claim), key=lambda d: d.origin is None):
         if any(step.kind == "unclear" for step in words(claim, derivation, library.assumed(derivation.steps))):
             continue  # an assumption or a reading is missing; the rest costs more
@@ -140,15 +142,15 @@ def proof_of(claim: Claim, library: Library) -> Chain | None:
 
 
 def tied(claim: Claim, derivation: Derivation, library: Library) -> tuple[Step, ...]:
-    """The steps that tie a claim to a derivation of the library: see ``implies.tie``. Where that rests on a theorem of
-    the kernel, it has to be what is computed from it, and the theorem one about what the claim is about. Where it is
-    declared how the steps follow on each other, it has to be by whose word is taken; and some values have to meet the
-    claim's hypotheses, else it says nothing."""
+    """Return the steps that tie a claim to a derivation of the library: see ``implies.tie``. A derivation from a
+    kernel theorem has to be what is computed from it, and the theorem has to be about the claim's subject. If the
+    way in which the steps follow on each other is declared, it has to be by a trusted part of the library. Some
+    values have to meet the claim's hypotheses, since otherwise the claim says nothing."""
     return tuple(_tying(claim, derivation, library))
 
 
 def _tying(claim: Claim, derivation: Derivation, library: Library) -> Iterator[Step]:
-    """The same steps, one after another."""
+    """Yield the steps of ``tied`` one after another."""
     own = [library.step(name) for name in library.needed(derivation.steps)]
     wrong = _apart(claim, derivation, own, library) if any(step.kind == "composed" for step in own) else ()
     if found := next(iter(wrong), ""):
@@ -210,5 +212,5 @@ def _apart(claim: Claim, derivation: Derivation, own: Iterable[Step], library: L
 
 
 def made_of(claim: Claim, derivation: Derivation, tied: tuple[Decision, ...], library: Library) -> Chain:
-    """The chain of a derivation's steps, decided, and of those that tie it to the claim."""
+    """Return the chain of a derivation's steps, decided, and of the steps that tie it to the claim."""
     return Chain(claim, derivation, (*map(library.decided, library.needed(derivation.steps)), *tied))

@@ -1,15 +1,15 @@
-"""Checks a saved proof from axioms to theorem, or a certificate of a worst case. Stands alone: plain Python, nothing of
-the package, no library.
+"""Check a saved proof from axioms to theorem, or a certificate of a worst case. The file stands alone: it is plain
+Python and imports nothing of the package and no library.
 
     python checker.py FILE
 
-Everything is computed again from what the file says of a rule's arguments: forms, contexts, assumptions, parameters.
-Scalars are quotients of polynomials with whole coefficients, and compared exactly: a/b = c/d where a d - c b is 0. What
-has to be >= 0 is written in the parameters of its region and has to have no negative coefficient there. It knows the
-kernel's rules, and shares no line with them.
+Forms, contexts, assumptions and parameters are all computed again from the arguments that the file gives for each rule.
+Scalars are quotients of polynomials with whole coefficients and are compared exactly: a/b = c/d if a d - c b is 0. An
+expression that has to be >= 0 is written in the parameters of its region and must have no negative coefficient there.
+The checker knows the kernel's rules and shares no line with them.
 
-Of a certificate the forms are made again from class, rounds and metric, by the clients' gradients themselves, and what
-the multipliers leave is decided by exact fractions.
+The forms of a certificate are built again from the class, the rounds and the metric, by the clients' gradients
+themselves. Exact fractions decide whether the rest that the multipliers leave is positive semidefinite.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ LARGEST = {
     "work": 4_000_000, "certificate": 8_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
     "file": 64 * 2**20,
 }  # fmt: skip
-"""What a file may have. Work is counted in products of two terms with short coefficients, of which a second does about
-a million; size, of what is held at once, in pieces of 30 bits."""
+"""Limits of a file. Work is counted in products of two terms with short coefficients, about a million of which take
+one second. Size counts all that is held at once, in pieces of 30 bits."""
 BINDERS = ("", "K", "M", "S", "KM", "KS")
 CONTEXTS, KINDS = ("cohort", "kind", "start", "run"), ("", "uniform", "arbitrary", "server")
 COEFFICIENT, NUMBER = re.compile(r"-?[1-9][0-9]*(/[1-9][0-9]*)?"), re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?")
@@ -65,23 +65,25 @@ ITERATE, NOISE, ALONG = ("x", True, (1, 0, 0)), ("N", True, (1, 0, 0)), ("g", Tr
 UNREADABLE = (
     KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, RecursionError, OverflowError,
 )  # fmt: skip
-"""What reading data of another shape raises."""
+"""Exceptions that reading data of another shape raises."""
 
 
 class Wrong(Exception):
-    """The file is not a proof; the message says where and why."""
+    """Error of a file that is not a proof; the message says where and why."""
 
 
 class Unfit(Wrong):
-    """The file is not written as a proof is, or larger than what is checked: nothing is decided of it."""
+    """Error of a file that is not written as a proof is, or larger than what is checked: nothing is decided of it."""
 
 
 def need(truth: bool, why: str) -> None:
+    """Raise ``Wrong`` with this reason if a condition of the proof does not hold."""
     if not truth:
         raise Wrong(why)
 
 
 def fit(truth: bool, why: str) -> None:
+    """Raise ``Unfit`` with this reason if a file is not written as a proof is, or too large."""
     if not truth:
         raise Unfit(why)
 
@@ -90,7 +92,7 @@ def fit(truth: bool, why: str) -> None:
 
 
 def read(text: str | bytes) -> object:
-    """The content of a JSON file.
+    """Read the content of a JSON file.
 
     Raises:
         ValueError: it is none, a key stands twice in an object, or it is too deeply nested.
@@ -115,6 +117,7 @@ def _no_number(text: str) -> object:
 
 
 def listed(what: str, value: object, count: int | None = None, most: int | None = None) -> list:
+    """Return the value if it is a list, of this count or of at most so many entries."""
     if type(value) is not list:
         raise Unfit(f"{what}: allowed is a list")
     fit(count is None or len(value) == count, f"{what}: {len(value)} entries, allowed are {count}")
@@ -123,29 +126,34 @@ def listed(what: str, value: object, count: int | None = None, most: int | None 
 
 
 def keyed(what: str, value: object) -> dict:
+    """Return the value if it is a JSON object."""
     if type(value) is not dict:
         raise Unfit(f"{what}: allowed is an object")
     return value
 
 
 def keys(what: str, data: object, allowed: str) -> dict:
+    """Return the data if it is a JSON object with exactly these keys."""
     fit(set(keyed(what, data)) == set(allowed.split()), f"{what}: allowed are exactly {allowed}")
     return data  # type: ignore[return-value]
 
 
 def truth(what: str, value: object) -> bool:
+    """Return the value if it is true or false."""
     if type(value) is not bool:
         raise Unfit(f"{what}: allowed is true or false")
     return value
 
 
 def whole(what: str, value: object, low: int, high: int) -> int:
+    """Return the value if it is a whole number between the two bounds."""
     if type(value) is not int or not low <= value <= high:
         raise Unfit(f"{what} = {str(value)[:60]}: allowed is a whole number from {low} to {high}")
     return value
 
 
 def word(what: str, value: object, allowed: tuple | None = None) -> str:
+    """Return the value if it is a text, and one of those allowed."""
     if type(value) is not str or (allowed is not None and value not in allowed):
         raise Unfit(f"{what} = {str(value)[:60]!r}: allowed is {'a text' if allowed is None else f'one of {allowed}'}")
     return value
@@ -163,61 +171,67 @@ def spend(work: int) -> None:
 
 
 def hold(*polynomials: dict, left: int | None = None) -> None:
-    """Count what is held until ``let_go``; with ``left``, what was left then, all that was made since is gone but
-    these."""
+    """Count polynomials as held until ``let_go``. If ``left`` is given, the size that was left then, all that was made
+    since is gone except these polynomials."""
     LEFT["size"] = (LEFT["size"] if left is None else left) - sum(map(size, polynomials))
     fit(LEFT["size"] >= 0, "too large: more terms and digits than any proof has")
 
 
 def let_go() -> None:
+    """Reset the count of what is held."""
     LEFT["size"] = LARGEST["size"]
 
 
 # polynomials: {packed powers: whole number}
 
 FIELD = 16
-"""The bits of a power in a packed power product. The lowest field has the sum of all powers, which is limited before
-anything is multiplied: so no power leaves its field."""
+"""Bits of one power in a packed power product. The lowest field has the sum of all powers. That sum is limited before
+anything is multiplied, so no power leaves its field."""
 MASK = (1 << FIELD) - 1
 TERM = 100
-"""What a term takes beside its coefficient, in pieces of 30 bits."""
+"""Size of a term without its coefficient, in pieces of 30 bits."""
 POLYNOMIAL_ONE = {0: 1}
 
 
 def place(index: int) -> int:
-    """The letter of this number, as a power product."""
+    """Return the letter with this index as a power product."""
     return 1 << FIELD * (index + 1) | 1
 
 
 def power_of(key: int, index: int) -> int:
+    """Return the power of the letter with this index in a packed power product."""
     return key >> FIELD * (index + 1) & MASK
 
 
 def degree(a: dict) -> int:
+    """Return the degree of a polynomial: the largest sum of powers of its terms."""
     return max((key & MASK for key in a), default=0)
 
 
 def pieces(a: dict) -> int:
-    """How many pieces of 30 bits the coefficients have together."""
+    """Return the size of all coefficients together, in pieces of 30 bits."""
     return len(a) + sum(c.bit_length() for c in a.values()) // 30
 
 
 def size(a: dict) -> int:
+    """Return the size of a polynomial, in pieces of 30 bits."""
     return pieces(a) + TERM * len(a)
 
 
 def longest(a: dict) -> int:
+    """Return the size of the longest coefficient, in pieces of 30 bits."""
     return max((c.bit_length() for c in a.values()), default=0) // 30 + 1
 
 
 def times(a: dict, b: dict) -> dict:
+    """Return the product of two polynomials."""
     if a == POLYNOMIAL_ONE or b == POLYNOMIAL_ONE:
         return b if a == POLYNOMIAL_ONE else a
     return sum_of_products([(a, b)])
 
 
 def sum_of_products(products: list) -> dict:
-    """The sum of a b over pairs (a, b)."""
+    """Return the sum of a b over pairs (a, b) of polynomials."""
     made: dict = {}
     get, most = made.get, TERM + max((longest(a) + longest(b) for a, b in products), default=0)
     for a, b in products:
@@ -233,6 +247,7 @@ def sum_of_products(products: list) -> dict:
 
 
 def plus(a: dict, b: dict) -> dict:
+    """Return the sum of two polynomials."""
     if not (a and b):
         return a or b
     spend(1 + (size(a) + size(b)) // (2 * TERM))
@@ -245,11 +260,13 @@ def plus(a: dict, b: dict) -> dict:
 
 
 def minus(a: dict) -> dict:
+    """Return the negative of a polynomial."""
     return {key: -c for key, c in a.items()}
 
 
 def substituted(a: dict, index: int, top: dict, bottom: dict) -> tuple[dict, int]:
-    """bottom^d times the polynomial with top/bottom for a letter, and d, its degree in that letter."""
+    """Substitute top/bottom for a letter; return bottom^d times the result, and d, the polynomial's degree in that
+    letter."""
     spend(len(a))
     unit, left = place(index), LEFT["size"]
     by_power: dict[int, dict] = {}
@@ -266,7 +283,7 @@ def substituted(a: dict, index: int, top: dict, bottom: dict) -> tuple[dict, int
 
 
 def powers(a: dict, highest: int) -> list:
-    """The powers from 0 to the highest one."""
+    """Return a polynomial's powers from 0 to the highest one."""
     made = [POLYNOMIAL_ONE]
     for _ in range(highest):
         made.append(times(made[-1], a))
@@ -274,7 +291,7 @@ def powers(a: dict, highest: int) -> list:
 
 
 def letters_of(a: dict) -> set:
-    """The numbers of the letters that occur."""
+    """Return the indices of the letters that occur in a polynomial."""
     key, found, index = functools.reduce(operator.or_, a, 0) >> FIELD, set(), 0
     while key:
         if key & MASK:
@@ -284,7 +301,7 @@ def letters_of(a: dict) -> set:
 
 
 class Scalar:
-    """top/bottom, both polynomials, the second one not 0. Equal ones need not be written alike."""
+    """Quotient top/bottom of two polynomials, the second one not 0. Equal scalars need not be written alike."""
 
     __slots__ = ("bottom", "top")
     __hash__ = None  # type: ignore[assignment]
@@ -322,11 +339,12 @@ class Scalar:
         return Scalar(powers(self.top, p)[-1], powers(self.bottom, p)[-1])
 
     def has(self, index: int) -> bool:
-        """Whether a letter occurs in it as it is written."""
+        """Whether a letter occurs in the scalar as it is written."""
         return any(power_of(key, index) for part in (self.top, self.bottom) for key in part)
 
     def put(self, values: dict, free: int) -> Scalar:
-        """With scalars for letters by their numbers, all at once; letters from the number ``free`` on are not used."""
+        """Substitute scalars for letters, given by their indices, all at once. Indices from ``free`` on must not be in
+        use."""
         parts = [self.top, self.bottom]
         for i in values:  # set apart first, as one's value may have another's letter
             parts = [substituted(part, i, {place(free + i): 1}, POLYNOMIAL_ONE)[0] for part in parts]
@@ -340,6 +358,7 @@ class Scalar:
 
 
 def number(value: int | Fraction) -> Scalar:
+    """Return a number as a scalar."""
     return Scalar({0: value.numerator} if value else {}, {0: value.denominator})
 
 
@@ -348,7 +367,8 @@ ONE, MINUS, ZERO = number(1), number(-1), number(0)
 
 @functools.cache
 def power_sum(p: int) -> list:
-    """The coefficients of sum_{k=0}^{n-1} k^p as a polynomial in n: by sum_j C(p+1, j) sum_k k^j = n^(p+1)."""
+    """Return the coefficients of sum_{k=0}^{n-1} k^p as a polynomial in n. They follow from sum_j C(p+1, j) sum_k k^j
+    = n^(p+1)."""
     fit(p <= 2 * LARGEST["power"], "a power too large")
     made = [Fraction(int(j == p + 1)) for j in range(p + 2)]
     for j in range(p):
@@ -358,14 +378,14 @@ def power_sum(p: int) -> list:
 
 
 def first_and_later(made: dict, step: int) -> tuple[dict, dict]:
-    """A polynomial with 0, and with 1 more, for the parameter that is a step: a whole number."""
+    """Return a polynomial with 0, and with one more, in the place of the parameter that is a step: a whole number."""
     unit = place(step)
     first = {key: c for key, c in made.items() if not power_of(key, step)}
     return first, substituted(made, step, {0: 1, unit: 1}, POLYNOMIAL_ONE)[0]
 
 
 def pulled_back(made: dict, substitutions: list) -> dict:
-    """With every substitution (letter, top, bottom), the last one first, times bottoms."""
+    """Apply every substitution (letter, top, bottom), the last one first, and multiply by the bottoms."""
     left = LEFT["size"]
     for index, top, bottom in reversed(substitutions):
         made, _ = substituted(made, index, top, bottom)
@@ -374,8 +394,8 @@ def pulled_back(made: dict, substitutions: list) -> dict:
 
 
 def is_positive(made: dict, positive: set, pairs: list) -> bool:
-    """Whether it is > 0: no negative coefficient, and whichever of an interval's two parameters is not 0, a term
-    of such parameters and of those > 0 alone."""
+    """Whether a polynomial in a region's parameters is > 0 there. It has to have no negative coefficient. Whichever of
+    an interval's two parameters is not 0, it also needs a term of such parameters and of those > 0 alone."""
     fit(len(pairs) <= LARGEST["intervals"], "a region of too many intervals")
     spend(len(made) << len(pairs))
     return all(c > 0 for c in made.values()) and all(
@@ -385,12 +405,12 @@ def is_positive(made: dict, positive: set, pairs: list) -> bool:
 
 
 def _fields(indices: set) -> int:
-    """All bits of the powers of these letters, and of the sum of powers."""
+    """Return the bit mask of the powers of these letters and of the sum of powers."""
     return MASK | sum(MASK << FIELD * (index + 1) for index in indices)
 
 
 class Proof:
-    """A file, read; and what its checks share: names, regions."""
+    """Saved proof, read and checked, with what its checks share: names and regions."""
 
     def __init__(self, data: object, work: int | None = None) -> None:
         LEFT["work"] = LARGEST["work"] if work is None else work
@@ -425,7 +445,7 @@ class Proof:
         return len(self.theorems)
 
     def statement(self) -> str:
-        """The last theorem, in words."""
+        """Return the last theorem in words."""
         last = self.theorems[-1]
         where = [self.condition_in_words(*condition) for condition in self.regions[last["where"]]]
         assumed = sorted(n + ("" if c is None else f"({self.shown(c)})") for n, c in last["assumptions"])
@@ -449,6 +469,7 @@ class Proof:
         )
 
     def condition_in_words(self, name: str, kind: str, bound: Scalar | None) -> str:
+        """Return a region's condition in words, such as ``0 < eta <= 1/L``."""
         most = "" if bound is None else self.shown(bound)
         return {
             "positive": f"{name} > 0",
@@ -460,6 +481,7 @@ class Proof:
         }[kind]
 
     def shown(self, scalar: Scalar) -> str:
+        """Return a scalar as text."""
         scale = math.gcd(*scalar.top.values(), *scalar.bottom.values())
         top, bottom = (self._shown(part, scale) for part in (scalar.top, scalar.bottom))
         return top if bottom == "1" else f"{f'({top})' if len(scalar.top) > 1 else top}/({bottom})"
@@ -481,9 +503,11 @@ class Proof:
     # scalars
 
     def name(self, name: str) -> Scalar:
+        """Return a letter as a scalar."""
         return Scalar({place(self.number[name]): 1})
 
     def scalar(self, data: object) -> Scalar:
+        """Read a scalar with rational coefficients from a file's data."""
         given = keys("a scalar", data, "top bottom")
         parts = [self.polynomial(given[part]) for part in ("top", "bottom")]
         need(bool(parts[1]), "a division by 0")
@@ -500,6 +524,7 @@ class Proof:
         return Scalar(*made)
 
     def polynomial(self, data: object) -> dict:
+        """Read a polynomial from a file's data, as {packed powers: Fraction}."""
         made: dict = {}
         spend(len(listed("a polynomial", data, most=LARGEST["terms"])))
         for term in data:  # type: ignore[attr-defined]
@@ -513,14 +538,15 @@ class Proof:
         return made
 
     def depends(self, scalar: Scalar, name: str) -> bool:
+        """Whether a letter occurs in a scalar as it is written."""
         return scalar.has(self.number[name])
 
     def put(self, scalar: Scalar, values: dict) -> Scalar:
-        """With scalars for names."""
+        """Substitute scalars for letters, given by their names, all at once."""
         return scalar.put({self.number[name]: value for name, value in values.items()}, self.width)
 
     def summed(self, scalar: Scalar) -> Scalar:
-        """sum_{k=0}^{K-1} of a scalar that is a polynomial in k."""
+        """Return sum_{k=0}^{K-1} of a scalar that is a polynomial in k."""
         at, count = self.number["k"], self.name("K")
         need(not Scalar(scalar.bottom).has(at), "a sum over k of a quotient by k")
         by_power: dict[int, dict] = {}
@@ -536,7 +562,7 @@ class Proof:
     # regions
 
     def region(self, data: object) -> list:
-        """Its conditions: (name, kind, bound)."""
+        """Read the conditions of a region, each as (name, kind, bound)."""
         made = []
         for condition in listed("a region", data, most=40):
             name, kind, bound = listed("a condition", condition, 3)
@@ -547,8 +573,12 @@ class Proof:
         return made
 
     def chart(self, region: int) -> tuple:
-        """([(letter, top, bottom)], which parameters are > 0, which two are not both 0): every letter by parameters
-        >= 0, the last one by the earlier ones."""
+        """Return a region's parametrization: every letter through parameters >= 0 and letters earlier in the list.
+
+        Returns:
+            substitutions: [(letter, top, bottom)]. positive: the parameters that are > 0.
+            pairs: the pairs of parameters that are not both 0.
+        """
         if region not in self.charts:
             self.charts[region] = self._chart(self.regions[region])
         return self.charts[region]
@@ -596,13 +626,14 @@ class Proof:
         return made, positive, pairs
 
     def pulled(self, polynomial: dict, region: int) -> dict:
-        """The polynomial in the parameters, times bottoms that are > 0 on the region."""
+        """Return a polynomial in the region's parameters, times bottoms that are > 0 on the region."""
         made = pulled_back(polynomial, self.chart(region)[0])
         need(all(index >= self.width for index in letters_of(made)), "a scalar of which the region says nothing")
         return made
 
     def nonnegative(self, scalar: Scalar, region: int) -> bool:
-        """Noted, to be decided when all else is right: a scalar that is not >= 0 makes the file no proof."""
+        """Note that a scalar has to be >= 0 on a region, and return true. The sign is decided when all else is right;
+        if it fails, the file is no proof."""
         self.kept += size(scalar.top) + size(scalar.bottom)
         fit(self.kept <= LARGEST["signs"], "too large: more terms and digits than any proof has")
         self.signs.append((len(self.theorems), scalar, region))
@@ -629,17 +660,20 @@ class Proof:
         return False
 
     def step_of(self, region: int) -> int | None:
-        """Which parameter is the step k itself."""
+        """Return the parameter that is the step k itself, or ``None``."""
         found = [top for index, top, _ in self.chart(region)[0] if self.names[index] == "k"]
         return next(iter(letters_of(found[0]))) if found else None
 
     def positive(self, polynomial: dict, region: int) -> bool:
+        """Whether a polynomial is shown to be > 0 on a region."""
         return is_positive(self.pulled(polynomial, region), *self.chart(region)[1:])
 
     def never_zero(self, polynomial: dict, region: int) -> bool:
+        """Whether a polynomial is shown to be > 0 or < 0 on a whole region."""
         return self.positive(polynomial, region) or self.positive(minus(polynomial), region)
 
     def within(self, inner: int, outer: int) -> bool:
+        """Whether the first region is shown to lie within the second one."""
         if (inner, outer) not in self.inside:
             self.inside[inner, outer] = self._within(inner, outer)
         return self.inside[inner, outer]
@@ -657,7 +691,7 @@ class Proof:
         return True
 
     def conditions(self, name: str, kind: str, bound: Scalar | None) -> list:
-        """(scalar, whether it is > 0), all of them >= 0."""
+        """Return a condition as pairs: a scalar that has to be >= 0, and whether it has to be > 0."""
         x = self.name(name)
         if kind in ("positive", "nonnegative"):
             return [(x, kind == "positive")]
@@ -669,12 +703,12 @@ class Proof:
 
 
 BOUNDED = {"positive": False, "nonnegative": False, "count": False, "capped": True, "interval": True, "at_least": True}
-"""The kinds of condition, and whether they have a bound."""
+"""Kinds of condition, and whether they have a bound."""
 
 
 @contextmanager
 def _named(at: int) -> Iterator[None]:
-    """Say at which theorem something is wrong; what was made for it is let go."""
+    """Say at which theorem something is wrong, and let go of what was made for it."""
     let_go()
     try:
         yield
@@ -688,6 +722,8 @@ def _named(at: int) -> Iterator[None]:
 
 
 def atom_of(data: object) -> tuple:
+    """Read a vector of the algorithm: its name, whether it is a client's, and its step a k + b K + c as (a, b, c) or
+    ()."""
     name, client, step = listed("a vector", data, 3)
     at = tuple(whole("a step", part, -LARGEST["index"], LARGEST["index"]) for part in listed("a step", step))
     known = (word("a vector", name), truth("whether it is a client's", client), bool(at)) in STAGES
@@ -697,23 +733,28 @@ def atom_of(data: object) -> tuple:
 
 
 def term_of(data: object) -> tuple:
+    """Read a term of a vector: its binders (sums and means) and the vector below them."""
     bound, atom = listed("a term of a vector", data, 2)
     return word("binders of a vector", bound, BINDERS), atom_of(atom)
 
 
 def stage(atom: tuple) -> tuple:
+    """Return when a vector is known, and after how many further steps."""
     return STAGES[atom[0], atom[1], bool(atom[2])]
 
 
 def open_client(term: tuple) -> bool:
+    """Whether a term depends on the client i, with no mean over clients above it."""
     return term[1][1] and not set(term[0]) & {"M", "S"}
 
 
 def open_step(term: tuple) -> bool:
+    """Whether a term depends on the step k, with no sum over steps above it."""
     return bool(term[1][2]) and term[1][2][0] != 0 and "K" not in term[0]
 
 
 def free(entry: tuple) -> set:
+    """Return which of the client i and the step k are free in an entry."""
     if entry[0] == "one":
         return set()
     bound, terms = entry[1], entry[2:] if entry[0] == "product" else [("", entry[2])]
@@ -723,6 +764,7 @@ def free(entry: tuple) -> set:
 
 
 def entry_of(data: object) -> tuple:
+    """Read an entry of a form: 1, a client's function value, or an inner product."""
     sort, *rest = listed("an entry", data)
     if word("an entry", sort, ("one", "value", "product")) == "one":
         listed("an entry", rest, 0)
@@ -735,6 +777,7 @@ def entry_of(data: object) -> tuple:
 
 
 def entry_in_words(entry: tuple) -> str:
+    """Return an entry of a form as text."""
     if entry[0] == "one":
         return ""
     if entry[0] == "value":
@@ -744,10 +787,12 @@ def entry_in_words(entry: tuple) -> str:
 
 
 def means(bound: str) -> str:
+    """Return the binders of a term or an entry as text."""
     return "".join({"M": "mean ", "S": "cohort's mean ", "K": "sum "}[binder] for binder in bound)
 
 
 def atom_in_words(atom: tuple) -> str:
+    """Return a vector of the algorithm as text, such as ``x[i,k+1]``."""
     name, client, step = atom
     parts = [f"{c if c != 1 or not what else ''}{what}" for c, what in zip(step, ("k", "K", ""), strict=False) if c]
     at = ["i"] * client + (["+".join(parts) or "0"] if step else [])
@@ -755,17 +800,20 @@ def atom_in_words(atom: tuple) -> str:
 
 
 def started(atom: tuple) -> tuple:
+    """Replace a path's vector at step 0 by the vector at the round's start that it is."""
     if atom[2] == (0, 0, 0) and atom[0] in ("x", "g", "x_mean", "g_mean"):
         return START_POINT if atom[0][0] == "x" else ("g_start", True, ())
     return atom
 
 
 def shifted(atom: tuple, a: int, b: int, c: int) -> tuple:
+    """Substitute a k + b K + c for the step k of a vector."""
     p, q, r = atom[2]
     return started((atom[0], atom[1], (p * a, q + p * b, r + p * c)))
 
 
 def at_start(entry: tuple) -> bool:
+    """Whether an entry is known at the round's start."""
     if entry[0] == "one":
         return True
     atoms = [entry[2]] if entry[0] == "value" else [t[1] for t in entry[2:]]
@@ -774,7 +822,7 @@ def at_start(entry: tuple) -> bool:
 
 
 def of_cohort(entry: tuple) -> bool:
-    """Whether a cohort's mean, or the round's end, occurs in it."""
+    """Whether a cohort's mean, or the round's end, occurs in an entry."""
     if entry[0] == "product":
         binders = entry[1] + entry[2][0] + entry[3][0]
         return "S" in binders or "end" in (stage(entry[2][1])[0], stage(entry[3][1])[0])
@@ -782,13 +830,14 @@ def of_cohort(entry: tuple) -> bool:
 
 
 def of_algorithm(form: dict) -> bool:
+    """Whether a form has an entry that is not known at the start, or an expectation over a cohort."""
     names = {t[1][0] for e in form if e[0] == "product" for t in e[2:]}
     return not all(map(at_start, form)) or any(name.startswith("E ") for name in names)
 
 
 def one_algorithm(parameters: dict) -> None:
-    """Refuse parameters of which one algorithm has not all: of weighted updates, of clients that answer, of intervals
-    between participations, of a server's rounds, of cohorts'."""
+    """Raise if parameters belong to two algorithms. The algorithms are weighted updates, clients that answer,
+    intervals between participations, a server's rounds, and cohorts."""
     marks = (
         ("weighted_lr",),
         ("selected_lr",),
@@ -800,7 +849,7 @@ def one_algorithm(parameters: dict) -> None:
 
 
 class Arguments(dict):
-    """A rule's arguments, and which of them it asked for."""
+    """Arguments of a rule, with a record of those that the rule asked for."""
 
     def __init__(self, data: dict) -> None:
         super().__init__(data)
@@ -812,7 +861,7 @@ class Arguments(dict):
 
 
 def distinct(assumptions: list) -> list:
-    """Each assumption, a name with its constant or none, once."""
+    """Return the assumptions, each a name with its constant or ``None``, without repetitions."""
     made: list = []
     for each in assumptions:
         if each not in made:
@@ -821,7 +870,7 @@ def distinct(assumptions: list) -> list:
 
 
 class Rules:
-    """The kernel's rules, each from a line's premises and arguments to what it has to conclude."""
+    """Rules of the kernel, each from a line's premises and arguments to the theorem that it has to conclude."""
 
     def __init__(self, proof: Proof, line: dict, premises: list[dict]) -> None:
         self.proof, self.line, self.premises, self.region = proof, line, premises, line["where"]
@@ -838,29 +887,37 @@ class Rules:
     # making forms
 
     def vector(self, data: object) -> list:
+        """Read a linear combination of terms from a file's data."""
         pairs = [listed("a part of a vector", part, 2) for part in listed("a vector", data)]
         return [(term_of(term), self.proof.scalar(c)) for term, c in pairs]
 
     def of(self, atom: tuple, c: int = 1) -> list:
+        """Return a vector of the algorithm times a number, as a linear combination."""
         return [(("", atom), number(c))]
 
     def scaled(self, vector: list, c: Scalar) -> list:
+        """Return a linear combination times a scalar."""
         return [(term, c * d) for term, d in vector]
 
     def minus(self, vector: list) -> list:
+        """Return the negative of a linear combination."""
         return self.scaled(vector, MINUS)
 
     def dot(self, left: list, right: list, c: Scalar = ONE) -> list:
+        """Return the items of c <left, right>."""
         spend(len(left) * len(right))
         return [(("product", "", *sorted((u, v))), c * a * b) for (u, a), (v, b) in pairs_of(left, right)]
 
     def square(self, vector: list, c: Scalar = ONE) -> list:
+        """Return the items of c |vector|^2."""
         return self.dot(vector, vector, c)
 
     def number(self, c: Scalar) -> list:
+        """Return the items of a constant."""
         return [(("one",), c)]
 
     def vector_under(self, vector: list, binder: str) -> list:
+        """Return a linear combination under a binder: a mean over clients, or a sum over steps."""
         made = []
         for (bound, atom), c in vector:
             opened = open_step((bound, atom)) if binder == "K" else open_client((bound, atom))
@@ -870,6 +927,7 @@ class Rules:
         return made
 
     def under(self, items: list, binder: str) -> list:
+        """Return items under a binder: a mean over clients, or a sum over steps."""
         return [self._below(entry, c, binder) for entry, c in items]
 
     def _below(self, entry: tuple, c: Scalar, binder: str) -> tuple:
@@ -887,7 +945,8 @@ class Rules:
         return ("product", entry[1], *sorted(terms)), c
 
     def total(self, *parts: tuple[list, Scalar | None]) -> dict:
-        """{entry: scalar} of a sum of items times scalars; of each entry those over one denominator are added first."""
+        """Return a sum of items times scalars as {entry: scalar}. For each entry, the scalars over one denominator are
+        added first."""
         made: dict = {}
         for items, factor in parts:
             spend(len(items))
@@ -904,10 +963,11 @@ class Rules:
         return {entry: c for entry, c in sums if c.top}
 
     def items(self, theorem: dict) -> list:
+        """Return a theorem's form as items (entry, scalar)."""
         return list(theorem["form"].items())
 
     def moved(self, items: list, a: int, b: int, c: int) -> list:
-        """With a k + b K + c for k."""
+        """Substitute a k + b K + c for the step k in items."""
         need(not any("k" in free(e) and "K" in e[1] for e, _ in items if e[0] != "one"), "a step below a sum")
         index = self.proof.name("k") * number(a) + self.proof.name("K") * number(b) + number(c)
         made = []
@@ -927,14 +987,17 @@ class Rules:
     # what a line says of itself
 
     def context_allows(self, theorem: dict, context: str, kind: str) -> None:
+        """Raise unless a premise holds in this context and kind of round too."""
         same = theorem["context"] == context and theorem["kind"] in ("", kind)
         need(same or theorem["context"] != "run", "a premise of the whole run, where something is given")
         need(same or all(map(at_start, theorem["form"])), f"a premise given the {theorem['context']} {theorem['kind']}")
 
     def inside(self, theorem: dict) -> None:
+        """Raise unless the line's region lies within that of a premise."""
         need(self.proof.within(self.region, theorem["where"]), "a premise shown on a region that does not contain this")
 
     def inherited(self) -> dict:
+        """Return the parameters of all premises, which must be those of one algorithm."""
         found: dict = {}
         for theorem in self.premises:
             given = dict(theorem["parameters"])
@@ -957,6 +1020,8 @@ class Rules:
         assumptions: list | None = None,
         parameters: dict | None = None,
     ) -> dict:
+        """Return the theorem with this form; assumptions and parameters are those of the premises unless they are
+        given."""
         inherited = [each for t in self.premises for each in t["assumptions"]] if assumptions is None else assumptions
         return {
             "form": form,
@@ -971,6 +1036,7 @@ class Rules:
     # rules
 
     def combine(self) -> dict:
+        """Conclude a sum of premises times multipliers, of squares times scalars >= 0, and of a constant >= 0."""
         line, given = self.line, listed("multipliers", self.given["multipliers"], len(self.premises))
         multipliers = [self.proof.scalar(c) for c in given]
         constant, squares = self.argument("constant"), listed("squares", self.given["squares"])
@@ -1003,10 +1069,12 @@ class Rules:
         )
 
     def frees(self, theorem: dict) -> set:
+        """Return which of the client i and the step k are free in a theorem."""
         found = set().union(*map(free, theorem["form"])) if theorem["form"] else set()
         return found | ({"k"} if any(self.proof.depends(c, "k") for c in theorem["form"].values()) else set())
 
     def over_clients(self) -> dict:
+        """Conclude the mean over all clients, or over the cohort, of a premise that holds for every client."""
         (theorem,), binder = self.premises, word("binder", self.given["binder"], ("M", "S"))
         need("i" in self.frees(theorem), "a mean over clients of what is for every client")
         about_start = all(map(at_start, theorem["form"]))
@@ -1023,6 +1091,7 @@ class Rules:
         )
 
     def over_steps(self) -> dict:
+        """Conclude the sum over all steps of a premise that holds for every step."""
         (theorem,) = self.premises
         need("k" in self.frees(theorem), "a sum over steps of what is for every step")
         return self.concluded(
@@ -1033,6 +1102,8 @@ class Rules:
         )
 
     def induct(self) -> dict:
+        """Conclude a form >= 0 at every step k, from the one at step 0 and form(k + 1) >= factor form(k), factor >=
+        0."""
         (base, step), factor, bound = self.premises, self.argument("factor"), list(self.form.items())
         need((base["context"], base["kind"]) == (step["context"], step["kind"]), "base and step given another thing")
         need(not any(self.proof.depends(Scalar(c.bottom), "k") for _, c in bound), "an induction that divides by k")
@@ -1045,6 +1116,7 @@ class Rules:
         return self.concluded(self.total((bound, None)), context=step["context"], kind=step["kind"], to_the_end=True)
 
     def last_step(self) -> dict:
+        """Conclude a premise at the step K, if it holds up to the path's end."""
         (theorem,) = self.premises
         need(theorem["path_to_the_end"], "shown for k < K only")
         return self.concluded(
@@ -1055,6 +1127,7 @@ class Rules:
         )
 
     def instantiate(self) -> dict:
+        """Conclude a premise with scalars for its letters, on a region where its conditions hold."""
         (theorem,) = self.premises
         values = {name: self.proof.scalar(c) for name, c in keyed("values", self.given["values"]).items()}
         need(set(values) <= {*self.proof.names} - {"k", "K"}, "values: allowed are letters but k and K")
@@ -1079,6 +1152,7 @@ class Rules:
         )
 
     def expect_uniform(self) -> dict:
+        """Conclude the expectation over a uniformly drawn cohort of a premise that holds given the cohort."""
         (theorem,), size, share = self.premises, self.argument("size"), self.argument("share")
         self.context_allows(theorem, "cohort", "uniform")
         self.inside(theorem)
@@ -1098,10 +1172,12 @@ class Rules:
         )
 
     def sized(self, theorem: dict, size: Scalar) -> dict:
+        """Return a theorem's parameters with the cohort's size, which must not be another one."""
         need(theorem["parameters"].get("size", size) == size, "cohorts of another size")
         return theorem["parameters"] | {"size": size}
 
     def drawn(self, entry: tuple, share: Scalar, rest: Scalar) -> list:
+        """Return an entry's expectation over a uniformly drawn cohort, as items."""
         if at_start(entry):
             return [(entry, ONE)]
         if entry[0] == "value":
@@ -1120,6 +1196,7 @@ class Rules:
         return [(("product", "M", *sorted(("", t[1]) for t in terms)), share), (far, rest)]
 
     def expect_arbitrary(self) -> dict:
+        """Conclude a premise that holds given the cohort for a round with an arbitrary cohort."""
         (theorem,), size = self.premises, self.argument("size")
         self.context_allows(theorem, "cohort", "arbitrary")
         need(not any("S" in e[1] for e in theorem["form"] if e[0] != "one"), "a mean of products over any cohort")
@@ -1133,6 +1210,7 @@ class Rules:
         )
 
     def project(self) -> dict:
+        """Conclude <mean_S g_i - E mean_S g_i, w> = 0 for a family g_i and a vector w that are known at the start."""
         self.no_premise()
         family, other, kind = atom_of(self.given["family"]), self.vector(self.given["other"]), self.line["kind"]
         need(stage(family)[0] == "start" and family[1] and kind in ("uniform", "arbitrary"), "of a family at the start")
@@ -1145,8 +1223,8 @@ class Rules:
         return self.concluded(self.total((form, None)), context="kind", kind=kind, equality=True)
 
     def two_kinds(self, *kinds: str) -> tuple:
-        """The probability of the first of two kinds of round and that of the other: each premise is of its kind, and
-        they agree in what is not known at the start."""
+        """Return the probability of the first of two kinds of round and that of the other. Each premise must be of its
+        kind, and both must agree in what is not known at the start."""
         q = self.argument("probability")
         p = ONE - q
         late = []
@@ -1160,6 +1238,7 @@ class Rules:
         return q, p
 
     def mix(self) -> dict:
+        """Conclude the expectation over the kind of round: uniform with the given probability, otherwise arbitrary."""
         snapshot, arbitrary = self.premises
         q, p = self.two_kinds("uniform", "arbitrary")
         one, other = snapshot["parameters"], arbitrary["parameters"]
@@ -1177,6 +1256,8 @@ class Rules:
         )
 
     def mix_server(self) -> dict:
+        """Conclude the expectation over the kind of round: the clients' with the given probability, otherwise the
+        server's."""
         server, clients = self.premises
         q, p = self.two_kinds("server", "arbitrary")
         one, other = server["parameters"], clients["parameters"]
@@ -1196,6 +1277,7 @@ class Rules:
     # axioms
 
     def axiom(self, items: list, *more: tuple, context: str = "start", equality: bool = False) -> dict:
+        """Conclude an axiom on the round, its start or a cohort's paths."""
         need(not self.premises, "an axiom has no premises")
         given = self.said
         of_paths = {"local_lr", "size"} if context == "cohort" else set()
@@ -1209,11 +1291,13 @@ class Rules:
         )
 
     def points(self) -> tuple:
+        """Return two points p and q of the arguments, the vector p - q, and the context in which both are known."""
         p, q = atom_of(self.given["p"]), atom_of(self.given["q"])
         context = "cohort" if {"path", "end"} & {stage(p)[0], stage(q)[0]} else "start"
         return p, q, [*self.of(p), *self.of(q, -1)], context
 
     def gradient(self, point: tuple) -> list:
+        """Return grad F_i at a point."""
         if point[:2] == ("x", True):
             return self.of(started(("g", True, point[2])))
         if point[0] == "x_mean":
@@ -1224,21 +1308,25 @@ class Rules:
         return self.of(("g_start" if point == START_POINT else "g_opt", True, ()))
 
     def argument(self, name: str) -> Scalar:
+        """Read an argument that is a scalar."""
         return self.proof.scalar(self.given[name])
 
     def smooth(self) -> dict:
+        """Conclude L^2 |p - q|^2 - |grad F_i(p) - grad F_i(q)|^2 >= 0."""
         p, q, d, context = self.points()
         L, g = self.argument("L"), [*self.gradient(p), *self.minus(self.gradient(q))]
         squared = L * L
         return self.axiom([*self.square(d, squared), *self.square(g, MINUS)], ("smooth", L), context=context)
 
     def cocoercive(self) -> dict:
+        """Conclude (mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2."""
         p, q, d, context = self.points()
         L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
         items = [*self.dot(g, d, L + mu), *self.square(d, -(L * mu)), *self.square(g, MINUS)]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def interpolated(self) -> dict:
+        """Conclude the interpolation inequality of mu-strongly convex, L-smooth functions, times 2 (L - mu)."""
         p, q, d, context = self.points()
         L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
         twice, wide = number(2) * mu, number(2) * (L - mu)
@@ -1252,9 +1340,11 @@ class Rules:
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def values(self, p: tuple, q: tuple) -> list:
+        """Return the items of F_i(p) - F_i(q)."""
         return [(("value", "", p), ONE), (("value", "", q), MINUS)]
 
     def convex(self) -> dict:
+        """Conclude F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
         p, q, d, context = self.points()
         mu = self.argument("mu")
         half = mu * number(Fraction(-1, 2))
@@ -1262,6 +1352,7 @@ class Rules:
         return self.axiom(items, ("strongly_convex", mu), context=context)
 
     def descent(self) -> dict:
+        """Conclude F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
         p, q, d, context = self.points()
         L = self.argument("L")
         half = L * number(Fraction(1, 2))
@@ -1269,10 +1360,12 @@ class Rules:
         return self.axiom(items, ("smooth", L), context=context)
 
     def constants_in_order(self) -> dict:
+        """Conclude mu <= L."""
         L, mu = self.argument("L"), self.argument("mu")
         return self.axiom([*self.number(L), *self.number(-mu)], ("smooth", L), ("strongly_convex", mu))
 
     def dissimilar(self) -> dict:
+        """Conclude |grad F_i - grad F|^2 <= sigma_G^2 at a point that is the same for all clients."""
         point, squared = atom_of(self.given["point"]), self.argument("squared")
         need(not point[1], "dissimilarity at a point that is not the same for all clients")
         g = self.gradient(point)
@@ -1282,17 +1375,21 @@ class Rules:
         return self.axiom(items, (name, squared), context="cohort" if stage(point)[0] == "path" else "start")
 
     def other(self) -> list:
+        """Read the vector that an axiom is paired with."""
         return self.vector(self.given["other"])
 
     def optimal(self) -> dict:
+        """Conclude <grad F(x*), w> = 0 for w known at the start."""
         other = self.other()
         need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "with what is known later")
         return self.axiom(self.dot(self.vector_under(self.gradient(OPTIMUM), "M"), other), equality=True)
 
     def step(self) -> Scalar:
+        """Return the local step size."""
         return self.parameter("local_lr")
 
     def local_step(self) -> dict:
+        """Conclude <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0."""
         moved = [
             *self.of(shifted(ITERATE, 1, 0, 1)),
             *self.of(ITERATE, -1),
@@ -1301,12 +1398,14 @@ class Rules:
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def round(self) -> dict:
+        """Conclude <x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0."""
         need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
         steps = self.vector_under(self.vector_under([*self.of(ALONG), *self.of(NOISE)], "S"), "K")
         moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.step())]
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def unbiased(self) -> dict:
+        """Conclude <N_{i,k}, w> = 0 for w known before the noise of step k."""
         other = self.other()
         need(all(map(self.before_noise, (t for t, _ in other))), "noise against what may depend on it")
         return self.axiom(
@@ -1326,11 +1425,13 @@ class Rules:
         return "K" not in term[0] and (a, b) == (1, 0) and c + lag <= 0
 
     def variance(self) -> dict:
+        """Conclude E|N_{i,k}|^2 <= sigma^2."""
         squared = self.argument("squared")
         items = [*self.number(squared), *self.square(self.of(NOISE), MINUS)]
         return self.axiom(items, ("bounded_noise", squared), ("cohort_before_noise", None), context="cohort")
 
     def uncorrelated(self) -> dict:
+        """Conclude |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size."""
         size = self.parameter("size")
         apart = self.under(self.square(self.of(NOISE)), "S")
         items = [
@@ -1341,6 +1442,7 @@ class Rules:
         return self.axiom(items, *((name, None) for name in named), context="cohort", equality=True)
 
     def steps_apart(self) -> dict:
+        """Conclude |sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2."""
         noise = self.vector_under(self.of(NOISE), "S")
         apart = self.under(self.square(noise, MINUS), "K")
         items = [*self.square(self.vector_under(noise, "K")), *apart]
@@ -1351,6 +1453,7 @@ class Rules:
     # a server's round
 
     def server_axiom(self, items: list, *more: tuple, equality: bool = False) -> dict:
+        """Conclude an axiom on a server's round."""
         need(not self.premises, "an axiom has no premises")
         given = self.said
         need(set(given) == {"server_lr"}, "parameters of an axiom")
@@ -1359,27 +1462,32 @@ class Rules:
         )
 
     def closed(self) -> list:
+        """Read the vector that an axiom is paired with, which must depend on no single client or step."""
         other = self.other()
         need(not any(open_client(t) or open_step(t) or self.proof.depends(c, "k") for t, c in other), "of every client")
         return other
 
     def server_round(self) -> dict:
+        """Conclude <x+ - x + eta (grad F(x) + N), w> = 0 for a server's round with step size eta and noise N."""
         step = self.parameter("server_lr")
         gradient = [*self.vector_under(self.gradient(START_POINT), "M"), *self.of(SERVER_NOISE)]
         moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(gradient, step)]
         return self.server_axiom(self.dot(moved, self.closed()), equality=True)
 
     def server_unbiased(self) -> dict:
+        """Conclude <N, w> = 0 for the server's noise N and w known at the start."""
         other = self.closed()
         need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
         return self.server_axiom(self.dot(self.of(SERVER_NOISE), other), ("unbiased_server_noise", None), equality=True)
 
     def server_variance(self) -> dict:
+        """Conclude E|N|^2 <= sigma^2 for the server's noise N."""
         squared = self.argument("squared")
         items = [*self.number(squared), *self.square(self.of(SERVER_NOISE), MINUS)]
         return self.server_axiom(items, ("bounded_server_noise", squared))
 
     def server_descent(self) -> dict:
+        """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a server's round."""
         L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
         half = L * number(Fraction(1, 2))
         items = [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
@@ -1388,6 +1496,8 @@ class Rules:
     # all clients' paths, whoever takes part
 
     def mean_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
+        """Conclude an axiom on all clients' paths. ``also`` are parameters that have to equal the arguments of their
+        names."""
         need(not self.premises, "an axiom has no premises")
         given = self.said
         need(set(given) == {"local_lr", *also}, "parameters of an axiom")
@@ -1396,17 +1506,20 @@ class Rules:
         return self.concluded(self.total((items, None)), context="run", equality=equality, more=more, parameters=given)
 
     def ended(self) -> list:
-        """x+ - mean x_{i,K}."""
+        """Return x+ - mean x_{i,K}."""
         return [*self.of(NEXT), *self.minus(self.vector_under(self.of(LAST), "M"))]
 
     def mean_iterate(self) -> dict:
+        """Conclude <x_mean - mean x_{i,k}, w> = 0: x_mean is the mean of all clients' iterates."""
         apart = [*self.of(MEAN_ITERATE), *self.minus(self.vector_under(self.of(ITERATE), "M"))]
         return self.mean_axiom(self.dot(apart, self.other()), equality=True)
 
     def optimal_along(self) -> dict:
+        """Conclude <grad F(x*), w> = 0 for any w of the run."""
         return self.mean_axiom(self.dot(self.vector_under(self.gradient(OPTIMUM), "M"), self.other()), equality=True)
 
     def uncorrelated_clients(self) -> dict:
+        """Conclude |mean N_{i,k}|^2 = mean |N_{i,k}|^2 / M over M clients of equal weights."""
         count = self.argument("clients")
         need(bool(count.top), "no clients")
         share = MINUS / count
@@ -1418,6 +1531,7 @@ class Rules:
         return self.mean_axiom(items, *((name, None) for name in named), equality=True, also=("clients",))
 
     def weighted_noise(self) -> dict:
+        """Conclude E|mean N_{i,k}|^2 <= bound."""
         bound, mean = self.argument("bound"), self.vector_under(self.of(NOISE), "M")
         items = [*self.number(bound), *self.square(mean, MINUS)]
         return self.mean_axiom(
@@ -1425,16 +1539,19 @@ class Rules:
         )
 
     def stochastic_gradient(self) -> dict:
+        """Conclude E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
         squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
         items = [*self.number(squared), *self.square(whole, MINUS)]
         return self.mean_axiom(items, ("bounded_stochastic_gradients", squared))
 
     def has_minimum(self) -> Scalar:
+        """Return the argument mu, which must be > 0, so that each client's function has a minimizer."""
         mu = self.argument("mu")
         need(self.proof.nonnegative(mu, self.region) and self.proof.never_zero(mu.top, self.region), "no least value")
         return mu
 
     def lowest(self) -> dict:
+        """Conclude |grad F_i(p)|^2 <= 2 L (F_i(p) - min F_i)."""
         mu, L, point = self.has_minimum(), self.argument("L"), atom_of(self.given["point"])
         twice = L * number(2)
         values = [(e, c * twice) for e, c in self.values(point, LOWEST)]
@@ -1442,14 +1559,17 @@ class Rules:
         return self.mean_axiom(items, ("smooth", L), ("strongly_convex", mu))
 
     def heterogeneity(self) -> dict:
+        """Conclude F(x*) - mean min F_i <= gap."""
         mu, gap = self.has_minimum(), self.argument("gap")
         items = [*self.number(gap), *self.under(self.values(LOWEST, OPTIMUM), "M")]
         return self.mean_axiom(items, ("bounded_heterogeneity_gap", gap), ("strongly_convex", mu))
 
     def everyone(self) -> dict:
+        """Conclude <x+ - mean x_{i,K}, w> = 0 if all clients take part."""
         return self.mean_axiom(self.dot(self.ended(), self.other()), ("full_participation", None), equality=True)
 
     def drawn_mean(self) -> dict:
+        """Conclude <x+ - mean x_{i,K}, w> = 0 for independent draws and w that does not depend on the draw."""
         other = self.other()
         need(all(stage(t[1])[0] != "end" and "S" not in t[0] for t, _ in other), "what depends on the draw")
         return self.mean_axiom(
@@ -1457,6 +1577,7 @@ class Rules:
         )
 
     def spread_of_draw(self) -> dict:
+        """Conclude |x+ - mean x_{i,K}|^2 = share (mean |x_{i,K}|^2 - |mean x_{i,K}|^2) for independent draws."""
         minus = -self.argument("share")
         mean = self.vector_under(self.of(LAST), "M")
         items = [
@@ -1469,6 +1590,8 @@ class Rules:
     # rounds that add updates with weights
 
     def weighted_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
+        """Conclude an axiom on a round that adds updates with weights. ``also`` are parameters that have to equal the
+        arguments of their names."""
         need(len(self.premises) <= 1, "premises of an axiom")
         scalars = self.said
         inherited = {n for theorem in self.premises for n in theorem["parameters"]}
@@ -1484,12 +1607,16 @@ class Rules:
         )
 
     def parameter(self, name: str) -> Scalar:
+        """Return one of the line's parameters."""
         return self.said[name]
 
     def no_premise(self) -> None:
+        """Raise if the line has premises."""
         need(not self.premises, "an axiom has no premises")
 
     def weighted_round(self) -> dict:
+        """Conclude <x+ - x + eta (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0. A is the weights' bias, V the
+        part of participation and U the round's noise."""
         self.no_premise()
         steps = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
         steps = [*steps, *self.of(WEIGHT_BIAS), *self.of(PARTICIPATION), *self.of(ROUND_NOISE)]
@@ -1497,6 +1624,8 @@ class Rules:
         return self.weighted_axiom(self.dot(moved, self.other()), equality=True)
 
     def weighted_descent(self) -> dict:
+        """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round that adds updates with
+        weights."""
         self.no_premise()
         L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
         half = L * number(Fraction(1, 2))
@@ -1504,6 +1633,7 @@ class Rules:
         return self.weighted_axiom(items, ("smooth", L))
 
     def participation(self) -> dict:
+        """Conclude <V, w> = 0 for the part V of participation and w that does not depend on who takes part."""
         self.no_premise()
         other = self.other()
         free = all((stage(t[1])[0] != "end" or t[1] == WEIGHT_BIAS) and "S" not in t[0] for t, _ in other)
@@ -1513,6 +1643,7 @@ class Rules:
         )
 
     def weighted_noise_of_a_round(self) -> dict:
+        """Conclude <U, w> = 0 for the round's noise U and w known at the start."""
         self.no_premise()
         other = self.other()
         need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
@@ -1524,10 +1655,12 @@ class Rules:
         )
 
     def over_count(self, scalar: Scalar) -> Scalar:
+        """Return a scalar divided by the number of clients."""
         need(bool(self.parameter("clients").top), "no clients")
         return scalar / self.parameter("clients")
 
     def scaled_noise(self) -> dict:
+        """Conclude E|U|^2 <= scale K sigma^2 / M for the round's noise U."""
         self.no_premise()
         squared, scale = self.argument("squared"), self.argument("scale")
         bound = scale * self.proof.name("K") * squared
@@ -1542,7 +1675,7 @@ class Rules:
         )
 
     def of_each(self, factor: Scalar, atom: tuple) -> list:
-        """factor C - |atom|^2, of the premise C - |sum_k grad F_i(x_{i,k})|^2 >= 0 for every client."""
+        """Return factor C - |atom|^2, from the premise C - |sum_k grad F_i(x_{i,k})|^2 >= 0 for every client."""
         (theorem,) = self.premises
         need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
         self.inside(theorem)
@@ -1555,25 +1688,31 @@ class Rules:
         return [*((e, c * factor) for e, c in rest), *minus]
 
     def error_of_weights(self) -> dict:
+        """Conclude |A|^2 <= error C for the weights' bias A, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
         return self.weighted_axiom(self.of_each(self.argument("error"), WEIGHT_BIAS), also=("error",))
 
     def scale_of_weights(self) -> dict:
+        """Conclude |V|^2 <= scale C / M for the part V of participation, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
         items = self.of_each(self.over_count(self.argument("scale")), PARTICIPATION)
         return self.weighted_axiom(items, ("independent_participation", None), also=("scale",))
 
     def around_plain_mean(self) -> dict:
+        """Conclude |grad F_i(x) - g|^2 <= sigma_G^2, g the mean of the clients' gradients with equal weights."""
         self.no_premise()
         squared, apart = self.argument("squared"), [*self.gradient(START_POINT), *self.of(("g_centre", False, ()), -1)]
         items = [*self.number(squared), *self.square(apart, MINUS)]
         return self.weighted_axiom(items, ("bounded_dissimilarity_of_plain_mean", squared))
 
     def bounded_gradient(self) -> dict:
+        """Conclude |grad F(x)|^2 <= G^2."""
         self.no_premise()
         squared, mean = self.argument("squared"), self.vector_under(self.gradient(START_POINT), "M")
         items = [*self.number(squared), *self.square(mean, MINUS)]
         return self.weighted_axiom(items, ("bounded_gradient", squared))
 
     def own_share(self) -> dict:
+        """Conclude |v_i - mean v|^2 <= 4 (1 - w)^2 C, from |v_i - c|^2 <= C with a common centre c, if each client's
+        weight is at least w."""
         (theorem,) = self.premises
         need(theorem["context"] != "cohort", "a premise given a cohort")
         self.inside(theorem)
@@ -1598,7 +1737,8 @@ class Rules:
     # clients that answer
 
     def answer_axiom(self, items: list, *more: tuple, equality: bool = False, also: tuple = ()) -> dict:
-        """Of rounds of a step size, c and delta; ``also`` are parameters that are arguments too, by their names."""
+        """Conclude an axiom on a round of clients that answer. ``also`` are pairs of a parameter and the argument that
+        it has to equal."""
         scalars = self.said
         inherited = {n for theorem in self.premises for n in theorem["parameters"]}
         own = ("local_lr", "selected_lr", "mismatch")
@@ -1614,7 +1754,7 @@ class Rules:
         )
 
     def sent_known(self) -> list:
-        """What a mean is paired with: a vector known at the start, or B."""
+        """Read the vector that a mean is paired with: known at the start, or the mean answer B."""
         self.no_premise()
         other = self.other()
         known = all((stage(t[1])[0] == "start" or t[1] == MEAN_ANSWER) and "S" not in t[0] for t, _ in other)
@@ -1622,7 +1762,7 @@ class Rules:
         return other
 
     def at_most(self, theorem: dict, summed: list, factor: Scalar) -> list:
-        """factor C, of a premise C - |sum_k of these|^2 >= 0 for every client."""
+        """Return factor C, from the premise C - |sum_k of these|^2 >= 0 for every client."""
         need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
         self.inside(theorem)
         rest = {e: c for e, c in theorem["form"].items() if not free(e)}
@@ -1633,6 +1773,8 @@ class Rules:
         return [(e, c * factor) for e, c in rest.items()]
 
     def answered_round(self) -> dict:
+        """Conclude <x+ - x + c (B + Z), w> = 0. B is the mean answer, Z the spread of the answers around it, and c the
+        step size."""
         self.no_premise()
         sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
         return self.answer_axiom(
@@ -1640,6 +1782,7 @@ class Rules:
         )
 
     def answered_descent(self) -> dict:
+        """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round of clients that answer."""
         self.no_premise()
         L, d = self.argument("L"), [*self.of(NEXT), *self.of(START_POINT, -1)]
         half = L * number(Fraction(1, 2))
@@ -1647,6 +1790,8 @@ class Rules:
         return self.answer_axiom(items, ("smooth", L))
 
     def mean_of_answers(self) -> dict:
+        """Conclude <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for the mean answer B and the mismatch delta
+        A."""
         other = self.sent_known()
         sums = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
         whole = [*sums, *self.scaled(self.of(MISMATCH), self.parameter("mismatch"))]
@@ -1654,14 +1799,18 @@ class Rules:
         return self.answer_axiom(items, ("unbiased_noise", None), ("independent_answers", None), equality=True)
 
     def answers_around_their_mean(self) -> dict:
+        """Conclude <Z, w> = 0 for the spread Z of the answers around their mean."""
         return self.answer_axiom(self.dot(self.of(SPREAD), self.sent_known()), equality=True)
 
     def mismatch_of_answers(self) -> dict:
+        """Conclude |A|^2 <= C for the mismatch's direction A, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
         (theorem,) = self.premises
         minus = self.square(self.of(MISMATCH), MINUS)
         return self.answer_axiom([*self.at_most(theorem, [ALONG], ONE), *minus])
 
     def of_updates(self, name: str, argument: str, bounded: list) -> dict:
+        """Conclude |bounded|^2 <= factor C from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C; the factor is an
+        argument and a parameter."""
         (theorem,) = self.premises
         minus = self.square(bounded, MINUS)
         items = [*self.at_most(theorem, [ALONG, NOISE], self.argument(argument)), *minus]
@@ -1670,12 +1819,15 @@ class Rules:
         )
 
     def spread_of_answers(self) -> dict:
+        """Conclude |Z|^2 <= V C for the spread Z of the answers, from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C."""
         return self.of_updates("proxy", "proxy", self.of(SPREAD))
 
     def second_moment_of_answers(self) -> dict:
+        """Conclude |B + Z|^2 <= W C for the answers' sum B + Z, from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C."""
         return self.of_updates("second_moment", "second", [*self.of(MEAN_ANSWER), *self.of(SPREAD)])
 
     def of_paths(self, items: list, *more: tuple, to_the_end: bool = False) -> dict:
+        """Conclude an axiom on local paths with bounded gradients and steps of one size."""
         self.no_premise()
         need(set(self.said) == {"local_lr"}, "parameters of an axiom")
         need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
@@ -1686,11 +1838,13 @@ class Rules:
         )
 
     def bounded_local_gradient(self) -> dict:
+        """Conclude |grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
         squared, minus = self.argument("squared"), MINUS
         items = [*self.number(squared), *self.square([*self.of(ALONG), *self.of(NOISE)], minus)]
         return self.of_paths(items, ("bounded_local_gradients", squared))
 
     def path_of_bounded_steps(self) -> dict:
+        """Conclude |x_{i,k} - x|^2 <= (k eta G)^2."""
         squared, k, minus = self.argument("squared"), self.proof.name("k"), MINUS
         reach = k * self.step()
         most = reach * reach * squared
@@ -1700,7 +1854,8 @@ class Rules:
     # intervals between participations
 
     def interval_axiom(self, items: list, *also: str, equality: bool = False) -> dict:
-        """Of q, letters for C and q^C, and ``also`` parameters that are arguments too."""
+        """Conclude an axiom on intervals between participations. The parameters are q and letters for C and q^C;
+        ``also`` are parameters that have to equal the arguments of their names."""
         scalars = self.said
         need(set(scalars) == {"absence", "cutoff", "tail", *also}, "parameters of an axiom")
         need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
@@ -1715,22 +1870,25 @@ class Rules:
         return self.concluded(self.total((items, None)), context="run", equality=equality, parameters=given, more=law)
 
     def letter(self, parameter: str) -> str:
-        """The letter that a parameter is."""
+        """Return the letter that a parameter is."""
         scalar = self.parameter(parameter)
         found = [n for n in self.proof.names if scalar == self.proof.name(n)]
         need(len(found) == 1, f"{parameter} is no letter")
         return found[0]
 
     def unit(self) -> dict:
+        """Conclude |unit|^2 = 1."""
         self.no_premise()
         items = [*self.square(self.of(UNIT)), *self.number(MINUS)]
         return self.interval_axiom(items, equality=True)
 
     def degree(self, least: int) -> int:
+        """Read the power of a moment."""
         return whole("a moment's power", self.given["power"], least, 2)
 
     def grows(self, counted: str, head: str, start: dict, first: Scalar, growth: Scalar) -> None:
-        """That the value is ``first`` where a count is the first one and ``head`` its own, and grows with the count."""
+        """Raise unless the argument ``value`` is what an induction over a count gives. It has to be ``first`` at the
+        start and to grow by ``growth`` from one count to the next."""
         value, q = self.argument("value"), self.parameter("absence")
         need(not any(self.proof.depends(Scalar(value.bottom), n) for n in (counted, head)), "a division")
         need(self.proof.put(value, start) == first, "not what the law's induction gives, at first")
@@ -1738,6 +1896,7 @@ class Rules:
         need(self.proof.put(value, later) - value == growth, "not what the law's induction gives")
 
     def moment_of_an_interval(self) -> dict:
+        """Conclude the first or second moment of an interval I that is cut off at C, times (1 - q)^power."""
         self.no_premise()
         d, q = self.degree(1), self.parameter("absence")
         C, scale = self.parameter("cutoff"), (ONE - q) ** d
@@ -1750,10 +1909,11 @@ class Rules:
         return self.interval_axiom([*items, *self.negative(self.argument("value"))], equality=True)
 
     def negative(self, scalar: Scalar) -> list:
+        """Return the items of minus a constant."""
         return self.number(-scalar)
 
     def before_cutoff(self) -> tuple[str, str]:
-        """The letters of t and q^t, where 0 <= t < C."""
+        """Return the letters of t and q^t; raise unless 0 <= t < C."""
         t, names = self.parameter("history"), [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
         need(len(set(names)) == 4, "one letter for two")
         need(not any(self.proof.depends(self.parameter("absence"), n) for n in names), "q depends on the history")
@@ -1762,6 +1922,7 @@ class Rules:
         return names[2], names[3]
 
     def early_moment_of_an_interval(self) -> dict:
+        """Conclude a moment of power 0, 1 or 2 of an interval that ended by t < C, times (1 - q)^power."""
         self.no_premise()
         d, q = self.degree(0), self.parameter("absence")
         t, head = self.before_cutoff()
@@ -1774,16 +1935,20 @@ class Rules:
         return self.interval_axiom([*items, *self.negative(self.argument("value"))], "history", "head", equality=True)
 
     def late(self, count: Scalar) -> None:
+        """Raise unless t >= count C."""
         least = count * self.parameter("cutoff")
         need(self.proof.nonnegative(self.argument("history") - least, self.region), "t >= m C")
 
     def mean_of_ended_intervals(self) -> dict:
+        """Conclude that the weight has the interval's mean, once t >= C."""
         self.no_premise()
         self.late(ONE)
         apart = [*self.of(WEIGHT), *self.of(INTERVAL, -1)]
         return self.interval_axiom(self.dot(apart, self.of(UNIT)), "history", equality=True)
 
     def spread_of_ended_intervals(self) -> dict:
+        """Conclude that a weight from m ended intervals has second moment at most E[I^2]/m + (1 - 1/m) (E I)^2, for t
+        >= m C."""
         (mean,) = self.premises
         self.inside(mean)
         need(mean["equality"] and mean["context"] == "run", "a premise of another sort")
@@ -1804,6 +1969,7 @@ class Rules:
         return self.interval_axiom(items, "ended", "history")
 
     def early_weight(self) -> dict:
+        """Conclude a bound of E|c weight + d|^2 by that of an ended interval and q^t (c + d)^2, for t < C."""
         self.no_premise()
         self.before_cutoff()
         c, d = self.argument("slope"), self.argument("shift")
@@ -1812,12 +1978,13 @@ class Rules:
         return self.interval_axiom(items, "history", "head")
 
     def affine(self, of: tuple, unit: tuple, sign: int = 1) -> list:
-        """|c of + d unit|^2, or minus it."""
+        """Return the items of |c of + d unit|^2, or of minus it."""
         c, d = self.argument("slope"), self.argument("shift")
         vector = [*self.scaled(self.of(of), c), *self.scaled(self.of(unit), d)]
         return self.square(vector, number(sign))
 
     def early_weight_of_an_interval(self) -> dict:
+        """Conclude that |c weight + d|^2 is at most |c interval + d|^2, both over intervals that ended by t < C."""
         self.no_premise()
         self.before_cutoff()
         items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.affine(WEIGHT_ENDED, UNIT_ENDED, -1)]
@@ -1826,7 +1993,7 @@ class Rules:
     # a certificate of a worst case
 
     def worst_case(self) -> dict:
-        """What the certificate says with L for its own, mu at least its share of that, and no noise."""
+        """Conclude a certificate's bound in the line's L, with mu at least its share of L, and no noise."""
         need(not self.premises, "a certificate has no premises")
         given = self.given
         found = WorstCase(given["certificate"])
@@ -1859,11 +2026,12 @@ class Rules:
         )
 
     def positive_scalar(self, scalar: Scalar) -> None:
+        """Raise unless L is > 0 on the region."""
         need(self.proof.nonnegative(scalar, self.region), "L may be negative")
         need(self.proof.never_zero(scalar.top, self.region), "L may be 0")
 
     def bound_of(self, found: WorstCase, L: Scalar, zeta: Scalar) -> list:
-        """The items of bound - metric."""
+        """Return the items of bound - metric."""
         force, rounds = METRICS[found.metric], len(found.rounds)
         tau, nu = found.tau / found.L**force, found.additive * found.L**2 / found.L**force
         first, spread = number(tau) * L**force, zeta * number(nu) / L ** (2 - force)
@@ -1884,7 +2052,7 @@ class Rules:
         return items
 
     def law_of(self, found: WorstCase, L: Scalar, many: Scalar | None) -> tuple:
-        """(context, kind, parameters, assumptions) of how rounds are drawn."""
+        """Return (context, kind, parameters, assumptions) of the law by which rounds are drawn."""
         need((found.clients is None) == (many is not None), "a number of clients where there is one, or none")
         clients = many or number(found.clients or 1)
         rates: dict = {"clients": clients}
@@ -1926,13 +2094,15 @@ class Rules:
         return "start", "", rates | {"cohort": sizes[ANY]}, (*uniform, ("random_kinds", q))
 
     def drawn_how(self, found: WorstCase, kind: dict) -> str:
+        """Return the name of the law by which the clients of a kind of round are drawn."""
         if kind["kind"] == SERVER:
             return SERVER
         need(not kind["who"].get("replacement"), "a cohort that is no set")
         return ALL if found.is_all(kind["who"]) else kind["who"]["kind"]
 
     def steps_of(self, kind: dict, L: Fraction) -> list:
-        """Of an algorithm whose local steps are alike."""
+        """Return step sizes and the number of local steps of a kind of round; raise unless its local steps are
+        alike."""
         if kind["kind"] == SERVER:
             return [("server_lr", kind["server_lr"] * L)]
         plain = len(set(kind["local_lr"])) == 1 and kind["proximal"] == 0 and kind["global_lr"] == 1
@@ -1941,7 +2111,7 @@ class Rules:
 
 
 def after(rounds: int) -> tuple:
-    """The server's point after so many rounds."""
+    """Return the server's point after so many rounds."""
     need(rounds <= 60, "too many rounds")
     return (START_POINT, NEXT)[rounds] if rounds < 2 else (f"x_{rounds}", False, ())
 
@@ -1951,7 +2121,7 @@ def after(rounds: int) -> tuple:
 
 CERTIFICATE, SCHEMA = "worst-case certificate", 1
 MOST = {"points": 60, "clients": 10**30, "steps": 200}
-"""What the program of a certificate may have; its work is counted besides."""
+"""Limits of a certificate's program; its work is counted besides."""
 METRICS = {  # what is bounded, and the power of a force's unit (L times a length) in it
     "final_squared_distance": 0, "final_gap": 1, "average_gap": 1, "final_squared_gradient": 2,
     "average_squared_gradient": 2,
@@ -1961,13 +2131,14 @@ ANY, ALL, SET, SERVER = "cohort", "everyone", "arbitrary", "server"
 
 
 def fraction(what: str, text: object) -> Fraction:
+    """Read a fraction from a text such as ``3/4``."""
     if type(text) is not str or len(text) > LARGEST["digits"] or not NUMBER.fullmatch(text):
         raise Unfit(f"{what} = {str(text)[:60]!r}: allowed is a text such as '3/4'")
     return Fraction(text)
 
 
 def table(what: str, rows: object, *sizes: tuple[int, int]) -> dict:
-    """{indices: Fraction} of rows [index, ..., number], every index within its bounds."""
+    """Read {indices: Fraction} from rows [index, ..., number], every index within its bounds."""
     made: dict = {}
     for row in listed(what, rows, most=2 * MOST["points"] ** 2):
         listed(f"a row of {what}", row, len(sizes) + 1)
@@ -1978,12 +2149,12 @@ def table(what: str, rows: object, *sizes: tuple[int, int]) -> dict:
 
 
 def long(*numbers: Fraction) -> int:
-    """How many pieces of 30 bits these have together."""
+    """Return the size of fractions together, in pieces of 30 bits."""
     return sum(c.numerator.bit_length() + c.denominator.bit_length() for c in numbers) // 30 + len(numbers)
 
 
 def vector_sum(*parts: tuple[dict, Fraction]) -> dict:
-    """Of {label: coefficient}, each times a number."""
+    """Return the sum of vectors {label: coefficient}, each times a number."""
     made: dict = {}
     for vector, c in parts:
         if c:
@@ -1995,8 +2166,8 @@ def vector_sum(*parts: tuple[dict, Fraction]) -> dict:
 
 
 def semidefinite(rows: list) -> bool:
-    """Whether a symmetric matrix of Fractions is: what is left after each pivot of L D L^T is, and a pivot 0 stands in
-    a row of zeros."""
+    """Whether a symmetric matrix of Fractions is positive semidefinite. No pivot of L D L^T may be negative, and a
+    pivot 0 must stand in a row of zeros."""
     while rows:
         (pivot, *rest), *below = rows
         if pivot < 0 or (pivot == 0 and any(rest)):
@@ -2012,12 +2183,12 @@ def semidefinite(rows: list) -> bool:
 
 
 class Slack:
-    """What is left of a bound, as a form in Gram matrices: that of what all clients share (the start, and the mean
-    gradients of each sort of client), and for each sort that of a client's deviations from its sort's means, whose own
-    mean is 0.
+    """Difference between a bound and its metric, as a form in Gram matrices. One matrix is of the vectors that all
+    clients share: the start, and the mean gradients of each sort of client. Each sort has one more, of a client's
+    deviations from its sort's means, whose own mean is 0.
 
-    A client's vector is a combination of ("d",), the start's x_0 - x*; ("g", p), its own gradient at point p; and
-    ("m", o, p), the mean of these over the clients of sort o. Of clients i of sort o,
+    A client's vector is a combination of ("d",), the start's x_0 - x*; ("g", p), its own gradient at point p; and ("m",
+    o, p), the mean of these over the clients of sort o. For clients i of sort o,
 
         mean <u_i, v_i> = <mean u, mean v> + mean <u_i - mean u, v_i - mean v>.
     """
@@ -2028,14 +2199,15 @@ class Slack:
         self.apart: list[dict] = [{} for _ in sorts]
 
     def mean(self, vector: dict, sort: int) -> dict:
-        """Of a client's vector, over its sort."""
+        """Return the mean of a client's vector over its sort."""
         return vector_sum(*(({("m", sort, k[1]) if k[0] == "g" else k: c}, Fraction(1)) for k, c in vector.items()))
 
     def over_all(self, vector: dict) -> dict:
+        """Return the mean of a client's vector over all clients."""
         return vector_sum(*((self.mean(vector, o), share) for o, (share, _) in enumerate(self.sorts)))
 
     def reduced(self, vector: dict) -> dict:
-        """With gradients by others where the class or the optimum says so."""
+        """Replace gradients by other vectors where the class or the optimum determines them."""
         parts = []
         for label, c in vector.items():
             if label[0] == "d" or label[-1] not in self.slopes:
@@ -2046,8 +2218,8 @@ class Slack:
         return self._at_optimum(vector_sum(*parts))
 
     def _at_optimum(self, vector: dict) -> dict:
-        """Without the gradients at x*, where they are 0; their mean over all clients is 0, which gives the first sort's
-        by the others'."""
+        """Replace the gradients at x*. They are left out if they are 0; otherwise their mean over all clients is 0,
+        which gives the first sort's mean by those of the others."""
         first, parts = self.sorts[0][0], []
         for label, c in vector.items():
             if label == ("m", 0, 0):
@@ -2060,7 +2232,7 @@ class Slack:
         return vector_sum(*parts)
 
     def add(self, sort: int, pairs: list) -> None:
-        """The mean over a sort of a sum of c <u_i, v_i>, from (c, u, v)."""
+        """Add the mean over a sort of a sum of c <u_i, v_i>, from (c, u, v)."""
         for c, u, v in pairs:
             if not c:
                 continue
@@ -2078,12 +2250,12 @@ class Slack:
             form[b, a] = form.get((b, a), Fraction(0)) + c * x * y / 2
 
     def add_shared(self, c: Fraction, vector: dict) -> None:
-        """c |v|^2 of a vector that all clients share."""
+        """Add c |v|^2 for a vector that all clients share."""
         known = self.reduced(vector)
         self._add(self.shared, c, known, known)
 
     def holds(self) -> bool:
-        """Whether it is >= 0 whatever the vectors are."""
+        """Whether the form is >= 0 whatever the vectors are."""
         for form in (self.shared, *self.apart):
             labels = sorted({a for a, _ in form})
             spend(len(labels) ** 2)
@@ -2093,13 +2265,14 @@ class Slack:
 
 
 class WorstCase:
-    """A certificate, read and verified: with its multipliers, bound - metric is a sum of what the class makes >= 0 and
-    of a form that is positive semidefinite. Gradients here are the clients' own, in the file's units; its multipliers
-    of pairs are in units where L = 1.
+    """Certificate of a worst case, read and verified. With its multipliers, bound - metric is a sum of what the class
+    makes >= 0 and of a form that is positive semidefinite. Gradients here are the clients' own, in the file's
+    units; the multipliers of pairs are in units in which L = 1.
 
     Attributes:
         L, mu, quadratic: the class. clients: M, or ``None`` for any. rounds: [[(probability, kind)]].
-        contraction, additive: tau, and nu summed over what it multiplies. everywhere: see ``read``.
+        contraction, additive: tau, and nu summed over what it multiplies. everywhere: whether dissimilarity is bounded
+        at the server's points too.
     """
 
     def __init__(self, data: object) -> None:
@@ -2120,6 +2293,7 @@ class WorstCase:
     # reading
 
     def read_class(self) -> None:
+        """Read the class of functions: L, mu, and whether they are quadratic."""
         given = keys("functions", self.data["functions"], "smoothness strong_convexity quadratic")
         self.L, self.mu = (fraction(n, given[n]) for n in ("smoothness", "strong_convexity"))
         self.quadratic = truth("quadratic", given["quadratic"])
@@ -2127,6 +2301,7 @@ class WorstCase:
         self.one_hessian = self.mu == self.L
 
     def read_rounds(self) -> None:
+        """Read the number of clients, the rounds with their probabilities, and the metric."""
         data = self.data
         self.clients = None if data["clients"] is None else whole("clients", data["clients"], 1, MOST["clients"])
         self.rounds = []
@@ -2150,6 +2325,7 @@ class WorstCase:
             need(self.metric == "final_squared_distance", "metric: of random rounds, allowed is the squared distance")
 
     def kind(self, data: object) -> dict:
+        """Read a kind of round: a server's step, or local training."""
         if keyed("a kind of round", data).get("kind") == SERVER:
             lr = keys("a server's step", data, "kind server_lr")["server_lr"]
             return {"kind": SERVER, "server_lr": self.positive("server_lr", lr)}
@@ -2168,11 +2344,13 @@ class WorstCase:
         }
 
     def positive(self, what: str, text: object) -> Fraction:
+        """Read a fraction that must be > 0."""
         number = fraction(what, text)
         need(number > 0, f"{what} = {number}: allowed is a number > 0")
         return number
 
     def participants(self, data: object) -> dict:
+        """Read who takes part: everyone, a drawn cohort, or an arbitrary set."""
         kind = word("participants", keyed("participants", data).get("kind"), (ALL, ANY, SET))
         given = keys("participants", data, {ALL: "kind", ANY: "kind size replacement", SET: "kind size"}[kind])
         if kind == ALL:
@@ -2184,10 +2362,11 @@ class WorstCase:
         return {"kind": kind, "size": size, "replacement": again}
 
     def who(self) -> list:
+        """Return the participants of all kinds of round with local training."""
         return [kind["who"] for kinds in self.rounds for _, kind in kinds if kind["kind"] != SERVER]
 
     def is_all(self, who: dict) -> bool:
-        """Whether these are all the clients, each once."""
+        """Whether these participants are all the clients, each once."""
         if who["kind"] == ALL:
             return True
         return who["size"] == self.clients and not (who["replacement"] and self.clients != 1)
@@ -2195,10 +2374,11 @@ class WorstCase:
     # points
 
     def make_points(self) -> None:
-        """Where gradients are taken: 0 is x*, 1 the start; then of each round the points of each sort of local training
-        after its first one, and the server's point at its end, where gradients count there.
+        """Make the points at which gradients are taken. Point 0 is x* and point 1 the start. Each round adds the
+        points of each sort of local training after its first one. It adds the server's point at its end if
+        gradients count there.
 
-        Of a client, x - x* is kept as a vector; ``parents`` are the points before, and ``shared`` those of the server.
+        For a client, x - x* is kept as a vector; ``parents`` are the points before, and ``shared`` those of the server.
         """
         chosen = next((w["size"] for w in self.who() if w["kind"] == SET and not self.is_all(w)), None)
         if chosen is None:
@@ -2226,6 +2406,7 @@ class WorstCase:
                 self.shared.append(server)
 
     def new_point(self, place: dict, parent: int) -> int:
+        """Add a point with its place x - x* and the point before it, and return its index."""
         self.places.append(place)
         self.parents.append(parent)
         need(len(self.places) <= MOST["points"], f"more than {MOST['points']} points at which gradients are taken")
@@ -2233,17 +2414,18 @@ class WorstCase:
         return len(self.places) - 1
 
     def say_slope(self, p: int) -> None:
-        """Where all Hessians are L, the gradient at a point is that at x* and L (x - x*)."""
+        """Note the gradient at a point if all Hessians are L: the one at x* and L (x - x*)."""
         if self.one_hessian:
             self.slopes[p] = self.slack.reduced(
                 vector_sum(({("g", 0): Fraction(1)}, Fraction(1)), (self.places[p], self.L))
             )
 
     def gradient(self, p: int) -> dict:
+        """Return a client's gradient at a point, as a vector."""
         return {("g", p): Fraction(1)}
 
     def train(self, server: int, kind: dict) -> dict:
-        """What local training moves a client by; its points are noted."""
+        """Return the displacement of a client by local training, and note its points."""
         at, moved = server, vector_sum()
         for k, lr in enumerate(kind["local_lr"]):
             moved = vector_sum((moved, 1 - lr * kind["proximal"]), (self.gradient(at), -lr))
@@ -2252,7 +2434,7 @@ class WorstCase:
         return moved
 
     def end(self, server: int, kind: dict, moves: dict) -> tuple:
-        """(x+ - x* in the mean over the draw, what a client adds to its variance, and its factor)."""
+        """Return (the mean of x+ - x* over the draw, a client's part in its variance, that part's factor)."""
         here = self.places[server]
         if kind["kind"] == SERVER:
             mean = self.slack.over_all(self.gradient(server))
@@ -2266,8 +2448,8 @@ class WorstCase:
         return vector_sum((here, Fraction(1)), (mean, Fraction(1))), apart, self.spread(who)
 
     def spread(self, who: dict) -> Fraction:
-        """c in E|mean_S v|^2 - |mean v|^2 = c mean |v_i - mean v|^2 for a cohort of m of M clients: 1/m of independent
-        draws, (M - m)/(m (M - 1)) of a set."""
+        """Return c in E|mean_S v|^2 - |mean v|^2 = c mean |v_i - mean v|^2 for a cohort of m of M clients. It is 1/m
+        for independent draws and (M - m)/(m (M - 1)) for a set."""
         if who["kind"] != ANY or self.clients == 1 or self.clients is None:
             return Fraction(0)
         m, M = who["size"], self.clients
@@ -2276,6 +2458,7 @@ class WorstCase:
     # multipliers
 
     def read_multipliers(self) -> None:
+        """Read tau, nu and the multipliers of the class's inequalities, which must be >= 0."""
         data, sorts, last = self.data, (0, len(self.sorts) - 1), len(self.places) - 1
         force = METRICS[self.metric]
         self.tau = fraction("contraction", data["contraction"])
@@ -2300,7 +2483,7 @@ class WorstCase:
         need(all(p < q for each in self.skews for p, q in each), "symmetric: allowed are p < q")
 
     def weights(self) -> dict:
-        """By point, how much of F(x_p) - F(x*) or |grad F(x_p)|^2 the metric takes."""
+        """Return the weight of F(x_p) - F(x*) or |grad F(x_p)|^2 in the metric, by point."""
         if self.metric == "final_squared_distance":
             return {}
         first = 1 if self.average == AFTER else 0
@@ -2308,6 +2491,7 @@ class WorstCase:
         return {p: Fraction(1, len(points)) for p in points}
 
     def verify(self) -> None:
+        """Raise unless bound - metric, less the multipliers' part, is positive semidefinite."""
         self.slack.add_shared(self.tau, {("d",): Fraction(1)})
         for (p, o), nu in self.nu.items():
             apart = vector_sum((self.gradient(p), Fraction(1)), (self.slack.over_all(self.gradient(p)), Fraction(-1)))
@@ -2321,6 +2505,7 @@ class WorstCase:
         need(self.slack.holds(), "what the multipliers leave is not positive semidefinite")
 
     def take_metric(self) -> None:
+        """Subtract the metric from the form."""
         weights, slack = self.weights(), self.slack
         if self.metric == "final_squared_distance":
             for probability, _, (mean, apart, factor) in self.ends:
@@ -2338,11 +2523,12 @@ class WorstCase:
                 )
 
     def take_pairs(self, o: int) -> None:
-        """Less lambda times what interpolation makes >= 0, of f_p - f_q and of
+        """Subtract lambda times the interpolation inequalities of one sort. For points p and q they are f_p - f_q and
 
-            - <g_q, x_p - x_q> - (|g_p - g_q|^2 + mu L |x_p - x_q|^2 - 2 mu <g_p - g_q, x_p - x_q>)/(2 (L - mu)),
+            - <g_q, x_p - x_q> - (|g_p - g_q|^2 + mu L |x_p - x_q|^2 - 2 mu <g_p - g_q, x_p - x_q>)/(2 (L - mu)).
 
-        of which the f have to cancel those of the metric."""
+        Their function values f have to cancel those of the metric.
+        """
         L, mu, share = self.L, self.mu, self.sorts[o][0]
         gaps = self.weights() if self.metric.endswith("gap") else {}
         left = {0: share * sum(gaps.values())} | {p: Fraction(0) for p in range(1, len(self.places))}
@@ -2369,19 +2555,20 @@ class WorstCase:
         self.slack.add(o, self.gathered(made))
 
     def gathered(self, made: dict) -> list:
-        """The sum of c <a, b> as one product for each a."""
+        """Return the sum of c <a, b> as one product for each a."""
         by_first: dict = {}
         for (a, b), c in made.items():
             by_first.setdefault(a, []).append((self.named(b), c))
         return [(Fraction(1), self.named(a), vector_sum(*parts)) for a, parts in by_first.items()]
 
     def named(self, label: tuple) -> dict:
+        """Return the gradient at a point, or the point's place, as a vector."""
         return self.gradient(label[1]) if label[0] == "g" else self.places[label[1]]
 
     def take_operators(self, o: int) -> None:
-        """Of a client with Hessian A, s_p = x_p - x_q with the point q before p, u_p = A s_p: less what A being
-        symmetric with mu <= A <= L gives, sums of P_pq <u_p - mu s_p, L s_q - u_q> for P >= 0, and of multiples of
-        <s_p, u_q> - <s_q, u_p>, which are 0."""
+        """Subtract what a symmetric Hessian A with mu <= A <= L gives. For a client with that Hessian let s_p = x_p -
+        x_q, with the point q before p, and u_p = A s_p. The form is a sum of P_pq <u_p - mu s_p, L s_q - u_q> for P
+        >= 0. Added are multiples of <s_p, u_q> - <s_q, u_p>, which are 0."""
         count, force = len(self.places), METRICS[self.metric]
         steps, changes = {}, {}
         for p in range(1, count):
@@ -2404,7 +2591,7 @@ class WorstCase:
     # what it says
 
     def statement(self) -> str:
-        """The theorem, in words."""
+        """Return the theorem in words."""
         kind = "quadratic, with Hessians" if self.quadratic else "differentiable, with curvatures"
         who = "any number of clients" if self.clients is None else f"{self.clients} clients"
         zeta = f" + {self.additive} zeta^2" if self.nu else ""
@@ -2430,6 +2617,7 @@ class WorstCase:
         )
 
     def in_words(self, probability: Fraction, kind: dict) -> str:
+        """Return a kind of round with its probability, in words."""
         often = "" if probability == 1 else f"with probability {probability} "
         if kind["kind"] == SERVER:
             return f"{often}a step of {kind['server_lr']} along grad F"
@@ -2444,7 +2632,7 @@ class WorstCase:
 
 
 def verified(data: object, work: int | None = None) -> WorstCase:
-    """A certificate of a worst case, verified, with at most so much work.
+    """Verify a certificate of a worst case, with at most so much work.
 
     Raises:
         Wrong: what is wrong with it, or that it proves nothing.
@@ -2474,7 +2662,7 @@ FIELDS = "rule premises arguments context kind where assumptions parameters form
 
 
 def checked(proof: Proof, line: object) -> dict:
-    """The theorem that a line states, which is what its rule concludes."""
+    """Return the theorem that a line states, after checking that its rule concludes it."""
     stated = dict(keys("a theorem", line, FIELDS))
     name = stated["rule"]
     fit(type(name) is str and name in RULES, "no rule of that name")
@@ -2503,7 +2691,7 @@ def checked(proof: Proof, line: object) -> dict:
 
 
 def check(data: object) -> int:
-    """How many theorems a saved proof has, all of them checked; a certificate of a worst case is one.
+    """Check a saved proof and return the number of its theorems; a certificate of a worst case is one.
 
     Raises:
         Wrong: which theorem does not follow, and why; ``Unfit`` where nothing is decided.
@@ -2512,7 +2700,7 @@ def check(data: object) -> int:
 
 
 def proof_of(data: object, work: int | None = None) -> Proof:
-    """A saved proof, checked, with at most so much work.
+    """Check a saved proof, with at most so much work.
 
     Raises:
         Wrong: as ``check`` does.
@@ -2534,12 +2722,17 @@ NOT_CHECKED = {
     "follows from it; what names and letters stand for",
     True: "that a claim of a paper is this theorem, or follows from it; that the bound is the least one",
 }  # fmt: skip
-"""What of a proof, and of a certificate, is and is not checked."""
+"""Texts on the parts of a proof, and of a certificate, that are not checked."""
 
 
 def told(data: object, work: int | None = None) -> tuple[int, str, str, str]:
-    """Of a proof or a certificate: how many theorems it has, what the last one says, what of it was checked, and what
-    was not. With ``work`` no more than that is done.
+    """Check a proof or a certificate and describe it.
+
+    Args:
+        work: if given, the most work that is done.
+
+    Returns:
+        The number of theorems, the statement of the last one, what of it was checked, and what was not.
 
     Raises:
         Wrong: as ``check`` does.
@@ -2551,18 +2744,19 @@ def told(data: object, work: int | None = None) -> tuple[int, str, str, str]:
 
 
 def in_words(data: object) -> str:
-    """The same as a text."""
+    """Check a proof or a certificate and describe it as one text."""
     count, said, checked_of_it, not_checked = told(data)
     head = "" if is_certificate(data) else f"{count} theorem{'s' * (count > 1)}, all checked; the last one says:\n"
     return f"{head}{said}\nchecked: {checked_of_it}\nnot checked: {not_checked}"
 
 
 def is_certificate(data: object) -> bool:
-    """Whether a file's content says that it is one of a worst case."""
+    """Whether a file's content says that it is a certificate of a worst case."""
     return type(data) is dict and data.get("what") == CERTIFICATE
 
 
 def main(arguments: list[str]) -> int:
+    """Check the file of this name, print the result, and return the exit status."""
     if len(arguments) != 1:
         print("usage: checker.py FILE", file=sys.stderr)
         return 2

@@ -1,8 +1,8 @@
-"""Can a claim's hypotheses be met together? A rational witness says yes; a certificate or an unsatisfiable system of
-polynomial inequalities says no; everything else is unknown.
+"""Decide whether a claim's hypotheses can be met together. A rational witness says yes; a certificate or an
+unsatisfiable system of polynomial inequalities says no; everything else is unknown.
 
-A witness gives values of quantities. Quantities of a run or of a round are free in it: that some run has these values
-is not shown.
+A witness gives values of quantities. Quantities of a run or of a round are free in it: it is not shown that some run
+has these values.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FINER = {
     "share": [*(f"{k}/20" for k in range(21)), *(f"{1 + k}/{10**d}" for d in range(2, 6) for k in (0, 10**d - 3))],
     "number": [str(Fraction(m) / 2 * Fraction(10) ** k) for k in range(-6, 7) for m in (2, 3, 4, 6, 10, 14)],
 }
-"""What is tried where that finds nothing."""
+"""Finer ladders of values, tried if the short ones give no witness."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _ladder(name: str, steps: Mapping[str, Sequence[str]] = _LADDERS) -> list[Fr
 def _seems_fine(
     claim: Claim, hypotheses: Sequence[Hypothesis], numbers: dict[str, np.ndarray], points: int
 ) -> np.ndarray:
-    """Where the hypotheses hold up to rounding: a filter before the exact decision."""
+    """Return where the hypotheses hold up to rounding: a filter before the exact decision."""
     fine = np.ones(points, dtype=bool)
     for small, large in ORDERED_PAIRS:
         if small in numbers and large in numbers:
@@ -209,9 +209,9 @@ def _seems_fine(
 def slacks(
     claim: Claim, hypotheses: Sequence[Hypothesis], point: Mapping[str, Fraction]
 ) -> dict[str, Fraction | float | arb] | None:
-    """The slack of each hypothesis at a rational point: exact, by the rule of ``claims.arithmetic`` for what divides by
-    zero, or a lower bound in ball arithmetic where roots or logarithms occur; ``None`` where a value is not allowed or
-    a ball is not defined."""
+    """Return the slack of each hypothesis at a rational point. It is exact, or a lower bound in ball arithmetic if
+    roots or logarithms occur. Divisions by zero follow the rule of ``claims.arithmetic``. The result is ``None`` if
+    a value is not allowed or a ball is not defined."""
     try:
         check_values({name: float(value) for name, value in point.items()})
     except ValueError:
@@ -242,7 +242,7 @@ def _value(expression: sympy.Expr, values: Mapping[str, Any]) -> Fraction | floa
 
 
 def certificate(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any] | None:
-    """A proof that one hypothesis fails wherever the bounds of the vocabulary and some of the others hold."""
+    """Return a proof that one hypothesis fails wherever the bounds of the vocabulary and some of the others hold."""
     for target, expression in _atoms(claim, hypotheses):
         others = [h for h in hypotheses if h.name != target]
         for where in itertools.islice(_regions(expression, others), COMBINATIONS):
@@ -256,8 +256,8 @@ def certificate(claim: Claim, hypotheses: Sequence[Hypothesis]) -> dict[str, Any
 
 
 def strict(proof: Certificate) -> bool:
-    """Whether a certificate shows more than >= 0, namely > 0 wherever the expression is defined: some monomial has a
-    positive coefficient and only parameters that are never 0."""
+    """Whether a certificate shows > 0 wherever the expression is defined, and not only >= 0. This is so if some
+    monomial has a positive coefficient and only parameters that are never 0."""
     never_zero = {name for name, kind in proof.region.kinds if kind == "positive"}
     return any(
         coefficient > 0 and all(p == 0 or n in never_zero for n, p in zip(proof.numerator.names, powers, strict=True))
@@ -276,7 +276,7 @@ def _atoms(claim: Claim, hypotheses: Sequence[Hypothesis]) -> Iterator[tuple[str
 
 
 def _branches(slack: sympy.Expr) -> Iterator[sympy.Expr]:
-    """For a minimum as a summand (or minus a maximum), the expression with each of its arguments in its place."""
+    """Yield the expression with each argument in the place of a minimum (or minus a maximum) that is a summand."""
     for part in sympy.Add.make_args(slack):
         if isinstance(part, sympy.Min):
             for argument in part.args:
@@ -317,7 +317,8 @@ def _quantities_of(part: Part) -> set[sympy.Symbol]:
 
 
 def bounds_part(name: str, expression: sympy.Expr) -> Part:
-    """What the vocabulary says of a quantity; strong convexity is at most the smoothness where both occur."""
+    """Return the part of a region that the vocabulary gives for a quantity. Strong convexity is at most the smoothness
+    if both occur."""
     known, used = QUANTITIES[name], {s.name for s in expression.free_symbols}
     if name == "strong_convexity" and "smoothness" in used:
         return capped(name, symbol("smoothness"))
@@ -351,8 +352,8 @@ def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
 def _solved(
     claim: Claim, hypotheses: Sequence[Hypothesis]
 ) -> dict[str, Any] | tuple[dict[str, str], dict[str, str]] | None:
-    """What z3 says of the polynomial system of the hypotheses: a proof that no numbers solve it, (values, slacks) of a
-    point that solves it and is then decided exactly, or ``None`` if neither, or if it cannot be asked."""
+    """Ask z3 about the polynomial system of the hypotheses. Return a proof that no numbers solve it; or (values,
+    slacks) of a point that solves it and is then decided exactly; or ``None`` if neither, or if it cannot be asked."""
     names = [name for name in claim.quantities if name not in claim.choices]
     solved = smt.solve([expression for _, expression in _atoms(claim, hypotheses)])
     if isinstance(solved, smt.Unsolvable):

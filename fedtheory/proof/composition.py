@@ -1,6 +1,7 @@
-"""From a theorem of the kernel to a derivation: everything in it is computed from the theorem.
+"""Derivations computed from theorems of the kernel.
 
-What a claim needs and assumes is read off the theorem; the claim is tied to it as to every other derivation.
+The needs and assumptions of a claim are read off the theorem. The claim is tied to the derivation as to every other
+one.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ _OF_HYPOTHESES = frozenset({readings.ROOT})
 
 @cache
 def once(make: Callable[[], Theorem]) -> Callable[[], Theorem]:
-    """The same, made once: what is read off a theorem is read off the one whose proof is checked."""
+    """Return a function that makes the theorem only once. So the theorem that is read is the one whose proof is
+    checked."""
     return cache(make)
 
 
 @dataclass(frozen=True)
 class Composed:
-    """The check that the kernel makes a theorem, and that the independent checker accepts its proof as saved.
+    """Check that the kernel makes a theorem, and that the independent checker accepts its saved proof.
 
     Attributes:
         make: makes the theorem; nothing else here does so before it is asked for.
@@ -50,30 +52,32 @@ class Composed:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """The kinds of assumption without a constant that the theorem takes, and that a claim has to make."""
+        """Kinds of assumption without a constant that the theorem takes, and that a claim has to make."""
         return other_kinds(self.make())
 
     def certified(self) -> Finding:
+        """Return ``proved`` with the theorem's saved proof as evidence if the checker accepts it, else ``unknown``."""
         text = json.dumps(saved(self.make()), separators=(",", ":"))
         return Finding("proved", (text,)) if self.accepts((text,)) else Finding("unknown")
 
     decide = certified
+    """Decide the check; the kernel refutes nothing, so this is ``certified``."""
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether the text is a proof, by the checker, of the very theorem that the kernel makes now."""
+        """Whether the checker accepts the text as a proof of the very theorem that the kernel makes now."""
         if len(evidence) != 1 or not isinstance(evidence[0], str):
             return False
         shown = _checked(evidence[0])
         return shown is not None and shown == _conclusion(saved(self.make()))
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Never: what the kernel does not make may be true."""
+        """Return false: a theorem that the kernel does not make may still be true."""
         return False
 
 
 @lru_cache(maxsize=500)
 def _checked(text: str) -> tuple | None:
-    """What a text shows, checked once; ``None`` if it is no proof."""
+    """Check the proof in a text, once, and return its conclusion; ``None`` if it is no proof."""
     try:
         data = checker.read(text)
         checker.check(data)
@@ -91,7 +95,7 @@ def _conclusion(data: Mapping) -> tuple:
 
 @dataclass(frozen=True)
 class OfRounds(ABC):
-    """What a theorem on one round shows of many.
+    """Derivation of a bound over many rounds from a theorem on one round.
 
     Attributes:
         make: makes the theorem.
@@ -116,29 +120,29 @@ class OfRounds(ABC):
     @property
     @abstractmethod
     def functional(self) -> str:
-        """The name of what is bounded."""
+        """Name of the functional that is bounded."""
 
     @abstractmethod
     def right_side(self) -> sympy.Expr:
-        """The bound, computed from the theorem."""
+        """Bound, computed from the theorem."""
 
     @property
     def theorem(self) -> Theorem:
-        """As it was made: see ``intact``."""
+        """Theorem as the kernel made it: see ``intact``."""
         return intact(self.make())
 
     @cached_property
     def own(self) -> ReadOff:
-        """The theorem in the vocabulary."""
+        """Theorem in the vocabulary."""
         return ReadOff(self.theorem, self.letters)
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
-        """It and the other theorems that are used."""
+        """All theorems that are used, this one first, in the vocabulary."""
         return (self.own,)
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What has to be >= 0, beyond what the vocabulary says."""
+        """Return the expressions that have to be >= 0, beyond what the vocabulary says, each with a name."""
         asked = {
             need: name for each in self.all_of for name, need in each.needs() if name != OF_KIND or self.of_one_kind
         }
@@ -148,16 +152,16 @@ class OfRounds(ABC):
         )
 
     def choices(self) -> Mapping[str, sympy.Expr]:
-        """The quantities that it chooses, and how."""
+        """Return the quantities that the derivation chooses, with their expressions."""
         return {}
 
     def step(self, name: str, equation: str, says: str) -> Step:
-        """The one step of a proof that the kernel composed; what it takes is the theorem's."""
+        """Return the one step of a proof that the kernel composed; its assumptions are the theorem's."""
         return Step(name, equation, says, "composed", self.checks, printed=False)
 
     @property
     def checks(self) -> tuple[Composed, ...]:
-        """One for each of the theorems."""
+        """Return one check for each of the theorems."""
         return (Composed(self.make),)
 
     def makes(self, steps: Iterable[Step]) -> bool:
@@ -169,15 +173,15 @@ class OfRounds(ABC):
         )
 
     def axioms(self) -> tuple[str, ...]:
-        """The kernel's axioms that the theorems are made of."""
+        """Return the names of the kernel's axioms that the theorems are made of."""
         return tuple(sorted({name for each in self.all_of for name in each.axioms()}))
 
     def assumed(self) -> tuple[str, ...]:
-        """The assumptions that those name, each with its constant where it has one."""
+        """Return the assumptions that the axioms name, each with its constant if it has one."""
         return tuple(dict.fromkeys(name for each in self.all_of for name in each.assumed()))
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """In what the theorems are not about the rounds of a claim's algorithm, in words."""
+        """List in words the ways in which the theorems are not about the rounds of a claim's algorithm."""
         if claim.functional.scope not in OF_RUNS:
             yield f"it is about rounds, and {claim.functional.name} is of no run"
             return
@@ -189,19 +193,19 @@ class OfRounds(ABC):
         yield from self.strange_to(own)
 
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
-        """What in the theorems is not of these rounds, in words."""
+        """List in words the parts of the theorems that do not belong to these rounds."""
         for each in self.all_of:
             yield from strange(each.theorem, rounds)
             if self.of_one_kind and each.chance and len(rounds.kinds) > 1 and each.chance != rounds.chance:
                 yield f"it needs {each.chance}, and these are of a kind by {rounds.chance}"
 
     def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
-        """What the step shows; the theorem is made when that is asked for."""
+        """Return the derivation with this step; the theorem is made only when it is needed."""
         return Computed(name, functional=self.functional, steps=(step,), proves=proves, origin=self)
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """What a derivation says, computed from the theorem, by the derivation's fields.
+        """Fields of the derivation, computed from the theorem.
 
         Raises:
             ValueError: a letter stands for another quantity than the theorem's algorithm has in its place; or a theorem
@@ -229,12 +233,12 @@ class OfRounds(ABC):
 
 
 _CONTENT: dict[int, tuple[OfRounds, Mapping[str, Any]]] = {}
-"""What derivations say, computed once; not kept in what reads the theorem, where anybody could write."""
+"""Cache of computed derivations. It is kept apart from the objects that read theorems, which anybody could write to."""
 
 
 class Computed(Derivation):
-    """A derivation that is computed from its origin, each part when it is first asked for; what is given instead stays
-    as it is, and differs from what is computed (see ``verdict_word.is_computed``)."""
+    """Derivation that is computed from its origin, each part when it is first asked for. A part that is given instead
+    stays as it is, and differs from the computed one (see ``verdict_word.is_computed``)."""
 
     def __init__(self, name: str, *, functional: str, steps: tuple[str, ...], **given: Any) -> None:
         fields = {
@@ -257,15 +261,24 @@ class Computed(Derivation):
         return self.origin.content[name]
 
     right_side = cached_property(lambda self: self._part("right_side"))
+    """Bound over bare symbols, computed from the theorem."""
     needs = cached_property(lambda self: self._part("needs"))
+    """Expressions that have to be >= 0, each with a name, computed from the theorem."""
     assumptions = cached_property(lambda self: self._part("assumptions"))
+    """Quantities whose standing assumptions the theorem uses."""
     readings = cached_property(lambda self: self._part("readings"))
+    """Options of ambiguities under which the theorem holds."""
     choices = cached_property(lambda self: self._part("choices"))
+    """Quantities that the derivation chooses, with their expressions."""
 
 
 class Contraction(OfRounds):
-    """Of E|x+ - x*|^2 <= P |x - x*|^2 + B: E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + B/(1 - P), by induction over
-    the rounds and P <= exp(-(1 - P))."""
+    """Bound on the final squared distance from E|x+ - x*|^2 <= P |x - x*|^2 + B in every round:
+
+        E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + B/(1 - P),
+
+    by induction over the rounds and P <= exp(-(1 - P)).
+    """
 
     functional = "final_squared_distance"
 
@@ -275,20 +288,25 @@ class Contraction(OfRounds):
         return self.decay(fall) * sympy.Symbol("initial_distance") ** 2 + self.own.read_apart(addition) / fall
 
     def decay(self, fall: sympy.Expr) -> sympy.Expr:
-        """What (1 - fall)^R is at most."""
+        """Return an upper bound of (1 - fall)^R."""
         return sympy.exp(-fall * sympy.Symbol("rounds"))
 
 
 class Geometric(Contraction):
-    """The same with (1 - fall)^R itself, fall = 1 - P."""
+    """Contraction whose bound has (1 - fall)^R itself, with fall = 1 - P, instead of the exponential."""
 
     def decay(self, fall: sympy.Expr) -> sympy.Expr:
+        """Return (1 - fall)^R."""
         return (1 - fall) ** sympy.Symbol("rounds")
 
 
 class Descent(OfRounds):
-    """Of E F(x+) <= F(x) - c |grad F(x)|^2 + B: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c, by
-    summing over the rounds."""
+    """Bound on the mean squared gradient from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round:
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c,
+
+    by summing over the rounds.
+    """
 
     functional = "average_squared_gradient"
     own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {readings.AVERAGE: readings.FROM_ROUND_0}

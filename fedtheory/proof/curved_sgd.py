@@ -30,8 +30,8 @@ from .local_sgd import LocalSGD
 
 @dataclass(frozen=True)
 class CurvedSGD:
-    """A round of clients that are mu-strongly convex, and dissimilar at the optimum by ``dissimilarity`` squared at
-    most. The region has to have 0 < eta <= 1/(8 L K) and 0 < mu <= L."""
+    """Round of local SGD whose clients are mu-strongly convex, and dissimilar at the optimum by at most
+    ``dissimilarity``, a square. The region has to have 0 < eta <= 1/(8 L K) and 0 < mu <= L."""
 
     sgd: LocalSGD
     mu: Scalar
@@ -39,30 +39,32 @@ class CurvedSGD:
 
     @property
     def where(self) -> Where:
+        """Region of the theorems."""
         return self.sgd.axioms.where
 
     @cached_property
     def z(self) -> Scalar:
+        """Product z = L K eta."""
         return self.sgd.L * self.sgd.K * self.sgd.axioms.step
 
     @cached_property
     def at_optimum(self) -> Vector:
-        """b_i."""
+        """Gradient b_i = grad F_i(x*)."""
         return self.sgd.axioms.gradient(OPTIMUM)
 
     @cached_property
     def cohort_at_optimum(self) -> Vector:
-        """mean_S b_i."""
+        """Cohort's mean of the gradients at the optimum, mean_S b_i."""
         return self.at_optimum.under("S")
 
     @cached_property
     def rest(self) -> Vector:
-        """u_i."""
+        """Vector u_i = g_i - b_i - mu D."""
         return self.sgd.gradient_at_start - self.at_optimum - self.sgd.distance * self.mu
 
     @cached_property
     def near_optimum(self) -> Theorem:
-        """|b_i|^2 <= sigma_G^2, as grad F(x*) = 0."""
+        """Prove |b_i|^2 <= sigma_G^2, as grad F(x*) = 0."""
         ax, b = self.sgd.axioms, self.at_optimum
         mean = b.under("M")
         premises: Multiples = [(ax.dissimilar(OPTIMUM, self.dissimilarity), 1), (ax.optimal(b * 2 - mean), -1)]
@@ -70,7 +72,7 @@ class CurvedSGD:
 
     @cached_property
     def above_optimum(self) -> Theorem:
-        """F_i(x) - F_i(x*) >= <b_i, D> + mu/2 |D|^2 + |u_i|^2/(2 L)."""
+        """Prove F_i(x) - F_i(x*) >= <b_i, D> + mu/2 |D|^2 + |u_i|^2/(2 L)."""
         ax, mu, L = self.sgd.axioms, self.mu, self.sgd.L
         premises: Multiples = [
             (ax.interpolated(START_POINT, OPTIMUM, mu, L), 1 / (2 * L)),
@@ -80,8 +82,8 @@ class CurvedSGD:
 
     @cached_property
     def across(self) -> Theorem:
-        """E<D, d_k> >= -k eta (2 mu |D|^2 + <D, b_i> + |u_i|^2/(2 mu)) - L^2 eta/(2 mu) (what bounds the sum over j < k
-        of E|d_j|^2), by induction: noise has mean 0 given D."""
+        """Prove a lower bound of E<D, d_k> by induction; noise has mean 0 given D. The bound is -k eta (2 mu |D|^2 +
+        <D, b_i> + |u_i|^2/(2 mu)), less L^2 eta/(2 mu) times the bound on the sum over j < k of E|d_j|^2."""
         s, mu = self.sgd, self.mu
         ax, eta, k, K, D = s.axioms, s.axioms.step, s.k, s.K, s.distance
         earlier = k * (k - 1) / 2 + k * (k - 1) * (2 * k - 1) / (6 * K)
@@ -102,8 +104,8 @@ class CurvedSGD:
 
     @cached_property
     def progress(self) -> Theorem:
-        """What sum_k mean_S E<v_k, D> is at least: K (<mean_S b_i, D> + mu |D|^2 + mean_S |u_i|^2/(2 L)), but for terms
-        of the order K^2 eta."""
+        """Prove a lower bound of sum_k mean_S E<v_k, D>. It is K (<mean_S b_i, D> + mu |D|^2 + mean_S |u_i|^2/(2 L)),
+        but for terms of the order K^2 eta."""
         ax, mu, L = self.sgd.axioms, self.mu, self.sgd.L
         premises: Multiples = [
             (ax.convex(OPTIMUM, ITERATE, mu), 1),
@@ -117,8 +119,8 @@ class CurvedSGD:
 
     @cached_property
     def one_round(self) -> Theorem:
-        """What |x+ - x*|^2 is at most, given the cohort, by |D|^2, <mean_S b_i, D> and constants: with Young's
-        parameter z between K mean_S g_i, e and w, and 1/(2 z) between mean_S u_i and mu D + mean_S b_i."""
+        """Bound |x+ - x*|^2, given the cohort, by |D|^2, <mean_S b_i, D> and constants. Young's parameters are z
+        between K mean_S g_i, e and w, and 1/(2 z) between mean_S u_i and mu D + mean_S b_i."""
         s, z, mu, where = self.sgd, self.z, self.mu, self.where
         ax, K, eta, D = s.axioms, s.K, s.axioms.step, s.distance
         u, b, g, U, B = self.rest, self.at_optimum, s.gradient_at_start, self.rest.under("S"), self.cohort_at_optimum

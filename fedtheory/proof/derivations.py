@@ -1,4 +1,4 @@
-"""A derivation: steps, and what they show of a functional, before any claim is looked at."""
+"""Derivations: steps, and the bound on a functional that they show, before any claim is looked at."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ from .steps import Step
 
 
 class Origin(Protocol):
-    """A theorem from which a derivation is computed."""
+    """Theorem from which a derivation is computed."""
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """What is computed of a derivation, by its fields."""
+        """Fields of the derivation that are computed from the theorem."""
         ...
 
-    def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation: ...
+    def derivation(self, name: str, step: str, proves: tuple[str, ...]) -> Derivation:
+        """Return the derivation that the step shows, for claims with these refs."""
+        ...
 
     def makes(self, steps: Iterable[Step]) -> bool:
         """Whether the steps are this theorem, and nothing else."""
         ...
 
     def axioms(self) -> tuple[str, ...]:
-        """The kernel's axioms that it is made of."""
+        """Return the names of the kernel's axioms that the theorem is made of."""
         ...
 
     def assumed(self) -> tuple[str, ...]:
-        """The assumptions that those name, each with its constant where it has one."""
+        """Return the assumptions that the axioms name, each with its constant if it has one."""
         ...
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """In what it is not about the runs, rounds or functions that a claim is about, in words."""
+        """List in words the ways in which the theorem is not about the runs, rounds or functions of a claim."""
         ...
 
 
@@ -51,19 +53,18 @@ class Derivation:
     """Steps that show: functional <= right_side, wherever every need is >= 0.
 
     Attributes:
-        name: in code and in reports.
-        functional: the name of what it bounds.
+        name: its name in code and in reports.
+        functional: the name of the functional that it bounds.
         steps: names of the last steps; those that they rest on come along.
-        right_side: over bare symbols; ``None`` where the functional is an expression of quantities, to be
-            compared itself.
-        needs: (name, expression that has to be >= 0).
+        right_side: over bare symbols; ``None`` if the functional is an expression of quantities, to be compared itself.
+        needs: pairs (name, expression that has to be >= 0).
         assumptions: the quantities whose standing assumptions it uses.
         readings: the option that it needs of an ambiguity, or several that all do.
         proves: refs of the claims that it was written for; it is tried on every claim with the same functional.
-        algorithm: whose runs and rounds it is about; its paper's, unless it says another.
-        left_side: the functional, where it is an expression of quantities and ``right_side`` is given.
-        choices: the quantities that it chooses, and how; the claim has to choose the same.
-        origin: the theorem of the kernel from which all of this is computed, if it is: see ``verdict_word``.
+        algorithm: the algorithm whose runs and rounds it is about; its paper's, unless it names another.
+        left_side: the functional, if it is an expression of quantities and ``right_side`` is given.
+        choices: the quantities that it chooses, with their expressions; the claim has to choose the same.
+        origin: the theorem of the kernel from which all of this is computed, if there is one: see ``verdict_word``.
     """
 
     name: str
@@ -85,24 +86,25 @@ class Derivation:
             check_options(name, self.options(name))
 
     def of(self, algorithm: str) -> Self:
-        """The same, about this algorithm's runs unless it says another's; nothing is computed for it."""
+        """Return a copy about this algorithm's runs, unless it names another algorithm; nothing is computed for it."""
         made = copy(self)
         made.__dict__["algorithm"] = self.algorithm or algorithm
         return made
 
     def options(self, name: str) -> tuple[str, ...]:
-        """The options of an ambiguity under which it holds; none if it says nothing of it."""
+        """Return the options of an ambiguity under which the derivation holds, or none if it says nothing of it."""
         allowed = self.readings.get(name, ())
         return (allowed,) if isinstance(allowed, str) else tuple(allowed)
 
     def fits(self, claim: Claim, algorithm: str | None) -> bool:
-        """Whether it bounds what a claim bounds that is about this algorithm's runs."""
+        """Whether the derivation bounds the functional of a claim about this algorithm's runs."""
         of_runs = claim.functional.scope in ("run", "round")
         return self.bounds(claim.functional) and (not of_runs or self.algorithm == algorithm)
 
     def bounds(self, functional: Functional) -> bool:
-        """Whether it is about this functional, and not only about one of the same name: about one of ``functionals``,
-        or about an expression of values. What a ``compute`` of one's own gives is another left side."""
+        """Whether the derivation is about this functional, and not only about one of the same name. The functional has
+        to be one of ``functionals``, or an expression of values. One with a ``compute`` of its own is another left
+        side."""
         if functional.name != self.functional or functional.compute is not None:
             return False
         if self.left_side is None and (self.origin is not None or self.right_side is not None):
@@ -112,7 +114,7 @@ class Derivation:
 
 
 def expression_of(functional: Functional) -> sympy.Expr | None:
-    """The expression over bare symbols that a functional is, if it is one of values alone; ``None`` of every other: an
-    expression says nothing of runs, rounds or points."""
+    """Return a functional's expression over bare symbols, if it is one of values alone, else ``None``. An expression
+    says nothing of runs, rounds or points."""
     of_values = functional.scope == "values" and functional.compute is None and functional.expression is not None
     return bare(functional.expression) if of_values else None

@@ -1,4 +1,4 @@
-"""What a claim's hypotheses and the vocabulary say of its quantities, as regions on which inequalities are decided.
+"""Regions for deciding inequalities, from a claim's hypotheses and from the vocabulary's bounds on its quantities.
 
 A region encodes one cap of a step size, one way to solve each other hypothesis for one quantity, and the allowed values
 of the rest, so it contains all that the claim speaks of. A certificate on any one of them is a proof; a counterexample
@@ -42,11 +42,11 @@ _ENDS = Ratio.of(sympy.S.Zero), Ratio.of(sympy.S.One)
 """0 and 1."""
 
 _POLYA = 1
-"""Here regions have many parameters, and higher powers cost too much."""
+"""Largest Polya exponent that is tried on these regions. They have many parameters, and higher powers cost too much."""
 
 
 def bare(expression: sympy.Expr) -> sympy.Expr:
-    """The expression with symbols known by their names alone."""
+    """Return the expression with symbols known by their names alone."""
     return _bare(sympy.sympify(expression))
 
 
@@ -57,7 +57,7 @@ def _bare(expression: sympy.Expr) -> sympy.Expr:
 
 @dataclass(frozen=True)
 class Domain:
-    """All values that the vocabulary allows and for which every slack is >= 0.
+    """Set of all values that the vocabulary allows and for which every slack is >= 0.
 
     Attributes:
         slacks: (name of the hypothesis, its slack), over bare symbols.
@@ -68,7 +68,7 @@ class Domain:
     replaced: tuple[tuple[str, sympy.Expr], ...] = ()
 
     def regions(self, names: Iterable[str]) -> Iterator[Region]:
-        """Regions of these quantities that contain the domain, the most informative first.
+        """Yield regions of these quantities that contain the domain, the most informative first.
 
         >>> eta, L = sympy.symbols("local_lr smoothness")
         >>> [part for part, _ in next(Domain((("cap", 1 / L - eta),)).regions(["local_lr"])).substitutions]
@@ -89,8 +89,8 @@ class Domain:
                 yield made
 
     def admits(self, point: Mapping[str, Fraction]) -> bool:
-        """Whether the vocabulary, what is written through others and every hypothesis allow a point that gives all
-        their quantities: each of a name that is known, with a value that its definition allows."""
+        """Whether a point is in the domain: the vocabulary, the replaced quantities and every hypothesis allow it. The
+        point gives all their quantities, each of a known name and with a value that its definition allows."""
         values = {sympy.Symbol(n): sympy.Rational(x.numerator, x.denominator) for n, x in point.items()}
         if not all(_admitted(name, value) for name, value in point.items()):
             return False
@@ -108,7 +108,7 @@ class Domain:
         return all(slack.is_extended_nonnegative for slack in slacks)
 
     def completed(self, point: Mapping[str, Fraction]) -> dict[str, Fraction] | None:
-        """The point with 1 for every quantity that it leaves out, if that is in the domain."""
+        """Return the point with 1 for every quantity that it leaves out, if that is in the domain, else ``None``."""
         names = {s.name for _, slack in self.slacks for s in slack.free_symbols}
         full = dict.fromkeys(names - {n for n, _ in self.replaced}, Fraction(1)) | dict(point)
         return full if self.admits(full) else None
@@ -120,17 +120,17 @@ class Domain:
 
 @dataclass(frozen=True)
 class Follows:
-    """The check that an expression is >= 0 on a domain."""
+    """Check that an expression is >= 0 on a domain."""
 
     expression: sympy.Expr
     domain: Domain
 
     def regions(self) -> tuple[Region, ...]:
-        """The regions on which a certificate proves it."""
+        """Return the regions on which a certificate proves the inequality."""
         return tuple(self.domain.regions(Ratio.of(self.expression).names))
 
     def certified(self) -> Finding:
-        """A certificate on one of the regions; or one for each of ``ends``; or ``unknown``."""
+        """Return a certificate on one of the regions, or one for each of ``ends``, or ``unknown``."""
         found = self.directly()
         if found.outcome == "proved" or not self.ends():
             return found
@@ -140,13 +140,14 @@ class Follows:
         return Finding("proved", tuple(e for end in both for e in end.evidence))
 
     def directly(self) -> Finding:
-        """A certificate on one of the regions, or ``unknown``."""
+        """Return a certificate on one of the regions, or ``unknown``."""
         return _certified(self)
 
     def ends(self) -> tuple[Follows, ...]:
-        """What is affine in a probability q is >= 0 where it is so with 0 and with 1 in the place of q, on the whole
-        domain: these two checks, each of which may use another hypothesis; none if it is not affine in one. In lowest
-        terms it is affine if q is not in the denominator and at most once in the numerator's terms.
+        """Return two checks that together suffice if the expression is affine in a probability q: with 0 and with 1 in
+        the place of q, on the whole domain. Each of them may use another hypothesis. There are none if the
+        expression is not affine in a probability. In lowest terms it is affine if q is not in the denominator and
+        at most once in the numerator's terms.
 
         >>> a, q = sympy.symbols("local_lr snapshot_probability")
         >>> [end.expression for end in Follows(q * a + (1 - q) * a**2, Domain()).ends()]
@@ -162,6 +163,7 @@ class Follows:
         return ()
 
     def decide(self) -> Finding:
+        """Return a certificate, a counterexample that obeys every hypothesis, the solver's word, or ``unknown``."""
         finding = self.certified()
         if finding.outcome == "proved":
             return finding
@@ -189,7 +191,7 @@ class Follows:
         return found.refutes(self.expression, found.region) and self.domain.completed(point) is not None
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether this certificate proves it, or these two its ends; nothing is searched."""
+        """Whether this certificate proves the inequality, or these two prove its ends; nothing is searched."""
         if len(evidence) == 2 and (ends := self.ends()):
             return all(end.accepts((one,)) for end, one in zip(ends, evidence, strict=True))
         return (
@@ -213,7 +215,7 @@ def _certified(check: Follows) -> Finding:
 
 
 def _allowed(name: str) -> Part:
-    """What the vocabulary says of a quantity."""
+    """Return the part of a region that the vocabulary gives for a quantity."""
     if name == "strong_convexity":
         return capped(name, sympy.Symbol("smoothness"))
     if name in AUXILIARY:
@@ -272,8 +274,8 @@ def _region(wanted: list[str], table: Mapping[str, Part]) -> Region | None:
 
 @lru_cache(maxsize=2000)
 def _parts(slack: sympy.Expr) -> tuple[Part, ...]:
-    """What slack >= 0 says, solved for one quantity: nothing where this does not see what, or where a name occurs that
-    may stand for a negative number."""
+    """Return slack >= 0 solved for one quantity. There are no parts if it is not of a known form, or if a name occurs
+    that may stand for a negative number."""
     if all(_smallest(symbol.name) >= 0 for symbol in slack.free_symbols):
         return tuple(_solved(slack))
     return ()

@@ -1,12 +1,12 @@
-"""Inequalities between vectors, valid in every inner product space.
+"""Inequalities between vectors that are valid in every inner product space.
 
 A statement is linear in inner products and in further real numbers (function values, second moments), with rational
 functions of scalars as coefficients. It may use hypotheses. Random vectors with finite second moments form an inner
-product space under E<u, v>, so the same statements serve for expectations: an expectation of a vector given the past
+product space under E<u, v>, so the same statements serve for expectations. An expectation of a vector given the past
 that vanishes is an inner product that vanishes.
 
-A vector is a symbol from ``vectors``, and ``dot`` writes an inner product of combinations through symbols for the
-products of the single vectors.
+A vector is a symbol from ``vectors``. The function ``dot`` writes an inner product of combinations through symbols for
+the products of the single vectors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VECTOR, _DOT = "vec_", "dot_"
 
 
 def vectors(names: str) -> tuple[sympy.Symbol, ...]:
-    """Symbols that stand for vectors.
+    """Return symbols that stand for vectors.
 
     >>> vectors("a b")
     (vec_a, vec_b)
@@ -41,7 +41,7 @@ def vectors(names: str) -> tuple[sympy.Symbol, ...]:
 
 
 def dot(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
-    """<left, right> of two linear combinations of vectors.
+    """Return <left, right> of two linear combinations of vectors.
 
     >>> a, b = vectors("a b")
     >>> dot(a + b, a - b)
@@ -55,7 +55,7 @@ def dot(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
 
 
 def norm2(vector: sympy.Expr) -> sympy.Expr:
-    """|vector|^2."""
+    """Return |vector|^2."""
     return dot(vector, vector)
 
 
@@ -73,17 +73,17 @@ def _combination(vector: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
 
 @dataclass(frozen=True)
 class GramCertificate(Written):
-    """A proof of ``expression >= 0``: the identity
+    """Proof of ``expression >= 0``: the identity
 
         expression = sum multiplier * given + sum factor * zero + sum coefficient * |square|^2,
 
     with certificates that all multipliers and coefficients are >= 0 on the region of the scalars.
 
     Attributes:
-        expression, where: what is proved, and for which scalars.
-        given: (what is known to be >= 0, its multiplier); the number 1 is always known to be.
-        zero: (what is known to be 0, its factor).
-        squares: (coefficient, vector).
+        expression, where: the expression that is >= 0, and the region of its scalars.
+        given: pairs of an expression known to be >= 0 and its multiplier; the number 1 is always known to be.
+        zero: pairs of an expression known to be 0 and its factor.
+        squares: pairs (coefficient, vector).
         signs: certificates, of the multipliers first, then of the coefficients.
     """
 
@@ -129,6 +129,7 @@ class GramCertificate(Written):
         )
 
     def data(self) -> dict:
+        """Return the certificate as plain data for JSON."""
         return {
             "expression": self.expression.data(),
             "where": self.where.data(),
@@ -150,8 +151,8 @@ class GramCertificate(Written):
 
 @dataclass(frozen=True)
 class GramCounterexample(Written):
-    """Vectors of dimension at most 3, parameters of the region, and values of the further numbers, all rational, that
-    obey every hypothesis and make the expression negative."""
+    """Rational counterexample that obeys every hypothesis and makes the expression negative. It consists of vectors of
+    dimension at most 3, parameters of the region, and values of the further numbers."""
 
     parameters: tuple[tuple[str, str], ...]
     coordinates: tuple[tuple[str, tuple[str, ...]], ...]
@@ -178,6 +179,7 @@ class GramCounterexample(Written):
         return held and value == to_rational(self.value) < 0
 
     def data(self) -> dict:
+        """Return the counterexample as plain data for JSON."""
         return {
             "parameters": [list(p) for p in self.parameters],
             "coordinates": [[name, list(v)] for name, v in self.coordinates],
@@ -196,13 +198,13 @@ class GramCounterexample(Written):
 
 @dataclass(frozen=True)
 class Gram:
-    """The statement ``expression >= 0`` in every inner product space.
+    """Statement ``expression >= 0`` in every inner product space.
 
     Attributes:
         expression: linear in ``dot`` products and in numbers that the region does not name.
         where: the region of the scalars.
-        given: (what is known to be >= 0, the multiplier to prove it with).
-        zero: (what is known to be 0, the factor to prove it with).
+        given: pairs of an expression known to be >= 0 and the multiplier to prove the statement with.
+        zero: pairs of an expression known to be 0 and the factor to prove the statement with.
 
     >>> from fedtheory.proof.symbol_regions import positive, region
     >>> a, b = vectors("a b")
@@ -220,11 +222,12 @@ class Gram:
     zero: tuple[tuple[sympy.Expr, sympy.Expr], ...] = ()
 
     def decide(self, samples: int = 3000, seed: int = 0) -> GramCertificate | GramCounterexample | None:
-        """A certificate, a counterexample, or ``None``."""
+        """Return a certificate, a counterexample, or ``None``."""
         return self.certify() or self.refute(samples, seed)
 
     def certify(self) -> GramCertificate | None:
-        """The certificate with the given multipliers, the squares by completing them one vector after another."""
+        """Return the certificate with the given multipliers, or ``None``. Squares are completed one vector after
+        another."""
         used = sympy.Add(*(plain(h) * plain(m) for h, m in (*self.given, *self.zero)))
         squares, rest = complete_squares(plain(self.expression) - used)
         if not {s.name for s in rest.free_symbols} <= {name for name, _ in self.where.substitutions}:
@@ -240,7 +243,8 @@ class Gram:
         return made if made.proves(self) else None
 
     def refute(self, samples: int = 3000, seed: int = 0) -> GramCounterexample | None:
-        """A point at which every hypothesis holds and the expression is negative, from small numbers."""
+        """Return a point of small numbers at which every hypothesis holds and the expression is negative, or
+        ``None``."""
         hypotheses = [Ratio.of(h) for h, _ in self.given]
         vanishing = [Ratio.of(h) for h, _ in self.zero]
         expression = Ratio.of(self.expression)
@@ -281,8 +285,8 @@ class Gram:
 
 
 def complete_squares(form: sympy.Expr) -> tuple[tuple[tuple[sympy.Expr, sympy.Expr], ...], sympy.Expr]:
-    """Coefficients and vectors, and a rest, with form = sum coefficient * |vector|^2 + rest. Inner products are left in
-    the rest if a pivot vanishes before its row does.
+    """Return coefficients and vectors, and a rest, with form = sum coefficient * |vector|^2 + rest. Inner products are
+    left in the rest if a pivot vanishes before its row does.
 
     >>> a, b = vectors("a b")
     >>> complete_squares(norm2(a) + 2 * dot(a, b) + 3 * norm2(b) + 5)

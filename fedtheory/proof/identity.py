@@ -66,7 +66,7 @@ def quotient(
 
 
 def check_rational(expression: sympy.Expr) -> None:
-    """Refuse what is not made of symbols and rational numbers by sums, products and whole powers.
+    """Refuse an expression that is not made of symbols and rational numbers by sums, products and whole powers.
 
     >>> check_rational(sympy.sqrt(2) * sympy.Symbol("x"))
     Traceback (most recent call last):

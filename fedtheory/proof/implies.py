@@ -1,6 +1,6 @@
-"""The last link of a chain: what was derived implies the claim, on the claim's own data.
+"""Last link of a chain: the derived bound implies the claim, on the claim's own data.
 
-Every need of the derivation has to follow from the claim's hypotheses, and for every product of data (sigma^2, |x_0 -
+Every need of the derivation has to follow from the claim's hypotheses. For every product of data (sigma^2, |x_0 -
 x*|^2, ...) the claim's coefficient has to be at least the derived one on the claim's domain.
 """
 
@@ -25,26 +25,26 @@ from .square_roots import Unsupported, rooted, solve_choice
 from .steps import Check, Identity, Step
 
 _SYMBOLS = tuple(sympy.Symbol(name) for name, known in QUANTITIES.items() if known.data)
-"""What measures a federation or a run; the coefficients of their products are compared one by one."""
+"""Quantities that measure a federation or a run. The coefficients of their products are compared one by one."""
 
 _ETA, _LOG = map(sympy.Symbol, ("local_lr", "log_factor"))
 
 
 CLAIM = "claim."
-"""How the names of steps begin that tie a derivation to a claim."""
+"""Prefix of the names of steps that tie a derivation to a claim."""
 
 ASSUMES = f"{CLAIM}assumes."
-"""How the names of steps begin that say whether the claim makes an assumption of the derivation."""
+"""Prefix of the names of steps that say whether the claim makes an assumption of the derivation."""
 
 
 def tie(claim: Claim, derivation: Derivation, assumed: Iterable[str] = ()) -> tuple[Step, ...]:
-    """The steps that lead from what ``derivation`` shows, whose steps take the assumptions of these kinds, to what
-    ``claim`` states."""
+    """Return the steps that lead from the bound of ``derivation`` to the statement of ``claim``. The derivation's
+    steps take the assumptions of the kinds ``assumed``."""
     return tuple(tying(claim, derivation, assumed))
 
 
 def tying(claim: Claim, derivation: Derivation, assumed: Iterable[str] = ()) -> Iterator[Step]:
-    """The steps of ``tie``, one after another: the later ones need not be made where an earlier one fails."""
+    """Yield the steps of ``tie`` one after another, so that later ones need not be made if an earlier one fails."""
     for step in words(claim, derivation, assumed):
         yield replace(step, paper=claim.paper)
     try:
@@ -56,8 +56,8 @@ def tying(claim: Claim, derivation: Derivation, assumed: Iterable[str] = ()) -> 
 
 
 def domains_of(claim: Claim, derivation: Derivation) -> Iterator[tuple[str, Domain]]:
-    """A suffix for names and the claim's hypotheses, for each combination of the options that the derivation covers. A
-    hypothesis with several readings of which the derivation does not speak says nothing."""
+    """Yield a suffix for names and the claim's hypotheses, for each combination of the options that the derivation
+    covers. A hypothesis says nothing if it has several readings of which the derivation does not speak."""
     options = {}
     for ambiguity in claim.ambiguities:
         covered = [o for o in derivation.options(ambiguity.name) if o in ambiguity.options]
@@ -85,7 +85,7 @@ def _read(hypothesis: Hypothesis, reading: dict[Ambiguity, str]) -> sympy.Expr |
 
 
 def words(claim: Claim, derivation: Derivation, assumed: Iterable[str]) -> Iterator[Step]:
-    """The steps about assumptions and readings."""
+    """Yield the steps about assumptions and readings."""
     made = {a.quantity for a in claim.assumptions if a.from_below == (a.quantity == "strong_convexity")}
     for quantity in derivation.assumptions:
         kind = "definition" if quantity in made else "unclear"
@@ -189,8 +189,8 @@ Replacements = tuple[tuple[str, sympy.Expr], ...]
 
 
 def _chosen(choices: Mapping[str, sympy.Expr]) -> tuple[dict[sympy.Symbol, sympy.Expr], Replacements, list[sympy.Expr]]:
-    """What stands for the chosen quantities; for the rounds or groups, if a step size is chosen through their root; and
-    what has to be >= 0 for that."""
+    """Return the expressions for the chosen quantities; those for the rounds or groups, if a step size is chosen
+    through their root; and the expressions that have to be >= 0 for that."""
     names = {sympy.Symbol(name) for name in choices}
     if any(choice.free_symbols & names for choice in choices.values()):
         raise Unsupported("a chosen quantity is chosen through another one")
@@ -237,8 +237,8 @@ def compare(
     case: str = "",
     ignore: bool = False,
 ) -> Iterator[Step]:
-    """For every product of data, that the claim's coefficient is at least the derived one. With ``ignore`` a claim's
-    coefficient may be left out as >= 0 where it is an exponential's."""
+    """Yield a step for every product of data: the claim's coefficient is at least the derived one. With ``ignore``, an
+    exponential's coefficient in the claim may be left out as >= 0."""
     replaced = dict(domain.replaced)
     ours, theirs = coefficients(derived), coefficients(right)
     for data in sorted({*ours, *theirs}, key=str):
@@ -276,7 +276,7 @@ _factored = lru_cache(maxsize=1000)(sympy.factor)
 
 @lru_cache(maxsize=1000)
 def coefficients(expression: sympy.Expr) -> dict[sympy.Expr, list[sympy.Expr]]:
-    """The summands of every product of data, without it.
+    """Return the summands of every product of data, without the product.
 
     >>> from sympy import Symbol
     >>> coefficients(2 * Symbol("smoothness") * Symbol("gradient_noise") ** 2 + 1)
@@ -304,8 +304,9 @@ def _expanded(summand: sympy.Expr) -> sympy.Expr:
 
 
 def _exponentials(claimed: list, shown: list) -> tuple[list, list, list[sympy.Expr]]:
-    """c exp(E) >= c' exp(E') from c >= c' and E >= E', c >= c' exp(-E) from c >= c'/(1 + E) and E >= 0, and c B^T >= c'
-    B'^T, T a duration, from c >= c' and B >= B' >= 0: the c, the c', and what has to be >= 0."""
+    """Compare exponentials and powers by their parts, and return the c, the c', and the expressions that have to be >=
+    0. It uses c exp(E) >= c' exp(E') from c >= c' and E >= E'; c >= c' exp(-E) from c >= c'/(1 + E) and E >= 0; and c
+    B^T >= c' B'^T, T a duration, from c >= c' and B >= B' >= 0."""
     if not any(t.has(sympy.exp) or _powers(t) for t in (*claimed, *shown)):
         return claimed, shown, []
     if len(shown) == 1 and _is_exponential(shown[0]) and not any(t.has(sympy.exp) or _powers(t) for t in claimed):
@@ -329,7 +330,7 @@ def _powers(term: sympy.Expr) -> list[sympy.Pow]:
 
 
 def _is_exponential(term: sympy.Expr) -> bool:
-    """c exp(E) with a number c >= 0."""
+    """Whether a term is c exp(E) with a number c >= 0."""
     factor, exponent = _split_exponential(term)
     return exponent != 0 and factor.is_nonnegative is True
 

@@ -1,4 +1,4 @@
-"""What proofs are made of: steps and derivations, by name."""
+"""Library of proofs: steps and derivations, by name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Library:
     Attributes:
         steps: in the order given.
         derivations: in the order in which they are tried on a claim.
-        algorithms: whose runs a paper's claims are about, by the paper's name.
-        rounds: what the rounds of an algorithm are, of the claim and the algorithm's name; ``ValueError`` where the
-            kernel has no words for them.
-        vouched: a part of it, whose word is taken for how the steps of a derivation follow on each other, where that is
-            declared; by default all of it.
+        algorithms: the algorithm whose runs a paper's claims are about, by the paper's name.
+        rounds: returns the rounds of an algorithm from the claim and the algorithm's name; ``ValueError`` if the kernel
+            has no words for them.
+        vouched: the part of the library that is trusted to declare how the steps of a derivation follow on each other;
+            by default all of it.
     """
 
     def __init__(
@@ -49,21 +49,21 @@ class Library:
             self._by_name[step.name] = step
 
     def step(self, name: str) -> Step:
-        """The step of that name; ``ValueError`` if there is none."""
+        """Return the step of that name; raise ``ValueError`` if there is none."""
         if name not in self._by_name:
             raise ValueError(f"unknown step {name!r}: {nearest(name, self._by_name)}")
         return self._by_name[name]
 
     def decided(self, name: str) -> Decision:
-        """A step, decided once, after all that it rests on."""
+        """Decide a step, once, after all that it rests on."""
         for other in self.needed([name]):
             if other not in self._decided:
                 self._decided[other] = decide(self.step(other), self._decided)
         return self._decided[name]
 
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The steps of these names (one that ends in * stands for all that begin so), with all that they rest on and
-        all that repairs them, each after what it needs."""
+        """Return the names of these steps, with all that they rest on and all that repairs them. Each comes after what
+        it needs. A name that ends in * stands for all that begin so."""
         asked = tuple(names)
         if asked not in self._needed:
             self._needed[asked] = tuple(self._all_needed(asked))
@@ -80,14 +80,14 @@ class Library:
         return done
 
     def vouches_for(self, derivation: Derivation) -> bool:
-        """Whether a derivation and all of its steps are of the part whose word is taken."""
+        """Whether a derivation and all of its steps are in the part of the library that is trusted."""
         if self.vouched is None:
             return True
         needed = {*self.needed(derivation.steps)}
         return any(derivation is d for d in self.vouched.derivations) and needed <= self.vouched._by_name.keys()
 
     def assumed(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The kinds of assumption that the steps of these names take, with all that they rest on."""
+        """Return the kinds of assumption that the steps of these names take, with all that they rest on."""
         return tuple(dict.fromkeys(kind for name in self.needed(names) for kind in self.step(name).takes))
 
     def _visit(self, name: str, done: dict[str, None], above: tuple[str, ...]) -> None:
@@ -101,7 +101,8 @@ class Library:
             done[name] = None
 
     def fitting(self, claim: Claim) -> list[Derivation]:
-        """The derivations of a claim's functional, for its algorithm, the one that was written for it first."""
+        """Return the derivations of a claim's functional, for its algorithm; the one that was written for the claim
+        comes first."""
         algorithm = algorithm_of(claim, self.algorithms.get(claim.paper, ""))
         fitting = (d for d in self.derivations if d.fits(claim, algorithm))
         return sorted(fitting, key=lambda d: claim.ref not in d.proves)

@@ -1,4 +1,4 @@
-"""Lemmas on a round of local SGD, for any cohort: made by the kernel, shared by the papers' proofs.
+"""Lemmas on a round of local SGD, for any cohort. They are made by the kernel and shared by the papers' proofs.
 
 Notation: d_k = x_{i,k} - x, e = sum_k mean_S (grad F_i(x_{i,k}) - grad F_i(x)), w = sum_k mean_S N_{i,k}.
 """
@@ -20,7 +20,7 @@ from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_
 
 @dataclass(frozen=True)
 class LocalSGD:
-    """A round of K local steps of clients that are L-smooth, and convex unless ``convex`` is false, with noise of
+    """Round of K local steps of clients that are L-smooth, and convex unless ``convex`` is false, with noise of
     variance at most ``variance``.
 
     The axioms' region has to contain K, the step size eta <= 1/(8 L K) and L > 0.
@@ -33,65 +33,69 @@ class LocalSGD:
 
     @cached_property
     def K(self) -> Scalar:
+        """Number of local steps, as a scalar."""
         return self.axioms.where.ring["K"]
 
     @cached_property
     def k(self) -> Scalar:
+        """Index of the local step, as a scalar."""
         return self.axioms.where.ring["k"]
 
     @cached_property
     def start(self) -> Vector:
+        """Server's point x at the round's start."""
         return self.axioms.vector(START_POINT)
 
     @cached_property
     def distance(self) -> Vector:
-        """x - x*."""
+        """Vector x - x*."""
         return self.start - self.axioms.vector(OPTIMUM)
 
     @cached_property
     def next_distance(self) -> Vector:
-        """x+ - x*."""
+        """Vector x+ - x*."""
         return self.axioms.vector(NEXT) - self.axioms.vector(OPTIMUM)
 
     @cached_property
     def moved(self) -> Vector:
-        """d_k."""
+        """Displacement d_k = x_{i,k} - x of a client."""
         return self.axioms.vector(ITERATE) - self.start
 
     @cached_property
     def gradient_at_start(self) -> Vector:
-        """grad F_i(x)."""
+        """Gradient grad F_i(x)."""
         return self.axioms.gradient(START_POINT)
 
     @cached_property
     def gradient_along(self) -> Vector:
-        """grad F_i(x_{i,k})."""
+        """Gradient grad F_i(x_{i,k})."""
         return self.axioms.gradient(ITERATE)
 
     @cached_property
     def noise(self) -> Vector:
+        """Noise N_{i,k} of a client's gradient."""
         return self.axioms.vector(NOISE)
 
     @cached_property
     def cohort_gradient(self) -> Vector:
-        """mean_S grad F_i(x)."""
+        """Mean gradient of the cohort, mean_S grad F_i(x)."""
         return self.gradient_at_start.under("S")
 
     @cached_property
     def drift(self) -> Vector:
-        """e."""
+        """Drift e of the cohort's gradients."""
         return (self.gradient_along - self.gradient_at_start).under("S").under("K")
 
     @cached_property
     def cohort_noise(self) -> Vector:
-        """w."""
+        """Sum w of the cohort's mean noise over the steps."""
         return self.noise.under("S").under("K")
 
     @cached_property
     def path(self) -> Theorem:
-        """E|d_k|^2 <= (k + k^2/K) eta^2 ((K + 2) |grad F_i(x)|^2 + sigma^2) for k <= K, by induction with the factor
-        1 + 1/K: the noise is orthogonal to what precedes it, and a gradient step of a convex client expands by no more
-        than its first gradient says."""
+        """Prove E|d_k|^2 <= (k + k^2/K) eta^2 ((K + 2) |grad F_i(x)|^2 + sigma^2) for k <= K, by induction with the
+        factor 1 + 1/K. The noise is orthogonal to what precedes it, and a gradient step of a convex client expands by
+        no more than its first gradient says."""
         ax, eta, d, g, g0 = self.axioms, self.axioms.step, self.moved, self.gradient_along, self.gradient_at_start
         premises: Multiples = [
             *self._one_step,
@@ -106,8 +110,8 @@ class LocalSGD:
 
     @cached_property
     def rough_path(self) -> Theorem:
-        """E|d_k|^2 <= (k + 4/5 k^2/K + k^3/K^2) eta^2 ((K + 1) |grad F_i(x)|^2 + sigma^2) for k <= K, of clients that
-        need not be convex, under eta <= 1/(8 L K): a gradient step expands by at most 1 + L eta."""
+        """Prove E|d_k|^2 <= (k + 4/5 k^2/K + k^3/K^2) eta^2 ((K + 1) |grad F_i(x)|^2 + sigma^2) for k <= K, of clients
+        that need not be convex, under eta <= 1/(8 L K): a gradient step expands by at most 1 + L eta."""
         ax, eta, d, g, g0, K, L = (
             self.axioms,
             self.axioms.step,
@@ -133,7 +137,7 @@ class LocalSGD:
 
     @property
     def _one_step(self) -> list[tuple[Theorem, Scalar | int]]:
-        """E|d_{k+1}|^2 <= |d_k - eta grad F_i(x_{i,k})|^2 + eta^2 sigma^2."""
+        """Prove E|d_{k+1}|^2 <= |d_k - eta grad F_i(x_{i,k})|^2 + eta^2 sigma^2."""
         ax, eta, d, g = self.axioms, self.axioms.step, self.moved, self.gradient_along
         after = ax.vector(at(ITERATE, 1)) - self.start
         return [
@@ -145,7 +149,7 @@ class LocalSGD:
     def _by_induction(
         self, weight: Scalar, rise: Scalar, factor: Scalar, premises: Multiples, squares: Sequence[Square]
     ) -> Theorem:
-        """E|d_k|^2 <= rise(k) eta^2 (weight |grad F_i(x)|^2 + sigma^2) for k <= K."""
+        """Prove E|d_k|^2 <= rise(k) eta^2 (weight |grad F_i(x)|^2 + sigma^2) for k <= K."""
         ax, scale = self.axioms, self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
@@ -156,8 +160,8 @@ class LocalSGD:
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:
-        """E|e|^2 <= L^2 K times the sum over k of what bounds mean_S E|d_k|^2: nothing is rounded up, and there is no
-        drift at K = 1."""
+        """Prove that E|e|^2 is at most L^2 K times the sum over k of the bounds on mean_S E|d_k|^2. Nothing is rounded
+        up, and there is no drift at K = 1."""
         ax, K, L = self.axioms, self.K, self.L
         change = self.gradient_along - self.gradient_at_start
         spread = combine([], where=ax.where, context=ax.given, squares=[(change - self.drift / K, "SK", K)])
@@ -167,7 +171,7 @@ class LocalSGD:
 
     @cached_property
     def drift_bound(self) -> Theorem:
-        """E|e|^2 <= L^2 eta^2 K^3 (K mean_S |grad F_i(x)|^2 + 5/6 sigma^2); without convexity 4/3 for 1, and
+        """Prove E|e|^2 <= L^2 eta^2 K^3 (K mean_S |grad F_i(x)|^2 + 5/6 sigma^2); without convexity 4/3 for 1, and
         16/15 (1 - 1/K) for 5/6, as the noise of a single local step does not drift."""
         ax, K, L, g0, whole = self.axioms, self.K, self.L, self.gradient_at_start, self.exact_drift_bound
         share = K * Fraction(5, 6) if self.convex else (K - 1) * Fraction(16, 15)
@@ -185,7 +189,7 @@ class LocalSGD:
 
     @cached_property
     def noise_bound(self) -> Theorem:
-        """E|w|^2 <= K sigma^2 / size."""
+        """Prove E|w|^2 <= K sigma^2 / size."""
         ax = self.axioms
         variance = over_steps(over_clients(ax.variance(self.variance), "S"))
         return combine(
@@ -195,7 +199,7 @@ class LocalSGD:
         )
 
     def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
-        """What |x+ - x*|^2 is at most, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
+        """Bound |x+ - x*|^2, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
         ``split`` between K mean_S grad F_i(x) and e, ``share`` between w and e."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         D, G, e, w = self.distance, self.cohort_gradient, self.drift, self.cohort_noise
@@ -215,8 +219,8 @@ class LocalSGD:
         )
 
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
-        """By how much F falls at least, given the cohort, with free Young parameters > 0: ``near`` between grad F(x)
-        and e, the others as in ``translate.round_bounds``."""
+        """Bound from below the decrease of F, given the cohort, with free Young parameters > 0: ``near`` between grad
+        F(x) and e, the others as in ``translate.round_bounds``."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
         g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
         moved = ax.vector(NEXT) - self.start
@@ -238,8 +242,8 @@ class LocalSGD:
         )
 
     def sum_of_gradients(self, split: Scalar, share: Scalar, drift: Theorem) -> tuple[Multiples, Sequence[Square]]:
-        """What bounds |K mean_S grad F_i(x) + e + w|^2 by |mean_S grad F_i(x)|^2 and the bounds of e, a theorem, and
-        of w."""
+        """Return premises and squares that bound |K mean_S grad F_i(x) + e + w|^2. The bound is by |mean_S grad
+        F_i(x)|^2, the theorem ``drift`` on e, and the bound of w."""
         K, G, e, w = self.K, self.cohort_gradient, self.drift, self.cohort_noise
         across = over_steps(over_clients(self.axioms.unbiased(G), "S"))
         return (

@@ -1,4 +1,5 @@
-"""Does a claim give what a derivation needs? From its domain, or from one of its hypotheses almost word for word."""
+"""Check whether a claim gives what a derivation needs: from its domain, or from one of its hypotheses almost word for
+word."""
 
 from __future__ import annotations
 
@@ -15,13 +16,14 @@ from .positivity import Certificate
 from .steps import Evidence, Finding
 
 _SHARE = sympy.Symbol("client_round_probability")
-"""The quantity on which conditions are printed as quotients, q <= N/D."""
+"""Quantity whose conditions are printed as quotients, q <= N/D."""
 
 
 @dataclass(frozen=True)
 class Needed:
-    """The check that an expression is >= 0 on a domain: directly, or because it is at least factor * slack of one
-    hypothesis, factor > 0. The evidence of the second kind begins with the way's name.
+    """Check that an expression is >= 0 on a domain, either directly or by one hypothesis. By a hypothesis it holds if
+    the expression is at least factor * slack with factor > 0. Evidence of this kind begins with the name of the
+    way.
 
     >>> x, y = sympy.symbols("objective_decrease smoothness")
     >>> Needed(2 * x + y, Domain((("progress", 2 * x),))).certified().evidence[0]
@@ -32,7 +34,7 @@ class Needed:
     domain: Domain
 
     def ways(self) -> Iterator[tuple[str, tuple[sympy.Expr, ...]]]:
-        """(name, what has to be >= 0 on the domain): any one of them suffices."""
+        """Yield (name, expressions that have to be >= 0 on the domain); any one of the ways suffices."""
         yield "", (self.expression,)
         for name, known, conditions in _hypotheses(self.domain):
             for i, factor in enumerate(_factors(self.expression, known)):
@@ -40,10 +42,11 @@ class Needed:
                 yield f"{name}{' scaled' * i}", (*conditions, rest)
 
     def certified(self) -> Finding:
-        """A certificate on one of the ways, or ``unknown``."""
+        """Return a certificate on one of the ways, or ``unknown``."""
         return _certified(self)
 
     def decide(self) -> Finding:
+        """Return a certificate on one of the ways, or else the decision of the direct check."""
         finding = self.certified()
         if finding.outcome == "proved" or has_unknown_sign(self.expression):
             return finding
@@ -102,8 +105,8 @@ def _known(name: str, slack: sympy.Expr) -> tuple[Known, ...]:
 
 
 def _of_hypothesis(name: str, slack: sympy.Expr) -> Iterator[Known]:
-    """What a hypothesis knows. A bound q <= N/D with N >= 0 is also multiplied out: where D > 0 it says q D <= N, where
-    D < 0 that is so as q >= 0, and where D = 0 it does not hold."""
+    """Return the expressions that a hypothesis makes >= 0. A bound q <= N/D with N >= 0 is also multiplied out. If D >
+    0 it says q D <= N; if D < 0 that is so as q >= 0; and if D = 0 it does not hold."""
     if not rational(slack):
         return
     yield name, slack, ()

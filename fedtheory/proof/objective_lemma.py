@@ -1,4 +1,4 @@
-"""Of the global objective at a round's start, made by the kernel from what the clients are."""
+"""Lemmas on the global objective at a round's start, made by the kernel from the clients' properties."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .kernel.theorems import Multiples, Theorem, combine, over_clients
 
 
 def monotone(axioms: Axioms, mu: Scalar) -> Theorem:
-    """<grad F(x), x - x*> >= mu |x - x*|^2."""
+    """Prove <grad F(x), x - x*> >= mu |x - x*|^2."""
     both = [
         (over_clients(axioms.convex(*points, mu), "M"), 1)
         for points in ((START_POINT, OPTIMUM), (OPTIMUM, START_POINT))
@@ -18,7 +18,7 @@ def monotone(axioms: Axioms, mu: Scalar) -> Theorem:
 
 
 def cocoercive(axioms: Axioms, mu: Scalar, L: Scalar) -> Theorem:
-    """(mu + L) <grad F(x), x - x*> >= mu L |x - x*|^2 + |grad F(x)|^2."""
+    """Prove (mu + L) <grad F(x), x - x*> >= mu L |x - x*|^2 + |grad F(x)|^2."""
     distance = axioms.vector(START_POINT) - axioms.vector(OPTIMUM)
     g, g_opt = axioms.global_gradient(START_POINT), axioms.global_gradient(OPTIMUM)
     spread = axioms.gradient(START_POINT) - axioms.gradient(OPTIMUM) - g + g_opt

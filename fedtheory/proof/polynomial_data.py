@@ -23,6 +23,7 @@ _LARGEST_EXPONENT = 100
 
 
 def to_rational(text: object) -> Fraction:
+    """Read a rational number from a text 'p' or 'p/q'; raise ``ValueError`` for anything else."""
     parts = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if parts is None or (parts[2] is not None and int(parts[2]) == 0):
         raise ValueError(f"number = {text!r}: allowed is a string 'p' or 'p/q'")
@@ -30,7 +31,7 @@ def to_rational(text: object) -> Fraction:
 
 
 def plain(expression: sympy.Expr) -> sympy.Expr:
-    """The expression with every symbol known by its name alone, without assumptions."""
+    """Return the expression with every symbol known by its name alone, without assumptions."""
     expression = sympy.sympify(expression, strict=True)
     check_rational(expression)
     used = expression.free_symbols
@@ -40,6 +41,7 @@ def plain(expression: sympy.Expr) -> sympy.Expr:
 
 
 def to_name(text: object) -> str:
+    """Return the text if it is a name: a letter, then letters, digits and _."""
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ValueError(f"name = {text!r}: allowed is a letter, then letters, digits and _")
     return text
@@ -47,7 +49,7 @@ def to_name(text: object) -> str:
 
 @dataclass(frozen=True)
 class Polynomial:
-    """A polynomial with rational coefficients, as data: names, and (exponents, "p/q") in descending order.
+    """Polynomial with rational coefficients, as data: names, and (exponents, "p/q") in descending order.
 
     >>> x, y = sympy.symbols("x y")
     >>> Polynomial.of(x**2 - y / 2).terms
@@ -70,7 +72,7 @@ class Polynomial:
 
     @classmethod
     def of(cls, expression: sympy.Expr) -> Polynomial:
-        """From a polynomial expression."""
+        """Make the data of a polynomial expression."""
         names = sorted(symbol.name for symbol in expression.free_symbols)
         poly = sympy.Poly(expression, *map(sympy.Symbol, names) if names else [sympy.Symbol("unused")], domain="QQ")
         terms = ((powers if names else (), str(Fraction(int(c.p), int(c.q)))) for powers, c in poly.terms())
@@ -78,10 +80,11 @@ class Polynomial:
 
     @cached_property
     def coefficients(self) -> tuple[Fraction, ...]:
+        """Coefficients, in the order of the terms."""
         return tuple(to_rational(coefficient) for _, coefficient in self.terms)
 
     def expression(self) -> sympy.Expr:
-        """Back to sympy, with plain symbols."""
+        """Return the polynomial as a sympy expression with plain symbols."""
         symbols = [sympy.Symbol(name) for name in self.names]
         return sympy.Add(
             *(
@@ -93,7 +96,7 @@ class Polynomial:
         )
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
-        """The exact value at a rational point."""
+        """Return the exact value at a rational point."""
         point = [fmpq(values[name].numerator, values[name].denominator) for name in self.names]
         total = fmpq(0)
         for (powers, _), coefficient in zip(self.terms, self.coefficients, strict=True):
@@ -105,24 +108,27 @@ class Polynomial:
         return Fraction(int(total.p), int(total.q))
 
     def data(self) -> dict:
+        """Return the polynomial as plain data for JSON."""
         return {"names": list(self.names), "terms": [[list(powers), c] for powers, c in self.terms]}
 
     @classmethod
     def from_data(cls, data: object) -> Polynomial:
+        """Read a polynomial from what ``data`` gives."""
         names, terms = fields(data, "names", "terms")
         return cls(tuple(list_of(names)), tuple((tuple(list_of(p)), c) for p, c in map(pair_of, list_of(terms))))
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A rational function, as data."""
+    """Rational function, as data."""
 
     numerator: Polynomial
     denominator: Polynomial
 
     @classmethod
     def of(cls, expression: sympy.Expr) -> Ratio:
-        """In lowest terms, with whole coefficients; a denominator whose coefficients have one sign gets the sign +.
+        """Make the data of an expression in lowest terms, with whole coefficients. A denominator whose coefficients
+        have one sign gets the sign +.
 
         Raises:
             ValueError: no rational function with rational coefficients, or a division by 0.
@@ -131,20 +137,24 @@ class Ratio:
 
     @property
     def names(self) -> set[str]:
+        """Names that occur in the numerator or the denominator."""
         return {*self.numerator.names, *self.denominator.names}
 
     def expression(self) -> sympy.Expr:
+        """Return the ratio as a sympy expression with plain symbols."""
         return self.numerator.expression() / self.denominator.expression()
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
-        """The exact value; ``ZeroDivisionError`` where undefined."""
+        """Return the exact value at a rational point; raise ``ZeroDivisionError`` if it is undefined."""
         return self.numerator.at(values) / self.denominator.at(values)
 
     def data(self) -> dict:
+        """Return the ratio as plain data for JSON."""
         return {"numerator": self.numerator.data(), "denominator": self.denominator.data()}
 
     @classmethod
     def from_data(cls, data: object) -> Ratio:
+        """Read a ratio from what ``data`` gives."""
         ratio = cls(*map(Polynomial.from_data, fields(data, "numerator", "denominator")))
         if not any(ratio.denominator.coefficients):
             raise ValueError("denominator = 0: allowed is a polynomial other than 0")
@@ -178,7 +188,8 @@ def _polynomial(found: fmpz_mpoly | fmpq_mpoly, names: tuple[str, ...]) -> Polyn
 
 
 def substituted(ratio: Ratio, substitutions: Iterable[tuple[str, Ratio]]) -> Ratio:
-    """The ratio with every name replaced, one after another, in lowest terms: as ``Ratio.of``, without an expression.
+    """Replace every name of the ratio, one after another, and return the result in lowest terms. This is as
+    ``Ratio.of``, without an expression.
 
     Raises:
         ValueError: a division by 0.
@@ -236,7 +247,7 @@ def _put_in(
 
 
 def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
-    """The polynomial times (1 + sum of its names)^exponent.
+    """Return the polynomial times (1 + sum of its names)^exponent.
 
     >>> times_power(Polynomial.of(sympy.Symbol("x") - 1), 1).expression()
     x**2 - 1
@@ -255,22 +266,25 @@ def times_power(polynomial: Polynomial, exponent: int) -> Polynomial:
 
 
 def parse_text(text: str) -> Any:
-    """The content of a JSON text in which no key stands twice."""
+    """Read a JSON text in which no key stands twice."""
     return checker.read(text)
 
 
 class Written:
-    """What is kept as plain data, with ``data`` and ``from_data``, and as JSON. Nothing that is read is evaluated."""
+    """Base of objects that are kept as plain data, by ``data`` and ``from_data``, and as JSON. Nothing that is read is
+    evaluated."""
 
     def data(self) -> dict:
+        """Return the object as plain data for JSON."""
         raise NotImplementedError
 
     @classmethod
     def from_data(cls, data: object) -> Self:
-        """``ValueError`` for anything else than ``data`` gives."""
+        """Read an object from what ``data`` gives; raise ``ValueError`` for anything else."""
         raise NotImplementedError
 
     def to_json(self) -> str:
+        """Return the object as a JSON text."""
         return json.dumps(self.data())
 
     @classmethod
@@ -280,18 +294,21 @@ class Written:
 
 
 def fields(data: object, *names: str) -> list:
+    """Return the values of an object that has exactly these keys; raise ``ValueError`` for anything else."""
     if not isinstance(data, dict) or set(data) != set(names):
         raise ValueError(f"allowed is an object with exactly the fields {', '.join(names)}")
     return [data[name] for name in names]
 
 
 def list_of(data: Any) -> list:
+    """Return the data if it is a list; raise ``ValueError`` for anything else."""
     if not isinstance(data, list):
         raise ValueError(f"{data!r}: allowed is a list")
     return data
 
 
 def pair_of(data: Any) -> list:
+    """Return the data if it is a list of two; raise ``ValueError`` for anything else."""
     if len(list_of(data)) != 2:
         raise ValueError(f"{data!r}: allowed is a pair")
     return list_of(data)

@@ -33,12 +33,12 @@ from .polynomial_data import (
 from .symbol_regions import Region
 
 POLYA = 3
-"""The largest exponent N that ``prove`` tries."""
+"""Largest exponent N that ``prove`` tries."""
 
 
 @dataclass(frozen=True)
 class Certificate(Written):
-    """A proof of ``inequality >= 0`` on ``region``: with every substitution made,
+    """Proof of ``inequality >= 0`` on ``region``: with every substitution made,
 
         inequality * (1 + sum of the numerator's parameters)^polya = numerator / denominator,
 
@@ -52,7 +52,7 @@ class Certificate(Written):
     denominator: Polynomial
 
     def verify(self) -> bool:
-        """Whether this is a proof: substitutes and expands anew and checks the signs; searches nothing."""
+        """Whether this is a proof. It substitutes and expands anew and checks the signs; it searches nothing."""
         parameters = {name for name, _ in self.region.kinds}
         if not {*self.numerator.names, *self.denominator.names} <= parameters:
             return False
@@ -77,6 +77,7 @@ class Certificate(Written):
         return (same or is_identity(self.inequality.expression(), plain(expression))) and self.verify()
 
     def data(self) -> dict:
+        """Return the certificate as plain data for JSON."""
         return {
             "inequality": self.inequality.data(),
             "region": self.region.data(),
@@ -97,7 +98,8 @@ class Certificate(Written):
 
 @dataclass(frozen=True)
 class Counterexample(Written):
-    """A rational point of ``region`` at which ``inequality`` is negative: its parameters, itself, and the value."""
+    """Rational point of ``region`` at which ``inequality`` is negative: its parameters, the point itself, and the
+    value."""
 
     inequality: Ratio
     region: Region
@@ -122,6 +124,7 @@ class Counterexample(Written):
         return self.region == where and is_identity(self.inequality.expression(), plain(expression)) and self.verify()
 
     def data(self) -> dict:
+        """Return the counterexample as plain data for JSON."""
         return {
             "inequality": self.inequality.data(),
             "region": self.region.data(),
@@ -138,14 +141,15 @@ class Counterexample(Written):
 
 
 def named_numbers(data: object) -> tuple[tuple[str, str], ...]:
-    """(name, rational number as text), from plain data."""
+    """Read pairs (name, rational number as text) from plain data."""
     return tuple((to_name(name), str(to_rational(number))) for name, number in map(pair_of, list_of(data)))
 
 
 def prove(
     expression: sympy.Expr, where: Region, polya: int = POLYA, samples: int = 1000, seed: int = 0
 ) -> Certificate | Counterexample | None:
-    """A proof of ``expression >= 0`` on the region, a point of it where that fails, or ``None`` (unknown).
+    """Return a proof of ``expression >= 0`` on the region, a point of the region at which that fails, or ``None``
+    (unknown).
 
     Raises:
         ValueError: no rational function with rational coefficients, or a symbol of which the region says nothing.
@@ -163,7 +167,7 @@ def prove(
 
 
 def certify(expression: sympy.Expr, where: Region, polya: int = POLYA) -> Certificate | None:
-    """A proof of ``expression >= 0`` on the region, or ``None``; looks for no counterexample."""
+    """Return a proof of ``expression >= 0`` on the region, or ``None``; no counterexample is looked for."""
     inequality = Ratio.of(expression)
     pulled = where.pulled(inequality)
     if any(c < 0 for c in pulled.denominator.coefficients):
@@ -183,7 +187,7 @@ def refute(
     seed: int = 0,
     allowed: Callable[[Counterexample], bool] = lambda _: True,
 ) -> Counterexample | None:
-    """A point of the region at which the expression is negative, the first that is ``allowed``, or ``None``."""
+    """Return the first ``allowed`` point of the region at which the expression is negative, or ``None``."""
     inequality = Ratio.of(expression)
     pulled = where.pulled(inequality)
     for parameters in draws(where, samples, seed):
@@ -197,8 +201,8 @@ def refute(
 
 
 def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Iterator[dict[str, Fraction]]:
-    """Those of a few points of the region at which the expression is negative. If there is one, nothing certifies the
-    expression on the region, and expanding it can be spared.
+    """Yield points of the region, of a few that are tried, at which the expression is negative. If there is one,
+    nothing certifies the expression on the region, and expanding it can be spared.
 
     >>> from fedtheory.proof.symbol_regions import capped, region
     >>> x = sympy.Symbol("x")
@@ -217,7 +221,7 @@ def negative_at(expression: sympy.Expr, where: Region, samples: int = 16) -> Ite
 
 
 def counterexample_at(inequality: Ratio, where: Region, parameters: Mapping[str, Fraction]) -> Counterexample | None:
-    """The counterexample with these parameters, if they give one."""
+    """Return the counterexample with these parameters, if they give one, else ``None``."""
     try:
         point = where.image(parameters)
         value = inequality.at(point)
@@ -235,8 +239,8 @@ def weakest_cap(
     high: Fraction,
     tolerance: Fraction = Fraction(1, 10**4),
 ) -> tuple[Fraction | None, Fraction | None]:
-    """The largest constant found for which the inequality is proved on ``region_of_cap(constant)``, and the smallest
-    for which it is refuted, by bisection; stops early at a constant where neither succeeds.
+    """Bisect for the largest constant with a proof on ``region_of_cap(constant)`` and the smallest with a
+    counterexample. The search stops early at a constant where neither is found.
 
     >>> from fedtheory.proof.symbol_regions import capped, region
     >>> x = sympy.Symbol("x")
@@ -270,7 +274,7 @@ _SHORT: dict[str, tuple[int | Fraction, ...]] = {
 
 
 def draws(where: Region, samples: int, seed: int) -> Iterator[dict[str, Fraction]]:
-    """Corners first, then random points, first of short numbers, then of any."""
+    """Yield parameters of points: corners first, then random points, first of short numbers, then of any."""
     names = [name for name, _ in where.kinds]
     several: tuple[tuple[int | Fraction, ...], ...] = ((1,), (2, Fraction(1, 2)))
     for sizes in several:

@@ -1,4 +1,5 @@
-"""Proofs of the kernel and certificates of worst cases in files: each is given to the checker that stands alone."""
+"""Reading of saved proofs and certificates of worst cases from files. Each is given to the checker that stands
+alone."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ WORK_BY_SIZE = 10
 
 
 class Unreadable(ValueError):
-    """The file cannot be read, has no proof of the kernel, or one that is not written as such."""
+    """Error of a file that cannot be read, has no proof of the kernel, or has one that is not written as such."""
 
 
 class Checked(NamedTuple):
-    """A proof of a file, checked: its name, how many theorems it has, what the last one says, what of it was checked
-    and what was not, and the claim that the file names, which is not."""
+    """Proof of a file, checked. It has the proof's name, the number of its theorems, the statement of the last one,
+    and what of it was checked and what was not. It also has the claim that the file names, which is not checked."""
 
     proof: str
     theorems: int
@@ -33,7 +34,7 @@ class Checked(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it, for people."""
+        """Return all of it as text for people."""
         of = self.claim_in_file
         about = f"; the file says that it is of {of}, which is not checked here" if of else ""
         count = f"{self.theorems} theorem{'s' * (self.theorems > 1)}, all checked{about}"
@@ -41,8 +42,8 @@ class Checked(NamedTuple):
 
 
 def checked_in(file: Path) -> list[Checked]:
-    """A file's proofs, all checked: a saved theorem, the chain of a claim with such theorems among its evidence,
-    or a certificate of a worst case.
+    """Check all of a file's proofs. A file is a saved theorem, the chain of a claim with such theorems among its
+    evidence, or a certificate of a worst case.
 
     Raises:
         Unreadable: the file cannot be read, is too large or too deeply nested, or has no proof of the kernel.
@@ -69,7 +70,7 @@ def checked_in(file: Path) -> list[Checked]:
 
 
 def check_file(file: Path) -> dict[str, int]:
-    """How many theorems each of a file's proofs has: see ``checked_in``."""
+    """Check a file and return the number of theorems of each of its proofs: see ``checked_in``."""
     return {each.proof: each.theorems for each in checked_in(file)}
 
 

@@ -1,7 +1,7 @@
-"""A second decider for polynomial inequalities, and for systems of them: z3.
+"""Second decider for polynomial inequalities, and for systems of them: z3.
 
-Its counterexamples are checked in our own rational arithmetic. What it proves comes without a certificate. Where it is
-missing, fails or runs out of time, nothing is decided.
+Its counterexamples are checked in rational arithmetic. Its proofs come without a certificate. If z3 is missing, fails
+or runs out of time, nothing is decided.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .positivity import Counterexample, counterexample_at
 from .symbol_regions import Region
 
 MOST_PARAMETERS = 12
-"""With more parameters z3 is not asked whether an inequality holds on a region."""
+"""Largest number of a region's parameters with which z3 is asked whether an inequality holds there."""
 
 SOLVER_STEPS = 20_000_000
-"""z3's resource limit for a system: unlike a time limit, the same answer on every machine."""
+"""Resource limit of z3 for a system. Unlike a time limit, it gives the same answer on every machine."""
 
 
 @dataclass(frozen=True)
 class Unsolvable:
-    """That no numbers solve a system: which solver says so, and the system in SMT-LIB."""
+    """Statement that no numbers solve a system: the solver that says so, and the system in SMT-LIB."""
 
     solver: str
     system: str
 
 
 def decide(expression: sympy.Expr, where: Region, milliseconds: int = 2000) -> bool | Counterexample | None:
-    """``True`` if z3 finds ``expression >= 0`` on the region to hold wherever it is defined, a verified counterexample,
-    or ``None``.
+    """Ask z3 whether ``expression >= 0`` holds on the region wherever it is defined. Return ``True``, a verified
+    counterexample, or ``None``.
 
     Raises:
         ValueError: no rational function with rational coefficients, or a symbol of which the region says nothing.
@@ -107,8 +107,8 @@ def _rational(value: Any, z3: Any) -> Fraction:
 
 
 def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction] | None:
-    """Whether some values of quantities, within the vocabulary's bounds, make every rational function >= 0: values to
-    be checked, or that there are none; ``None`` where z3 does not know, fails or is missing.
+    """Ask z3 for values of quantities, within the vocabulary's bounds, that make every rational function >= 0. Return
+    values to be checked, or that there are none; ``None`` if z3 does not know, fails or is missing.
 
     >>> from sympy import Rational, Symbol
     >>> steps = Symbol("local_steps")  # a whole number

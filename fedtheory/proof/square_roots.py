@@ -8,12 +8,12 @@ import sympy
 
 
 class Unsupported(ValueError):
-    """A form that the comparison with a claim's data does not take."""
+    """Error of a form that the comparison with a claim's data does not take."""
 
 
 def solve_choice(chosen: sympy.Expr, name: str, step: str = "local_lr") -> tuple[sympy.Expr, list[sympy.Expr]]:
-    """The quantity ``name`` through a step size, from step = chosen with chosen^2 = A / quantity or A quantity, and
-    what has to be >= 0 so that ``chosen`` is.
+    """Solve the choice of a step size for the quantity ``name``, from step = chosen with chosen^2 = A / quantity or A
+    quantity. Return the quantity and the expressions that have to be >= 0 so that ``chosen`` is.
 
     >>> c, R, K = sympy.symbols("step_constant rounds local_steps")
     >>> solve_choice(c / sympy.sqrt(R * K), "rounds")
@@ -33,7 +33,8 @@ def solve_choice(chosen: sympy.Expr, name: str, step: str = "local_lr") -> tuple
 
 
 def rooted(summands: Iterable[sympy.Expr], replaced: Mapping[str, sympy.Expr]) -> tuple[sympy.Expr, list[sympy.Expr]]:
-    """The sum with the replacements made and every square root of a square drawn, and what has to be >= 0 for it."""
+    """Make the replacements in a sum and draw every square root of a square; return it with the expressions that have
+    to be >= 0 for it."""
     total, conditions = sympy.Integer(0), []
     put_in = {sympy.Symbol(name): value for name, value in replaced.items()}
     for summand in summands:

@@ -1,5 +1,5 @@
-"""Decisions as plain data, and verified anew from it: nothing is searched, and no solver asked but for the signs of
-logarithms (see ``atoms``), which are decided anew."""
+"""Decisions as plain data, and their verification anew from it. Nothing is searched. A solver is asked only for the
+signs of logarithms (see ``atoms``), which are decided anew."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REGION, _NUMBER = {"substitutions", "kinds"}, "region_number"
 
 
 def chain_data(chain: Chain) -> dict:
-    """A chain with all its evidence, as plain data."""
+    """Return a chain with all its evidence as plain data."""
     return {
         "claim": chain.claim.ref,
         "derivation": chain.derivation.name if chain.derivation else "",
@@ -24,7 +24,7 @@ def chain_data(chain: Chain) -> dict:
 
 
 def decision_data(decision: Decision) -> dict:
-    """A decision with its evidence, as plain data."""
+    """Return a decision with its evidence as plain data."""
     return {
         "name": decision.step.name,
         "outcome": decision.outcome,
@@ -35,7 +35,7 @@ def decision_data(decision: Decision) -> dict:
 
 
 def steps_data(decisions: Iterable[Decision]) -> dict:
-    """Many decisions as plain data, in which a region stands once: elsewhere is its number."""
+    """Return many decisions as plain data, in which a region stands once and is a number elsewhere."""
     regions: list[object] = []
     steps = _with_numbers([decision_data(d) for d in decisions], regions)
     return {"regions": regions, "steps": steps}
@@ -45,7 +45,7 @@ class Shelf:
     """Decisions read from the texts of files that hold ``steps_data``, each verified once.
 
     Attributes:
-        texts: by paper, those of its own steps.
+        texts: by paper, the texts of its own steps.
         library: the steps as they are now.
     """
 
@@ -62,7 +62,7 @@ class Shelf:
             self._read |= dict(zip(expected, steps, strict=True))
 
     def decision(self, name: str) -> Decision:
-        """The decision of a step, after those of all that it rests on.
+        """Return the decision of a step, after those of all that it rests on.
 
         Raises:
             ValueError: no text has it, or its evidence does not show what is said.
@@ -76,13 +76,14 @@ class Shelf:
 
 
 def own_steps(paper: str, library: Library) -> tuple[str, ...]:
-    """The names of a paper's own steps, each after those that it rests on."""
+    """Return the names of a paper's own steps, each after those that it rests on."""
     own = [step.name for step in library.steps if step.paper == paper]
     return tuple(name for name in library.needed(own) if library.step(name).paper == paper)
 
 
 def verified_all(expected: Iterable[Step], steps: object, where: str) -> dict[str, Decision]:
-    """The decisions of a list of steps, by name; ``ValueError`` where the evidence does not show them."""
+    """Verify the decisions of a list of steps and return them by name; raise ``ValueError`` if the evidence does not
+    show them."""
     expected, read = tuple(expected), list_of(steps)
     if len(read) != len(expected):
         raise ValueError(f"steps of {where}: {len(read)} in the file, {len(expected)} expected")
@@ -93,7 +94,7 @@ def verified_all(expected: Iterable[Step], steps: object, where: str) -> dict[st
 
 
 def verified(step: Step, data: object, earlier: Mapping[str, Decision]) -> Decision:
-    """One decision; ``ValueError`` where the evidence does not show it."""
+    """Verify one decision; raise ``ValueError`` if the evidence does not show it."""
     name, outcome, findings = fields(data, "name", "outcome", "findings")
     if name != step.name or len(list_of(findings)) != len(step.checks):
         raise ValueError(f"step = {name!r}: allowed is {step.name!r} with {len(step.checks)} findings")

@@ -1,4 +1,4 @@
-"""A step of a proof, what has to be checked for it, and what is decided about it."""
+"""Steps of a proof, the checks that each needs, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ KINDS = (
     "identity", "polynomial", "gram", "induction", "analytic", "probabilistic", "lemma", "composed", "definition",
     "unclear",
 )  # fmt: skip
-"""What a step is: a composed one is a theorem of the kernel, a definition is taken as given, an unclear one says
+"""Kinds of step. A composed one is a theorem of the kernel, a definition is taken as given, and an unclear one says
 nothing that can be checked."""
 
 Evidence = Certificate | Counterexample | GramCertificate | GramCounterexample | str
-"""What a decision rests on; a string names a solver or a point."""
+"""Evidence of a decision; a string names a solver or a point."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about one check: ``proved``, ``gap`` or ``unknown``, with the evidence."""
+    """Result of one check: ``proved``, ``gap`` or ``unknown``, with the evidence."""
 
     outcome: str
     evidence: tuple[Evidence, ...] = ()
@@ -44,24 +44,26 @@ class Finding:
 
 @dataclass(frozen=True)
 class Identity:
-    """The check that two rational functions are the same."""
+    """Check that two rational functions are equal."""
 
     left: sympy.Expr
     right: sympy.Expr = sympy.S.Zero
 
     def decide(self) -> Finding:
+        """Expand both sides, and return a point at which they differ if they do."""
         if is_identity(self.left, self.right):
             return Finding("proved")
         return Finding("gap", (_point_of_difference(self.left - self.right),))
 
     certified = decide
+    """Decide the identity; expanding is no search."""
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether it holds: expanding needs no evidence."""
+        """Whether the identity holds: expanding needs no evidence."""
         return evidence == () and is_identity(self.left, self.right)
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether it fails."""
+        """Whether the identity fails."""
         return not is_identity(self.left, self.right)
 
 
@@ -72,12 +74,14 @@ def _all_found(results: Sequence[Evidence | None]) -> Finding:
 
 @dataclass(frozen=True)
 class Nonnegative:
-    """The check that an expression is >= 0 on each of several regions, the cases."""
+    """Check that an expression is >= 0 on each of several regions, the cases."""
 
     expression: sympy.Expr
     cases: tuple[Region, ...]
 
     def decide(self) -> Finding:
+        """Return certificates for all cases, a counterexample to one of them, or ``unknown``; z3 is asked if the
+        search fails."""
         results: list[Evidence | None] = []
         for where in self.cases:
             result: Evidence | None = positivity.prove(self.expression, where)
@@ -90,11 +94,11 @@ class Nonnegative:
         return _all_found(results)
 
     def certified(self) -> Finding:
-        """The same without a search."""
+        """Return certificates for all cases, or ``unknown``; no counterexample is searched."""
         return _all_found([positivity.certify(self.expression, where) for where in self.cases])
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether these certificates prove it; nothing is searched."""
+        """Whether these certificates prove the check; nothing is searched."""
         return len(evidence) == len(self.cases) > 0 and all(
             isinstance(c, Certificate) and c.proves(self.expression, where)
             for c, where in zip(evidence, self.cases, strict=True)
@@ -111,23 +115,24 @@ class Nonnegative:
 
 @dataclass(frozen=True)
 class Vectors:
-    """The check of a statement about vectors."""
+    """Check of a statement about vectors."""
 
     statement: Gram
 
     def decide(self) -> Finding:
+        """Return a certificate, a counterexample, or ``unknown``."""
         result = self.statement.decide()
         if result is None:
             return Finding("unknown")
         return Finding("proved" if isinstance(result, GramCertificate) else "gap", (result,))
 
     def certified(self) -> Finding:
-        """The same without a search."""
+        """Return a certificate or ``unknown``; no counterexample is searched."""
         result = self.statement.certify()
         return Finding("unknown") if result is None else Finding("proved", (result,))
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether this certificate proves it; nothing is searched."""
+        """Whether this certificate proves the statement; nothing is searched."""
         return len(evidence) == 1 and isinstance(evidence[0], GramCertificate) and evidence[0].proves(self.statement)
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
@@ -139,22 +144,23 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Ball:
-    """The check of an inequality in one variable by ball arithmetic."""
+    """Check of an inequality in one variable by ball arithmetic."""
 
     statement: Enclosed
 
     def decide(self) -> Finding:
+        """Enclose the expression in balls, and look for a point at which it is negative if that does not prove it."""
         if self.statement.holds():
             return Finding("proved")
         point = self.statement.counterexample()
         return Finding("unknown") if point is None else Finding("gap", (f"{self.statement.variable} = {point}",))
 
     def certified(self) -> Finding:
-        """The same without a search."""
+        """Enclose the expression in balls; no counterexample is searched."""
         return Finding("proved" if self.statement.holds() else "unknown")
 
     def accepts(self, evidence: tuple[Evidence, ...]) -> bool:
-        """Whether it holds: balls are enclosed anew, without evidence."""
+        """Whether the inequality holds: balls are enclosed anew, without evidence."""
         return evidence == () and self.statement.holds()
 
     def refuted(self, evidence: tuple[Evidence, ...]) -> bool:
@@ -164,7 +170,7 @@ class Ball:
 
 @dataclass(frozen=True)
 class Cap:
-    """The inequality ``expression >= 0`` on ``where(c)``, the region under a cap with the constant c.
+    """Inequality ``expression >= 0`` on ``where(c)``, the region under a cap with the constant c.
 
     >>> from fedtheory.proof.symbol_regions import capped, region
     >>> x = sympy.Symbol("x")
@@ -177,7 +183,7 @@ class Cap:
 
     @cache  # noqa: B019
     def weakest(self, tolerance: Fraction = Fraction(1, 10**4)) -> tuple[Fraction | None, Fraction | None]:
-        """The largest constant below 1/2 for which it is proved, and the smallest for which it is refuted."""
+        """Return the largest constant below 1/2 with a proof, and the smallest with a counterexample."""
         return positivity.weakest_cap(self.expression, self.where, Fraction(0), Fraction(1, 2), tolerance)
 
 
@@ -186,22 +192,22 @@ Check = Union[Identity, Nonnegative, Vectors, Ball, "Follows", "Needed", "Compos
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a proof.
+    """Step of a proof.
 
     Attributes:
-        name: in code and in reports.
-        equation: where the paper prints it.
+        name: its name in code and in reports.
+        equation: the place where the paper prints it.
         says: one line.
         kind: one of ``KINDS``.
         checks: all have to come out proved. (An induction has its base and its increment.)
         why: the derivation by hand, in one line.
         expected: the outcome by hand.
-        printed: whether the paper prints it; the others say what holds instead, or close a case.
+        printed: whether the paper prints it; the others replace a printed one, or close a case.
         rests_on: names of earlier steps that it uses.
-        repaired_by: names of steps, not printed, from which what follows a broken step is derived instead.
-        weakest_cap: for what constant of the step size's cap the step holds.
-        paper: whose step it is.
-        assumes: of a given step, the kinds of assumption (``fedtheory.assumptions``) that it takes.
+        repaired_by: names of steps, not printed, from which the conclusion of a broken step is derived instead.
+        weakest_cap: the cap whose constants are searched for the largest with which the step holds.
+        paper: the paper whose step it is.
+        assumes: the kinds of assumption (``fedtheory.assumptions``) that a given step takes.
     """
 
     name: str
@@ -226,13 +232,13 @@ class Step:
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """The kinds of assumption that it takes: its own, and those of the theorems that its checks make."""
+        """Kinds of assumption that the step takes: its own, and those of the theorems that its checks make."""
         return (*self.assumes, *(kind for check in self.checks for kind in getattr(check, "assumes", ())))
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What ``decide`` found: ``proved``, ``gap`` or ``unknown``, or ``given`` for a definition, and each check's
+    """Result of ``decide``: ``proved``, ``gap`` or ``unknown``, or ``given`` for a definition, with each check's
     finding."""
 
     step: Step
@@ -246,12 +252,13 @@ class Decision:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """Evidence of all findings."""
         return tuple(e for finding in self.findings for e in finding.evidence)
 
 
 def decide(step: Step, earlier: Mapping[str, Decision] | None = None, certify_only: bool = False) -> Decision:
-    """Decide a step: every check, and whether all that it rests on is closed. With ``certify_only`` no counterexample
-    is looked for and no solver asked.
+    """Decide a step by its checks and by whether all steps that it rests on are closed. With ``certify_only``, no
+    counterexample is looked for and no solver asked.
 
     >>> from fedtheory.papers.proofs import library
     >>> decide(library().step("a2.22_under_the_cap_1/8")).evidence[0].value
@@ -263,7 +270,7 @@ def decide(step: Step, earlier: Mapping[str, Decision] | None = None, certify_on
 
 
 def conclude(step: Step, findings: tuple[Finding, ...], earlier: Mapping[str, Decision]) -> Decision:
-    """The decision that follows from the findings about a step's checks."""
+    """Return the decision that follows from the findings about a step's checks."""
     if step.kind == "definition":
         return Decision(step, "given")
     outcomes = {finding.outcome for finding in findings}
@@ -290,8 +297,8 @@ def decide_all(steps: Iterable[Step], certify_only: bool = False) -> tuple[Decis
 
 
 def certified_all(steps: Iterable[Step]) -> tuple[Decision, ...] | None:
-    """The decisions of steps that are certified, each by all of its checks, or given by definition; ``None`` as soon as
-    one is not: no counterexample is looked for and no solver asked."""
+    """Return the decisions of steps if all are certified, by all of their checks, or given by definition. Return
+    ``None`` as soon as one is not. No counterexample is looked for and no solver asked."""
     decisions: dict[str, Decision] = {}
     for step in steps:
         findings: list[Finding] = []
@@ -327,14 +334,14 @@ def _point_of_difference(difference: sympy.Expr) -> str:
 
 
 def evidence_data(evidence: Evidence) -> dict:
-    """Plain data for JSON, read back by ``evidence_from``."""
+    """Return evidence as plain data for JSON, which ``evidence_from`` reads back."""
     if isinstance(evidence, str):
         return {"type": "text", "data": evidence}
     return {"type": type(evidence).__name__, "data": json.loads(evidence.to_json())}
 
 
 def evidence_from(data: Mapping) -> Evidence:
-    """What ``evidence_data`` wrote; ``ValueError`` for anything else."""
+    """Read evidence that ``evidence_data`` wrote; raise ``ValueError`` for anything else."""
     kinds = {c.__name__: c for c in (Certificate, Counterexample, GramCertificate, GramCounterexample)}
     if not isinstance(data, dict) or set(data) != {"type", "data"}:
         raise ValueError(f"evidence = {data!r}: allowed is an object with exactly the fields type, data")

@@ -1,4 +1,4 @@
-"""Regions: every symbol written through nonnegative parameters."""
+"""Regions of scalars, with every symbol written through nonnegative parameters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import sympy
 from .polynomial_data import Polynomial, Ratio, fields, list_of, pair_of, substituted, to_name
 
 KINDS = ("nonnegative", "positive", "integer")
-"""What a parameter may be where a counterexample is looked for: any number >= 0, one > 0, or a whole number >= 0."""
+"""Kinds of parameter in the search for a counterexample: any number >= 0, one > 0, or a whole number >= 0."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """The image of all nonnegative parameters under substitutions.
+    """Image of all nonnegative parameters under substitutions.
 
     Attributes:
         substitutions: (name, ratio) in the order in which they are made; a later name may occur in an earlier ratio.
@@ -50,7 +50,8 @@ class Region:
             seen.add(name)
 
     def pull_back(self, expression: sympy.Expr) -> sympy.Expr:
-        """The expression in the parameters alone. Symbols are known by their names: the vocabulary's will do."""
+        """Return the expression in the parameters alone. Symbols are known by their names, so the vocabulary's will
+        do."""
         expression = expression.xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
         loose = {s.name for s in expression.free_symbols} - {name for name, _ in self.substitutions}
         if loose:
@@ -58,7 +59,7 @@ class Region:
         return self._substituted(expression)
 
     def pulled(self, ratio: Ratio) -> Ratio:
-        """The same of a ratio, in lowest terms, in another way: without expressions.
+        """Return a ratio in the parameters alone, in lowest terms. This is ``pull_back`` on data, without expressions.
 
         >>> x = sympy.Symbol("x")
         >>> region(capped("x", sympy.Integer(2))).pulled(Ratio.of(1 / x)).expression()
@@ -74,7 +75,7 @@ class Region:
         return expression
 
     def image(self, parameters: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        """The point with these parameters; ``ZeroDivisionError`` where there is none."""
+        """Return the point with these parameters; raise ``ZeroDivisionError`` if there is none."""
         values = dict(parameters)
         for name, ratio in reversed(self.substitutions):
             values[name] = ratio.at(values)
@@ -89,8 +90,8 @@ class Region:
         )
 
     def never_zero(self, polynomial: sympy.Expr) -> bool:
-        """Whether a polynomial is seen to be > 0 at every point of the region: written in the parameters it has no
-        negative coefficient, and no parameters that may vanish together are in all its terms.
+        """Whether a polynomial is seen to be > 0 at every point of the region. Written in the parameters, it has to
+        have no negative coefficient, and no parameters that may vanish together may be in all its terms.
 
         >>> s, p = sympy.symbols("share size")
         >>> where = region(interval("share"), nonnegative("size"))
@@ -104,6 +105,7 @@ class Region:
         return frozenset() in terms or not any(all(t & zero for t in terms) for zero in _vanishing(self))
 
     def data(self) -> dict:
+        """Return the region as plain data for JSON."""
         return {
             "substitutions": [[name, ratio.data()] for name, ratio in self.substitutions],
             "kinds": [list(pair) for pair in self.kinds],
@@ -111,6 +113,7 @@ class Region:
 
     @classmethod
     def from_data(cls, data: object) -> Region:
+        """Read a region from what ``data`` gives."""
         substitutions, kinds = fields(data, "substitutions", "kinds")
         made = tuple((to_name(name), Ratio.from_data(ratio)) for name, ratio in map(pair_of, list_of(substitutions)))
         given = tuple((to_name(name), to_name(kind)) for name, kind in map(pair_of, list_of(kinds)))
@@ -142,47 +145,47 @@ def _vanishing(where: Region) -> tuple[frozenset[str], ...]:
 
 
 Part = tuple[str, sympy.Expr, dict[str, str]]
-"""One quantity's substitution: name, expression, kinds of its new parameters."""
+"""Substitution of one quantity: name, expression, kinds of its new parameters."""
 
 
 def count(name: str, least: int = 1) -> Part:
-    """A whole number >= least, as least + k."""
+    """Return the part of a whole number >= least, as least + k."""
     return name, least + sympy.Symbol(f"k_{name}"), {f"k_{name}": "integer"}
 
 
 def positive(name: str) -> Part:
-    """A number > 0."""
+    """Return the part of a number > 0."""
     return name, sympy.Symbol(f"p_{name}"), {f"p_{name}": "positive"}
 
 
 def nonnegative(name: str) -> Part:
-    """A number >= 0."""
+    """Return the part of a number >= 0."""
     return name, sympy.Symbol(f"p_{name}"), {f"p_{name}": "nonnegative"}
 
 
 def capped(name: str, cap: sympy.Expr) -> Part:
-    """0 < name <= cap, as cap / (1 + u)."""
+    """Return the part of 0 < name <= cap, as cap / (1 + u)."""
     return name, cap / (1 + sympy.Symbol(f"u_{name}")), {f"u_{name}": "nonnegative"}
 
 
 def at_least(name: str, floor: sympy.Expr) -> Part:
-    """name >= floor, as floor + s."""
+    """Return the part of name >= floor, as floor + s."""
     return name, floor + sympy.Symbol(f"s_{name}"), {f"s_{name}": "nonnegative"}
 
 
 def interval(name: str, low: sympy.Expr | int = 0, high: sympy.Expr | int = 1) -> Part:
-    """low <= name <= high, as low + (high - low) s / (s + t): both ends included."""
+    """Return the part of low <= name <= high, as low + (high - low) s / (s + t): both ends included."""
     s, t = sympy.symbols(f"s_{name} t_{name}")
     return name, low + (high - low) * s / (s + t), {s.name: "nonnegative", t.name: "nonnegative"}
 
 
 def equal(name: str, value: sympy.Expr) -> Part:
-    """name = value."""
+    """Return the part of name = value."""
     return name, sympy.sympify(value, strict=True), {}
 
 
 def region(*parts: Part) -> Region:
-    """The region of these parts; a part may use the quantities of later parts."""
+    """Return the region of these parts; a part may use the quantities of later parts."""
     kinds: dict[str, str] = {}
     for _, _, new in parts:
         kinds |= new

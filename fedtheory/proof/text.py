@@ -1,4 +1,4 @@
-"""A chain as plain data, as lines of text, and a step that fails as a sentence."""
+"""Chains as plain data and as lines of text, and a failing step as a sentence."""
 
 from __future__ import annotations
 
@@ -15,29 +15,35 @@ from .steps import Decision, Evidence, Step
 
 
 class Wording(Protocol):
-    """How a paper writes.
+    """Letters and words of a paper.
 
     Attributes:
         letters: LaTeX by the name of a quantity.
-        prose: what short names in what its steps say stand for.
+        prose: the meaning of short names in the words of its steps.
         shorthands: a sentence for each other letter of its steps.
     """
 
     @property
-    def letters(self) -> Mapping[str, str]: ...
+    def letters(self) -> Mapping[str, str]:
+        """LaTeX by the name of a quantity."""
+        ...
 
     @property
-    def prose(self) -> Mapping[str, str]: ...
+    def prose(self) -> Mapping[str, str]:
+        """Meaning of short names in the words of the paper's steps."""
+        ...
 
     @property
-    def shorthands(self) -> Mapping[str, str]: ...
+    def shorthands(self) -> Mapping[str, str]:
+        """Sentence for each other letter of the paper's steps."""
+        ...
 
 
 _CAP_DIGITS = 10**4
 
 
 def describe(chain: Chain) -> dict:
-    """A chain as plain data for JSON, without its certificates.
+    """Return a chain as plain data for JSON, without its certificates.
 
     >>> from fedtheory.papers.proofs import chain
     >>> describe(chain("fast.lemma2"))["outcome"]
@@ -61,8 +67,8 @@ def describe(chain: Chain) -> dict:
 
 
 def uses(chain: Chain) -> dict[str, list[str]]:
-    """What a proof rests on, to be compared with what the paper assumes: the kernel's ``axioms``; the ``assumptions``,
-    each with its constant; and what its steps take as ``given``.
+    """Return what a proof rests on, to be compared with the paper's assumptions. These are the kernel's ``axioms``,
+    the ``assumptions``, each with its constant, and the facts that its steps take as ``given``.
 
     >>> from fedtheory.papers.proofs import chain
     >>> uses(chain("fast.lemma2"))["assumptions"]
@@ -83,12 +89,12 @@ JOINTS = {
     "single step": "one inequality between numbers, decided on the claim's own data",
     "declared": "every step is decided; that they follow on each other is declared, not made by the kernel",
 }
-"""How the steps of a proof are joined, in words."""
+"""Sentences on the way in which the steps of a proof are joined."""
 
 
 def lines(chain: Chain) -> list[str]:
-    """A chain as text: one line a step, what refutes it below; at the end what it rests on, how its steps are
-    joined, and the share decided."""
+    """Return a chain as text: one line a step, with its refutation below. At the end stand what it rests on, the way
+    in which its steps are joined, and the share decided."""
     data = describe(chain)
     text = [f"{data['claim']}: {data['verdict']} ({data['derivation']})"]
     for step in data["steps"]:
@@ -110,8 +116,8 @@ def lines(chain: Chain) -> list[str]:
 
 
 def sentence(decision: Decision, words: Wording, repair: Step | None = None) -> str:
-    """What an open step claims and where it fails, for how large a step size it holds, and ``repair``, the step that
-    replaces it.
+    """Say of an open step its claim, where it fails, and for how large a step size it holds; then ``repair``, the step
+    that replaces it.
 
     >>> from fedtheory.papers import paper
     >>> from fedtheory.papers.proofs import library
@@ -152,7 +158,7 @@ def _failure(decision: Decision, words: Wording) -> str:
 
 
 def letter(name: str, words: Wording) -> str:
-    """A quantity's letter as plain text, or its name.
+    """Return a quantity's letter as plain text, or its name.
 
     >>> from fedtheory.papers import paper
     >>> fast, flics = paper("fast"), paper("flics")
@@ -171,7 +177,7 @@ def letter(name: str, words: Wording) -> str:
 
 
 def in_letters(text: str, words: Wording) -> str:
-    """A step's words with the paper's letters."""
+    """Return a step's words with the paper's letters."""
     for short, long in words.prose.items():
         text = re.sub(rf"\b{short}\b", long.replace("\\", r"\\"), text)
     for name in QUANTITIES:

@@ -1,8 +1,8 @@
-"""How the steps of a proof are joined, which decides between `proved` and `steps decided`.
+"""Ways of joining the steps of a proof, which decide between `proved` and `steps decided`.
 
-Every step is decided by certificate. That a step starts from what an earlier one shows, that the last one gives the
-right side, and how one round becomes many, is checked only where the kernel makes the whole, or where there is nothing
-to join: the claim is one inequality between numbers, decided on its own data.
+Every step is decided by certificate. Three things remain: that a step starts from what an earlier one shows, that the
+last one gives the right side, and that one round becomes many. They are checked only if the kernel makes the whole, or
+if there is nothing to join: the claim is one inequality between numbers, decided on its own data.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .steps import Step
 
 KERNEL, SINGLE, DECLARED = "kernel", "single step", "declared"
 JOINTS = (KERNEL, SINGLE, DECLARED)
-"""The kernel makes the theorem, from axioms to right side; the claim is a single inequality between numbers; or what
-is shown by the steps together is declared by hand."""
+"""Words for three ways. The kernel makes the theorem, from axioms to right side; the claim is a single inequality
+between numbers; or the conclusion of the steps together is declared by hand."""
 
 PROVED, STEPS_DECIDED = "proved", "steps decided"
 
 _ABOUT_NUMBERS = {"identity", "polynomial", "definition"}
-"""The kinds of steps beside which nothing is left to join."""
+"""Kinds of steps beside which nothing is left to join."""
 
 _BY_SCOPE = {
     "learning": "samples: events of a draw, their probabilities, and unions of them",
@@ -32,11 +32,11 @@ _BY_SCOPE = {
     "round": "a claim about one round, read off a theorem given its start",
     "values": "a number that is defined by a law, a sum or a limit",
 }
-"""The rule that the kernel lacks, by what a claim's functional is of; of runs see ``missing_rule``."""
+"""Rule that the kernel lacks, by the scope of a claim's functional; for runs see ``missing_rule``."""
 
 
 def joints(derivation: Derivation | None, own: Sequence[Step]) -> str:
-    """One of ``JOINTS``, of a derivation and its own steps."""
+    """Return one of ``JOINTS`` for a derivation and its own steps."""
     if derivation is None:
         return DECLARED
     if derivation.origin is not None and own and all(step.kind == "composed" for step in own):
@@ -65,7 +65,7 @@ def _is_known(reader: type) -> bool:
 
 
 def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivation]) -> str:
-    """What the kernel cannot say of a claim, given the derivations that it composes.
+    """Name the rule that the kernel lacks for a claim, given the derivations that it composes.
 
     >>> from fedtheory.papers import claim
     >>> missing_rule(claim("fast.eq28"), "fast", ())
@@ -84,7 +84,7 @@ def missing_rule(claim: Claim, algorithm: str | None, composed: Iterable[Derivat
 
 
 def table(rows: Iterable[Mapping[str, str]]) -> list[str]:
-    """A Markdown table of claims by the rule that is missing, from rows with ``claim`` and ``missing``.
+    """Return a Markdown table of claims by the rule that is missing, from rows with ``claim`` and ``missing``.
 
     >>> table([{"claim": "a.thm1@main", "missing": "x"}, {"claim": "a.thm2@main", "missing": "x"}])[-1]
     '| x | a.thm1@main, a.thm2@main |'

@@ -1,7 +1,7 @@
-"""Numeric editions of claims: the bound that the certificate of a worst case gives, at its class, steps and numbers of
-clients, proved from the certificate by the kernel, over all rounds.
+"""Numeric editions of claims. An edition states the bound that the certificate of a worst case gives, at its class,
+steps and numbers of clients. The kernel proves it from the certificate, over all rounds.
 
-The statement is a claim in the vocabulary of the one that it is an edition of: its counts and probabilities are bound
+The statement is a claim in the vocabulary of the one that it is an edition of. Its counts and probabilities are bound
 to the certificate's numbers, its step sizes are c/L, mu is at least kappa L, and there is no noise. L stays a letter.
 """
 
@@ -39,12 +39,12 @@ LETTERS = {
     "L": "smoothness", "mu": "strong_convexity", "M": "clients", "sigma": "gradient_noise", "sigma_s": "server_noise",
     "sigma_G": "dissimilarity",
 }  # fmt: skip
-"""The quantities of the theorem's letters."""
+"""Quantities of the theorem's letters."""
 
 _CHANCE = {"fast": ("snapshot_probability", {"uniform": 1, "arbitrary": 0}, "random_kinds"),
            "safari": ("client_round_probability", {"server": 0, "arbitrary": 1}, "random_client_rounds")}  # fmt: skip
-"""By algorithm, the quantity that draws the kind of a round, its value where all rounds are of a kind, and the
-assumption that it does so in every round."""
+"""Table from an algorithm to the quantity that draws the kind of a round, its value if all rounds are of a kind, and
+the assumption that it does so in every round."""
 
 _COUNTS = {"local_steps": "local_steps", "clients": "clients", "cohort": "cohort",
            "arbitrary_cohort": "arbitrary_cohort", "probability": "snapshot_probability",
@@ -53,8 +53,8 @@ _SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 
 
 def one_round(data: Mapping[str, Any]) -> Theorem:
-    """The kernel's theorem of a certificate about one round's |x+ - x*|^2; of any set of clients, given that the round
-    is theirs.
+    """Return the kernel's theorem of a certificate about one round's |x+ - x*|^2. For arbitrary sets of clients, the
+    theorem is given that the round is theirs.
 
     Raises:
         ValueError: the certificate is no proof, or the kernel has no word for what it is about.
@@ -73,12 +73,12 @@ def one_round(data: Mapping[str, Any]) -> Theorem:
 
 
 def _no(name: str) -> Condition:
-    """That a letter is 0."""
+    """Return the condition that a letter is 0."""
     return Condition(name, "interval", RING.number(0))
 
 
 class NumericEdition:
-    """The numeric edition of a claim.
+    """Numeric edition of a claim.
 
     Args:
         claim: about the final squared distance of FAST or SAFARI.
@@ -117,12 +117,12 @@ class NumericEdition:
 
     @cached_property
     def theorem(self) -> Theorem:
-        """Of one round, by the kernel."""
+        """Theorem of the kernel on one round."""
         return one_round(self.data)
 
     @cached_property
     def origin(self) -> Geometric:
-        """What the theorem says of many rounds, by geometric recursion."""
+        """Bound over many rounds that follows from the theorem by geometric recursion."""
         chance = _CHANCE[self.algorithm][0]
         return Geometric(lambda: one_round(self.data), {**LETTERS, "q": chance})
 
@@ -132,7 +132,7 @@ class NumericEdition:
 
     @cached_property
     def bound(self) -> dict[str, Any]:
-        """The quantities that are numbers, or other quantities, in these runs."""
+        """Quantities that are numbers, or other quantities, in these runs."""
         chance, of_kind, _ = _CHANCE[self.algorithm]
         counts = _COUNTS | ({"size": _SIZES[self.theorem.kind]} if self.theorem.kind in _SIZES else {})
         found: dict[str, Any] = {"gradient_noise": 0}
@@ -147,7 +147,8 @@ class NumericEdition:
 
     @property
     def _hypotheses(self) -> tuple[Hypothesis, ...]:
-        """How convex the clients are; and that all of them take part, where the certificate is about everyone."""
+        """Hypotheses on the clients' convexity; and that all of them take part, if the certificate is about
+        everyone."""
         mu, L, n, M = map(symbol, ("strong_convexity", "smoothness", "arbitrary_cohort", "clients"))
         kappa = sympy.Rational(str(Certificate.from_json(dict(self.data)).problem.functions.condition))
         found = [Hypothesis("curvature", sympy.Ge(mu, kappa * L), SOURCE)] if kappa else []
@@ -171,7 +172,7 @@ class NumericEdition:
 
     @cached_property
     def claim(self) -> Claim:
-        """The statement."""
+        """Claim that the edition states."""
         own, steps = self.origin.own, ("local_lr", "server_lr")
         rest = own.read(1 - self.factor)
         rounds, distance = map(symbol, ("rounds", "initial_distance"))
@@ -196,7 +197,7 @@ class NumericEdition:
 
     @cached_property
     def library(self) -> Library:
-        """One derivation, with its step."""
+        """Library of one derivation, with its step."""
         name = f"{self.base.paper}.{EDITION}"
         says = "a worst case, certified: what a round leaves of |x - x*|^2 at most, and what it adds"
         step = self.origin.step(name, SOURCE, says)
@@ -204,18 +205,18 @@ class NumericEdition:
         return Library([step], [derivation.of(self.algorithm)], {self.base.paper: self.algorithm})
 
     def statement(self) -> str:
-        """The claim in words."""
+        """Claim in words."""
         claim = self.claim
         known = [f"{name} = {value}" for name, value in {**claim.choices, **claim.bound}.items()]
         known += [str(h.relation) for h in self._hypotheses]
         return f"{claim.functional.meaning} <= {claim.right_side}, where {', '.join(known)}"
 
     def prove(self) -> Chain:
-        """The chain that proves it, or what is open: an assumption that the claim does not make."""
+        """Return the chain that proves the edition, or the open step: an assumption that the claim does not make."""
         return chains.prove(self.claim, self.library)
 
 
 def _in_vocabulary(expression: Any) -> sympy.Expr:
-    """With the vocabulary's symbols, which know the signs of quantities."""
+    """Return the expression with the vocabulary's symbols, which know the signs of quantities."""
     plain = bare(expression)
     return plain.xreplace({s: symbol(s.name) for s in plain.free_symbols})

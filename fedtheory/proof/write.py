@@ -16,18 +16,18 @@ Pairs = tuple[tuple[sympy.Expr, sympy.Expr], ...]
 
 
 def given(name: str, equation: str, says: str, **more: Any) -> Step:
-    """A definition, or a fact that is taken as given."""
+    """Return a definition, or a fact that is taken as given."""
     return Step(name, equation, says, "definition", expected="given", **more)
 
 
 def same(name: str, equation: str, says: str, pairs: Iterable[tuple[sympy.Expr, sympy.Expr]], **more: Any) -> Step:
-    """An identity step; ``pairs`` are the sides."""
+    """Return an identity step; ``pairs`` are the sides."""
     checks = tuple(Identity(left, right) for left, right in pairs)
     return Step(name, equation, says, more.pop("kind", "identity"), checks, **more)
 
 
 def nonnegative_step(name: str, equation: str, says: str, expression: sympy.Expr, *cases: Region, **more: Any) -> Step:
-    """A polynomial step: ``expression >= 0`` on every region."""
+    """Return a polynomial step: ``expression >= 0`` on every region."""
     return Step(name, equation, says, more.pop("kind", "polynomial"), (Nonnegative(expression, cases),), **more)
 
 
@@ -42,18 +42,18 @@ def gram(
     where: Region,
     **more: Any,
 ) -> Step:
-    """A step about vectors; ``given`` and ``zero`` pair hypotheses with their multipliers."""
+    """Return a step about vectors; ``given`` and ``zero`` pair hypotheses with their multipliers."""
     check = vectors_check(expression, given, zero, where)
     return Step(name, equation, says, more.pop("kind", "gram"), (check,), **more)
 
 
 def vectors_check(expression: sympy.Expr, given: Pairs, zero: Pairs, where: Region) -> Vectors:
-    """The check of a Gram statement."""
+    """Return the check of a Gram statement."""
     return Vectors(Gram(expression, where, given, zero))
 
 
 def within(where: Region) -> tuple[Callable[..., Step], Callable[..., Vectors]]:
-    """``gram`` and ``vectors_check`` on a region, unless they are told another."""
+    """Return ``gram`` and ``vectors_check`` on a region, unless they are told another."""
 
     def check(expression: sympy.Expr, given: Pairs = (), zero: Pairs = (), where: Region = where) -> Vectors:
         return vectors_check(expression, given, zero, where)
@@ -72,6 +72,6 @@ def coefficient_step(
     identity: bool = False,
     **more: Any,
 ) -> Step:
-    """A step about coefficients: an identity ``expression = 0``, or ``expression >= 0`` on every region."""
+    """Return a step about coefficients: an identity ``expression = 0``, or ``expression >= 0`` on every region."""
     check = Identity(expression) if identity else Nonnegative(expression, regions)
     return Step(name, equation, says, "identity" if identity else "polynomial", (check,), why, expected, **more)

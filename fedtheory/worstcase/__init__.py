@@ -1,7 +1,7 @@
 """Exact worst cases: the largest error that local SGD can make over ALL federations of a class of functions.
 
-Semidefinite programs whose size does not depend on the number of clients; see docs/worst-case.md. Needs no torch, but
-for algorithms of `fedtheory.algorithms`; rounds can be given as data instead.
+They are values of semidefinite programs whose size does not depend on the number of clients; see docs/worst-case.md.
+The package needs no torch, except for algorithms of `fedtheory.algorithms`; rounds can be given as data instead.
 """
 
 from ..lazy import lazily

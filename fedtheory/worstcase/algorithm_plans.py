@@ -1,4 +1,4 @@
-"""Plans of algorithms: which of them a worst case is known for."""
+"""Plans of the algorithms for which a worst case is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def plan_of(
     cohort: int | None = None,
     arbitrary_cohort: int | None = None,
 ) -> Plan:
-    """The plan of an algorithm, or of rounds given as data (a ``Training``, a ``ServerStep`` or a ``mixture``).
+    """Return the plan of an algorithm, or of rounds given as data (a ``Training``, a ``ServerStep`` or a
+    ``mixture``).
 
     Args:
         rounds: how many; of data, how often it is repeated.

@@ -17,12 +17,12 @@ WHAT, SCHEMA = "worst-case certificate", 1
 
 
 class CertificateError(ValueError):
-    """The multipliers of a certificate do not prove what it says."""
+    """Error of a certificate whose multipliers do not prove its bound."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proof that for every federation of a class, every start and every zeta >= 0
+    """Proof that for every federation of a class, every start and every zeta >= 0
 
         metric <= contraction |x_0 - x*|^2 + additive zeta^2,
 
@@ -38,12 +38,12 @@ class Certificate:
 
     @property
     def contraction(self) -> Fraction:
-        """In the metric's units over x^2."""
+        """Factor tau of |x_0 - x*|^2, in the metric's units over x^2."""
         return self.multipliers.contraction * self._power
 
     @property
     def additive(self) -> Fraction:
-        """In the metric's units over (F/x)^2."""
+        """Factor nu of zeta^2, in the metric's units over (F/x)^2."""
         return sum(self.multipliers.additive.values(), Fraction(0)) * self._power / self.problem.functions.smoothness**2
 
     @property
@@ -51,19 +51,20 @@ class Certificate:
         return self.problem.unit / self.problem.length**2
 
     def bound(self, *, distance: Any = 1, dissimilarity_at_optimum: Any = 0) -> float:
-        """The right side."""
+        """Return the right side at this distance and dissimilarity."""
         return float(
             self.contraction * Fraction(distance) ** 2 + self.additive * Fraction(dissimilarity_at_optimum) ** 2
         )
 
     @property
     def statement(self) -> str:
-        """What is proved, as text."""
+        """Return the proved bound as text."""
         zeta = f" + {float(self.additive):.9g} zeta^2" if self.multipliers.additive else ", where zeta = 0"
         return f"{self.problem.metric} <= {float(self.contraction):.9g} |x_0 - x*|^2{zeta}"
 
     def verify(self) -> None:
-        """Check that it is a proof, in rational arithmetic: what the multipliers leave is positive semidefinite.
+        """Check the proof in rational arithmetic: the matrices that the multipliers leave have to be positive
+        semidefinite.
 
         Raises:
             CertificateError: it is none.
@@ -77,7 +78,7 @@ class Certificate:
                 raise CertificateError(f"{self.statement}: matrix {k} of {len(slack)} is not positive semidefinite")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, with numbers as texts of Fractions."""
+        """Return the certificate as plain data, with numbers as texts of Fractions."""
         power, L = self._power, self.problem.functions.smoothness
         given = self.multipliers
         return {
@@ -93,7 +94,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Certificate:
-        """The certificate in plain data; whether it is a proof, ``verify`` says.
+        """Read a certificate from plain data; ``verify`` says whether it is a proof.
 
         Raises:
             ValueError: it is none; the place is named.
@@ -118,7 +119,7 @@ class Certificate:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON.
+        """Write the certificate as JSON.
 
         Raises:
             ValueError: no file can be written there.
@@ -127,7 +128,7 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
-        """The certificate in a file.
+        """Read the certificate in a file.
 
         Raises:
             FileNotFoundError: there is no file. ValueError: it holds no certificate.

@@ -1,4 +1,4 @@
-"""Classes of functions: which objectives a worst case is over."""
+"""Classes of objectives over which a worst case is taken."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..rationals import exact_number
 
 @dataclass(frozen=True)
 class FunctionClass:
-    """All F_i: R^D -> R, in every dimension D, that are ``smoothness``-smooth and ``strong_convexity``-strongly convex;
-    only the quadratic ones among them where ``quadratic``. Made by ``strongly_convex``, ``convex``, ``quadratic`` and
-    ``smooth``.
+    """Class of all F_i: R^D -> R, in every dimension D, that are ``smoothness``-smooth and
+    ``strong_convexity``-strongly convex. With ``quadratic``, only the quadratic ones among them. Use
+    ``strongly_convex``, ``convex``, ``quadratic`` or ``smooth`` to make one.
 
     Attributes:
         smoothness, strong_convexity: L and mu, in units of F/x^2, exact; mu = -L says that nothing is convex.
@@ -25,7 +25,7 @@ class FunctionClass:
 
     @property
     def condition(self) -> Fraction:
-        """mu / L."""
+        """Ratio mu / L."""
         return self.strong_convexity / self.smoothness
 
     @property
@@ -41,7 +41,7 @@ class FunctionClass:
 
 
 def strongly_convex(*, smoothness: Any, strong_convexity: Any) -> FunctionClass:
-    """The L-smooth and mu-strongly convex functions, 0 < mu <= L.
+    """Return the class of L-smooth and mu-strongly convex functions, 0 < mu <= L.
 
     Raises:
         ValueError: L or mu is no finite number, or out of bounds.
@@ -61,7 +61,7 @@ def strongly_convex(*, smoothness: Any, strong_convexity: Any) -> FunctionClass:
 
 
 def convex(*, smoothness: Any) -> FunctionClass:
-    """The L-smooth convex functions, L > 0.
+    """Return the class of L-smooth convex functions, L > 0.
 
     Raises:
         ValueError: L is no finite number > 0.
@@ -70,8 +70,8 @@ def convex(*, smoothness: Any) -> FunctionClass:
 
 
 def smooth(*, smoothness: Any) -> FunctionClass:
-    """The L-smooth functions, L > 0, convex or not, whose mean F has a minimiser x*. They are those for which
-    F_i + L/2 |x|^2 is convex and 2L-smooth.
+    """Return the class of L-smooth functions, L > 0, convex or not, whose mean F has a minimiser x*. They are those for
+    which F_i + L/2 |x|^2 is convex and 2L-smooth.
 
     Raises:
         ValueError: L is no finite number > 0.
@@ -84,7 +84,7 @@ def smooth(*, smoothness: Any) -> FunctionClass:
 
 
 def quadratic(*, smoothness: Any, strong_convexity: Any = 0) -> FunctionClass:
-    """The quadratics whose Hessians have their eigenvalues in [mu, L], 0 <= mu <= L, L > 0.
+    """Return the class of quadratics whose Hessians have their eigenvalues in [mu, L], 0 <= mu <= L, L > 0.
 
     Raises:
         ValueError: L or mu is no finite number, or out of bounds.

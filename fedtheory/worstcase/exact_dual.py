@@ -1,4 +1,5 @@
-"""What remains of the Gram matrices under given multipliers, in Fractions: a bound holds if it is >= 0.
+"""Slack of a bound, in Fractions: the remainder of the Gram matrices under given multipliers. The bound holds if the
+slack is >= 0.
 
 For all x_0, zeta and clients of the class
 
@@ -25,7 +26,7 @@ Entries = dict[tuple[int, int], Fraction]
 
 @dataclass
 class Multipliers:
-    """Of one problem, without units (smoothness 1).
+    """Multipliers of one problem, without units (smoothness 1).
 
     Attributes:
         contraction: tau, of |x_0 - x*|^2.
@@ -43,7 +44,7 @@ class Multipliers:
 
 
 class Exact:
-    """The slack of a problem, by multipliers.
+    """Slack of a problem, as a function of multipliers.
 
     Raises:
         ValueError: the problem has noise, of which no certificates are known.
@@ -95,7 +96,7 @@ class Exact:
     # Slack -----------------------------------------------------------------------------------------------------------
 
     def slack(self, given: Multipliers) -> list[np.ndarray]:
-        """The matrices that have to be >= 0, of Fractions, block by block; first those of ``operators``.
+        """Return the matrices of Fractions that have to be >= 0, block by block; first those of ``operators``.
 
         Raises:
             ValueError: a multiplier is negative, of something that is not there, or the values F_i do not cancel.
@@ -104,7 +105,7 @@ class Exact:
         return self.under(given, self.left(given))
 
     def left(self, given: Multipliers) -> tuple[Matrix, list[np.ndarray]]:
-        """What the conditions of the class leave, less the metric; and the matrices of ``operators``."""
+        """Return the class's conditions times their multipliers, less the metric, and the matrices of ``operators``."""
         whole, found = -self.objective, []
         for o in range(len(self.geometry.orbits)):
             if self.quadratic:
@@ -116,7 +117,7 @@ class Exact:
         return whole, found
 
     def under(self, given: Multipliers, left: tuple[Matrix, list[np.ndarray]]) -> list[np.ndarray]:
-        """The slack under the bound of these multipliers."""
+        """Return the slack under the bound of these multipliers."""
         whole, found = left
         whole = whole + self.start * _q(given.contraction)
         for at, nu in given.additive.items():
@@ -150,7 +151,7 @@ class Exact:
             )
 
     def unbalanced(self, pairs: dict[tuple[int, int, int], Fraction]) -> dict[tuple[int, int], Fraction]:
-        """By orbit and point, how often more than the metric asks for f(p) - f(x*) is taken."""
+        """Return the multiple of f(p) - f(x*) that is taken beyond what the metric asks for, by orbit and point."""
         if self.geometry.rigid or self.quadratic:
             return {}
         left = {
@@ -193,7 +194,8 @@ class Exact:
         return (form + form.transpose()) * fmpq(1, 2)
 
     def _operators(self, o: int, operators: Entries, symmetric: Entries) -> tuple[Matrix, np.ndarray]:
-        """What quadratics leave: f_p - f(x*) = <U_p, x_p>/2 + <h(x*), x_p>, and the conditions on changes."""
+        """Return the remainder of quadratics, with f_p - f(x*) = <U_p, x_p>/2 + <h(x*), x_p>, and the conditions on
+        changes."""
         points = self.geometry.points[1:]
         steps, changes = _matrix([p.step[o] for p in points]), _matrix([p.change[o] for p in points])
         size = self.count - 1

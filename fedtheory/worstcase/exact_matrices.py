@@ -1,4 +1,4 @@
-"""Symmetric matrices of rationals: whether they are positive semidefinite, decided exactly."""
+"""Exact decision whether symmetric matrices of rationals are positive semidefinite."""
 
 from __future__ import annotations
 

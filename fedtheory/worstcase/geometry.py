@@ -1,12 +1,11 @@
-"""The points of a plan, as combinations of a few vectors.
+"""Points of a plan, as combinations of a few vectors.
 
 Clients that play the same part form an *orbit*: all of them; or those in the adversary's set, and those outside.
-Averaging a problem over the permutations of an orbit changes no constraint and no objective, so a client's vector v_i
-is the orbit's mean of v plus a deviation, of which only the following counts: <mean v, mean w> for the means of all
-orbits, and for each orbit the mean over i of <v_i - mean v, w_i - mean w>. Hence one Gram matrix of the start and the
-means, and one of the deviations of each orbit; their size does not depend on the number of clients. Conversely all
-such matrices are those of clients: deviations w (x) u_i, with u_i the corners of a regular simplex, in a space of
-their own.
+Averaging a problem over the permutations of an orbit changes no constraint and no objective. So a client's vector v_i
+is the orbit's mean of v plus a deviation, and only two things count: <mean v, mean w> for the means of all orbits, and
+for each orbit the mean over i of <v_i - mean v, w_i - mean w>. Hence there is one Gram matrix of the start and the
+means, and one of the deviations of each orbit; their size does not depend on the number of clients. Conversely all such
+matrices are those of clients: deviations w (x) u_i, with u_i the corners of a regular simplex, in a space of their own.
 
 Units here: smoothness is 1, so step sizes are L local_lr; h = grad F_i - mu (x - x*) takes the place of a gradient. It
 is the gradient of a convex (1 - mu)-smooth function.
@@ -28,8 +27,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Orbit:
-    """Clients that play the same part: their share of all, how many they are (``None``: any number >= 2), and where
-    their deviations stand among the basis vectors (empty for a single client)."""
+    """Clients that play the same part. The fields are their share of all clients, their number (``None``: any number >=
+    2), and the place of their deviations among the basis vectors (empty for a single client)."""
 
     share: Number
     clients: int | None
@@ -38,11 +37,11 @@ class Orbit:
 
 @dataclass
 class Point:
-    """Where gradients are taken: x and h of a client of each orbit, (orbits, n) each.
+    """Point at which gradients are taken: x and h of a client of each orbit, (orbits, n) each.
 
     Attributes:
-        parent: the point before; -1 for x*. step: x - x of the parent. change: h - h of the parent. scale: how small
-            this change is.
+        parent: the point before; -1 for x*. step: x - x of the parent. change: h - h of the parent. scale: the order of
+            size of this change.
         shared: whether all clients are there. place: (rounds that are over, local steps since).
     """
 
@@ -58,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Units:
-    """The problem's numbers in units of L and of a length, of one kind (floats or Fractions).
+    """Numbers of a problem in units of L and of a length, of one kind (floats or Fractions).
 
     Attributes:
         number: from a Fraction to that kind.
@@ -78,18 +77,18 @@ class Units:
 
     @property
     def dtype(self) -> Any:
-        """Of arrays of such numbers."""
+        """Type of arrays of such numbers."""
         return float if self.number is float else object
 
     def step(self, lr: Any) -> Number:
-        """L lr."""
+        """Return L lr."""
         return self.number(lr * self.smoothness)
 
 
 @dataclass
 class Outcome:
-    """What a kind of round makes of x: with its probability, the mean of x+ and of its move, and what varies about it:
-    a sum of weight times |vector|^2, for vectors of one client of an orbit."""
+    """Result of a kind of round: its probability, the mean of x+ and of its move, and the variance about it. The
+    variance is a sum of weight times |vector|^2, for vectors of one client of an orbit."""
 
     probability: Number
     mean: Array
@@ -195,8 +194,8 @@ class Geometry:
                 server = self._add(server, x, moved, (r + 1, None, 0), lr * self._reach(each[0][1], lr))
 
     def _reach(self, kind: Kind, lr: Number) -> Number:
-        """How large the server's gradient is, about: as the distance, with the drift of local steps, or with what
-        clients that were chosen have at x*."""
+        """Return the rough size of the server's gradient: as the distance, with the drift of local steps, or with the
+        gradients at x* of clients that were chosen."""
         local = isinstance(kind, Training) and len(kind.local_lr) > 1
         far = 1 if self.plan.chosen is not None or self.units.noise else min(lr, 1) if local else 0
         return min(self.units.number(1), (self.units.distance + far) or self.units.number(1))
@@ -213,7 +212,7 @@ class Geometry:
         return len(self.points) - 1
 
     def _train(self, r: int, each: Any, server: int) -> dict[Any, Array]:
-        """What every client's local training of each sort moves it by, (orbits, n)."""
+        """Return every client's displacement by its local training of each sort, (orbits, n)."""
         units, ends = self.units, {}
         self.sums: dict[Any, Array] = {}
         for key in _paths(each):
@@ -249,12 +248,12 @@ class Geometry:
     # Server --------------------------------------------------------------------------------------------------------
 
     def mean(self, rows: Array) -> Array:
-        """The mean over all clients of a family (orbits, n): (n,)."""
+        """Return the mean over all clients of a family (orbits, n): (n,)."""
         whole = sum(orbit.share * row for orbit, row in zip(self.orbits, rows, strict=True))
         return self.only_means(whole)
 
     def only_means(self, vector: Any) -> Array:
-        """A vector without the deviations of its orbit: the orbit's mean."""
+        """Return a vector without the deviations of its orbit: the orbit's mean."""
         found = np.array(vector, dtype=self.units.dtype)
         found[self.blocks[0].stop :] = self.units.number(0)
         return found
@@ -281,7 +280,8 @@ class Geometry:
 
 
 def variance_factor(who: Cohort, clients: int, units: Units) -> Number:
-    """c in E|mean_S v|^2 - |mean v|^2 = c mean |v_i - mean v|^2: (M - m)/(m (M - 1)) without, 1/m with replacement."""
+    """Return c in E|mean_S v|^2 - |mean v|^2 = c mean |v_i - mean v|^2: (M - m)/(m (M - 1)) without, 1/m with
+    replacement."""
     one = units.number(1)
     if clients == 1:
         return units.number(0)

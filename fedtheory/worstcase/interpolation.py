@@ -1,4 +1,4 @@
-"""Functions through given points: values and gradients of an interpolating function, and quadratics."""
+"""Functions through given points: smooth strongly convex interpolants with values and gradients, and quadratics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Interpolant:
-    """The largest mu-strongly convex L-smooth function through (x_p, gradient_p, value_p), for points that some such
+    """Largest mu-strongly convex L-smooth function through (x_p, gradient_p, value_p), for points that some such
     function goes through. With h_p = gradient_p - mu (x_p - c), f_p = value_p - mu/2 |x_p - c|^2 and l = L - mu,
 
         F(x) = mu/2 |x - c|^2 + min over weights a_p >= 0 with the sum 1 of
@@ -40,7 +40,7 @@ class Interpolant:
     centre: Array
 
     def at(self, x: Array) -> tuple[float, Array]:
-        """F(x) and its gradient, (D,)."""
+        """Return F(x) and its gradient, (D,)."""
         off = x - self.centre
         curved, slope = self.strong / 2 * float(off @ off), self.strong * off
         if self.smooth == 0:
@@ -106,8 +106,8 @@ def _best_sum(way: Array, heights: Array) -> Array:
 
 
 def symmetric_operator(x: Array, u: Array, top: float) -> Array:
-    """A symmetric matrix H with eigenvalues in [0, top] and H x_p = u_p, for rows x_p and u_p, (P, D), for which there
-    is one: <x_p, u_q> is symmetric and the matrix of <u_p, top x_q - u_q> is >= 0.
+    """Return a symmetric matrix H with eigenvalues in [0, top] and H x_p = u_p, for rows x_p and u_p, (P, D). Such a
+    matrix has to exist: <x_p, u_q> is symmetric and the matrix of <u_p, top x_q - u_q> is >= 0.
 
     C = 2 H / top - 1 has to be a contraction. It is known on the span of the x_p; M. G. Krein's middle extension says
     what it can be on the rest.

@@ -1,4 +1,4 @@
-"""From a solver's multipliers to rational ones that prove a bound hardly weaker than the value."""
+"""Rounding of a solver's multipliers to rational ones that prove a bound hardly weaker than the value."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
     from .worst import WorstCase
 
 MARGINS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-"""How much is added to the metric, times the Gram matrices' traces, so that rounding does no harm."""
+"""Margins that are added to the metric, times the Gram matrices' traces, so that rounding does no harm."""
 NEGLIGIBLE = 1e-7
-"""Multipliers below this share of the largest one are left out, but for pairs that keep the matrices bounded."""
+"""Share of the largest multiplier below which others are left out, but for pairs that keep the matrices bounded."""
 
 
 def certify(found: WorstCase) -> Certificate:
-    """A certificate of a solved worst case.
+    """Make a certificate of a solved worst case.
 
     The program is solved again for a metric that is larger by a margin times the traces; its multipliers leave matrices
-    that are > 0. They are rounded to short decimals, pairs with x* take up what rounding left of the values F_i, and
-    then every number of the bound is lowered, one after the other, to the least in its last digit that is still proved.
+    that are > 0. They are rounded to short decimals, and pairs with x* take up the rest that rounding left of the
+    values F_i. Then every number of the bound is lowered, one after the other, to the least in its last digit that is
+    still proved.
 
     A contraction that was given stays as it is.
 
@@ -86,14 +87,14 @@ def _traces(program: Program) -> np.ndarray:
 
 
 def _pairs(program: Program, solution: Solution) -> list[tuple[int, int, int]]:
-    """Those that count, and those that keep all matrices bounded."""
+    """Return the pairs that count, and those that keep all matrices bounded."""
     least = NEGLIGIBLE * max(solution.pairs.values(), default=0)
     near = first_pairs(program, list(program.pairs))
     return [pair for pair, also in zip(program.pairs, near, strict=True) if also or solution.pairs.get(pair, 0) > least]
 
 
 def _multipliers(program: Program, solution: Solution, grid: Fraction) -> Multipliers:
-    """In the problem's scale, rounded: those of the bound up."""
+    """Return rounded multipliers in the problem's scale; those of the bound are rounded up."""
     factor, units = program.factor, program.units
     tau, additive = Fraction(1 if program.decrement else 0), {}
     for row, value in zip(program.at_most, solution.at_most, strict=True):
@@ -108,7 +109,7 @@ def _multipliers(program: Program, solution: Solution, grid: Fraction) -> Multip
 
 
 def _of_quadratics(program: Program, solution: Solution, grid: Fraction) -> tuple[list, list]:
-    """Of changes that are not scaled."""
+    """Return the rounded multipliers of quadratics, for changes that are not scaled."""
     scales = [float(point.scale) for point in program.geometry.points]
     count, free = len(scales), iter(solution.equal)
     operators, symmetric = [], []

@@ -1,4 +1,4 @@
-"""Better steps: the step sizes that make a worst case least."""
+"""Search for the step sizes that make a worst case least."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .round_plans import positive
 from .worst import WorstCase, worst_case
 
 GRID = 13
-"""Sizes tried of each step before the search goes on from the best."""
+"""Sizes of each step that are tried before the search goes on from the best."""
 DIGITS = 6
-"""Of the steps found."""
+"""Significant digits of the steps found."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Steps:
 
     Attributes:
         local_lr, global_lr: rational, with six digits; ``global_lr`` is 1 unless it was searched.
-        worst: its ``value`` is the least that was found. score: what was made least, see ``best_steps``.
+        worst: its ``value`` is the least that was found. score: the minimised value, see ``best_steps``.
         tried, failed: worst cases that were solved, and solves that were inaccurate.
     """
 
@@ -48,7 +48,8 @@ def best_steps(
     horizon: int = 1,
     **options: Any,
 ) -> Steps:
-    """The local step size (and the server's) with the least worst case, searched on a grid and refined from its best.
+    """Search the local step size (and the server's) with the least worst case, on a grid that is refined from its
+    best.
 
     A worst case is no convex function of the steps; what is found is the least of what was tried, and an upper bound of
     the least there is.
@@ -87,7 +88,7 @@ def best_steps(
 
 
 def names_and_logs(logs: dict[str, Any], point: Any) -> dict[str, float]:
-    """The steps whose logarithms these are, within their ranges."""
+    """Return the steps whose logarithms these are, within their ranges."""
     return {name: float(np.exp(np.clip(v, *logs[name]))) for name, v in zip(logs, point, strict=True)}
 
 

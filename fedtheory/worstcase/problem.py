@@ -1,4 +1,4 @@
-"""A worst-case problem: what is asked, checked; and its numbers without units."""
+"""Worst-case problems: the question with its checks, and its numbers without units."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .round_plans import Plan, Training
 from .round_quantities import AFTER, POWERS, ROUND_METRIC, check
 
 PRICED = {"initial_gap": "gap", "dissimilarity_at_optimum": "dissimilarity", "gradient_noise": "noise"}
-"""Constants that may have a price, and what a program calls them."""
+"""Constants that may have a price, and their names in a program."""
 
 SMALLEST = Fraction(1, 10**50)
-"""Of lengths, relative to the largest one."""
+"""Least length that counts, relative to the largest one."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The largest metric over all federations of a class. See ``worst_case`` for the arguments.
+    """Problem of the largest metric over all federations of a class. See ``worst_case`` for the arguments.
 
     Attributes:
         contraction: tau: the start is free, and tau |x_0 - x*|^2 is taken off the metric.
-        initial_gap: instead of a distance, what F(x_0) - F* is at most.
+        initial_gap: a bound on F(x_0) - F*, instead of one on the distance.
         prices: of initial_gap, dissimilarity_at_optimum, gradient_noise, such as {"gradient_noise": b}: the constant is
             free, and b sigma^2 (or b zeta^2, or b times the initial gap) is taken off the metric; the constant's own
             number is its unit.
-        combination: of what happens in one round, {quantity: coefficient} (see ``round_quantities``), in the place of a
+        combination: quantities of one round as {quantity: coefficient} (see ``round_quantities``), in the place of a
             metric, whose name is "one_round" then.
 
     Raises:
@@ -150,12 +150,12 @@ class Problem:
             )
 
     def points_predicted(self) -> int:
-        """Points at which a client's gradient counts, x* among them."""
+        """Return the number of points at which a client's gradient counts, x* among them."""
         paths = [{(k.local_lr, k.proximal) for _, k in each if isinstance(k, Training)} for each in self.plan.rounds]
         return 1 + sum(1 + sum(len(rates) - 1 for rates, _ in each) for each in paths) + self.at_end
 
     def bytes_needed(self) -> int:
-        """Memory that the program takes: rows of pairs of points, and the factor of the solver's matrix."""
+        """Return the memory that the program takes: rows of pairs of points, and the factor of the solver's matrix."""
         points, orbits = self.points_predicted(), 1 if self.plan.chosen is None else 2
         noises = sum(len(k.local_lr) for k in self.plan.kinds if isinstance(k, Training)) if self.gradient_noise else 0
         families = points + noises
@@ -178,7 +178,7 @@ class Problem:
 
     @property
     def length(self) -> Fraction:
-        """The unit of length: the largest of the start's distance and zeta / L (or sigma / L)."""
+        """Unit of length: the largest of the start's distance and zeta / L (or sigma / L)."""
         L = self.functions.smoothness
         sizes = [self.gradient_noise / L, (self.dissimilarity_at_optimum or Fraction(0)) / L]
         if self.initial_gap is not None:
@@ -189,12 +189,12 @@ class Problem:
 
     @property
     def unit(self) -> Fraction:
-        """The unit of the metric: length^2, times L for gaps and L^2 for squared gradients."""
+        """Unit of the metric: length^2, times L for gaps and L^2 for squared gradients."""
         power = 0 if "distance" in self.metric or self.combination else 1 if "gap" in self.metric else 2
         return self.length**2 * self.functions.smoothness**power
 
     def units(self, number: Any, scaled: bool) -> Units:
-        """The numbers without units, of one kind."""
+        """Return the numbers without units, of one kind."""
         L, length = self.functions.smoothness, self.length
         zeta = self.dissimilarity_at_optimum
         return Units(
@@ -215,16 +215,17 @@ class Problem:
         return Fraction(1) if self.initial_gap is not None else self.distance / self.length
 
     def _reach(self) -> Fraction:
-        """How far from x* the drift of a round keeps a model, about: a scale for starts that are free."""
+        """Return the rough distance from x* at which the drift of a round keeps a model: a scale for starts that are
+        free."""
         rates = [sum(k.local_lr) if isinstance(k, Training) else k.server_lr for k in self.plan.kinds]
         return min(Fraction(1), max(rates) * self.functions.smoothness)
 
     def geometry(self, number: Any = float, scaled: bool = True) -> Geometry:
-        """The points and their vectors."""
+        """Return the points and their vectors."""
         return Geometry(self.plan, self.units(number, scaled), self.at_end)
 
     def counted(self, geometry: Geometry) -> list[int]:
-        """The points that gaps and gradients are averaged over."""
+        """Return the points that gaps and gradients are averaged over."""
         if self.combination:
             return []
         shared = [p for p, point in enumerate(geometry.points) if point.shared]
@@ -234,13 +235,13 @@ class Problem:
         return shared[first : first + len(self.plan.rounds)]
 
     def dissimilar_at(self, geometry: Geometry) -> list[int]:
-        """The points at which the dissimilarity is bounded by a number > 0."""
+        """Return the points at which the dissimilarity is bounded by a number > 0."""
         if not self.dissimilarity_at_optimum:
             return []
         return [0, *(p for p, point in enumerate(geometry.points) if point.shared)] if self.everywhere else [0]
 
     def program(self) -> Program:
-        """The semidefinite program, in floats."""
+        """Return the semidefinite program, in floats."""
         tau = None if self.contraction is None else float(self.contraction * self.length**2 / self.unit)
         geometry = self.geometry()
         at = self.dissimilar_at(geometry)

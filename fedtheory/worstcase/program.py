@@ -1,23 +1,23 @@
-"""The semidefinite program of a plan, as rows of numbers.
+"""Semidefinite program of a plan, as rows of numbers.
 
-Unknown are the Gram matrices of ``geometry`` and, of every orbit and point p, one number phi in the point's scale, the
-mean of f_i(p) - f_i(q) - <h_i(q), p - q> over the orbit, where f_i = F_i - mu/2 |x - x*|^2 and q is the point before p.
-A row holds the coefficients of a linear function of them: first the matrices' upper triangles, column by column and off
-the diagonal times sqrt(2), then the phi. The program is
+Unknown are the Gram matrices of ``geometry``, and one number phi for every orbit and point p, in the point's scale. It
+is the mean of f_i(p) - f_i(q) - <h_i(q), p - q> over the orbit, where f_i = F_i - mu/2 |x - x*|^2 and q is the point
+before p. A row holds the coefficients of a linear function of them: first the matrices' upper triangles, column by
+column and off the diagonal times sqrt(2), then the phi. The program is
 
     max objective . z  s.t.  row . z <= bound (``at_most``), row . z = 0 (``equal``), row . z <= 0 (``pairs``),
     and the Gram matrices and those of ``matrix_of`` are >= 0.
 
-Unknown too is, of every constant that has a price, its square (in the problem's units): the constraints are then that
-what it bounds is at most this unknown, and the objective has it with minus the price.
+Each constant that has a price adds its square (in the problem's units) as an unknown. The constraints are then that
+what the constant bounds is at most this unknown, and the objective has the unknown with minus the price.
 
 Pairs of points (p, q) carry the interpolation conditions of convex (1 - mu)-smooth functions (Taylor, Hendrickx and
 Glineur 2017, Theorem 4),
 
     f_p - f_q - <h_q, p - q> >= |h_p - h_q|^2 / (2 (1 - mu)).
 
-For quadratics they are that <x_p, U_q> is symmetric in p and q, and that the matrix of <U_p, (1 - mu) x_q - U_q> is
->= 0, where U = h - h(x*) (Bousselmi, Hendrickx and Glineur 2024, for symmetric operators with bounded eigenvalues).
+For quadratics they are that <x_p, U_q> is symmetric in p and q, and that the matrix of <U_p, (1 - mu) x_q - U_q> is >=
+0, where U = h - h(x*) (Bousselmi, Hendrickx and Glineur 2024, for symmetric operators with bounded eigenvalues).
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ Array = np.ndarray
 METRICS = (
     "final_squared_distance", "final_gap", "final_squared_gradient", "average_gap", "average_squared_gradient",
 )  # fmt: skip
-"""What a worst case may be of, as functionals of the same names are: see `fedtheory.functionals`."""
+"""Metrics of worst cases; the functionals of the same names are in `fedtheory.functionals`."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """coefficients . z <= bound; a name for reports and certificates. ``free``: the multiplier may have either sign."""
+    """Constraint coefficients . z <= bound, with a name for reports and certificates. ``free``: the multiplier may have
+    either sign."""
 
     name: str
     coefficients: Array
@@ -51,20 +52,20 @@ class Row:
 
 
 class Program:
-    """See the module.
+    """Semidefinite program; see the module.
 
     Args:
         geometry: of a plan, in floats, scaled.
         metric: one of ``METRICS``. counted: the points over which gaps and gradients are averaged.
         contraction: ``None``, or tau: the objective is then the metric less tau |x_0 - x*|^2, and the start is free.
         dissimilar_at: the points at which the dissimilarity is bounded.
-        gap: what F(x_0) - F(x*) is at most, instead of a distance; ``None``: the distance is bounded.
+        gap: a bound on F(x_0) - F(x*), instead of a distance; ``None``: the distance is bounded.
         prices: of constants, "gap", "dissimilarity" and "noise": they are free, and cost so much.
         combination: of a round's quantities, in the place of a metric: see ``round_quantities``.
 
     Attributes:
         sides: of the Gram matrices. objective: with ``value = offset + factor * (objective . z)``.
-        pairs: {(orbit, p, q): row}, whose largest coefficient is 1; ``sizes``: what it was before.
+        pairs: {(orbit, p, q): row}, scaled so that the largest coefficient is 1; ``sizes``: its size before.
         matrix_of: for quadratics, each orbit's (P, P, row) of the matrix >= 0.
     """
 
@@ -118,7 +119,7 @@ class Program:
     # Linear functions of the unknowns --------------------------------------------------------------------------------
 
     def inner(self, u: Array, v: Array) -> Array:
-        """<u, v> of vectors (..., n), as rows."""
+        """Return <u, v> of vectors (..., n), as rows."""
         u, v = np.broadcast_arrays(u, v)
         form = (u[..., self._i] * v[..., self._j] + u[..., self._j] * v[..., self._i]) * (self._weight / 2)
         return np.concatenate([form, np.zeros((*form.shape[:-1], self.values))], axis=-1)
@@ -134,7 +135,7 @@ class Program:
         return Row(name, row, 0.0)
 
     def value_of(self, o: int, p: int) -> Array:
-        """f(p) - f(x*) of a client of an orbit, f = F_i - mu/2 |x - x*|^2."""
+        """Return f(p) - f(x*) of a client of an orbit, f = F_i - mu/2 |x - x*|^2, as a row."""
         points = self.geometry.points
         if self.quadratic or self.geometry.rigid:
             change = points[p].h[o] - points[0].h[o]
@@ -148,13 +149,13 @@ class Program:
         return found
 
     def gap(self, p: int) -> Array:
-        """F(p) - F(x*) at a point that all clients share."""
+        """Return F(p) - F(x*) at a point that all clients share, as a row."""
         x = self.geometry.points[p].x[0]
         whole = sum(orbit.share * self.value_of(o, p) for o, orbit in enumerate(self.geometry.orbits))
         return whole + self.inner(x, x) * (self.units.condition / 2)
 
     def squared_gradient(self, p: int) -> Array:
-        """|grad F(p)|^2 at a point that all clients share."""
+        """Return |grad F(p)|^2 at a point that all clients share, as a row."""
         point = self.geometry.points[p]
         gradient = self.geometry.mean(point.h) + self.units.condition * point.x[0]
         return self.inner(gradient, gradient)
@@ -286,7 +287,8 @@ class Program:
 
 
 def noise_entries(geometry: Geometry) -> list[tuple[dict[tuple[int, int], float], bool]]:
-    """Linear functions of the Gram matrices' entries, {(i, j): factor}: those that are 0 (True), at most 1 (False)."""
+    """Return linear functions of the Gram matrices' entries, {(i, j): factor}: those that are 0 (True), at most 1
+    (False)."""
     found: list[tuple[dict[tuple[int, int], float], bool]] = []
     noises = [name for name in geometry.names if name[0] == "noise"]
     for k, name in enumerate(noises):
@@ -310,7 +312,7 @@ def noise_entries(geometry: Geometry) -> list[tuple[dict[tuple[int, int], float]
 def _between(
     geometry: Geometry, noise: tuple, other: Any, orbits: tuple[int, int], factor: float
 ) -> list[tuple[dict[tuple[int, int], float], bool]]:
-    """What is known of a noise of the first orbit and another family of the second."""
+    """Return the constraints on a noise of the first orbit and another family of the second."""
     o, w = orbits
     own, off = geometry.mean_of[o, noise], geometry.deviation_of.get((o, noise))
     mean, deviation = geometry.mean_of.get((w, other)), geometry.deviation_of.get((w, other))

@@ -1,9 +1,9 @@
 """Noise on quadratics, apart from all else: it enters linearly.
 
 A client's local steps make y -> (1 - lr (h + proximal)) y - lr noise of a coordinate along an eigenvector, h its
-eigenvalue. So E|x+ - x*|^2 is what it is without noise and, as noises have mean 0 and are uncorrelated, the squares
-that they leave. The largest of either is attained at once: noise may live in dimensions of its own, in which all
-clients have one curvature.
+eigenvalue. Noises have mean 0 and are uncorrelated. So E|x+ - x*|^2 is its value without noise and the squares that the
+noises leave. The largest of either is attained at once: noise may live in dimensions of its own, in which all clients
+have one curvature.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .round_plans import Arbitrary, Cohort, Everyone, Participants, Training
 
 
 def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
-    """The problem without noise, and what E|x+ - x*|^2 has of sigma^2 beside it:
+    """Return the problem without noise, and the factor of sigma^2 that noise adds to E|x+ - x*|^2:
 
         max over mu <= h <= L of
         sum over kinds of p/m global_lr^2 sum_k lr_k^2 prod_{l > k} (1 - lr_l (h + proximal))^2,
@@ -49,7 +49,7 @@ def noise_apart(problem: Problem) -> tuple[Problem, float] | None:
 
 
 def _left(kind: Training, smoothness: Fraction) -> np.polynomial.Polynomial:
-    """What noise of variance 1 leaves of a client's squared distance, times L^2: a polynomial of h/L."""
+    """Return the squared distance that noise of variance 1 leaves a client, times L^2: a polynomial of h/L."""
     found, factor = np.polynomial.Polynomial([0.0]), np.polynomial.Polynomial([1.0])
     for lr in reversed(kind.local_lr):
         found = found + float(lr * smoothness) ** 2 * factor
@@ -58,7 +58,8 @@ def _left(kind: Training, smoothness: Fraction) -> np.polynomial.Polynomial:
 
 
 def _averaged(who: Participants, clients: int) -> Fraction:
-    """What averaging leaves of independent clients' variance 1: E of the sum of their squared weights."""
+    """Return the variance that averaging leaves of independent clients' variance 1: E of the sum of their squared
+    weights."""
     if isinstance(who, Everyone):
         return Fraction(1, clients)
     if isinstance(who, Arbitrary) or (isinstance(who, Cohort) and not who.replacement):

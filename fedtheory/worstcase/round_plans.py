@@ -1,4 +1,4 @@
-"""Rounds as plain data: who trains, with which steps; needs no torch. ``algorithm_plans`` makes them of an
+"""Rounds as plain data: who trains, with which steps. The module needs no torch; ``algorithm_plans`` makes rounds of an
 algorithm."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Everyone:
 
 @dataclass(frozen=True)
 class Cohort:
-    """``size`` clients, drawn uniformly, without replacement unless said otherwise."""
+    """Cohort of ``size`` clients, drawn uniformly, without replacement unless said otherwise."""
 
     size: int
     replacement: bool = False
@@ -25,7 +25,7 @@ class Cohort:
 
 @dataclass(frozen=True)
 class Arbitrary:
-    """A set of ``size`` clients that an adversary chooses; the same one in all rounds."""
+    """Set of ``size`` clients that an adversary chooses; the same one in all rounds."""
 
     size: int
 
@@ -54,7 +54,7 @@ class Training:
 
 @dataclass(frozen=True)
 class ServerStep:
-    """x+ = x - server_lr (grad F(x) + noise)."""
+    """Server's step x+ = x - server_lr (grad F(x) + noise)."""
 
     server_lr: Fraction
 
@@ -72,7 +72,7 @@ def local_sgd(
     proximal: Any = 0,
     participants: Participants | None = None,
 ) -> Training:
-    """A round of local SGD with one step size.
+    """Return a round of local SGD with one step size.
 
     Raises:
         ValueError: a value out of bounds.
@@ -91,7 +91,7 @@ def local_sgd(
 
 
 def positive(name: str, value: Any) -> Fraction:
-    """The value as a Fraction; ``ValueError`` unless it is a finite number > 0."""
+    """Return the value as a Fraction; raise ``ValueError`` unless it is a finite number > 0."""
     number = exact_number(name, value)
     if number <= 0:
         raise ValueError(f"{name} = {number}: allowed is a number > 0")
@@ -99,7 +99,7 @@ def positive(name: str, value: Any) -> Fraction:
 
 
 def mixture(*kinds: tuple[Any, Kind]) -> Round:
-    """A round that is of each kind with its probability, independently of all else.
+    """Return a round that is of each kind with its probability, independently of all else.
 
     Raises:
         ValueError: a probability below 0, or they do not add up to 1.
@@ -119,7 +119,7 @@ def mixture(*kinds: tuple[Any, Kind]) -> Round:
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs: its rounds, and among how many clients.
+    """Rounds that run, and the number of clients among which they do.
 
     Attributes:
         rounds: at least one.
@@ -165,7 +165,7 @@ class Plan:
 
     @property
     def participants(self) -> list[Participants]:
-        """Who trains, in the kinds of round in which clients do."""
+        """Participants of each kind of round in which clients train."""
         return [kind.participants for kind in self.kinds if isinstance(kind, Training)]
 
     @property
@@ -181,5 +181,5 @@ class Plan:
 
     @property
     def chosen(self) -> int | None:
-        """The size of the adversary's set, if it is a proper subset."""
+        """Size of the adversary's set, if it is a proper subset."""
         return next((w.size for w in self.participants if isinstance(w, Arbitrary) and not self.is_everyone(w)), None)

@@ -1,4 +1,4 @@
-"""What happens in one round from x_0, as linear functions of a program's unknowns."""
+"""Quantities of one round from x_0, as linear functions of a program's unknowns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 ROUND_METRIC = "one_round"
-"""The metric of a problem that is a combination of such quantities."""
+"""Metric of a problem that is a combination of such quantities."""
 
 POWERS = {
     "final_squared_distance": 0, "squared_movement": 0, "arbitrary_drift": 0, "negated_full_progress": 1,
@@ -27,11 +27,11 @@ POWERS = {
 powers of L that they have as units, beside a squared length."""
 
 AFTER = ("objective_decrease",)
-"""Those that ask for a value of F after the round: rounds with one outcome alone have it."""
+"""Quantities that need a value of F after the round; only rounds with one outcome have it."""
 
 
 def check(combination: Mapping[str, Any], plan: Plan) -> None:
-    """Refuse what no program of the plan has.
+    """Refuse quantities that no program of the plan has.
 
     Raises:
         ValueError: a name that is unknown, more than one round, or a value of F after a random round.
@@ -51,7 +51,7 @@ def check(combination: Mapping[str, Any], plan: Plan) -> None:
 
 
 def combined(program: Program, combination: Mapping[str, float]) -> tuple[Array, float]:
-    """The row of sum of coefficient * quantity, without units, and what is added to it."""
+    """Return the row of sum of coefficient * quantity, without units, and the constant that is added to it."""
     row, extra = nothing(program), 0.0
     for name, coefficient in combination.items():
         found, more = ROWS[name](program)
@@ -81,7 +81,7 @@ def _distance(program: Program) -> tuple[Array, float]:
 
 
 def _sums(program: Program) -> Array:
-    """Of a client of each orbit, the sum of its local gradients."""
+    """Return, for a client of each orbit, the sum of its local gradients."""
     (sums,) = program.geometry.sums.values()
     return sums
 
@@ -156,7 +156,7 @@ def _drift(program: Program) -> tuple[Array, float]:
 
 
 def nothing(program: Program) -> Array:
-    """The row of nothing."""
+    """Return the row of zeros."""
     return program.inner(program.geometry.points[0].x[0], program.geometry.points[0].x[0])
 
 

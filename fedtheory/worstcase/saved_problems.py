@@ -11,23 +11,24 @@ from .problem import Problem
 from .round_plans import Arbitrary, Cohort, Everyone, Kind, Participants, Plan, ServerStep, Training, mixture, positive
 
 LONGEST = 2000
-"""Characters that a number may have."""
+"""Largest number of characters that a number may have."""
 
 
 def exact_text(value: Fraction) -> str:
-    """A Fraction as text."""
+    """Return a Fraction as text."""
     return str(Fraction(value))
 
 
 def read_number(name: str, value: Any) -> Fraction:
-    """The Fraction in a text; ``ValueError`` unless it is written as one."""
+    """Return the Fraction in a text; raise ``ValueError`` unless it is written as one."""
     if not isinstance(value, str) or len(value) > LONGEST or not re.fullmatch(r"-?[0-9]+(/0*[1-9][0-9]*)?", value):
         raise ValueError(f"{name} = {str(value)[:80]!r}: allowed is a text such as '3/4'")
     return Fraction(value)
 
 
 def entries(name: str, value: Any, indices: int) -> dict[tuple[int, ...], Fraction]:
-    """{indices: number} from rows [index, ..., number]; ``ValueError`` for other data, or where one is there twice."""
+    """Return {indices: number} from rows [index, ..., number]; raise ``ValueError`` for other data, or if one is there
+    twice."""
     if not isinstance(value, list):
         raise ValueError(f"{name} = {value!r}: allowed is a list")
     found: dict[tuple[int, ...], Fraction] = {}
@@ -42,7 +43,7 @@ def entries(name: str, value: Any, indices: int) -> dict[tuple[int, ...], Fracti
 
 
 def problem_data(problem: Problem) -> dict[str, Any]:
-    """Class, rounds and metric."""
+    """Return the class, rounds and metric as plain data."""
     functions = problem.functions
     return {
         "functions": {
@@ -59,7 +60,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
 
 
 def read_problem(data: dict[str, Any], additive: Any) -> Problem:
-    """The problem; the dissimilarity is 0 where nothing is said of its factor.
+    """Read a problem; the dissimilarity is 0 if nothing is said of its factor.
 
     Raises:
         ValueError: data of another form, or values out of bounds; the place is named.

@@ -1,4 +1,4 @@
-"""Solving a program by its dual: multipliers of the constraints, for which what remains of every matrix is >= 0.
+"""Solving a program by its dual: multipliers of the constraints, for which the remainder of every matrix is >= 0.
 
     min sum of multiplier * bound  s.t.  sum of multiplier * row - objective is a matrix >= 0 (and 0 on the phi).
 
@@ -18,22 +18,23 @@ from scipy import sparse
 from .program import Array, Program
 
 ACCURACY = 1e-7
-"""What a solve has to reach: gap relative to the value, violations relative to the rows' size."""
+"""Accuracy that a solve has to reach: gap relative to the value, violations relative to the rows' size."""
 ALL_PAIRS = 150
-"""Up to so many pairs all of them are taken at once."""
+"""Number of pairs up to which all of them are taken at once."""
 ROUNDS = 30
-"""Of adding pairs."""
+"""Largest number of rounds of adding pairs."""
 
 
 @dataclass
 class Solution:
-    """What a solver found, in the program's scale.
+    """Solution that a solver found, in the program's scale.
 
     Attributes:
         primal, dual: the objective at ``point``, and the bound by the multipliers.
         point: the unknowns. at_most, equal: multipliers of these rows. pairs: {(orbit, p, q): multiplier}.
         operators: multiplier matrices of ``matrix_of``.
-        solver, status: its name and what it says. violation: the largest, of constraints and matrices, both sides.
+        solver, status: the solver's name and its own word for the result. violation: the largest, of constraints and
+            matrices, both sides.
         iterations: of the solver, all in all.
     """
 
@@ -52,18 +53,18 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """|dual - primal|, relative to the larger of 1 and their size."""
+        """Relative gap: |dual - primal|, relative to the larger of 1 and their size."""
         return abs(self.dual - self.primal) / max(1.0, abs(self.dual), abs(self.primal))
 
     @property
     def error(self) -> float:
-        """The larger one of gap and violation."""
+        """Larger one of gap and violation."""
         return max(self.gap, self.violation) if np.isfinite(self.dual) else np.inf
 
 
 @dataclass
 class Data:
-    """The dual as min cost . y s.t. bounds - matrix y in a product of cones: zeros, numbers >= 0, matrices >= 0."""
+    """Dual as min cost . y s.t. bounds - matrix y in a product of cones: zeros, numbers >= 0, matrices >= 0."""
 
     cost: Array
     matrix: sparse.csc_matrix
@@ -75,7 +76,7 @@ class Data:
 
 
 def solve(program: Program, accuracy: float = ACCURACY) -> Solution:
-    """The program's solution by Clarabel, or else by SCS; the better one where neither is accurate."""
+    """Solve the program by Clarabel, or else by SCS, and return the better solution if neither is accurate."""
     if not program.length:  # x* alone, of which nothing is unknown
         nothing, matrices = np.zeros(0), [np.zeros(each.shape[:2]) for each in program.matrix_of]
         return Solution(0.0, 0.0, nothing, nothing, nothing, {}, matrices, "none", "nothing is unknown", 0.0)
@@ -111,7 +112,8 @@ def _with_pairs(program: Program, solver: Any, accuracy: float) -> Solution:
 
 
 def first_pairs(program: Program, pairs: list[tuple[int, int, int]]) -> Array:
-    """All with x* and with the last point, neighbours, and the same local step of neighbouring rounds."""
+    """Return the pairs to begin with: all with x* and with the last point, neighbours, and the same local step of
+    neighbouring rounds."""
     points = program.geometry.points
     place, last = np.array([point.place for point in points]), len(points) - 1
 
@@ -123,7 +125,7 @@ def first_pairs(program: Program, pairs: list[tuple[int, int, int]]) -> Array:
 
 
 def assemble(program: Program, pairs: list[tuple[int, int, int]]) -> Data:
-    """The dual with these pairs."""
+    """Return the dual with these pairs."""
     rows = [row.coefficients for row in program.at_most]
     pair_rows = [program.pairs[pair] for pair in pairs]
     columns = np.array([*rows, *pair_rows, *program.equal]).reshape(-1, program.length)
@@ -155,7 +157,7 @@ def _in_triangle(matrix: Array) -> Array:
 
 
 def clarabel(program: Program, pairs: list[tuple[int, int, int]], given: Data | None = None) -> Solution:
-    """With Clarabel, an interior-point method; of these pairs, unless ``given``."""
+    """Solve with Clarabel, an interior-point method; the dual is that of these pairs unless it is ``given``."""
     import clarabel as solver
 
     data = given or assemble(program, pairs)
@@ -177,7 +179,7 @@ def clarabel(program: Program, pairs: list[tuple[int, int, int]], given: Data | 
 
 
 def scs(program: Program, pairs: list[tuple[int, int, int]]) -> Solution:
-    """With SCS, a first-order method."""
+    """Solve with SCS, a first-order method."""
     import scs as solver
 
     data = assemble(program, pairs)
@@ -194,7 +196,7 @@ def scs(program: Program, pairs: list[tuple[int, int, int]]) -> Solution:
 
 
 def _lower_triangles(data: Data) -> Array:
-    """Where SCS's rows are among ours: it goes through lower triangles column by column."""
+    """Return the places of SCS's rows among ours: it goes through lower triangles column by column."""
     order = list(range(data.zeros + data.positive))
     at = len(order)
     for side in data.sides:
@@ -263,12 +265,12 @@ def _violation(program: Program, data: Data, found: Solution, y: Array) -> float
 
 
 def least(matrix: Array) -> float:
-    """The least eigenvalue."""
+    """Return the least eigenvalue."""
     return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]) if len(matrix) else 0.0
 
 
 def matrix_of(triangle: Array, side: int) -> Array:
-    """The symmetric matrix of such a triangle (see ``program``)."""
+    """Return the symmetric matrix of such a triangle (see ``program``)."""
     found = np.zeros((side, side))
     rows, columns = np.array([(i, j) for j in range(side) for i in range(j + 1)], dtype=int).reshape(-1, 2).T
     found[rows, columns] = found[columns, rows] = triangle[: len(rows)] / np.where(rows == columns, 1, sqrt(2))

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from .worst_functions import Instance
 
 LEAST, SMALL, RESCALED = 1e-8, 0.05, 2
-"""Objectives in between are solved again in units of their size, at most so often."""
+"""Bounds of the objectives that are solved again in units of their size, and the most often that this is done."""
 SOLVED, INACCURATE, UNBOUNDED = "solved", "inaccurate", "unbounded"
 
 
 @dataclass(frozen=True)
 class Recursion:
-    """metric <= contraction |x_0 - x*|^2 + of_gap (F(x_0) - F*) + additive zeta^2 + of_noise sigma^2
-    + of_server_noise sigma_s^2, for every federation of the class, every start and all zeta, sigma, sigma_s >= 0.
+    """Bound metric <= contraction |x_0 - x*|^2 + of_gap (F(x_0) - F*) + additive zeta^2 + of_noise sigma^2 +
+    of_server_noise sigma_s^2. It holds for every federation of the class, every start and all zeta, sigma, sigma_s >=
+    0.
 
     Attributes:
         contraction, additive, of_noise: in the metric's units over x^2, (F/x)^2 and (F/x)^2.
@@ -51,7 +52,8 @@ class Recursion:
         gradient_noise: float = 0.0,
         server_noise: float = 0.0,
     ) -> float:
-        """What the recursion of one round gives after many, of E|x_R - x*|^2: tau^R |x_0 - x*|^2 and the geometric sum.
+        """Return the bound on E|x_R - x*|^2 that the recursion of one round gives after many: tau^R |x_0 - x*|^2 and
+        the geometric sum.
 
         >>> Recursion(0.5, 1.0).after(2, dissimilarity_at_optimum=1.0)
         1.75
@@ -65,21 +67,21 @@ class Recursion:
 
 @dataclass(frozen=True)
 class WorstCase:
-    """The largest value of a metric over a class, as far as a solver found it.
+    """Largest value of a metric over a class, as far as a solver found it.
 
     Attributes:
         value: the bound by the multipliers, in the metric's units; ``None`` unless ``status`` is "solved", and infinite
             where it is "unbounded".
-        status: "solved"; "inaccurate", where gap or violation are above what was asked for; "unbounded".
-        kind: "exact" where a federation of the class attains it, or "upper bound": with noise, of which only first and
+        status: "solved"; "inaccurate" if gap or violation exceed the accuracy that was asked for; "unbounded".
+        kind: "exact" if a federation of the class attains it, or "upper bound": with noise, of which only first and
             second moments count, and with a dissimilarity that is bounded at the server's points only.
-        lower, upper: the solver's two values. gap: their difference, relative to the value; of final squared distances,
-            to how far |x_R - x*|^2 can get from |x_0 - x*|^2, which is less.
+        lower, upper: the solver's two values. gap: their difference, relative to the value. For final squared
+            distances it is relative to the largest change of |x_R - x*|^2 from |x_0 - x*|^2, which is less.
         violation: the largest, of constraints and matrices, on both sides, in the program's scale.
         recursion: the multipliers of the start and of the constants, as a bound for all starts and constants; ``None``
             unless solved.
-        solver, solver_status: which solver, and what it says.
-        problem: what was asked.
+        solver, solver_status: the solver's name, and its own word for the result.
+        problem: the problem that was solved.
     """
 
     value: float | None
@@ -97,13 +99,13 @@ class WorstCase:
     program: Program
 
     def certificate(self) -> Certificate:
-        """Rational multipliers that prove ``recursion``, hardly weaker: see ``multiplier_rounding.certify``."""
+        """Return rational multipliers that prove ``recursion``, hardly weaker: see ``multiplier_rounding.certify``."""
         from .multiplier_rounding import certify
 
         return certify(self)
 
     def instance(self, clients: int | None = None) -> Instance:
-        """A federation that attains the value: see ``worst_functions.instance_of``."""
+        """Return a federation that attains the value: see ``worst_functions.instance_of``."""
         from .worst_functions import instance_of
 
         return instance_of(self, clients)
@@ -133,7 +135,7 @@ def worst_case(
     server_noise: Any = 0,
     accuracy: float = ACCURACY,
 ) -> WorstCase:
-    """The largest value that a metric can have over ALL federations of a class, in every dimension.
+    """Compute the largest value that a metric can have over ALL federations of a class, in every dimension.
 
     Args:
         functions: ``strongly_convex``, ``convex`` or ``quadratic``, of every client's F_i. F is their mean.
@@ -184,8 +186,9 @@ def additive_constant(
     everywhere: bool = False,
     accuracy: float = ACCURACY,
 ) -> WorstCase:
-    """The least nu with metric <= contraction |x_0 - x*|^2 + nu dissimilarity_at_optimum^2 over the class, noiseless;
-    as ``value``. It is infinite (status "unbounded") where no nu will do: the class does not contract so fast.
+    """Compute the least nu with metric <= contraction |x_0 - x*|^2 + nu dissimilarity_at_optimum^2 over the class,
+    without noise; it is the ``value``. It is infinite (status "unbounded") if no nu will do: the class does not
+    contract so fast.
 
     Args:
         contraction: tau >= 0, in the metric's units over x^2. The others: as in ``worst_case``.
@@ -210,13 +213,13 @@ def additive_constant(
 
 
 def solved(problem: Problem, accuracy: float = ACCURACY) -> WorstCase:
-    """The worst case of a problem."""
+    """Solve a problem and return its worst case."""
     apart = noise_apart(problem)
     return _solved(problem, accuracy) if apart is None else _with_noise(_solved(apart[0], accuracy), problem, apart[1])
 
 
 def _with_noise(quiet: WorstCase, problem: Problem, of_noise: float) -> WorstCase:
-    """What noise adds to what is known without it."""
+    """Add the part of noise to a worst case without noise."""
     more = of_noise * float(problem.gradient_noise) ** 2
     return replace(
         quiet,

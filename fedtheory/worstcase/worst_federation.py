@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Interpolated(ConvexFederation):
-    """The functions of an ``Instance``, without noise; x* = 0 and F(x*) = 0.
+    """Federation of the functions of an ``Instance``, without noise; x* = 0 and F(x*) = 0.
 
     Args:
         instance: of a worst case.
@@ -29,7 +29,7 @@ class Interpolated(ConvexFederation):
         self.gradient_noise, self.noise = 0.0, "two-point"
 
     def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Interpolated:
-        """Itself: it computes on the CPU, in float64."""
+        """Return the federation itself: it computes on the CPU, in float64."""
         return self
 
     @property
@@ -78,7 +78,7 @@ class Interpolated(ConvexFederation):
 
 
 def federation_of(instance: Instance) -> ConvexFederation:
-    """The instance as a federation; of quadratics a ``Quadratic``, of which exact errors are known."""
+    """Return the instance as a federation; of quadratics a ``Quadratic``, of which exact errors are known."""
     if instance.hessians is not None:
         return Quadratic.with_slopes(instance.hessians, instance.gradients)
     return Interpolated(instance)

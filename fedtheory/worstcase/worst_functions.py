@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 STRICT = 1e-9
-"""By how much every interpolation condition holds, so that rounding breaks none."""
+"""Amount by which every interpolation condition holds, so that rounding breaks none."""
 MOST_COHORTS = 20_000
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A federation that comes as close to the worst case as numbers allow; x* = 0.
+    """Federation that comes as close to the worst case as numbers allow; x* = 0.
 
     Attributes:
-        problem: whose worst case it is. start: x_0, (D,).
+        problem: the problem whose worst case it is. start: x_0, (D,).
         functions: F_i of every client; of quadratics ``hessians`` (M, D, D) and ``gradients`` at x* (M, D) instead.
     """
 
@@ -42,18 +42,19 @@ class Instance:
 
     @property
     def clients(self) -> int:
-        """M."""
+        """Number of clients M."""
         return len(self.gradients)
 
     def at(self, client: int, x: Array) -> tuple[float, Array]:
-        """F_i(x), where F(x*) = 0, and its gradient (D,)."""
+        """Return F_i(x), where F(x*) = 0, and its gradient (D,)."""
         if self.hessians is None:
             return self.functions[client].at(x)
         curved = self.hessians[client] @ x
         return float(x @ (self.gradients[client] + curved / 2)), self.gradients[client] + curved
 
     def replay(self) -> float:
-        """The metric after a plain simulation of the rounds: every client's steps, and all cohorts that may be drawn.
+        """Simulate the rounds plainly and return the metric: every client's steps, and all cohorts that may be
+        drawn.
 
         Raises:
             ValueError: there are too many cohorts.
@@ -106,14 +107,15 @@ class Instance:
         return y - x
 
     def federation(self) -> Any:
-        """The same as a federation of `fedtheory.federations`, for a ``Setting`` that starts at ``start``."""
+        """Return the instance as a federation of `fedtheory.federations`, for a ``Setting`` that starts at
+        ``start``."""
         from .worst_federation import federation_of
 
         return federation_of(self)
 
 
 def instance_of(found: WorstCase, clients: int | None = None) -> Instance:
-    """An instance of a worst case; ``clients`` where their number does not matter (2 by default).
+    """Return an instance of a worst case; ``clients`` where their number does not matter (2 by default).
 
     Raises:
         ValueError: the solve was not accurate, or the value is an upper bound that no federation need attain; another
@@ -207,7 +209,7 @@ def _corners(count: int) -> Array:
 def _frame(
     geometry: Any, vectors: list[Array], widths: list[int], block: int | None, orbit: Orbit, corner: Array
 ) -> Array:
-    """Where one client's basis vectors are, (n, D): means as they are, deviations times its corner."""
+    """Return one client's basis vectors, (n, D): means as they are, deviations times its corner."""
     frame = np.zeros((geometry.size, sum(widths)))
     frame[geometry.blocks[0], : widths[0]] = vectors[0]
     if block is not None:

@@ -14,7 +14,7 @@ EXPORTS = {"coq": ".v"}
 
 
 def exported(chain: Chain) -> str:
-    """The proof of a claim that the kernel composed, for Coq.
+    """Return the proof of a claim that the kernel composed, as a file for Coq.
 
     Raises:
         NotExported: the kernel did not compose it, or it uses something of which there is no export.

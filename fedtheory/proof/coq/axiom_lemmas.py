@@ -1,4 +1,4 @@
-"""The kernel's axioms, from the definitions of the prelude; and its rules for expectations."""
+"""Proofs in Coq of the kernel's axioms, from the definitions of the prelude, and of its rules for expectations."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ ALONG, NOISE = ("g", True, (1, 0, 0)), ("N", True, (1, 0, 0))
 
 
 class Axioms(Rules):
-    """A theorem that is an axiom, or an expectation of one."""
+    """Theorem that is an axiom, or an expectation of one."""
 
     # inequalities between two points
 
     def smooth(self) -> None:
+        """Prove |grad F_i(p) - grad F_i(q)| <= L |p - q|."""
         self._points("smooth_points", "smooth", "{L} ^ 2 * (@pp - 2 * @pq + @qq) - (@gg - 2 * @gh + @hh)", ("L",))
 
     def cocoercive(self) -> None:
+        """Prove the co-coercivity of grad F_i with mu and L."""
         form = "({mu} + {L}) * (@gp - @gq - @hp + @hq) - {mu} * {L} * (@pp - 2 * @pq + @qq) - (@gg - 2 * @gh + @hh)"
         self._points("cocoercive_points", "smooth strongly_convex", form, ("mu", "L"))
 
     def interpolated(self) -> None:
+        """Prove the interpolation inequality of strongly convex, smooth functions."""
         form = (
             "2 * ({L} - {mu}) * (@P - @Q - (@hp - @hq)) - (@gg - 2 * @gh + @hh)"
             " - {mu} * {L} * (@pp - 2 * @pq + @qq) + 2 * {mu} * (@gp - @gq - @hp + @hq)"
@@ -33,14 +36,17 @@ class Axioms(Rules):
         self._points("interpolated_points", "smooth strongly_convex", form, ("mu", "L"))
 
     def convex(self) -> None:
+        """Prove the lower quadratic bound of a strongly convex function."""
         form = "@P - @Q - (@hp - @hq) - {mu} / 2 * (@pp - 2 * @pq + @qq)"
         self._points("convex_points", "strongly_convex", form, ("mu",))
 
     def descent(self) -> None:
+        """Prove the upper quadratic bound of a smooth function."""
         form = "@Q - @P + (@hp - @hq) + {L} / 2 * (@pp - 2 * @pq + @qq)"
         self._points("descent_points", "smooth", form, ("L",))
 
     def server_descent(self) -> None:
+        """Prove the upper quadratic bound of a smooth function over a server's round."""
         form = "@Q - @P + (@hp - @hq) + {L} / 2 * (@pp - 2 * @pq + @qq)"
         self._points("descent_points", "smooth", form, ("L",), (NEXT, START))
 
@@ -114,6 +120,7 @@ class Axioms(Rules):
         self.do(f"apply ({equality} {name}). {self.w.unfold(*texts, name)}field; nonzero.")
 
     def dissimilar(self) -> None:
+        """Prove |grad F_i - grad F|^2 <= sigma_G^2 at the start or the optimum."""
         point, squared = nested_sums.atom_of(self.line.arguments["point"]), self.scalar(self.line.arguments["squared"])
         g = self._gradient(point)
         name = "bounded_dissimilarity" + ("" if point == START else "_at_optimum")
@@ -133,9 +140,11 @@ class Axioms(Rules):
     # noise
 
     def variance(self) -> None:
+        """Prove E|N_{i,k}|^2 <= sigma^2."""
         self._variance("variance_points", "bounded_noise", "S", NOISE, f"S {self._i} {self._k}", " D")
 
     def server_variance(self) -> None:
+        """Prove E|N_server|^2 <= sigma_s^2."""
         self._variance("server_variance_points", "bounded_server_noise", "server", ("N_server", False, ()), "", "")
 
     def _variance(self, lemma: str, assumed: str, level: str, noise: Atom, at: str, drawn: str) -> None:
@@ -151,6 +160,7 @@ class Axioms(Rules):
         self._close("Q")
 
     def uncorrelated(self) -> None:
+        """Prove |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size."""
         noise = [self._assumption(n, None) for n in ("uncorrelated_noise", "cohort_is_a_set")]
         far = nested_sums.of(("product", "", ("S", NOISE), ("S", NOISE))).text("S", "i", self._k)
         near = nested_sums.of(("product", "S", ("", NOISE), ("", NOISE))).text("S", "i", self._k)
@@ -162,6 +172,7 @@ class Axioms(Rules):
         self._close("Q")
 
     def steps_apart(self) -> None:
+        """Prove |sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2."""
         sums = (Sum("K", True, False), Sum("K", False, True), Sum("S", True, False), Sum("S", False, True))
         _, steps = nest_proofs.script(Nest(sums, NOISE, NOISE), "D", False)
         far = nested_sums.of(("product", "", ("KS", NOISE), ("KS", NOISE))).text()
@@ -196,9 +207,11 @@ class Axioms(Rules):
         self._close(whole)
 
     def optimal(self) -> None:
+        """Prove <grad F(x*), w> = 0."""
         self._with_each("nil", {"@g": ("M", ("g_opt", True, ()))}, "@g", "optimum_paired @w")
 
     def local_step(self) -> None:
+        """Prove the equation of a local step, paired with a vector."""
         left: dict[str, Term] = {
             "@y": ("", ("x", True, (1, 0, 1))),
             "@x": ("", ("x", True, (1, 0, 0))),
@@ -209,11 +222,13 @@ class Axioms(Rules):
         self._with_each("S", left, form, f"local_step_paired S {self._i} {self._k} @w P_local_lr")
 
     def round(self) -> None:
+        """Prove the equation of a round, paired with a vector."""
         left: dict[str, Term] = {"@y": ("", NEXT), "@x": ("", START), "@g": ("KS", ALONG), "@n": ("KS", NOISE)}
         form = f"@y - @x + {self._step('local_lr')} * (@g + @n)"
         self._with_each("S", left, form, "round_paired' @w P_local_lr D")
 
     def server_round(self) -> None:
+        """Prove the equation of a server's round, paired with a vector."""
         left: dict[str, Term] = {
             "@y": ("", NEXT),
             "@x": ("", START),
@@ -227,9 +242,11 @@ class Axioms(Rules):
         return self.w.coefficient(self.line.parameters[name], self.w.stated)
 
     def unbiased(self) -> None:
+        """Prove <N_{i,k}, w> = 0 for w known before that noise."""
         self._orthogonal("S", NOISE, self._assumption("unbiased_noise", None))
 
     def server_unbiased(self) -> None:
+        """Prove <N_server, w> = 0 for w known at the start."""
         self._orthogonal("server", ("N_server", False, ()), self._assumption("unbiased_server_noise", None))
 
     def _orthogonal(self, level: str, noise: Atom, label: str) -> None:
@@ -257,6 +274,7 @@ class Axioms(Rules):
     # expectations
 
     def project(self) -> None:
+        """Prove that a cohort's mean has its conditional mean, paired with a vector known at the start."""
         family, kind = nested_sums.atom_of(self.line.arguments["family"]), self.line.kind
         mean: Atom = (f"E {kind} {family[0]}", False, ())
         sources = []
@@ -282,9 +300,11 @@ class Axioms(Rules):
         self.finish(self.line.pieces(), sources)
 
     def expect_arbitrary(self) -> None:
+        """Prove the expectation over an arbitrary cohort."""
         self._expect()
 
     def expect_uniform(self) -> None:
+        """Prove the expectation over a uniformly drawn cohort."""
         self._expect()
 
     def _expect(self) -> None:
@@ -372,9 +392,11 @@ class Axioms(Rules):
         return parts, text, proof
 
     def mix(self) -> None:
+        """Prove the expectation over uniform and arbitrary rounds."""
         self._mix("random_kinds", ("uniform", "arbitrary"), lambda q: (q, Scalar.number(1) - q))
 
     def mix_server(self) -> None:
+        """Prove the expectation over the server's and the clients' rounds."""
         self._mix("random_client_rounds", ("server", "arbitrary"), lambda q: (Scalar.number(1) - q, q))
 
     def _mix(self, assumed: str, kinds: tuple[str, str], weights) -> None:

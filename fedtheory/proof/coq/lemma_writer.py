@@ -1,4 +1,5 @@
-"""What all rules write: definitions of coefficients and vectors, identities, signs, and products in canonical form."""
+"""Parts of a Coq file that all rules write: definitions of coefficients and vectors, identities, signs, and products in
+canonical form."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ TAKEN = frozenset({
 })  # fmt: skip
 """Names of the prelude and of Coq that are no letters of a file; k and K are the step and the number of steps."""
 INLINE = 14
-"""A coefficient of at most so many characters stands where it is used; a longer one gets a name."""
+"""Length in characters up to which a coefficient stands where it is used; a longer one gets a name."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A scalar with expressions for some of its letters."""
+    """Scalar with expressions for some of its letters."""
 
     scalar: Scalar
     values: tuple[tuple[str, Scalar], ...] = ()
@@ -33,18 +34,19 @@ class Factor:
 
 @dataclass(frozen=True)
 class Piece:
-    """A product of factors, the coefficient of an entry."""
+    """Product of factors, the coefficient of an entry."""
 
     factors: tuple[Factor, ...]
     entry: Entry
 
     def times(self, *scalars: Scalar) -> Piece:
+        """Return the piece with further factors."""
         return Piece((*map(Factor, scalars), *self.factors), self.entry)
 
 
 @dataclass
 class Writer:
-    """A file that grows, and what is already in it."""
+    """File that grows, with the parts that are already in it."""
 
     names: list[str]
     regions: list[Region] = field(default_factory=list)
@@ -66,13 +68,15 @@ class Writer:
 
     @property
     def all_letters(self) -> str:
+        """Names in Coq of all letters, joined by spaces."""
         return " ".join(self.coq[n] for n in self.letters)
 
     def add(self, *lines: str) -> None:
+        """Add lines to the file."""
         self.lines += lines
 
     def once(self, key: object, prefix: str) -> tuple[str, bool]:
-        """A name for what has this key, and whether it is new."""
+        """Return a name for the part with this key, and whether it is new."""
         if key in self._made:
             return self._made[key], False
         self._made[key] = name = f"{prefix}{len(self._made)}"
@@ -81,7 +85,7 @@ class Writer:
     # scalars
 
     def coefficient(self, scalar: Scalar, at: Mapping[str, str]) -> str:
-        """A scalar as a factor, with texts for its letters."""
+        """Return a scalar as a factor, with texts for its letters."""
         text = scalar.text(self.real)
         if len(text) <= INLINE and "/" not in text:
             inside = scalar.text(at)
@@ -95,11 +99,12 @@ class Writer:
         return f"({' '.join([name, *given])})" if given else name
 
     def factor(self, factor: Factor, at: Mapping[str, str]) -> str:
+        """Return a factor as text, with texts for its letters."""
         inner = {name: value.text(at) for name, value in factor.values}
         return self.coefficient(factor.scalar, {**at, **inner})
 
     def sum_of(self, pieces: Iterable[Piece], at: Mapping[str, str]) -> str:
-        """The sum of the pieces' coefficients."""
+        """Return the sum of the pieces' coefficients as text."""
         parts = []
         for piece in pieces:
             texts = [text for f in piece.factors if (text := self.factor(f, at)) != "1"]
@@ -107,11 +112,13 @@ class Writer:
         return " + ".join(parts) or "0"
 
     def unfold(self, *texts: str) -> str:
+        """Return the tactic that unfolds all named coefficients in these texts."""
         names = sorted({n for text in texts for n in re.findall(r"\bc\d+\b", text)}, key=lambda n: int(n[1:]))
         return f"unfold {', '.join(names)}; " if names else ""
 
     def identity(self, left: str, right: str, bottoms: Iterable[Scalar]) -> str:
-        """The name of the lemma left = right over the reals, where what is divided by is not 0; and what that is."""
+        """Return the name of the lemma left = right over the reals, valid where its divisors are not 0, with these
+        divisors."""
         bottoms = list(bottoms)
         known = self.nonzero_of(bottoms)
         divides = any(not scalar.bottom.is_one for scalar in bottoms)
@@ -126,15 +133,15 @@ class Writer:
         return name
 
     def divisors(self, scalars: Iterable[Scalar]) -> list[Scalar]:
-        """What has to differ from 0 for all denominators to."""
+        """Return the factors that have to differ from 0 so that all denominators do."""
         return _nonzero_factors(scalars)
 
     def nonzero_of(self, bottoms: Iterable[Scalar]) -> list[tuple[str, Scalar]]:
-        """Letters, and polynomials of more terms, by which is divided."""
+        """Return letters, and polynomials of more terms, that divide."""
         return sorted((factor.text(self.real), factor) for factor in _nonzero_factors(bottoms))
 
     def identity_at(self, left: str, right: str, bottoms: list[Scalar], region: int, stepped: bool) -> str:
-        """The proof of an identity in a theorem on a region."""
+        """Return the proof of an identity in a theorem on a region."""
         name = self.identity(left, right, bottoms)
         k = "(INR k)" if stepped else "0"
         proofs = [self.nonzero(factor, region, stepped) for _, factor in self.nonzero_of(bottoms)]
@@ -143,7 +150,7 @@ class Writer:
     # signs
 
     def sign(self, scalar: Scalar, region: int, strict: bool, stepped: bool) -> str:
-        """The proof, in a theorem on a region, that a scalar is >= 0 (> 0 where strict)."""
+        """Return the proof, in a theorem on a region, that a scalar is >= 0 (> 0 where strict)."""
         return self._sign_at(self.sign_lemma(scalar, region, strict), scalar, region, stepped)
 
     def _sign_at(self, name: str, scalar: Scalar, region: int, stepped: bool) -> str:
@@ -153,7 +160,7 @@ class Writer:
         return f"({name} {self.all_letters} (INR K) {proofs})".replace("  ", " ")
 
     def nonzero(self, scalar: Scalar, region: int, stepped: bool) -> str:
-        """The proof, in a theorem, that a divisor is not 0."""
+        """Return the proof, in a theorem, that a divisor is not 0."""
         for sign in (1, -1):
             try:
                 name = self.sign_lemma(scalar * Scalar.number(sign), region, True)
@@ -166,7 +173,7 @@ class Writer:
         raise NotExported(f"{scalar.text({})}: not seen to differ from 0")
 
     def nonzero_in_lemma(self, scalar: Scalar, region: int) -> str:
-        """The proof, in a lemma on the reals, that a divisor is not 0."""
+        """Return the proof, in a lemma on the reals, that a divisor is not 0."""
         self.nonzero(scalar, region, STEP in scalar.names)
         return self._sign_in_lemma(self._made[("nonzero", scalar, region)], scalar)
 
@@ -182,6 +189,7 @@ class Writer:
         ]
 
     def sign_lemma(self, scalar: Scalar, region: int, strict: bool) -> str:
+        """Write the lemma that a scalar is >= 0 (> 0 where strict) on a region, once, and return its name."""
         key = ("sign", scalar, region, strict)
         if key in self._made:
             return self._made[key]
@@ -328,12 +336,12 @@ def _split(proofs: list[str]) -> str:
 
 
 def _nonzero_factors(scalars: Iterable[Scalar]) -> list[Scalar]:
-    """What has to differ from 0 for all denominators to, each once."""
+    """Return the factors that have to differ from 0 so that all denominators do, each once."""
     return list(dict.fromkeys(factor for scalar in scalars for factor in _factors(scalar.bottom)))
 
 
 def _factors(polynomial: Polynomial) -> list[Scalar]:
-    """What has to differ from 0 for a polynomial to: the letters of a power product, else the polynomial itself."""
+    """Return the factors of a polynomial: the letters of a power product, else the polynomial itself."""
     one = Polynomial.number(1)
     if len(polynomial.terms) == 1:
         return [Scalar.of(Polynomial.name(n), one) for n in sorted(polynomial.names)]

@@ -7,8 +7,8 @@ from .nested_sums import Nest, Sum, at_start
 
 
 def script(nest: Nest, drawn: str, given_cohort: bool) -> tuple[bool, list[str]]:
-    """(whether a factor INR K remains, tactics) that turn ``nest`` into its canonical form, from the left of an
-    equation on. ``drawn`` proves that the cohort may be drawn; with ``given_cohort`` products of what is known at the
+    """Return (whether a factor INR K remains, tactics) that turn ``nest`` into its canonical form, from the left of an
+    equation on. ``drawn`` proves that the cohort may be drawn. With ``given_cohort`` products of what is known at the
     start are written given the cohort in ``nest``."""
     lines: list[str] = []
     sums = list(nest.sums)

@@ -24,6 +24,7 @@ SUMS = {"K": "(steps K)", "M": "(mean clients)", "S": "(mean S)"}
 
 
 def atom_of(data: list) -> Atom:
+    """Read an atom; raise ``NotExported`` for one that has no text in Coq."""
     name, client, step = data
     known = _ALONG if step else _CLIENTS if client else _PLAIN
     if name not in known and not name.startswith("E "):
@@ -32,10 +33,12 @@ def atom_of(data: list) -> Atom:
 
 
 def term_of(data: list) -> Term:
+    """Read a term: binders and atom."""
     return str(data[0]), atom_of(data[1])
 
 
 def entry_of(data: list) -> Entry:
+    """Read an entry, with the factors of a product in order."""
     if data[0] == "one":
         return ONE
     if data[0] == "value":
@@ -44,19 +47,22 @@ def entry_of(data: list) -> Entry:
 
 
 def at_start(atom: Atom) -> bool:
+    """Whether an atom is known at the round's start."""
     return not atom[2] and atom[0] not in ("x+", "N_server")
 
 
 def open_client(term: Term) -> bool:
+    """Whether the client i is free in a term."""
     return term[1][1] and not set(term[0]) & {"M", "S"}
 
 
 def open_step(term: Term) -> bool:
+    """Whether the step k is free in a term."""
     return bool(term[1][2]) and term[1][2][0] != 0 and "K" not in term[0]
 
 
 def entry_known(entry: Entry) -> bool:
-    """Whether an entry is known at the round's start: of no cohort, and of no later vector."""
+    """Whether an entry is known at the round's start: it has no cohort's mean and no later vector."""
     if entry == ONE:
         return True
     if entry[0] == "value":
@@ -74,6 +80,7 @@ def open_in(entry: Entry, index: str) -> bool:
 
 
 def index_text(step: tuple[int, ...], k: str) -> str:
+    """Return the index of a step as text for Coq."""
     a, b, c = step
     if a not in (0, 1) or b not in (0, 1) or a + b > 1 or c < 0:
         raise NotExported(f"step {step}: allowed is k or K, plus a number")
@@ -84,6 +91,7 @@ def index_text(step: tuple[int, ...], k: str) -> str:
 
 
 def atom_text(atom: Atom, cohort: str, i: str, k: str) -> str:
+    """Return an atom as text for Coq, with names for its cohort, client and step."""
     name, client, step = atom
     if step:
         return f"({_ALONG[name]} {i} {index_text(step, k)})"
@@ -96,7 +104,7 @@ def atom_text(atom: Atom, cohort: str, i: str, k: str) -> str:
 
 
 def known_text(atom: Atom) -> str:
-    """The proof that an atom is known at the start."""
+    """Return the proof that an atom is known at the start."""
     text = atom_text(atom, "_", "_", "_").strip("()").split(" ")
     if text[0] == "cm":
         return f"(@start_cm {text[1]} {text[2]} (fun _ => {_KNOWN[text[2]]}))"
@@ -104,7 +112,7 @@ def known_text(atom: Atom) -> str:
 
 
 def family_text(term: Term) -> str:
-    """A term as a function of cohort, client and step."""
+    """Return a term as a function of cohort, client and step."""
     i, k, before = "i", "k", []
     if "K" in term[0]:
         before.append("osumv (steps K) (fun k1 => ")
@@ -117,7 +125,7 @@ def family_text(term: Term) -> str:
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of a nest: K, M or S, and whether it binds an index of the left and of the right factor."""
+    """Sum of a nest: K, M or S, and whether it binds an index of the left and of the right factor."""
 
     binder: str
     left: bool
@@ -125,19 +133,21 @@ class Sum:
 
     @property
     def used(self) -> bool:
+        """Whether the sum binds an index of a factor."""
         return self.left or self.right
 
 
 @dataclass(frozen=True)
 class Nest:
-    """Sums, the outermost first, of a product of two atoms or of a value."""
+    """Nested sums, the outermost first, of a product of two atoms or of a value."""
 
     sums: tuple[Sum, ...]
     left: Atom
     right: Atom | None = None
 
     def canonical(self) -> Nest:
-        """The sums that bind an index, in the order of ``of``; the factors in order."""
+        """Return the nest with only the sums that bind an index, in the order of ``of``, and with its factors in
+        order."""
         swapped = self.right is not None and self._keys(False) > self._keys(True)
         sums = [Sum(s.binder, s.right, s.left) for s in self.sums] if swapped else list(self.sums)
         left, right = (self.right, self.left) if swapped else (self.left, self.right)
@@ -150,7 +160,7 @@ class Nest:
         return (entry[3], entry[2]) if swapped else (entry[2], entry[3])
 
     def text(self, cohort: str = "S", i: str = "i", k: str = "k") -> str:
-        """In Coq; what is known at the start is given the empty cohort."""
+        """Return the nest as text for Coq; factors that are known at the start are given the empty cohort."""
         before, names = [], {"l": [i, k], "r": [i, k]}
         for number, one in enumerate(self.sums):
             name = f"{'k' if one.binder == 'K' else 'i'}{number}"
@@ -174,7 +184,8 @@ def _place(one: Sum) -> tuple:
 
 
 def of(entry: Entry) -> Nest:
-    """The canonical nest of an entry: sums of both factors, of the left one, of the right one; K before clients."""
+    """Return the canonical nest of an entry: sums of both factors, of the left one, of the right one; K before
+    clients."""
     if entry[0] == "value":
         return Nest(tuple(Sum(b, True, False) for b in sorted(entry[1])), entry[2])
     _, bound, left, right = entry
@@ -194,12 +205,12 @@ def _entry(nest: Nest) -> Entry:
 
 
 def entry(nest: Nest) -> Entry:
-    """The entry of which this is the canonical nest."""
+    """Return the entry of which this is the canonical nest."""
     return _entry(nest.canonical())
 
 
 def outside(bound: str, left: Term, right: Term | None) -> list[Sum]:
-    """The sums of binders around a product (or a value) of two terms, with what they bind."""
+    """Return the sums of binders around a product (or a value) of two terms, with what they bind."""
     made = []
     for binder in sorted(bound):
         opened = open_step if binder == "K" else open_client
@@ -208,14 +219,14 @@ def outside(bound: str, left: Term, right: Term | None) -> list[Sum]:
 
 
 def product(bound: str, left: Term, right: Term) -> Nest:
-    """Binders around a product of two terms with binders of their own."""
+    """Return binders around a product of two terms with binders of their own."""
     sums = outside(bound, left, right)
     sums += [Sum(b, True, False) for b in sorted(left[0])] + [Sum(b, False, True) for b in sorted(right[0])]
     return Nest(tuple(sums), left[1], right[1])
 
 
 def below(binder: str, one: Entry) -> Nest:
-    """A binder around an entry's canonical nest."""
+    """Return a binder around an entry's canonical nest."""
     inner = of(one)
     bound = one[1] if one[0] == "value" else None
     if one[0] == "value":

@@ -1,4 +1,4 @@
-"""A saved proof of the kernel as a file for Coq."""
+"""Export of a saved proof of the kernel to a file for Coq."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = {name.replace("_", " "): name for name in (
     "optimal", "local_step", "round", "unbiased", "variance", "uncorrelated", "steps_apart", "server_round",
     "server_unbiased", "server_variance", "server_descent",
 )}  # fmt: skip
-"""The kernel's rules and axioms that are exported, by the method that does."""
+"""Rules and axioms of the kernel that are exported, with the method that does it."""
 
 
 HEADER = """(* {title}
@@ -41,16 +41,16 @@ every cohort S, which does not depend on S for what is known at the start; expec
 constants; x* is a point where the gradient of F vanishes; means over a cohort have an expectation that is known at the
 start. Print Assumptions, at the end, lists the axioms on which Coq's real numbers rest, and nothing else. *)
 """
-"""What a file says of itself."""
+"""Comment at the head of every file."""
 
 
 def prelude() -> str:
-    """What every file begins with."""
+    """Return the definitions and lemmas with which every file begins."""
     return files(__package__).joinpath("prelude.v").read_text()
 
 
 def export(proofs: Sequence[Mapping], title: str) -> str:
-    """Saved theorems, each with its whole proof, as a file for Coq, which compiles if the proofs are some.
+    """Write saved theorems, each with its whole proof, as a file for Coq, which compiles if the proofs are valid.
 
     Raises:
         NotExported: one uses a rule, an assumption or a shape of which there is no export.

@@ -1,4 +1,4 @@
-"""The last theorem of a proof as what it says of one round, and of many."""
+"""Conclusions of a proof's last theorem, for Coq: on one round, and on many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def _product(left: Term, right: Term) -> Entry:
 
 
 class Rounds(Theorem):
-    """E|x+ - x*|^2 <= P |x - x*|^2 + B, or E F(x+) <= F(x) - c |grad F(x)|^2 + B; and what follows over the rounds."""
+    """One-round bound E|x+ - x*|^2 <= P |x - x*|^2 + B, or E F(x+) <= F(x) - c |grad F(x)|^2 + B, and its conclusion
+    over the rounds."""
 
     def __init__(self, writer: File, line: Line, suffix: str = "") -> None:
         super().__init__(writer, line)

@@ -1,4 +1,4 @@
-"""The kernel's rules: each as a proof in Coq of its conclusion from the lemmas of its premises."""
+"""Proofs in Coq of the kernel's rules: each proves its conclusion from the lemmas of its premises."""
 
 from __future__ import annotations
 
@@ -18,26 +18,30 @@ _COUNT = "n_"
 
 
 class Rules(Theorem):
-    """A theorem that a rule makes from earlier ones."""
+    """Theorem that a rule makes from earlier ones."""
 
     def scalar(self, data: dict) -> Scalar:
+        """Read a scalar of the saved proof."""
         return Scalar.read(data, self.w.names)
 
     def vector(self, data: list) -> Vector:
+        """Read a vector of the saved proof."""
         return [(nested_sums.term_of(term), self.scalar(c)) for term, c in data]
 
     def source(self, premise: Line, multiplier: Scalar | None = None) -> Source:
-        """An earlier theorem, as it is here."""
+        """Return an earlier theorem, as it is used here."""
         factor = Scalar.number(1) if multiplier is None else multiplier
         plain = premise.equality or factor.is_one
         return Source(self.use(premise), premise.pieces(), premise.equality, factor, "" if plain else self.sign(factor))
 
     def sign(self, scalar: Scalar) -> str:
+        """Return the proof that a scalar is >= 0 on the theorem's region."""
         return self.w.sign(scalar, self.line.where, False, self.stepped)
 
     # combine
 
     def combine(self) -> None:
+        """Prove a sum of premises times multipliers, of squares, and of a constant."""
         given, line = self.line.arguments, self.line
         multipliers = [self.scalar(c) for c in given["multipliers"]]
         sources = [self.source(p, c) for p, c in zip(line.premises, multipliers, strict=True)]
@@ -49,7 +53,7 @@ class Rules(Theorem):
         self.finish(line.pieces(), sources)
 
     def square(self, name: str, vector: Vector, bound: str, factor: Scalar) -> Source:
-        """0 <= |v|^2 below binders, multiplied out."""
+        """Prove 0 <= |v|^2 below binders, multiplied out."""
         if any(STEP in c.names for _, c in vector) and "K" in bound:
             raise NotExported("a square below a sum over steps, with a factor that depends on the step")
         terms = [term for term, _ in vector]
@@ -84,6 +88,7 @@ class Rules(Theorem):
     # means over clients, sums over steps
 
     def over_clients(self) -> None:
+        """Prove the mean over clients of a premise that holds for every client."""
         (premise,), binder = self.line.premises, self.line.arguments["binder"]
         total = f"(mean {'clients' if binder == 'M' else 'S'})"
         weight = "some_client" if binder == "M" else "(drawn_some D)"
@@ -91,6 +96,7 @@ class Rules(Theorem):
         self._under(premise, binder, total, f"apply mean_weight, {weight}", f"intros i9 _. exact {proof}.")
 
     def over_steps(self) -> None:
+        """Prove the sum over steps of a premise that holds for every step."""
         (premise,) = self.line.premises
         proof = self.use(premise, k="k9", below="I9")
         start = f"intros k9 I9; apply in_steps in I9. exact {proof}."
@@ -170,6 +176,7 @@ class Rules(Theorem):
     # induction, the last step, other letters
 
     def induct(self) -> None:
+        """Prove a form at every step by induction."""
         line, w = self.line, self.w
         (base, step), factor = line.premises, self.scalar(line.arguments["factor"])
         local = any(name == "P_local_lr" for name, _ in self.hypotheses(line))
@@ -220,6 +227,7 @@ class Rules(Theorem):
         )
 
     def last_step(self) -> None:
+        """Prove a premise at the step K."""
         (premise,) = self.line.premises
         values = {STEP: _name(STEPS)}
         pieces = [Piece(p.factors, _last(p.entry)) for p in premise.pieces(values)]
@@ -229,6 +237,7 @@ class Rules(Theorem):
         self.finish(self.line.pieces(), [Source(proof, pieces, premise.equality)])
 
     def instantiate(self) -> None:
+        """Prove a premise with expressions for its letters."""
         (premise,), w = self.line.premises, self.w
         values = {n: self.scalar(c) for n, c in self.line.arguments["values"].items()}
         at = {**w.stated, **{n: f"({c.text(w.stated)})" for n, c in values.items()}}
@@ -297,7 +306,7 @@ def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:
 
 
 def _begun(term: Term) -> Term:
-    """At step 0, where the path is at the round's start."""
+    """Return the term at step 0, where the path is at the round's start."""
     name, client, step = _shifted(term[1], 0, 0, 0)
     if client and step == (0, 0, 0) and name in ("x", "g"):
         return term[0], ("x", False, ()) if name == "x" else ("g_start", True, ())
@@ -307,14 +316,14 @@ def _begun(term: Term) -> Term:
 
 
 def _later(entry: Entry) -> Entry:
-    """One step later."""
+    """Return the entry one step later."""
     if entry == ONE or entry[0] == "value":
         return entry
     return ("product", entry[1], *((t[0], _shifted(t[1], 1, 0, 1) if "K" not in t[0] else t[1]) for t in entry[2:]))
 
 
 def _last(entry: Entry) -> Entry:
-    """At the end of the path."""
+    """Return the entry at the end of the path."""
     if entry == ONE or entry[0] == "value":
         return entry
     return ("product", entry[1], *((t[0], _shifted(t[1], 0, 1, 0) if "K" not in t[0] else t[1]) for t in entry[2:]))

@@ -11,22 +11,22 @@ from functools import cached_property
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 Monomial = tuple[tuple[str, int], ...]
-"""((name, power), ...) in alphabetical order, every power > 0."""
+"""Power product ((name, power), ...) in alphabetical order, every power > 0."""
 
 Names = Mapping[str, str]
-"""The text that stands for a name."""
+"""Texts that stand for names."""
 
 LARGEST_TERMS = 20_000
-"""Terms of a polynomial that is made."""
+"""Largest number of terms of a polynomial."""
 
 
 class NotExported(ValueError):
-    """The proof has something for which there is no export."""
+    """Error of a proof that has a part without an export."""
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """A polynomial with rational coefficients: {monomial: coefficient}, none of them 0.
+    """Polynomial with rational coefficients: {monomial: coefficient}, none of them 0.
 
     >>> x, one = Polynomial.name("x"), Polynomial.number(1)
     >>> ((x + one) * (x - one)).text({})
@@ -37,16 +37,19 @@ class Polynomial:
 
     @classmethod
     def of(cls, terms: Mapping[Monomial, Fraction]) -> Polynomial:
+        """Make a polynomial of terms, without those whose coefficient is 0."""
         if len(terms) > LARGEST_TERMS:
             raise NotExported(f"a polynomial of {len(terms)} terms: allowed are {LARGEST_TERMS}")
         return cls({powers: c for powers, c in terms.items() if c})
 
     @classmethod
     def number(cls, value: int | Fraction) -> Polynomial:
+        """Make a constant polynomial."""
         return cls.of({(): Fraction(value)})
 
     @classmethod
     def name(cls, name: str) -> Polynomial:
+        """Make the polynomial that is a name."""
         return cls({((name, 1),): Fraction(1)})
 
     def __add__(self, other: Polynomial) -> Polynomial:
@@ -77,18 +80,21 @@ class Polynomial:
 
     @cached_property
     def names(self) -> frozenset[str]:
+        """Names that occur."""
         return frozenset(name for powers in self.terms for name, _ in powers)
 
     @property
     def is_number(self) -> bool:
+        """Whether the polynomial is constant."""
         return not self.names
 
     @property
     def is_one(self) -> bool:
+        """Whether the polynomial is 1."""
         return self == Polynomial.number(1)
 
     def by_power(self, name: str) -> dict[int, Polynomial]:
-        """{power: coefficient} in a name."""
+        """Return {power: coefficient} in a name."""
         parts: dict[int, dict[Monomial, Fraction]] = {}
         for powers, c in self.terms.items():
             rest = tuple(pair for pair in powers if pair[0] != name)
@@ -96,7 +102,7 @@ class Polynomial:
         return {p: Polynomial(part) for p, part in parts.items()}
 
     def text(self, at: Names) -> str:
-        """In Coq, with texts for some names; whole coefficients are asked for.
+        """Return the polynomial as text for Coq, with texts for some names; coefficients have to be whole.
 
         >>> Polynomial({(("K", 2), ("L", 1)): Fraction(-3), (): Fraction(1)}).text({"K": "INR K"})
         '1 - 3 * (INR K) ^ 2 * L'
@@ -115,8 +121,8 @@ class Polynomial:
         return " ".join([first.removeprefix("+ "), *rest])
 
     def nested(self, at: Names) -> str:
-        """In Coq as ``text``, with every letter taken out of as many terms as it is in (Horner's form): there is far
-        less of it to read where the sign is that of all coefficients.
+        """Return the polynomial as text for Coq in Horner's form, where every letter is taken out of as many terms as
+        it is in. This is far shorter than ``text`` if the sign is that of all coefficients.
 
         >>> powers = (("K", 2), ("L", 1)), (("K", 1),), (("L", 1),)
         >>> Polynomial({p: Fraction(3) for p in powers}).nested({})
@@ -148,6 +154,7 @@ def _power(base: str, power: int) -> str:
 
 
 def times(one: Monomial, other: Monomial) -> Monomial:
+    """Return the product of two monomials."""
     made = dict(one)
     for name, power in other:
         made[name] = made.get(name, 0) + power
@@ -156,13 +163,14 @@ def times(one: Monomial, other: Monomial) -> Monomial:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A quotient of two polynomials with whole coefficients without a common divisor."""
+    """Quotient of two polynomials with whole coefficients without a common divisor."""
 
     top: Polynomial
     bottom: Polynomial
 
     @classmethod
     def of(cls, top: Polynomial, bottom: Polynomial) -> Scalar:
+        """Make a quotient, scaled to whole coefficients without a common divisor."""
         every = [*top.terms.values(), *bottom.terms.values()]
         scale = Fraction(math.lcm(*(c.denominator for c in every)))
         common = math.gcd(*(int(c * scale) for c in every))
@@ -171,23 +179,27 @@ class Scalar:
 
     @classmethod
     def read(cls, data: Mapping, names: list[str]) -> Scalar:
-        """From a saved proof."""
+        """Read a scalar of a saved proof."""
         return cls.of(*(_read(data[part], names) for part in ("top", "bottom")))
 
     @classmethod
     def number(cls, value: int | Fraction) -> Scalar:
+        """Return a number as a scalar."""
         return cls.of(Polynomial.number(value), Polynomial.number(1))
 
     @property
     def names(self) -> frozenset[str]:
+        """Names that occur."""
         return self.top.names | self.bottom.names
 
     @property
     def is_zero(self) -> bool:
+        """Whether the scalar is 0."""
         return not self.top.terms
 
     @property
     def is_one(self) -> bool:
+        """Whether the scalar is 1."""
         return self == Scalar.number(1)
 
     def __sub__(self, other: Scalar) -> Scalar:
@@ -197,13 +209,14 @@ class Scalar:
         return Scalar.of(self.top * other.top, self.bottom * other.bottom)
 
     def replace(self, values: Mapping[str, Scalar]) -> Scalar:
-        """With quotients for some names, at once."""
+        """Replace names by quotients, all at once."""
         top, over = _replaced(self.top, values)
         bottom, under = _replaced(self.bottom, values)
         return Scalar.of(top * under, bottom * over)
 
     def apart(self, letters: Iterable[str]) -> dict[Monomial, Scalar]:
-        """The coefficients, each in lowest terms, of the products of letters of which the denominator is free."""
+        """Return the coefficients, each in lowest terms, of the products of letters that do not occur in the
+        denominator."""
         free = frozenset(letters) - self.bottom.names
         parts: dict[Monomial, dict[Monomial, Fraction]] = {}
         for powers, c in self.top.terms.items():
@@ -212,6 +225,7 @@ class Scalar:
         return {data: _lowest(Polynomial(part), self.bottom) for data, part in parts.items()}
 
     def text(self, at: Names) -> str:
+        """Return the quotient as text for Coq."""
         top = self.top.text(at)
         return top if self.bottom.is_one else f"({top}) / ({self.bottom.text(at)})"
 

@@ -1,4 +1,4 @@
-"""Certificates of signs on a region: letters written through parameters >= 0, until no coefficient is negative."""
+"""Certificates of signs on a region: letters are written through parameters >= 0 until no coefficient is negative."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ POLYA = 3
 
 @dataclass(frozen=True)
 class Condition:
-    """A letter's condition as saved: positive, nonnegative, count, capped, interval or at_least."""
+    """Condition on a letter as saved: positive, nonnegative, count, capped, interval or at_least."""
 
     name: str
     kind: str
     bound: Scalar | None
 
     def statements(self) -> list[tuple[Scalar, bool]]:
-        """(expression, whether strict): all of them >= 0 (> 0 where strict)."""
+        """Return pairs (expression, whether strict); all expressions are >= 0, and > 0 if strict."""
         x = Scalar.of(Polynomial.name(self.name), Polynomial.number(1))
         if self.kind in ("positive", "nonnegative"):
             return [(x, self.kind == "positive")]
@@ -37,8 +37,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Certificate:
-    """expression = numerator / denominator once the ``letters`` are written through parameters; no coefficient of the
-    numerator is negative, and the denominator is a product of ``factors`` with powers."""
+    """Identity expression = numerator / denominator once the ``letters`` are written through parameters. No coefficient
+    of the numerator is negative, and the denominator is a product of ``factors`` with powers."""
 
     letters: tuple[Condition, ...]
     numerator: Polynomial
@@ -48,7 +48,7 @@ class Certificate:
 
 @dataclass
 class Region:
-    """A region's conditions, and what is known of the sign of each letter."""
+    """Conditions of a region, and the known sign of each letter."""
 
     conditions: tuple[Condition, ...]
     names: Mapping[str, str]
@@ -71,15 +71,17 @@ class Region:
         return False
 
     def nonnegative(self, polynomial: Polynomial) -> bool:
+        """Whether all coefficients of a polynomial are > 0."""
         return all(c > 0 for c in polynomial.terms.values())
 
     def positive(self, polynomial: Polynomial, more: frozenset[str] = frozenset()) -> bool:
+        """Whether a polynomial has no negative coefficient, and a term of letters that are > 0 or among ``more``."""
         return self.nonnegative(polynomial) and any(
             all(self.strict.get(name, False) or name in more for name, _ in powers) for powers in polynomial.terms
         )
 
     def certificate(self, expression: Scalar, strict: bool) -> Certificate:
-        """The shortest that is found."""
+        """Return the shortest certificate that is found."""
         for letters in self._subsets(expression):
             for polya in range(POLYA + 1 if len(letters) == len(self._useful()) else 1):
                 found = self._through(expression, letters, polya)
@@ -156,7 +158,7 @@ class Region:
         return all(self.lead(certificate, chosen) is not None for chosen in cases(certificate))
 
     def lead(self, certificate: Certificate, positive: frozenset[str]) -> tuple | None:
-        """A term of the numerator that is > 0 where these parameters are."""
+        """Return a term of the numerator that is > 0 where these parameters are."""
         return next(
             (
                 powers
@@ -168,18 +170,21 @@ class Region:
 
 
 def cases(certificate: Certificate) -> list[frozenset[str]]:
-    """Of each interval, which of its two parameters is > 0."""
+    """Return all choices of the one of each interval's two parameters that is > 0."""
     pairs = [(parameter(c), rest(c)) for c in certificate.letters if c.kind == "interval"]
     return [frozenset(chosen) for chosen in itertools.product(*pairs)]
 
 
 def parameter(condition: Condition) -> str:
+    """Return the name of a letter's parameter."""
     return f"u_{condition.name}"
 
 
 def rest(condition: Condition) -> str:
+    """Return the name of the second parameter of an interval's letter."""
     return f"v_{condition.name}"
 
 
 def factor_text(factors: tuple[tuple[str, int], ...]) -> str:
+    """Return a product of powers as text for Coq."""
     return " * ".join(f"({text})" if power == 1 else f"({text}) ^ {power}" for text, power in factors) or "1"

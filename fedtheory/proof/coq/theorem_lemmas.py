@@ -1,4 +1,4 @@
-"""A saved theorem as a lemma for Coq: its statement, the use of earlier lemmas, and the end of its proof."""
+"""Saved theorems as lemmas for Coq: the statement, the use of earlier lemmas, and the end of the proof."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PREDICATES = frozenset({
     "unbiased_noise", "uncorrelated_noise", "cohort_is_a_set", "uniform_cohorts", "random_kinds",
     "random_client_rounds", "unbiased_server_noise", "bounded_server_noise", "cohort_before_noise",
 })  # fmt: skip
-"""The assumptions that have a definition; that the cohort is drawn before the noise is part of the noise's."""
+"""Assumptions that have a definition. That the cohort is drawn before the noise is part of the noise's."""
 _SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A saved theorem."""
+    """Saved theorem."""
 
     number: int
     rule: str
@@ -41,7 +41,7 @@ class Line:
 
     @property
     def level(self) -> Level:
-        """What its products are: given a cohort, or expectations."""
+        """Level of its products: given a cohort, or an expectation."""
         if self.context == "cohort":
             return "S"
         if self.context == "kind":
@@ -49,11 +49,12 @@ class Line:
         return "Es"
 
     def open(self, index: str) -> bool:
+        """Whether the client i, or the step k, is free in the theorem."""
         in_form = any(nested_sums.open_in(entry, index) for entry, _ in self.form)
         return in_form or (index == "k" and any(STEP in c.names for _, c in self.form))
 
     def pieces(self, values: Mapping[str, Scalar] | None = None) -> list[Piece]:
-        """Its form, with expressions for letters."""
+        """Return the theorem's form as pieces, with expressions for letters."""
         given = tuple(sorted((values or {}).items()))
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
 
@@ -63,7 +64,7 @@ ONE_SCALAR = Scalar.number(1)
 
 @dataclass(frozen=True)
 class Source:
-    """A proof that so many pieces are together >= 0, or = 0; a multiplier, and the proof that that is >= 0."""
+    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier and the proof that the multiplier is >= 0."""
 
     proof: str
     pieces: Sequence[Piece]
@@ -73,7 +74,7 @@ class Source:
 
 
 class Theorem:
-    """One theorem on its way into the file."""
+    """Theorem on its way into the file."""
 
     def __init__(self, writer: File, line: Line) -> None:
         self.w, self.line = writer, line
@@ -81,18 +82,19 @@ class Theorem:
         self.stepped = line.open("k")
 
     def do(self, *lines: str) -> None:
+        """Add lines to the proof's script."""
         self.script += lines
 
     # the statement
 
     def form_text(self, line: Line, at: Mapping[str, str] | None = None, k: str = "k") -> str:
-        """A form with a text for the step and for letters."""
+        """Return a form as text, with texts for the step and for letters."""
         at = at or self.w.stated
         parts = [f"{self.w.coefficient(c, at)} * {self.w.entry_text(e, line.level, 'i', k)}" for e, c in line.form]
         return " + ".join(parts) or "0"
 
     def assumed(self, line: Line) -> list[tuple[str, str, Scalar | None]]:
-        """(label, predicate, constant) of what a theorem assumes beyond its region."""
+        """Return (label, predicate, constant) of each assumption of a theorem beyond its region."""
         found = []
         for name, constant in line.assumptions:
             if name not in PREDICATES:
@@ -106,14 +108,15 @@ class Theorem:
         return found
 
     def hypotheses(self, line: Line) -> list[tuple[str, str]]:
-        """(label, statement) of what a theorem assumes beyond its region."""
+        """Return (label, statement) of each assumption of a theorem beyond its region."""
         return [(label, _applied(name, c, self.w.stated, self.w)) for label, name, c in self.assumed(line)]
 
     def label(self, name: str, constant: Scalar | None) -> str:
+        """Return the label of an assumption with this constant."""
         return self.w.once(("assumption", name, constant), "A_")[0]
 
     def write(self) -> None:
-        """The lemma, after its proof's script is made."""
+        """Write the lemma, after its proof's script is made."""
         line, w = self.line, self.w
         before = [f"region_{line.where} {w.all_letters} (INR K)", *(text for _, text in self.hypotheses(line))]
         names = [f"R{line.where}", *(name for name, _ in self.hypotheses(line))]
@@ -143,7 +146,8 @@ class Theorem:
     # earlier theorems
 
     def use(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None, cohort: str = "") -> str:
-        """The proof that an earlier theorem is, here; ``below`` proves that k is less than K (else at most K)."""
+        """Return the proof of an earlier theorem in this one; ``below`` proves that k is less than K (else at most
+        K)."""
         own = dict(self.hypotheses(self.line))
         parts = [f"thm_{premise.number}", self.w.all_letters, self.admitted(premise, {})]
         for name, _ in self.hypotheses(premise):
@@ -170,6 +174,7 @@ class Theorem:
         return "S D Z"
 
     def indices(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None) -> list[str]:
+        """Return the client and the step, with the proof of its range, to which a premise is applied."""
         found = []
         if premise.open("i"):
             found.append(i if i != "i" or self.line.open("i") else "i0")
@@ -185,7 +190,7 @@ class Theorem:
         return found
 
     def admitted(self, premise: Line, values: Mapping[str, Scalar]) -> str:
-        """The proof that the region here, with expressions for letters, is in a premise's region."""
+        """Return the proof that the region here, with expressions for letters, is in a premise's region."""
         w, mine = self.w, self.line.where
         if premise.where == mine and not values:
             return f"R{mine}"
@@ -233,11 +238,12 @@ class Theorem:
     # the end of a proof
 
     def finish(self, left: Iterable[Piece], sources: Sequence[Source]) -> None:
-        """From the sources to the goal: entry by entry, what they have of it is what the goal has."""
+        """Prove the goal from the sources: for every entry, their coefficients sum to the goal's."""
         self.finish_with(left, sources, sources)
 
     def finish_with(self, left: Iterable[Piece], sources: Sequence[Source], shown: Sequence[Source]) -> None:
-        """The same, where only the ``shown`` pieces are compared: the others agree as they are written."""
+        """Prove the goal from the sources, comparing only the ``shown`` pieces: the others agree as they are
+        written."""
         equality = self.line.equality
         proofs = [self._with_multiplier(source, equality) for source in sources]
         whole = proofs[0] if proofs else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
@@ -299,6 +305,7 @@ def _parameter(name: str, line: Line) -> str:
 
 
 def condition_text(c: Condition, at: Mapping[str, str]) -> str:
+    """Return a condition on a letter as text for Coq."""
     x = at[c.name]
     if c.kind in ("positive", "nonnegative", "count"):
         return {"positive": f"0 < {x}", "nonnegative": f"0 <= {x}", "count": f"1 <= {x}"}[c.kind]
@@ -310,6 +317,7 @@ def condition_text(c: Condition, at: Mapping[str, str]) -> str:
 
 
 def pattern(prefix: str, conditions: Sequence[Condition]) -> str:
+    """Return the pattern that names the parts of a conjunction of conditions."""
     names = [f"{prefix}{c.name}" for c in conditions]
     return "(" + " & ".join(names) + ")" if len(names) > 1 else names[0]
 

@@ -1,4 +1,4 @@
-"""Products of vectors below binders, for Coq: each a lemma that it is its canonical entry."""
+"""Lemmas for Coq on products of vectors below binders: each states that a product is its canonical entry."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from .nested_sums import Entry, Term
 from .scalar_text import NotExported
 
 Level = str
-"""Where a product of vectors is taken: "S", given the cohort; "nil", known at the start; "server"; or an expectation,
-by its text."""
+"""Level at which a product of vectors is taken: "S", given the cohort; "nil", known at the start; "server"; or an
+expectation, by its text."""
 
 
 class File(Writer):
-    """A file that grows, with the vectors and their products."""
+    """File that grows, with the vectors and their products."""
 
     def family(self, term: Term) -> str:
+        """Define a term as a family of vectors, once, and return its name."""
         name, new = self.once(("family", term), "f")
         if new:
             self.add(f"Definition {name} : fam := {nested_sums.family_text(term)}.")
         return name
 
     def paired(self, level: Level, bound: str, left: Term, right: Term, i: str, k: str) -> tuple[str, str, bool, Entry]:
-        """(a product of two vectors below binders, the proof of what it is, whether that has a factor K, the entry)."""
+        """Return (a product of two vectors below binders, the proof that it is its entry, whether that has a factor K,
+        the entry)."""
         nest = nested_sums.product(bound, left, right)
         factor, steps = nest_proofs.script(nest, "D", level not in ("nil", "server"))
         one = nested_sums.entry(nest)
@@ -73,7 +75,7 @@ class File(Writer):
         return lines + [f"  {line}" for line in expand + steps]
 
     def entry_text(self, one: Entry, level: Level, i: str = "i", k: str = "k") -> str:
-        """An entry as it is stated at a level."""
+        """Return an entry as it is stated at a level."""
         if one == nested_sums.ONE:
             return "1"
         nest = nested_sums.of(one)

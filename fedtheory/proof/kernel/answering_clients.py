@@ -1,8 +1,8 @@
-"""Rounds in which clients that are drawn send their updates with weights: x+ = x + eta Delta, where Delta is the sum
-over groups j, and over the clients of group j that answer, of p_j/s^_j times the client's update. The clients of a
-group have the same objective and noise of the same law; F = sum_j p_j F_j, and the mean over all clients is by p_j: its
+"""Rounds in which drawn clients send their updates with weights. They move by x+ = x + eta Delta, where Delta is the
+sum over groups j, and over the clients of group j that answer, of p_j/s^_j times the client's update. The clients of a
+group have the same objective and noise of the same law. F = sum_j p_j F_j, and the mean over all clients is by p_j: its
 client i is one of group i. S_l is the sum over the steps of client l's stochastic gradients, so that its update is
--eta_L S_l, and with c = eta eta_L the move -(x+ - x)/c is
+-eta_L S_l. With c = eta eta_L the move -(x+ - x)/c is
 
     Y = sum_j p_j/s^_j sum_{l of j that answer} S_l,   B = E[Y | what is given],   Z = Y - B.
 
@@ -11,10 +11,11 @@ number of answers, and delta = max_j |rho_j - 1|,
 
     B = E[sum_j p_j s_j + delta A | what is given],   A = sum_j p_j (rho_j - 1)/delta s_j   (0 where delta = 0).
 
-What is given is the round's start with all that came before, and with it who is there, or not. The parameters are c
-(``selected_lr``), ``mismatch`` delta, and, of the weights' law, ``proxy`` V = E[sum_j p_j^2 N_j/s^_j^2 | ...] where it
-is given who is there, and ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], r_j the mean of N_j given who is
-there, where it is not. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so known.
+Given is the round's start with all that came before, and in some theorems also who is there. The parameters are c
+(``selected_lr``), ``mismatch`` delta, and one of the weights' law. If it is given who is there, that one is ``proxy`` V
+= E[sum_j p_j^2 N_j/s^_j^2 | ...]. If not, it is ``second_moment`` W = E[V + (sum_j p_j r_j/s^_j)^2 | ...], with r_j the
+mean of N_j given who is there. Either s^_j is known with who is there, or it is (h_j + N_j)/t, with h_j >= 0 and t so
+known.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MEAN_ANSWER, MISMATCH, SPREAD = (Atom(f"{name}_answers", stage=END) for name in 
 
 @dataclass(frozen=True)
 class Answers:
-    """The axioms on a region: with the local steps' size, c and delta, all three the same throughout a round."""
+    """Axioms on a region, for one size of the local steps, one c and one delta throughout a round."""
 
     where: Where
     step: Scalar
@@ -92,13 +93,13 @@ class Answers:
     # how a round moves
 
     def round(self, other: Vector) -> Theorem:
-        """<x+ - x + c (B + Z), w> = 0 for any w."""
+        """State the axiom <x+ - x + c (B + Z), w> = 0 for any w."""
         equation = self._one(NEXT) - self._one(START_POINT)
         equation = equation + (self._one(MEAN_ANSWER) + self._one(SPREAD)) * self.selected_step
         return self._fact("answered round", dot(equation, other), equality=True, other=other)
 
     def descent(self, L: Scalar) -> Theorem:
-        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every group i."""
+        """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every group i."""
         one = self.where.ring.number(1)
         values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
         moved = self._one(NEXT) - self._one(START_POINT)
@@ -108,7 +109,8 @@ class Answers:
     # moments of what is sent
 
     def mean(self, other: Vector) -> Theorem:
-        """<B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first moments."""
+        """State the axiom <B - sum_k mean grad F_i(x_{i,k}) - delta A, w> = 0 for w known at the start, or B: first
+        moments."""
         self._known(other)
         sums = self._gradient.under("M").under("K") + self._one(MISMATCH) * self.mismatch
         return self._fact(
@@ -121,17 +123,18 @@ class Answers:
         )
 
     def apart(self, other: Vector) -> Theorem:
-        """<Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
+        """State the axiom <Z, w> = 0 for w known at the start, or B: Z = Y - E Y."""
         self._known(other)
         return self._fact("answers around their mean", dot(self._one(SPREAD), other), equality=True, other=other)
 
     def mismatched(self, theorem: Theorem) -> Theorem:
-        """|A|^2 <= C, from |s_i|^2 <= C for every group: |sum p_i a_i s_i|^2 <= sum p_i a_i^2 |s_i|^2, |a_i| <= 1."""
+        """State the axiom |A|^2 <= C, from |s_i|^2 <= C for every group: |sum p_i a_i s_i|^2 <= sum p_i a_i^2 |s_i|^2,
+        |a_i| <= 1."""
         form = self._bound(theorem, self._gradient.under("K")) - square(self._one(MISMATCH))
         return self._fact("mismatch of answers", form, premise=theorem)
 
     def spread(self, theorem: Theorem, proxy: Scalar) -> Theorem:
-        """E|Z|^2 <= V C, from |S_i|^2 <= C for every group, given who is there: second moments."""
+        """State the axiom E|Z|^2 <= V C, from |S_i|^2 <= C for every group, given who is there: second moments."""
         form = self._bound(theorem, self._stochastic.under("K")) * proxy - square(self._one(SPREAD))
         return self._fact(
             "spread of answers",
@@ -144,7 +147,7 @@ class Answers:
         )
 
     def second_moment(self, theorem: Theorem, second: Scalar) -> Theorem:
-        """E|B + Z|^2 <= W C, from |S_i|^2 <= C for every group, where it is not given who is there."""
+        """State the axiom E|B + Z|^2 <= W C, from |S_i|^2 <= C for every group, where it is not given who is there."""
         sent = self._one(MEAN_ANSWER) + self._one(SPREAD)
         form = self._bound(theorem, self._stochastic.under("K")) * second - square(sent)
         return self._fact(
@@ -158,7 +161,7 @@ class Answers:
         )
 
     def _bound(self, theorem: Theorem, vector: Vector) -> Form:
-        """C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
+        """Return C of a theorem C - |vector|^2 >= 0 for every client, C the same for all of them."""
         bound = theorem.form + square(vector)
         if theorem.context != "start" or theorem.kind or bound.open:
             raise Refused(f"{theorem}: allowed is C - |{vector}|^2 >= 0 for every client, C the same for all")
@@ -169,12 +172,13 @@ class Answers:
     # along the paths
 
     def stochastic_gradient(self, squared: Scalar) -> Theorem:
-        """E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2 given the round's start, of all that may happen."""
+        """State the axiom E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2 given the round's start, of all that may happen."""
         form = Form.constant(squared) - square(self._stochastic)
         return self._of_paths("bounded local gradient", form, ("bounded_local_gradients", squared), squared=squared)
 
     def path(self, squared: Scalar) -> Theorem:
-        """E|x_{i,k} - x|^2 <= k^2 eta^2 G^2 for k <= K: |sum of k vectors|^2 is at most k times the sum of squares."""
+        """State the axiom E|x_{i,k} - x|^2 <= k^2 eta^2 G^2 for k <= K: |sum of k vectors|^2 is at most k times the sum
+        of squares."""
         moved, steps = self._one(ITERATE) - self._one(START_POINT), self.where.ring[STEP]
         form = Form.constant(steps**2 * self.step**2 * squared) - square(moved)
         return self._of_paths(

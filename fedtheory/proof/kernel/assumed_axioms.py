@@ -1,7 +1,7 @@
-"""What each assumption says: the kernel's axioms that name it, with the vocabulary's quantities for their letters.
+"""Meaning of each assumption: the kernel's axioms that name it, with the vocabulary's quantities for their letters.
 
-This is an assumption's one meaning. A proof uses these forms; that the constants which evaluators compute for a setting
-make them true on its runs is tested by evaluating the same forms there.
+This is an assumption's one meaning. A proof uses these forms. Tests evaluate the same forms on runs of a setting, with
+the constants that evaluators compute for it, to see that they hold there.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CONSTANTS = (
     "smoothness strong_convexity dissimilarity gradient_noise server_noise weighted_noise heterogeneity_gap "
     "gradient_bound global_gradient_bound local_gradient_bound"
 )
-"""The quantities that bound a federation's constants."""
+"""Quantities that bound a federation's constants."""
 PARAMETERS = (
     "local_lr server_lr weighted_lr selected_lr size clients share mismatch proxy second_moment scale error "
     "snapshot_probability client_round_probability absence cutoff tail history head ended"
 )
-"""The parameters of the algorithms, by the names that theorems have for them; ``size`` is that of the cohort."""
+"""Parameters of the algorithms, by their names in theorems; ``size`` is that of the cohort."""
 RING = Ring(f"{CONSTANTS} {PARAMETERS} k K")
-"""Local steps are k = 0, ..., K - 1."""
+"""Ring of all quantities; local steps are k = 0, ..., K - 1."""
 
 _COUNTS, _POSITIVE = ("clients", "size", STEPS), ("strong_convexity", "smoothness", "local_lr", "server_lr")
 _NONNEGATIVE = ("gradient_bound", "local_gradient_bound", "mismatch", "proxy", "second_moment", "scale", "error",
@@ -45,19 +45,19 @@ WHERE = Where(RING, (
     *(Condition(name, "count") for name in (*_COUNTS, "ended")),
     *(Condition(name, "positive") for name in _POSITIVE), *(Condition(name, "nonnegative") for name in _NONNEGATIVE),
 ))  # fmt: skip
-"""Where they are stated; of a weight after t rounds see ``_of_intervals``."""
+"""Region on which the axioms are stated; for a weight after t rounds see ``_of_intervals``."""
 
 
 def constant(name: str) -> Scalar:
-    """The constant of an assumption in axioms: a quantity, or its square."""
+    """Return the constant of an assumption in axioms: a quantity, or its square."""
     quantity, power = constant_of(name)
     return RING[quantity] ** power
 
 
 @cache
 def axioms() -> tuple[Theorem, ...]:
-    """Every axiom of the kernel at the points, and paired with the vectors, at which proofs may take it; and of rules
-    that make assumptions what they say of one theorem.
+    """Return every axiom of the kernel at the points, and paired with the vectors, at which proofs may take it. Rules
+    that take an assumption are there as what they say of one theorem.
 
     >>> len({theorem.rule for theorem in axioms()})
     54
@@ -76,7 +76,7 @@ def axioms() -> tuple[Theorem, ...]:
 
 
 def meaning(name: str) -> tuple[Theorem, ...]:
-    """The axioms that assume this; none where no rule of the kernel speaks of it.
+    """Return the axioms that take this assumption; none if no rule of the kernel speaks of it.
 
     >>> [said] = [t for t in meaning("bounded_local_gradients") if t.rule == "bounded local gradient"]
     >>> sorted(map(str, said.form.entries.values()))
@@ -95,7 +95,7 @@ _SERVER, _WEIGHTED = ServerAxioms(WHERE, RING["server_lr"]), WeightedRounds(WHER
 _ANSWERS = Answers(WHERE, ETA, RING["selected_lr"], RING["mismatch"])
 PAIRS = ((START_POINT, OPTIMUM), (OPTIMUM, START_POINT), (ITERATE, START_POINT), (ITERATE, OPTIMUM), (OPTIMUM, ITERATE),
          (MEAN_ITERATE, OPTIMUM))  # fmt: skip
-"""The points between which functions are compared."""
+"""Points between which functions are compared."""
 
 
 def _vectors(*atoms: Atom) -> list[Vector]:
@@ -106,7 +106,7 @@ _AT_START = [*_vectors(START_POINT, OPTIMUM), _COHORTS.gradient(OPTIMUM).under("
              _COHORTS.global_gradient(START_POINT)]  # fmt: skip
 _BEFORE_NOISE = [*_vectors(START_POINT, OPTIMUM, ITERATE), _COHORTS.gradient(START_POINT), _COHORTS.gradient(ITERATE),
                  _COHORTS.gradient(ITERATE).under("M"), _COHORTS.gradient(ITERATE).under("S")]  # fmt: skip
-"""What is known before the noise of step k."""
+"""Vectors that are known before the noise of step k."""
 
 
 def _of_federations() -> Iterator[Theorem]:
@@ -202,7 +202,7 @@ def _of_answers() -> Iterator[Theorem]:
 
 
 def _of_intervals() -> Iterator[Theorem]:
-    """Of a weight after t >= m C rounds, and after t < C."""
+    """Yield the axioms on a weight after t >= m C rounds, and after t < C."""
     q, C, a, t, b, m = (RING[name] for name in ("absence", "cutoff", "tail", "history", "head", "ended"))
     p, own = 1 - q, tuple(c for c in WHERE.conditions if c.name not in ("cutoff", "tail", "history", "head"))
     law = (Condition("tail", "interval", _ONE), Condition("head", "interval", _ONE))
@@ -222,7 +222,7 @@ def _of_intervals() -> Iterator[Theorem]:
 
 
 def _of_uniform_cohorts() -> Iterator[Theorem]:
-    """What a cohort's law makes of |mean_S grad F_i(x) - grad F(x)|^2 >= 0."""
+    """Yield the expectation of |mean_S grad F_i(x) - grad F(x)|^2 >= 0 over a uniform cohort."""
     apart = _COHORTS.gradient(START_POINT).under("S") - _COHORTS.global_gradient(START_POINT)
     spread = combine([], where=WHERE, context="cohort", squares=[(apart, "", 1)])
     yield expect_uniform(spread, RING["size"], RING["share"], WHERE)

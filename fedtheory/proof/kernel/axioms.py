@@ -1,4 +1,4 @@
-"""The axioms. Each names the assumption that it is."""
+"""Axioms of a round of local SGD. Each takes an assumption, which it names."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MEAN_ITERATE = Atom("x_mean", False, _FIRST, PATH, 0)
 
 
 def at(atom: Atom, shift: int) -> Atom:
-    """The member of a path's family ``shift`` steps later."""
+    """Return the member of a path's family ``shift`` steps later."""
     return started(atom._replace(step=(1, 0, shift)))
 
 
 def gradient_at(point: Atom) -> Atom:
-    """grad F_i at a point: the start, the optimum, any of ``POINTS``, an iterate of client i, or the mean of all
+    """Return grad F_i at a point: the start, the optimum, any of ``POINTS``, an iterate of client i, or the mean of all
     clients' iterates."""
     if point in _GRADIENTS:
         return _GRADIENTS[point]
@@ -40,8 +40,8 @@ def gradient_at(point: Atom) -> Atom:
 
 @dataclass(frozen=True)
 class Axioms:
-    """The axioms on a region of scalars: of a round of local SGD with ``step`` size, whose cohort has ``size`` clients
-    and ends in the mean of its clients' last iterates.
+    """Axioms of a round of local SGD on a region of scalars. The step size is ``step``; the cohort has ``size``
+    clients, and the round ends in the mean of its clients' last iterates.
 
     Clients have virtual paths: every client has iterates and noise, whether it takes part or not. What is ``given``
     along the paths is the round's start and its cohort; or its start alone, or nothing (the ``run``), where nothing is
@@ -58,14 +58,15 @@ class Axioms:
         return {"local_lr": self.step, "size": self.size}
 
     def vector(self, atom: Atom) -> Vector:
+        """Return a single vector as a combination."""
         return Vector(self.where.ring, {Term("", atom): self.where.ring.number(1)})
 
     def gradient(self, point: Atom) -> Vector:
-        """grad F_i(point)."""
+        """Return grad F_i(point)."""
         return self.vector(gradient_at(point))
 
     def global_gradient(self, point: Atom) -> Vector:
-        """grad F(point), of a point that is the same for all clients."""
+        """Return grad F(point) for a point that is the same for all clients."""
         if point.client:
             raise Refused(f"{point.name}: every client has its own")
         return self.gradient(point).under("M")
@@ -103,13 +104,13 @@ class Axioms:
     # federations
 
     def smooth(self, p: Atom, q: Atom, L: Scalar) -> Theorem:
-        """|grad F_i(p) - grad F_i(q)| <= L |p - q|."""
+        """State the axiom |grad F_i(p) - grad F_i(q)| <= L |p - q|."""
         form = square(self.vector(p) - self.vector(q)) * L**2 - square(self.gradient(p) - self.gradient(q))
         return self._fact("smooth", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
 
     def cocoercive(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
-        """(mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2 (Nesterov,
-        Introductory Lectures on Convex Optimization, Theorem 2.1.12; mu = 0: co-coercivity)."""
+        """State the axiom (mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2
+        (Nesterov, Introductory Lectures on Convex Optimization, Theorem 2.1.12; mu = 0: co-coercivity)."""
         d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
         form = dot(g, d) * (mu + L) - square(d) * (mu * L) - square(g)
         return self._fact(
@@ -125,21 +126,26 @@ class Axioms:
         )
 
     def convex(self, p: Atom, q: Atom, mu: Scalar) -> Theorem:
-        """F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
+        """State the axiom F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
         d = self.vector(p) - self.vector(q)
         form = self._values(p, q) - dot(self.gradient(q), d) - square(d) * mu / 2
         return self._fact("convex", form, ("strongly_convex", mu), context=self._context(p, q), p=p, q=q, mu=mu)
 
     def descent(self, p: Atom, q: Atom, L: Scalar) -> Theorem:
-        """F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
+        """State the axiom F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
         d = self.vector(p) - self.vector(q)
         form = dot(self.gradient(q), d) + square(d) * L / 2 - self._values(p, q)
         return self._fact("descent", form, ("smooth", L), context=self._context(p, q), p=p, q=q, L=L)
 
     def interpolated(self, p: Atom, q: Atom, mu: Scalar, L: Scalar) -> Theorem:
-        """2 (L - mu) (F_i(p) - F_i(q) - <grad F_i(q), p - q>) >= |grad F_i(p) - grad F_i(q)|^2 + mu L |p - q|^2
-        - 2 mu <grad F_i(p) - grad F_i(q), p - q> (Taylor, Hendrickx and Glineur, Smooth strongly convex interpolation,
-        Theorem 4): a function is convex and (L - mu)-smooth once mu/2 |x|^2 is taken away."""
+        """State the axiom of interpolation by a mu-strongly convex, L-smooth function (Taylor, Hendrickx and Glineur,
+        Smooth strongly convex interpolation, Theorem 4):
+
+            2 (L - mu) (F_i(p) - F_i(q) - <grad F_i(q), p - q>) >= |grad F_i(p) - grad F_i(q)|^2 + mu L |p - q|^2
+                - 2 mu <grad F_i(p) - grad F_i(q), p - q>.
+
+        The function is convex and (L - mu)-smooth once mu/2 |x|^2 is taken away.
+        """
         d, g = self.vector(p) - self.vector(q), self.gradient(p) - self.gradient(q)
         above = self._values(p, q) - dot(self.gradient(q), d)
         form = above * (2 * (L - mu)) - square(g) - square(d) * (mu * L) + dot(g, d) * (2 * mu)
@@ -160,11 +166,13 @@ class Axioms:
         return Form.of(self.where.ring, {Value("", p): one}) - Form.of(self.where.ring, {Value("", q): one})
 
     def constants_in_order(self, mu: Scalar, L: Scalar) -> Theorem:
-        """mu <= L, of an objective that is mu-strongly convex and L-smooth (on a space that is not 0)."""
+        """State the axiom mu <= L, of an objective that is mu-strongly convex and L-smooth (on a space that is not
+        0)."""
         return self._fact("mu <= L", Form.constant(L - mu), ("smooth", L), ("strongly_convex", mu), mu=mu, L=L)
 
     def dissimilar(self, point: Atom, squared: Scalar) -> Theorem:
-        """|grad F_i - grad F|^2 <= sigma_G^2, at the start or the mean iterate (everywhere), or at the optimum."""
+        """State the axiom |grad F_i - grad F|^2 <= sigma_G^2, at the start or the mean iterate (everywhere), or at the
+        optimum."""
         form = Form.constant(squared) - square(self.gradient(point) - self.global_gradient(point))
         name = "bounded_dissimilarity_at_optimum" if point == OPTIMUM else "bounded_dissimilarity"
         return self._fact(
@@ -174,7 +182,7 @@ class Axioms:
     # equations of vectors, paired with any vector
 
     def optimal(self, other: Vector) -> Theorem:
-        """<grad F(x*), w> = 0 for w known at the start."""
+        """State the axiom <grad F(x*), w> = 0 for w known at the start."""
         self._known_at_start(other)
         return self._fact("optimal", dot(self.global_gradient(OPTIMUM), other), equality=True, other=other)
 
@@ -183,14 +191,14 @@ class Axioms:
             raise Refused(f"{vector}: allowed is a vector known at the start")
 
     def local_step(self, other: Vector) -> Theorem:
-        """<x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0 for every k < K."""
+        """State the axiom <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0 for every k < K."""
         step = self.vector(ITERATE._replace(step=(1, 0, 1))) - self.vector(ITERATE)
         moved = step + (self.gradient(ITERATE) + self.vector(NOISE)) * self.step
         return self._fact("local step", dot(moved, other), context="cohort", equality=True, other=other)
 
     def round(self, other: Vector) -> Theorem:
-        """<x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0: the mean of the cohort's last iterates,
-        each the sum of its steps, which are of one size."""
+        """State the axiom <x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0: the mean of the cohort's
+        last iterates, each the sum of its steps, which are of one size."""
         if STEP in self.step.names:
             raise Refused(f"step {self.step}: allowed is the same size in all steps of a round")
         steps = (self.gradient(ITERATE) + self.vector(NOISE)).under("S").under("K")
@@ -200,7 +208,7 @@ class Axioms:
     # noise
 
     def unbiased(self, other: Vector) -> Theorem:
-        """<N_{i,k}, w> = 0 for w known before the noise of step k is drawn."""
+        """State the axiom <N_{i,k}, w> = 0 for w known before the noise of step k is drawn."""
         if not all(known_before(term, _FIRST) for term in other.terms):
             raise Refused(f"{other}: allowed is what is known before the noise of step k")
         return self._fact(
@@ -214,7 +222,7 @@ class Axioms:
         )
 
     def variance(self, squared: Scalar) -> Theorem:
-        """E|N_{i,k}|^2 <= sigma^2."""
+        """State the axiom E|N_{i,k}|^2 <= sigma^2."""
         form = Form.constant(squared) - square(self.vector(NOISE))
         return self._fact(
             "variance",
@@ -226,8 +234,8 @@ class Axioms:
         )
 
     def uncorrelated(self) -> Theorem:
-        """|mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size: no two different clients' noises of a step are correlated,
-        and the cohort is a set."""
+        """State the axiom |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size: no two different clients' noises of a step
+        are correlated, and the cohort is a set."""
         noise = self.vector(NOISE)
         form = square(noise.under("S")) - square(noise).under("S") / self._ring_size()
         return self._fact(
@@ -245,7 +253,8 @@ class Axioms:
         return self.where.ring.number(1) * self.size
 
     def steps_apart(self) -> Theorem:
-        """|sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2: a later noise has mean 0 given an earlier one."""
+        """State the axiom |sum_k mean_S N_{i,k}|^2 = sum_k |mean_S N_{i,k}|^2: a later noise has mean 0 given an
+        earlier one."""
         noise = self.vector(NOISE).under("S")
         form = square(noise.under("K")) - square(noise).under("K")
         return self._fact(

@@ -38,7 +38,7 @@ class Chart:
     _known: dict[tuple[str, str], Scalar] = field(default_factory=dict, repr=False)
 
     def pulled(self, expression: Scalar) -> Scalar:
-        """The expression in the parameters alone, in lowest terms.
+        """Return the expression in the parameters alone, in lowest terms.
 
         Raises:
             ValueError: a letter of which the region says nothing.
@@ -49,7 +49,8 @@ class Chart:
         return self._known[key]
 
     def _quotient(self, expression: Scalar) -> Quotient:
-        """The same as it comes: letter by letter, without the power products that top and bottom have in common."""
+        """Return the expression in the parameters letter by letter, without the power products that top and bottom have
+        in common."""
         loose = expression.names - {name for name, _ in self.letters} - {*self.parameters}
         if loose:
             raise ValueError(f"{expression} uses {sorted(loose)}, of which the region says nothing")
@@ -67,7 +68,8 @@ class Chart:
 
     @cached_property
     def _free(self) -> list[fmpq_mpoly]:
-        """What is put in for each name at the end: for a letter without a bound its polynomial in its parameters."""
+        """Return the expression that each name becomes at the end: for a letter without a bound its polynomial in its
+        parameters."""
         bounded, letters = {n for n, _ in self._bounded}, dict(self.letters)
         return [
             x if n in bounded or n not in letters else letters[n].numerator
@@ -75,7 +77,7 @@ class Chart:
         ]
 
     def _substituted(self, polynomial: fmpq_mpoly, at: int, letter: Scalar) -> Quotient:
-        """With a quotient for the letter that is the name number ``at``: a polynomial over a power."""
+        """Substitute a quotient for the letter that is the name number ``at``, and return a polynomial over a power."""
         degree, one = int(polynomial.degrees()[at]), self.ring.context.constant(1)
         parts: dict[int, dict] = {}
         for powers, c in polynomial.to_dict().items():
@@ -164,7 +166,7 @@ class Chart:
         return tuple(s for s in sets if all(any(not t & s for t in terms) for terms in supports))
 
     def _divided(self, number: int) -> fmpq_mpoly:
-        """What a letter divides by, in the parameters."""
+        """Return the divisor of a letter, in the parameters."""
         later = Chart(self.of, self.ring, self.letters[number + 1 :], self.parameters, self.positive)
         return later.pulled(self.letters[number][1].bottom).numerator
 

@@ -1,5 +1,5 @@
-"""Axioms on all clients' paths together, whoever takes part: the mean of their iterates, their noises and values; and
-how a round ends in it. What is taken is an expectation over the whole run, of any of its rounds.
+"""Axioms on all clients' paths together, whoever takes part: the mean of their iterates, their noises and values, and
+the end of a round. Expectations are over the whole run, at any of its rounds.
 
 The mean over all clients is by their weights p_i, which sum to 1, and F is that mean of the F_i.
 """
@@ -16,13 +16,13 @@ from .scalars import Scalar
 from .theorems import Refused, Theorem, _theorem, at_step
 
 LOWEST = Atom("x_own", True)
-"""Where F_i is least: a strongly convex function has such a point."""
+"""Minimizer of F_i; a strongly convex function has one."""
 LAST = ITERATE._replace(step=(0, 1, 0))
 
 
 @dataclass(frozen=True)
 class MeanAxioms:
-    """The axioms on a region, of rounds of local steps of size ``step``, which may depend on the step k."""
+    """Axioms on a region, for rounds of local steps of size ``step``, which may depend on the step k."""
 
     where: Where
     step: Scalar
@@ -62,16 +62,16 @@ class MeanAxioms:
     # along the steps
 
     def mean_iterate(self, other: Vector) -> Theorem:
-        """<xbar_k - mean x_{i,k}, w> = 0 for every k: what xbar_k is."""
+        """State the axiom <xbar_k - mean x_{i,k}, w> = 0 for every k, which defines xbar_k."""
         apart = self._one(MEAN_ITERATE) - self._one(ITERATE, "M")
         return self._fact("mean iterate", dot(apart, other), equality=True, other=other)
 
     def optimal_along(self, other: Vector) -> Theorem:
-        """<grad F(x*), w> = 0 for any w, as grad F(x*) = 0."""
+        """State the axiom <grad F(x*), w> = 0 for any w, as grad F(x*) = 0."""
         return self._fact("optimal along", dot(self._one(gradient_at(OPTIMUM), "M"), other), equality=True, other=other)
 
     def uncorrelated_clients(self, clients: Scalar) -> Theorem:
-        """|mean N_{i,k}|^2 = mean |N_{i,k}|^2 / M of M clients that weigh the same."""
+        """State the axiom |mean N_{i,k}|^2 = mean |N_{i,k}|^2 / M of M clients that weigh the same."""
         noise = self._one(NOISE)
         form = square(noise.under("M")) - square(noise).under("M") / clients
         return self._fact(
@@ -86,7 +86,8 @@ class MeanAxioms:
         )
 
     def weighted_noise(self, bound: Scalar) -> Theorem:
-        """E|mean N_{i,k}|^2 <= B, where E|N_{i,k}|^2 <= sigma_i^2 and B is the sum of the p_i^2 sigma_i^2."""
+        """State the axiom E|mean N_{i,k}|^2 <= B, where E|N_{i,k}|^2 <= sigma_i^2 and B is the sum of the p_i^2
+        sigma_i^2."""
         form = Form.constant(bound) - square(self._one(NOISE, "M"))
         return self._fact(
             "weighted noise",
@@ -98,14 +99,15 @@ class MeanAxioms:
         )
 
     def stochastic_gradient(self, squared: Scalar) -> Theorem:
-        """E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
+        """State the axiom E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
         form = Form.constant(squared) - square(self._one(gradient_at(ITERATE)) + self._one(NOISE))
         return self._fact("stochastic gradient", form, ("bounded_stochastic_gradients", squared), squared=squared)
 
     # least values
 
     def lowest(self, point: Atom, mu: Scalar, L: Scalar) -> Theorem:
-        """2 L (F_i(p) - inf F_i) >= |grad F_i(p)|^2: F_i at p - grad F_i(p)/L is no less than inf F_i."""
+        """State the axiom 2 L (F_i(p) - inf F_i) >= |grad F_i(p)|^2: F_i at p - grad F_i(p)/L is no less than inf
+        F_i."""
         self._has_minimum(mu)
         one = self.where.ring.number(1)
         above = Form.of(self.where.ring, {Value("", point): one, Value("", LOWEST): -one})
@@ -113,7 +115,7 @@ class MeanAxioms:
         return self._fact("lowest", form, ("smooth", L), ("strongly_convex", mu), point=point, mu=mu, L=L)
 
     def heterogeneity(self, gap: Scalar, mu: Scalar) -> Theorem:
-        """mean (F_i(x*) - inf F_i) <= Gamma."""
+        """State the axiom mean (F_i(x*) - inf F_i) <= Gamma."""
         self._has_minimum(mu)
         one = self.where.ring.number(1)
         above = Form.of(self.where.ring, {Value("M", OPTIMUM): one, Value("M", LOWEST): -one})
@@ -133,13 +135,13 @@ class MeanAxioms:
     # how a round ends
 
     def everyone(self, other: Vector) -> Theorem:
-        """<x+ - mean x_{i,K}, w> = 0 for any w, where all clients take part."""
+        """State the axiom <x+ - mean x_{i,K}, w> = 0 for any w, where all clients take part."""
         apart = self._one(NEXT) - self._last
         return self._fact("everyone", dot(apart, other), ("full_participation", None), equality=True, other=other)
 
     def drawn_mean(self, other: Vector, share: Scalar) -> Theorem:
-        """<x+ - mean x_{i,K}, w> = 0 for w known before the draw: who is drawn for x+ is independent of all paths, and
-        every drawn client is i with probability p_i."""
+        """State the axiom <x+ - mean x_{i,K}, w> = 0 for w known before the draw: who is drawn for x+ is independent of
+        all paths, and every drawn client is i with probability p_i."""
         if any(t.atom.stage > PATH or "S" in t.bound for t in other.terms):
             raise Refused(f"{other}: allowed is what does not depend on the draw")
         apart = self._one(NEXT) - self._last
@@ -154,8 +156,8 @@ class MeanAxioms:
         )
 
     def spread_of_draw(self, share: Scalar) -> Theorem:
-        """|x+ - mean x_{i,K}|^2 = share (mean |x_{i,K}|^2 - |mean x_{i,K}|^2): with ``share`` 1/S for S clients drawn
-        independently with replacement, (M - S)/(S (M - 1)) for S of M that weigh the same, without."""
+        """State the axiom |x+ - mean x_{i,K}|^2 = share (mean |x_{i,K}|^2 - |mean x_{i,K}|^2): with ``share`` 1/S for S
+        clients drawn independently with replacement, (M - S)/(S (M - 1)) for S of M that weigh the same, without."""
         last = self._one(ITERATE)
         spread = at_step(square(last).under("M"), 0, 1, 0) - square(self._last)
         form = square(self._one(NEXT) - self._last) - spread * share
@@ -168,7 +170,8 @@ class MeanAxioms:
 
 
 def one_step(theorem: Theorem) -> tuple[Scalar, Scalar]:
-    """(P, B) of a theorem P A_k + B - A_{k+1} >= 0 for every k < K, A_k = E|mean x_{i,k} - x*|^2, with B >= 0."""
+    """Return (P, B) of a theorem P A_k + B - A_{k+1} >= 0 for every k < K, with A_k = E|mean x_{i,k} - x*|^2 and B >=
+    0."""
     ring = theorem.where.ring
     one, optimum = ring.number(1), Vector(ring, {Term("", OPTIMUM): ring.number(1)})
     now, then = (Vector(ring, {Term("M", at(ITERATE, shift)): one}) - optimum for shift in (0, 1))
@@ -176,7 +179,7 @@ def one_step(theorem: Theorem) -> tuple[Scalar, Scalar]:
 
 
 def round_end(theorem: Theorem) -> Scalar:
-    """C of a theorem A_K + C - E|x+ - x*|^2 >= 0, A_K = E|mean x_{i,K} - x*|^2, with C >= 0."""
+    """Return C of a theorem A_K + C - E|x+ - x*|^2 >= 0, with A_K = E|mean x_{i,K} - x*|^2 and C >= 0."""
     ring = theorem.where.ring
     optimum, last = (Vector(ring, {t: ring.number(1)}) for t in (Term("", OPTIMUM), Term("M", LAST)))
     end = Vector(ring, {Term("", NEXT): ring.number(1)})

@@ -1,4 +1,4 @@
-"""How far a client's vector is from the mean over all clients, of which it is a part by its own weight."""
+"""Rule on the distance of a client's vector from the mean over all clients, in which it has its own weight."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .theorems import Refused, Theorem, _theorem
 
 
 def own_share(theorem: Theorem, own: Vector, centre: Vector, least: Scalar, where: Where) -> Theorem:
-    """|u_i - mean u|^2 <= 4 (1 - w)^2 D for every client, from |u_i - c|^2 <= D for every client, D and c the same for
-    all, where no client's weight phi_i in the mean is below w: u_i - mean u is the sum over j other than i of phi_j
-    (u_i - u_j), their weights sum to 1 - phi_i <= 1 - w, and |u_i - u_j| <= 2 sqrt D."""
+    """Prove |u_i - mean u|^2 <= 4 (1 - w)^2 D for every client, from |u_i - c|^2 <= D with D and c the same for all. No
+    client's weight phi_i in the mean may be below w. The difference u_i - mean u is the sum over j other than i of
+    phi_j (u_i - u_j). Their weights sum to 1 - phi_i <= 1 - w, and |u_i - u_j| <= 2 sqrt D."""
     bound = theorem.form + square(own - centre)
     if theorem.context == "cohort" or "i" not in own.open or centre.open or bound.open or "k" in own.open:
         raise Refused(f"{theorem}: allowed is D - |u_i - c|^2 >= 0 for every client, D and c the same for all of them")

@@ -16,14 +16,15 @@ from typing import NamedTuple
 from .scalars import Number, Ring, Scalar, power_sum
 
 STEP, STEPS = "k", "K"
-"""The names of the local step's index, from 0 to K - 1, and of how many there are."""
+"""Names of the local step's index, from 0 to K - 1, and of the number of steps."""
 
 START, COHORT, PATH, END = range(4)
-"""When a vector is known: at the round's start; with its cohort; along the local steps; at the round's end."""
+"""Stages at which a vector is known: the round's start, with its cohort, along the local steps, and at the round's
+end."""
 
 
 class Atom(NamedTuple):
-    """A vector, or a family of vectors over clients or steps.
+    """Vector, or family of vectors over clients or steps.
 
     ``step`` is the index a k + b K + c of a step as (a, b, c), or empty; ``stage`` says when it is known, and on the
     path ``lag`` how many steps after that of its index.
@@ -37,22 +38,24 @@ class Atom(NamedTuple):
 
 
 class Term(NamedTuple):
-    """An atom below binders, a sorted string of K, M, S."""
+    """Atom below binders, a sorted string of K, M, S."""
 
     bound: str
     atom: Atom
 
     @property
     def open_client(self) -> bool:
+        """Whether the client i is free in the term."""
         return self.atom.client and not set(self.bound) & {"M", "S"}
 
     @property
     def open_step(self) -> bool:
+        """Whether the step k is free in the term."""
         return bool(self.atom.step) and self.atom.step[0] != 0 and "K" not in self.bound
 
     @property
     def known(self) -> tuple[int, tuple[int, ...]]:
-        """(stage, step): on the path, known before the noise of that step."""
+        """Return (stage, step); on the path, the term is known before the noise of that step."""
         atom = self.atom
         if atom.stage == PATH:
             if "K" in self.bound:
@@ -71,7 +74,7 @@ def known_before(term: Term, step: tuple[int, ...]) -> bool:
 
 
 class Vector:
-    """A combination of terms."""
+    """Linear combination of terms."""
 
     def __init__(self, ring: Ring, terms: Mapping[Term, Scalar]) -> None:
         self.ring = ring
@@ -100,7 +103,7 @@ class Vector:
     __hash__ = None  # type: ignore[assignment]
 
     def under(self, binder: str) -> Vector:
-        """The mean over clients (M, S), or the sum over steps (K)."""
+        """Return the mean over clients (M, S), or the sum over steps (K)."""
         made: dict[Term, Scalar] = {}
         for term, c in self.terms.items():
             if binder == "K":
@@ -111,6 +114,7 @@ class Vector:
         return Vector(self.ring, made)
 
     def mapped(self, change: Callable[[Term], Term], scalars: Mapping[str, Scalar] | None = None) -> Vector:
+        """Change every term, and replace scalars' letters by expressions if they are given."""
         made: dict[Term, Scalar] = {}
         for term, c in self.terms.items():
             new, value = change(term), c.replace(scalars) if scalars else c
@@ -119,7 +123,7 @@ class Vector:
 
     @property
     def open(self) -> frozenset[str]:
-        """Which of the indices i and k are free."""
+        """Indices among i and k that are free."""
         found = {"i" for t in self.terms if t.open_client} | {"k" for t in self.terms if t.open_step}
         return frozenset(found | {"k" for c in self.terms.values() if STEP in c.names})
 
@@ -128,7 +132,7 @@ class Vector:
 
 
 class Product(NamedTuple):
-    """E[u . v] below binders that bind an index of both."""
+    """Expectation E[u . v] below binders that bind an index of both."""
 
     bound: str
     left: Term
@@ -136,7 +140,7 @@ class Product(NamedTuple):
 
 
 class Value(NamedTuple):
-    """E F_i(point) below binders; F itself where M is one of them."""
+    """Expectation E F_i(point) below binders; F itself if M is one of them."""
 
     bound: str
     point: Atom
@@ -148,7 +152,7 @@ Entry = Product | Value | str
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """A combination of products, values and 1; its entries are not changed."""
+    """Linear combination of products, values and 1; its entries are not changed."""
 
     ring: Ring
     entries: Mapping[Entry, Scalar]
@@ -158,10 +162,12 @@ class Form:
 
     @classmethod
     def of(cls, ring: Ring, entries: Mapping[Entry, Scalar]) -> Form:
+        """Make a form of entries, without those whose coefficient is 0."""
         return cls(ring, {entry: c for entry, c in entries.items() if not c.is_zero})
 
     @classmethod
     def constant(cls, value: Scalar) -> Form:
+        """Make a form that is a constant."""
         return cls.of(value.ring, {ONE: value})
 
     def __add__(self, other: Form) -> Form:
@@ -187,7 +193,7 @@ class Form:
     __hash__ = None  # type: ignore[assignment]
 
     def under(self, binder: str) -> Form:
-        """The mean over clients, or the sum over steps, of the form."""
+        """Return the mean of the form over clients, or its sum over steps."""
         made: dict[Entry, Scalar] = {}
         for entry, c in self.entries.items():
             key, value = _below(binder, entry, c, self.ring)
@@ -195,7 +201,8 @@ class Form:
         return Form.of(self.ring, made)
 
     def mapped(self, change: Callable[[Term], Term], scalars: Mapping[str, Scalar] | None = None) -> Form:
-        """With every term changed, and expressions for scalars; entries are put in canonical form anew."""
+        """Change every term, and replace scalars' letters by expressions if they are given; entries are put in
+        canonical form anew."""
         total = Form.of(self.ring, {})
         for entry, c in self.entries.items():
             value = c.replace(scalars) if scalars else c
@@ -211,6 +218,7 @@ class Form:
 
     @property
     def open(self) -> frozenset[str]:
+        """Indices among i and k that are free."""
         found = {"k" for c in self.entries.values() if STEP in c.names}
         for entry in self.entries:
             found |= _open(entry)
@@ -218,6 +226,7 @@ class Form:
 
     @property
     def terms(self) -> frozenset[Term]:
+        """Terms of all products."""
         return frozenset(t for e in self.entries if isinstance(e, Product) for t in (e.left, e.right))
 
     def __repr__(self) -> str:
@@ -225,7 +234,7 @@ class Form:
 
 
 def dot(left: Vector, right: Vector) -> Form:
-    """<left, right>; indices of the same name are the same index."""
+    """Return <left, right>; indices of the same name are the same index."""
     made: dict[Entry, Scalar] = {}
     for u, c in left.terms.items():
         for v, d in right.terms.items():
@@ -235,7 +244,7 @@ def dot(left: Vector, right: Vector) -> Form:
 
 
 def square(vector: Vector) -> Form:
-    """|v|^2."""
+    """Return |v|^2."""
     return dot(vector, vector)
 
 

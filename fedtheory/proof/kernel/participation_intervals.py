@@ -30,7 +30,7 @@ _LAW = ("independent_participation", None)
 
 @dataclass(frozen=True)
 class Intervals:
-    """The axioms on a region: with q, and letters for C and q^C."""
+    """Axioms on a region, with q, and letters for C and q^C."""
 
     where: Where
     absence: Scalar
@@ -84,14 +84,14 @@ class Intervals:
         )
 
     def unit(self) -> Theorem:
-        """|u|^2 = 1."""
+        """State the axiom |u|^2 = 1."""
         return self._fact("unit", square(self._one(UNIT)) - Form.constant(self.where.ring.number(1)), equality=True)
 
     # lengths
 
     def moment(self, power: int, value: Scalar) -> Theorem:
-        """p^d E S^d = V, d = 1 or 2, by induction over C: V = p^d for C = 1, and from C to C + 1 it grows by p^d q^C
-        ((C + 1)^d - C^d)."""
+        """State the axiom p^d E S^d = V, d = 1 or 2, by induction over C. V = p^d for C = 1, and from C to C + 1 it
+        grows by p^d q^C ((C + 1)^d - C^d)."""
         form = {1: dot(self._one(INTERVAL), self._one(UNIT)), 2: square(self._one(INTERVAL))}.get(power)
         if form is None:
             raise Refused(f"power {power}: allowed are 1 and 2")
@@ -104,8 +104,8 @@ class Intervals:
         )
 
     def early_moment(self, power: int, value: Scalar, history: Scalar, head: Scalar) -> Theorem:
-        """p^d E[S^d; S <= t] = V, d = 0, 1 or 2, for t < C, by induction over t: V = 0 for t = 0, and from t to t + 1
-        it grows by p^d p q^t (t + 1)^d."""
+        """State the axiom p^d E[S^d; S <= t] = V, d = 0, 1 or 2, for t < C, by induction over t. V = 0 for t = 0, and
+        from t to t + 1 it grows by p^d p q^t (t + 1)^d."""
         self._early(history, head)
         vectors = self._one(UNIT_ENDED), self._one(INTERVAL_ENDED)
         if power not in (0, 1, 2):
@@ -144,7 +144,7 @@ class Intervals:
         self._certified(self.cutoff - 1 - history, "t < C")
 
     def mean_ended(self, history: Scalar) -> Theorem:
-        """E omega = E S where t >= C."""
+        """State the axiom E omega = E S where t >= C."""
         self._certified(history - self.cutoff, "t >= C")
         apart = self._one(WEIGHT) - self._one(INTERVAL)
         return self._fact(
@@ -157,8 +157,8 @@ class Intervals:
         )
 
     def spread_ended(self, mean: Theorem, ended: Scalar, history: Scalar) -> Theorem:
-        """c^2 E omega^2 <= c^2 E S^2/m + (1 - 1/m) nu^2, from c E S = nu, where t >= m C, m a whole number >= 1: the
-        mean of M >= m lengths varies no more than that of m."""
+        """State the axiom c^2 E omega^2 <= c^2 E S^2/m + (1 - 1/m) nu^2, from c E S = nu, where t >= m C, m a whole
+        number >= 1. The mean of M >= m lengths varies no more than that of m."""
         unit, length = self._one(UNIT), self._one(INTERVAL)
         (entry,) = dot(length, unit).entries
         scale = mean.form.entries.get(entry, self.where.ring.number(0))
@@ -183,8 +183,8 @@ class Intervals:
         )
 
     def early_weight(self, slope: Scalar, shift: Scalar, history: Scalar, head: Scalar) -> Theorem:
-        """E(c omega + d)^2 <= E[(c S + d)^2; S <= t] + q^t (c + d)^2 for t < C: the weight is 1 where no interval has
-        ended, and else a mean of lengths, of which the first is one."""
+        """State the axiom E(c omega + d)^2 <= E[(c S + d)^2; S <= t] + q^t (c + d)^2 for t < C. The weight is 1 if no
+        interval has ended, and else a mean of lengths, of which the first is one."""
         self._early(history, head)
         ended = self._one(INTERVAL_ENDED, slope) + self._one(UNIT_ENDED, shift)
         form = square(ended) + Form.constant(head * (slope + shift) ** 2)
@@ -201,7 +201,7 @@ class Intervals:
         )
 
     def early_given(self, slope: Scalar, shift: Scalar, history: Scalar, head: Scalar) -> Theorem:
-        """E[(c omega + d)^2; M >= 1] <= E[(c S + d)^2; S <= t] for t < C."""
+        """State the axiom E[(c omega + d)^2; M >= 1] <= E[(c S + d)^2; S <= t] for t < C."""
         self._early(history, head)
         numbers = (self._one(atom, slope) for atom in (INTERVAL_ENDED, WEIGHT_ENDED))
         length, weight = (number + self._one(UNIT_ENDED, shift) for number in numbers)

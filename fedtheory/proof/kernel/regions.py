@@ -1,4 +1,5 @@
-"""Where a theorem holds: conditions on the scalars, and the chart by which inequalities on them are certified."""
+"""Regions on which theorems hold: conditions on the scalars, and the chart by which inequalities on them are
+certified."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ Kind = Literal["positive", "nonnegative", "count", "capped", "interval", "at_lea
 
 @dataclass(frozen=True)
 class Condition:
-    """One scalar's condition: > 0, >= 0, a count >= 1, 0 < name <= bound, 0 <= name <= bound, or name >= bound."""
+    """Condition on one scalar: > 0, >= 0, a count >= 1, 0 < name <= bound, 0 <= name <= bound, or name >= bound."""
 
     name: str
     kind: Kind
     bound: Scalar | None = None
 
     def polynomials(self, ring: Ring) -> list[tuple[Scalar, bool]]:
-        """(expression, whether strict): all of them >= 0 (> 0 where strict)."""
+        """Return pairs (expression, whether strict); all expressions are >= 0, and > 0 if strict."""
         x = ring[self.name]
         match self.kind:
             case "positive":
@@ -45,7 +46,7 @@ class Condition:
         return self.bound
 
     def written(self, ring: Ring) -> Scalar:
-        """The name through its own parameters >= 0, in a ring that has them."""
+        """Write the name through its own parameters >= 0, in a ring that has them."""
         own = [ring[name] for name in self.parameters]
         match self.kind:
             case "positive" | "nonnegative":
@@ -61,14 +62,14 @@ class Condition:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the parameters by which the letter is written; none is a letter's name."""
+        """Names of the parameters by which the letter is written; none is a letter's name."""
         made = [f"{self.name}_", f"{self.name}__"]
         return made if self.kind == "interval" or self.name == STEPS else made[:1]
 
 
 @lru_cache(maxsize=1000)
 def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "first", "later"] = "any") -> Chart:
-    """Of conditions whose bounds use only letters of later ones; equal regions share theirs."""
+    """Return the chart of conditions whose bounds use only letters of later ones; equal regions share theirs."""
     parameters = tuple(p for c in conditions for p in c.parameters)
     wide = Ring(" ".join([*ring.names, *parameters]))
     letters: list[tuple[str, Scalar]] = []
@@ -90,8 +91,8 @@ def _chart(ring: Ring, conditions: tuple[Condition, ...], step: Literal["any", "
 
 @dataclass(frozen=True)
 class Where:
-    """A region: one condition a scalar; a bound uses only scalars of later conditions, and divides by nothing that may
-    be 0 under these."""
+    """Region with one condition for each scalar. A bound uses only scalars of later conditions, and divides by nothing
+    that may be 0 under these."""
 
     ring: Ring
     conditions: tuple[Condition, ...]
@@ -111,7 +112,7 @@ class Where:
 
     @cached_property
     def chart(self) -> Chart:
-        """All points of the region, and with them every step k from 0 to K - 1 where there are steps."""
+        """Chart of all points of the region, with every step k from 0 to K - 1 if there are steps."""
         return _chart(self.ring, self.conditions)
 
     def certifies(self, expression: Scalar) -> bool:

@@ -21,13 +21,15 @@ UNIFORM, ARBITRARY = "uniform", "arbitrary"
 
 
 def expect_uniform(theorem: Theorem, size: Scalar, share: Scalar, where: Where) -> Theorem:
-    """The expectation over a uniform cohort of ``size`` clients, given the start, of what is known before the draw:
+    """Take the expectation over a uniform cohort of ``size`` clients, given the start, of a theorem known before the
+    draw:
 
         E mean_S <u_i, v_i> = mean <u_i, v_i>,   E <mean_S u, w> = <mean u, w>,
         E <mean_S u, mean_S v> = share mean <u_i, v_i> + (1 - share) <mean u, mean v>,
 
     where share = (M - m)/(m (M - 1)) without replacement (any number for M = 1), 1/m with; both in [0, 1/m], which
-    the region has to say."""
+    the region has to say.
+    """
     _check_context(theorem, "cohort", UNIFORM)
     ring = where.ring
     if not where.within(theorem.where):
@@ -87,8 +89,8 @@ def _drawn(entry: Entry, share: Scalar, one: Scalar) -> Form:
 
 
 def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
-    """The expectation over an arbitrary cohort of ``size`` clients: its means stay as random vectors, and no mean over
-    it may remain outside of a product."""
+    """Take the expectation over an arbitrary cohort of ``size`` clients. Its means stay as random vectors, and no mean
+    over it may remain outside of a product."""
     _check_context(theorem, "cohort", ARBITRARY)
     if any("S" in e.bound for e in theorem.form.entries if not isinstance(e, str)) or "i" in theorem.form.open:
         raise Refused(f"{theorem}: a mean of products over an arbitrary cohort has no law")
@@ -109,14 +111,14 @@ def expect_arbitrary(theorem: Theorem, size: Scalar) -> Theorem:
 
 
 def conditional_mean(atom: Atom, kind: str, ring: Ring) -> Vector:
-    """E[mean_S atom | start, kind], a vector known at the start, for a family known at the start."""
+    """Return E[mean_S atom | start, kind], a vector known at the start, for a family known at the start."""
     if atom.stage != START or not atom.client:
         raise Refused(f"{atom.name}: allowed is a family over clients that is known at the start")
     return Vector(ring, {Term("", Atom(f"{MEAN}{kind} {atom.name}")): ring.number(1)})
 
 
 def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
-    """<mean_S u - E[mean_S u | start, kind], w> = 0 for w known at the start."""
+    """Prove <mean_S u - E[mean_S u | start, kind], w> = 0 for w known at the start."""
     if any(t.atom.stage != START or "S" in t.bound for t in other.terms) or other.open:
         raise Refused(f"{other}: allowed is a closed vector known at the start")
     if kind not in (UNIFORM, ARBITRARY):
@@ -136,8 +138,9 @@ def project(atom: Atom, other: Vector, kind: str, where: Where) -> Theorem:
 
 
 def mix(snapshot: Theorem, arbitrary: Theorem, probability: Scalar, where: Where) -> Theorem:
-    """q times the one plus 1 - q times the other, where a round is uniform with probability q given its start, and
-    arbitrary otherwise. What is not known at the start stays what it is in either kind, so both have as much of it."""
+    """Add q times the uniform theorem and 1 - q times the arbitrary one. Given its start, a round is uniform with
+    probability q, and arbitrary otherwise. Terms that are not known at the start stay as they are in either kind, so
+    they have to be the same in both."""
     q = probability
     for theorem, kind in ((snapshot, UNIFORM), (arbitrary, ARBITRARY)):
         _check_context(theorem, "kind", kind)
@@ -179,10 +182,11 @@ def _of_every_round(theorem: Theorem) -> None:
 
 
 def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
-    """(P, B) of a theorem P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with 0 <= P < 1 and B >= 0, certified: then
+    """Return (P, B) of a theorem P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with 0 <= P < 1 and B >= 0, certified: then
 
     E|x_R - x*|^2 <= P^R |x_0 - x*|^2 + B (1 - P^R)/(1 - P)   for every R, by induction over the rounds; of a theorem
-    given a round's kind, where every round is of that kind."""
+    given a round's kind, where every round is of that kind.
+    """
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     start, optimum, end = (
@@ -202,12 +206,13 @@ def contraction(theorem: Theorem) -> tuple[Scalar, Scalar]:
 
 
 def average(theorem: Theorem) -> tuple[Scalar, Scalar]:
-    """(c, B) of a theorem F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 with c > 0 and B >= 0, certified: then, by summing
-    over the rounds,
+    """Return (c, B) of a theorem F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 with c > 0 and B >= 0, certified: then, by
+    summing over the rounds,
 
         mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + B/c;
 
-    of a theorem given a round's kind, where every round is of that kind."""
+    of a theorem given a round's kind, where every round is of that kind.
+    """
     _of_every_round(theorem)
     where, ring = theorem.where, theorem.where.ring
     one, values = ring.number(1), (Value("M", Atom("x")), Value("M", Atom("x+", stage=END)))

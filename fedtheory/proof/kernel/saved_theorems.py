@@ -1,4 +1,4 @@
-"""A theorem, with all that it was made from, as plain data that an independent checker reads."""
+"""Theorems, with all that they were made from, as plain data that an independent checker reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ FORMAT = "fedtheory theorem 1"
 
 
 def saved(theorem: Theorem) -> dict[str, Any]:
-    """The proof of a theorem: its ancestry in the order of making, each with rule, premises, arguments, conclusion.
+    """Return the proof of a theorem: its ancestry in the order of making, each with rule, premises, arguments,
+    conclusion.
 
     Raises:
         Refused: one of them was changed after it was made.
@@ -38,7 +39,7 @@ def saved(theorem: Theorem) -> dict[str, Any]:
 
 
 def line(theorem: Theorem, premises: list[int], where: int) -> dict[str, Any]:
-    """One theorem, with the numbers of its premises and of its region."""
+    """Return one theorem as plain data, with the numbers of its premises and of its region."""
     return {
         "rule": theorem.rule,
         "premises": premises,
@@ -55,7 +56,7 @@ def line(theorem: Theorem, premises: list[int], where: int) -> dict[str, Any]:
 
 
 def ancestry(theorem: Theorem) -> list[Theorem]:
-    """A theorem and all that it was made from, each once, what was made first first."""
+    """Return a theorem and all that it was made from, each once, in the order of making."""
     found: dict[int, Theorem] = {}
     waiting = [theorem]
     while waiting:
@@ -69,7 +70,7 @@ def ancestry(theorem: Theorem) -> list[Theorem]:
 
 
 def region(where: Where) -> list:
-    """Its conditions: name, kind, bound."""
+    """Return the conditions of a region as lists: name, kind, bound."""
     return [[c.name, c.kind, None if c.bound is None else _data(c.bound)] for c in where.conditions]
 
 

@@ -13,7 +13,7 @@ Number = int | Fraction
 
 
 class Ring:
-    """The field of fractions of the polynomials in some names.
+    """Field of fractions of the polynomials in some names.
 
     >>> ring = Ring("a b")
     >>> a, b = ring.symbols
@@ -30,13 +30,14 @@ class Ring:
         return self.symbols[self.names.index(name)]
 
     def number(self, value: Number) -> Scalar:
+        """Return a number as a scalar."""
         value = Fraction(value)
         constant = self.context.constant(fmpq(value.numerator, value.denominator))
         return Scalar(self, constant, self.context.constant(1))
 
 
 class Scalar:
-    """A quotient of two polynomials, in lowest terms, with a denominator whose leading coefficient is 1."""
+    """Quotient of two polynomials in lowest terms, with a denominator whose leading coefficient is 1."""
 
     __slots__ = ("_names", "denominator", "numerator", "ring")
 
@@ -101,27 +102,29 @@ class Scalar:
 
     @property
     def is_zero(self) -> bool:
+        """Whether the scalar is 0."""
         return bool(self.numerator.is_zero())
 
     @property
     def is_polynomial(self) -> bool:
+        """Whether the denominator is 1."""
         return bool(self.denominator.is_one())
 
     @property
     def bottom(self) -> Scalar:
-        """The denominator."""
+        """Denominator, as a scalar."""
         return Scalar(self.ring, self.denominator, self.ring.context.constant(1))
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that occur."""
+        """Names that occur."""
         if self._names is None:
             used = [max(a, b) for a, b in zip(self.numerator.degrees(), self.denominator.degrees(), strict=True)]
             self._names = frozenset(name for name, degree in zip(self.ring.names, used, strict=True) if degree > 0)
         return self._names
 
     def replace(self, values: Mapping[str, Scalar]) -> Scalar:
-        """With expressions for some names, at once."""
+        """Replace names by expressions, all at once."""
         return self._value(self.numerator, values) / self._value(self.denominator, values)
 
     def _value(self, polynomial: fmpq_mpoly, values: Mapping[str, Scalar]) -> Scalar:
@@ -135,11 +138,11 @@ class Scalar:
         return total
 
     def within(self, ring: Ring) -> Scalar:
-        """The same in a ring that has all names of this one."""
+        """Return the scalar in a ring that has all names of this one."""
         return Scalar(ring, *(p.project_to_context(ring.context) for p in (self.numerator, self.denominator)))
 
     def coefficients(self, name: str) -> dict[int, Scalar]:
-        """{power: coefficient} in a name of which the denominator is free."""
+        """Return {power: coefficient} in a name that does not occur in the denominator."""
         at = self.ring.names.index(name)
         if self.denominator.degrees()[at] > 0:
             raise ValueError(f"{self} divides by what depends on {name}: allowed is a polynomial in it")
@@ -151,12 +154,12 @@ class Scalar:
         return {p: Scalar(self.ring, context.from_dict(part), self.denominator) for p, part in parts.items()}
 
     def at(self, values: Mapping[str, Number]) -> Fraction:
-        """The exact value at a rational point."""
+        """Return the exact value at a rational point."""
         top, bottom = (_at(p, self.ring.names, values) for p in (self.numerator, self.denominator))
         return top / bottom
 
     def expression(self) -> sympy.Expr:
-        """The same in sympy."""
+        """Return the scalar as a sympy expression."""
         return _expression(self.numerator, self.ring.names) / _expression(self.denominator, self.ring.names)
 
     def __repr__(self) -> str:
@@ -186,7 +189,7 @@ def _expression(polynomial: fmpq_mpoly, names: tuple[str, ...]) -> sympy.Expr:
 
 @lru_cache
 def power_sum(ring: Ring, power: int, count: str) -> Scalar:
-    """sum_{k=0}^{K-1} k^p as a polynomial in the name K, by telescoping (k + 1)^(p + 1) - k^(p + 1).
+    """Return sum_{k=0}^{K-1} k^p as a polynomial in the name K, by telescoping (k + 1)^(p + 1) - k^(p + 1).
 
     >>> ring = Ring("K")
     >>> power_sum(ring, 2, "K") * 6

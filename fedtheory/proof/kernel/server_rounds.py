@@ -1,5 +1,5 @@
-"""Rounds of a server that has data of its own: a step along its stochastic gradient of F, and the law by which such
-rounds and the clients' alternate."""
+"""Rounds of a server that has data of its own: a step along its stochastic gradient of F. A rule mixes them with the
+clients' rounds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .scalars import Scalar
 from .theorems import Refused, Theorem, _check_context, _theorem, entry_binders, known_at_start
 
 SERVER = "server"
-"""The kind of a round in which the server alone moves."""
+"""Kind of a round in which the server alone moves."""
 SERVER_NOISE = Atom("N_server", stage=END)
 _GRADIENT = Atom("g_start", True)
 
 
 @dataclass(frozen=True)
 class ServerAxioms:
-    """The axioms of a server's round on a region: x+ = x - step (grad F(x) + N_server)."""
+    """Axioms of a server's round on a region: x+ = x - step (grad F(x) + N_server)."""
 
     where: Where
     step: Scalar
@@ -32,16 +32,17 @@ class ServerAxioms:
 
     @property
     def noise(self) -> Vector:
+        """Noise N_server of the server's gradient."""
         return self._one(SERVER_NOISE)
 
     @property
     def moved(self) -> Vector:
-        """x+ - x."""
+        """Displacement x+ - x."""
         return self._one(NEXT) - self._one(START_POINT)
 
     @property
     def gradient(self) -> Vector:
-        """grad F(x)."""
+        """Gradient grad F(x)."""
         return self._one(_GRADIENT, "M")
 
     def _fact(
@@ -61,13 +62,13 @@ class ServerAxioms:
         )
 
     def round(self, other: Vector) -> Theorem:
-        """<x+ - x + step (grad F(x) + N_server), w> = 0."""
+        """State the axiom <x+ - x + step (grad F(x) + N_server), w> = 0."""
         _closed(other)
         equation = self.moved + (self.gradient + self.noise) * self.step
         return self._fact("server round", dot(equation, other), equality=True, other=other)
 
     def unbiased(self, other: Vector) -> Theorem:
-        """<N_server, w> = 0 for w known at the start."""
+        """State the axiom <N_server, w> = 0 for w known at the start."""
         _closed(other)
         if any(term.atom.stage or "S" in term.bound for term in other.terms):
             raise Refused(f"{other}: allowed is what is known at the round's start")
@@ -76,12 +77,12 @@ class ServerAxioms:
         )
 
     def variance(self, squared: Scalar) -> Theorem:
-        """E|N_server|^2 <= sigma_s^2."""
+        """State the axiom E|N_server|^2 <= sigma_s^2."""
         form = Form.constant(squared) - square(self.noise)
         return self._fact("server variance", form, ("bounded_server_noise", squared), squared=squared)
 
     def descent(self, L: Scalar) -> Theorem:
-        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
+        """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
         one = self.where.ring.number(1)
         values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
         form = values + dot(self._one(_GRADIENT), self.moved) + square(self.moved) * L / 2
@@ -94,8 +95,9 @@ def _closed(vector: Vector) -> None:
 
 
 def mix_server(server: Theorem, clients: Theorem, probability: Scalar, where: Where) -> Theorem:
-    """1 - q times the one plus q times the other, where given its start a round is one of arbitrary clients with
-    probability q, and the server's otherwise. What is not known at the start has to be the same in both."""
+    """Add 1 - q times the server's theorem and q times the clients'. Given its start, a round is one of arbitrary
+    clients with probability q, and the server's otherwise. Terms that are not known at the start have to be the same in
+    both."""
     q = probability
     for theorem, kind in ((server, SERVER), (clients, ARBITRARY)):
         _check_context(theorem, "kind", kind)

@@ -1,4 +1,4 @@
-"""Help to find what the rules need. Nothing here is trusted: a rule computes and checks all of it again."""
+"""Helpers that find the arguments of rules. Nothing here is trusted: a rule computes and checks all of it again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show(
     kind: str = "",
     squares: Sequence[Square] = (),
 ) -> Theorem:
-    """The theorem goal >= 0 from premises and squares, where what is left over are multiples of |v|^2 and of 1.
+    """Prove the theorem goal >= 0 from premises and squares, if the rest is a sum of multiples of |v|^2 and of 1.
 
     Raises:
         ValueError: something else is left over.
@@ -47,11 +47,12 @@ def show(
 
 
 def coefficient(form: Form, left: Vector, right: Vector, bound: str = "") -> Scalar:
-    """The factor of <u, v> in a form, for two single terms."""
+    """Return the factor of <u, v> in a form, for two single terms."""
     (u,), (v,) = left.terms, right.terms
     return form.entries.get(Product(bound, *sorted((u, v))), form.ring.number(0))
 
 
 def atom_of(vector: Vector) -> Term:
+    """Return the only term of a vector."""
     (term,) = vector.terms
     return term

@@ -1,4 +1,4 @@
-"""Theorems, and the rules that make them. Nothing else makes one; every rule computes its conclusion."""
+"""Theorems, and the rules that make them. Nothing else makes a theorem; every rule computes its conclusion."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from .regions import Where
 from .scalars import Scalar
 
 Context = Literal["cohort", "kind", "start", "run"]
-"""Given what an expectation is taken: the round's start and cohort; its start and kind; its start; nothing."""
+"""Condition of an expectation: given the round's start and cohort; its start and kind; its start; or nothing."""
 
 Assumption = tuple[str, Scalar | None]
-"""The kind of an assumption, and its constant where it has one."""
+"""Kind of an assumption, and its constant if it has one."""
 
 MEAN = "E "
-"""How the name of a conditional mean begins."""
+"""Prefix of the name of a conditional mean."""
 
 _OWN_PARAMETERS = (
     frozenset({"weighted_lr"}), frozenset({"selected_lr"}), frozenset({"cutoff"}),
     frozenset({"server_lr", "client_round_probability"}),
     frozenset({"cohort", "probability"}),
 )  # fmt: skip
-"""The parameters by which algorithms differ that make the same vectors."""
+"""Parameters by which algorithms differ that make the same vectors."""
 
 _MAKER = object()
 
 
 class Refused(ValueError):
-    """A rule was asked for what does not follow."""
+    """Error of a rule that was asked for a conclusion that does not follow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Theorem:
-    """For every federation, participation and algorithm that meet ``assumptions``, all scalars in ``where``, all
-    clients i and all steps k = 0, ..., ``last`` (K - 1 or K):
+    """Theorem for every federation, participation and algorithm that meet ``assumptions``, all scalars in ``where``,
+    all clients i and all steps k = 0, ..., ``last`` (K - 1 or K):
 
         form >= 0, or form = 0 where ``equality``, with <u, v> = E[u . v | context].
 
@@ -72,11 +72,11 @@ class Theorem:
 
 
 _SEALS: WeakKeyDictionary[Theorem, str] = WeakKeyDictionary()
-"""Of each theorem that a rule made, what it said then."""
+"""Hashes of all theorems that a rule made, as they were made."""
 
 
 def _seal(theorem: Theorem) -> str:
-    """The hash of all that a theorem says, and of its premises'."""
+    """Return the hash of all that a theorem says, and of its premises' hashes."""
     parts = (
         theorem.context,
         theorem.kind,
@@ -95,7 +95,8 @@ def _seal(theorem: Theorem) -> str:
 
 
 def intact(theorem: Theorem) -> Theorem:
-    """The theorem, which says what it said when a rule made it. Asked wherever a theorem is used, saved or read off.
+    """Return the theorem if it says what it said when a rule made it. This is asked wherever a theorem is used, saved
+    or read off.
 
     Raises:
         Refused: it was changed since, or no rule made it.
@@ -157,13 +158,13 @@ def _same_parameters(found: dict[str, Scalar], premise: Theorem, context: Contex
 
 
 def of_one_algorithm(parameters: Iterable[str]) -> bool:
-    """Whether one algorithm has them all: its rounds end in weighted updates, or are the server's in turn with the
-    clients', or are of uniform and arbitrary cohorts."""
+    """Whether one algorithm has all these parameters. Its rounds end in weighted updates, or are the server's in turn
+    with the clients', or are of uniform and arbitrary cohorts."""
     return sum(not own.isdisjoint(parameters) for own in _OWN_PARAMETERS) <= 1
 
 
 def known_at_start(entry: Entry) -> bool:
-    """Whether a product or a value is known at the round's start: no cohort's, no later vector."""
+    """Whether a product or a value is known at the round's start: it has no cohort's mean and no later vector."""
     if isinstance(entry, str):
         return True
     atoms = [entry.point] if isinstance(entry, Value) else [entry.left.atom, entry.right.atom]
@@ -172,7 +173,7 @@ def known_at_start(entry: Entry) -> bool:
 
 
 def entry_binders(entry: Entry) -> str:
-    """All binders of an entry and of its factors."""
+    """Return all binders of an entry and of its factors."""
     if isinstance(entry, Product):
         return entry.bound + entry.left.bound + entry.right.bound
     return entry.bound if isinstance(entry, Value) else ""
@@ -184,7 +185,7 @@ def about_start(form: Form) -> bool:
 
 
 def of_algorithm(form: Form) -> bool:
-    """Whether the form speaks of what an algorithm makes: all but points and gradients at the round's start."""
+    """Whether the form speaks of vectors that an algorithm makes: all but points and gradients at the round's start."""
     return not about_start(form) or any(term.atom.name.startswith(MEAN) for term in form.terms)
 
 
@@ -210,8 +211,8 @@ def combine(
     squares: Sequence[tuple[Vector, str, Scalar | int]] = (),
     constant: Scalar | int = 0,
 ) -> Theorem:
-    """The sum of theorems times multipliers >= 0 (of any sign for an equality), of multiples >= 0 of squares |v|^2
-    below binders, and of a constant >= 0."""
+    """Add theorems times multipliers >= 0 (of any sign for an equality), multiples >= 0 of squares |v|^2 below binders,
+    and a constant >= 0."""
     ring = where.ring
     total = Form.of(ring, {})
     equality = not squares and (ring.number(1) * constant).is_zero
@@ -256,7 +257,7 @@ def combine(
 
 
 def over_clients(theorem: Theorem, binder: str) -> Theorem:
-    """What holds for every client holds in the mean over all (M), or over the cohort (S)."""
+    """Take the mean over all clients (M), or over the cohort (S), of a theorem that holds for every client."""
     if binder not in ("M", "S") or "i" not in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a theorem for every client i, and M or S")
     if binder == "S" and theorem.context == "run":
@@ -278,7 +279,7 @@ def over_clients(theorem: Theorem, binder: str) -> Theorem:
 
 
 def over_steps(theorem: Theorem) -> Theorem:
-    """What holds for every step holds for the sum over k = 0, ..., K - 1."""
+    """Sum a theorem that holds for every step over k = 0, ..., K - 1."""
     if "k" not in theorem.form.open:
         raise Refused(f"{theorem}: allowed is a theorem for every step k")
     return _theorem(
@@ -293,7 +294,7 @@ def over_steps(theorem: Theorem) -> Theorem:
 
 
 def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem:
-    """bound(k) >= 0 for k = 0, ..., K: from bound(0) >= 0, and bound(k+1) - factor bound(k) >= 0 for k < K."""
+    """Prove bound(k) >= 0 for k = 0, ..., K from bound(0) >= 0 and bound(k+1) - factor bound(k) >= 0 for k < K."""
     if "k" not in bound.open or base.context != step.context or base.kind != step.kind:
         raise Refused("induction: allowed is a form in k, with base and step given the same")
     if base.form != at_step(bound, 0, 0, 0):
@@ -317,7 +318,7 @@ def induct(base: Theorem, step: Theorem, bound: Form, factor: Scalar) -> Theorem
 
 
 def at_step(form: Form, a: int, b: int, c: int) -> Form:
-    """The form with a k + b K + c for k; what is at step 0 of a path is the round's start."""
+    """Return the form with a k + b K + c for k; vectors at step 0 of a path are those of the round's start."""
     ring = form.ring
     index = {STEP: ring[STEP] * a + ring[STEPS] * b + c}
 
@@ -339,7 +340,8 @@ def _without_means(bound: str) -> str:
 
 
 def _anew(form: Form) -> Form:
-    """With the means over clients of products put where they belong, as what is below them may be no client's now."""
+    """Return the form with the means over clients of products in their places, as vectors below them may be no client's
+    now."""
     total = Form.of(form.ring, {})
     for entry, c in form.entries.items():
         part = Form.of(form.ring, {entry: c})
@@ -352,7 +354,7 @@ def _anew(form: Form) -> Form:
 
 
 def started(atom: Atom) -> Atom:
-    """The iterates of step 0 and the gradients there are those of the round's start."""
+    """Return the vector of the round's start for an iterate, or a gradient, at step 0."""
     first = {
         Atom("x", True, (0, 0, 0), PATH): Atom("x"),
         Atom("g", True, (0, 0, 0), PATH): Atom("g_start", True),
@@ -363,7 +365,7 @@ def started(atom: Atom) -> Atom:
 
 
 def last_step(theorem: Theorem) -> Theorem:
-    """What holds up to the end of the path, at k = K."""
+    """Take a theorem that holds up to the end of the path at k = K."""
     if not theorem.path_to_the_end:
         raise Refused(f"{theorem}: shown for k < K only")
     return _theorem(
@@ -378,8 +380,8 @@ def last_step(theorem: Theorem) -> Theorem:
 
 
 def instantiate(theorem: Theorem, values: Mapping[str, Scalar], where: Where) -> Theorem:
-    """With expressions for scalars, in the form, in the constants of the assumptions and in the algorithm's
-    parameters, on a region where the theorem's own conditions are certified."""
+    """Replace scalars by expressions in the form, in the constants of the assumptions and in the algorithm's
+    parameters. The theorem's own conditions have to be certified on the new region."""
     if STEP in values or STEPS in values:
         raise Refused("k and K are no scalars to put expressions in for")
     if any(STEP in value.names for value in values.values()):

@@ -31,7 +31,7 @@ CENTRE = Atom("g_centre")
 
 @dataclass(frozen=True)
 class WeightedRounds:
-    """The axioms on a region: with the local steps' size, c and n, all three the same throughout a round."""
+    """Axioms on a region, for one size of the local steps, one c and one n throughout a round."""
 
     where: Where
     step: Scalar
@@ -75,14 +75,14 @@ class WeightedRounds:
         )
 
     def round(self, other: Vector) -> Theorem:
-        """<x+ - x + c (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0 for any w."""
+        """State the axiom <x+ - x + c (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0 for any w."""
         moved = self._one(gradient_at(ITERATE)).under("M").under("K")
         moved = moved + self._one(BIAS) + self._one(PARTICIPATION) + self._one(ROUND_NOISE)
         equation = self._one(NEXT) - self._one(START_POINT) + moved * self.weighted_step
         return self._fact("weighted round", dot(equation, other), equality=True, other=other)
 
     def descent(self, L: Scalar) -> Theorem:
-        """F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
+        """State the axiom F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for every client i."""
         one = self.where.ring.number(1)
         values = Form.of(self.where.ring, {Value("", START_POINT): one, Value("", NEXT): -one})
         moved = self._one(NEXT) - self._one(START_POINT)
@@ -90,7 +90,7 @@ class WeightedRounds:
         return self._fact("weighted descent", form, ("smooth", L), L=L)
 
     def participation(self, other: Vector) -> Theorem:
-        """<V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
+        """State the axiom <V, w> = 0 for w of the start, of the paths, or A: who takes part is independent of them."""
         if any((t.atom.stage > PATH and t.atom != BIAS) or "S" in t.bound for t in other.terms):
             raise Refused(f"{other}: allowed is what does not depend on who takes part")
         return self._fact(
@@ -102,7 +102,7 @@ class WeightedRounds:
         )
 
     def noise(self, other: Vector) -> Theorem:
-        """<U, w> = 0 for w known at the start."""
+        """State the axiom <U, w> = 0 for w known at the start."""
         if any(t.atom.stage != START or "S" in t.bound for t in other.terms):
             raise Refused(f"{other}: allowed is what is known at the round's start")
         return self._fact(
@@ -115,8 +115,8 @@ class WeightedRounds:
         )
 
     def noise_bound(self, squared: Scalar, scale: Scalar) -> Theorem:
-        """E|U|^2 <= Q K sigma^2/n: all noises are uncorrelated, of clients by assumption, of steps as each has mean 0
-        given what precedes it."""
+        """State the axiom E|U|^2 <= Q K sigma^2/n: all noises are uncorrelated, of clients by assumption, of steps as
+        each has mean 0 given what precedes it."""
         bound = scale * self.where.ring["K"] * squared / self.clients
         form = Form.constant(bound) - square(self._one(ROUND_NOISE))
         return self._fact(
@@ -132,13 +132,14 @@ class WeightedRounds:
         )
 
     def error_of_weights(self, theorem: Theorem, error: Scalar) -> Theorem:
-        """|A|^2 <= E C, from |s_i|^2 <= C for every client: |sum_i b_i s_i|^2 <= sum_i b_i^2 sum_i |s_i|^2."""
+        """State the axiom |A|^2 <= E C, from |s_i|^2 <= C for every client: |sum_i b_i s_i|^2 <= sum_i b_i^2 sum_i
+        |s_i|^2."""
         form = self._bound(theorem) * error - square(self._one(BIAS))
         return self._fact("error of weights", form, premise=theorem, more={"error": error}, error=error)
 
     def scale_of_weights(self, theorem: Theorem, scale: Scalar) -> Theorem:
-        """E|V|^2 <= Q C/n, from |s_i|^2 <= C for every client: (1_i - p_i) have mean 0 and the variances p_i (1 - p_i),
-        independently of one another and of the s_i."""
+        """State the axiom E|V|^2 <= Q C/n, from |s_i|^2 <= C for every client: (1_i - p_i) have mean 0 and the
+        variances p_i (1 - p_i), independently of one another and of the s_i."""
         form = self._bound(theorem) * (scale / self.clients) - square(self._one(PARTICIPATION))
         return self._fact(
             "scale of weights",
@@ -160,11 +161,11 @@ class WeightedRounds:
         return bound
 
     def around_plain_mean(self, squared: Scalar) -> Theorem:
-        """|grad F_i(x) - (1/n) sum_j grad F_j(x)|^2 <= delta^2, whatever mean F is."""
+        """State the axiom |grad F_i(x) - (1/n) sum_j grad F_j(x)|^2 <= delta^2, whatever mean F is."""
         form = Form.constant(squared) - square(self._one(gradient_at(START_POINT)) - self._one(CENTRE))
         return self._fact("around plain mean", form, ("bounded_dissimilarity_of_plain_mean", squared), squared=squared)
 
     def bounded_gradient(self, squared: Scalar) -> Theorem:
-        """|grad F(x)|^2 <= G^2."""
+        """State the axiom |grad F(x)|^2 <= G^2."""
         form = Form.constant(squared) - square(self._one(gradient_at(START_POINT)).under("M"))
         return self._fact("bounded gradient", form, ("bounded_gradient", squared), squared=squared)

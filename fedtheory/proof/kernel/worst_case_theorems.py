@@ -1,9 +1,10 @@
-"""A theorem from the certificate of a worst case: numbers that hold for one class, algorithm and number of steps.
+"""Theorems from certificates of worst cases: bounds with numbers that hold for one class, algorithm and number of
+steps.
 
 A certificate (`fedtheory.worstcase`) has multipliers by which a bound is a sum of what a class of functions makes >= 0
-and of a form that is positive semidefinite; that is verified here, in rational numbers. It is about L-smooth clients
+and of a form that is positive semidefinite. That is verified here, in rational numbers. It is about L-smooth clients
 that are kappa L-strongly convex, under steps of c/L, for one number L. Units are free, so it says as much for every L,
-and clients that are more convex belong to the class too: L and mu >= kappa L are letters of the theorem, and
+and clients that are more convex belong to the class too. L and mu >= kappa L are letters of the theorem, and
 
     metric <= tau L^p |x - x*|^2 + nu L^(p - 2) zeta^2,      p = 0 for |x+ - x*|^2, 1 for F - F*, 2 for |grad F|^2,
 
@@ -28,7 +29,7 @@ from .server_rounds import SERVER
 from .theorems import Assumption, Context, Refused, Theorem, _theorem
 
 MOST_ROUNDS = 60
-"""Of a certificate about several rounds."""
+"""Largest number of rounds of a certificate."""
 EVERYONE = "everyone"
 _UNIFORM: Assumption = ("uniform_cohorts", None)
 Drawn = dict[str, tuple[Fraction, Kind]]
@@ -36,13 +37,13 @@ Law = tuple[Context, str, dict[str, Scalar], list[Assumption]]
 
 
 def after(rounds: int) -> Atom:
-    """The server's point after so many rounds: the start, the round's end, and so on."""
+    """Return the server's point after so many rounds: the start, the round's end, and so on."""
     return (START_POINT, NEXT)[rounds] if rounds < 2 else Atom(f"x_{rounds}", stage=END)
 
 
 @dataclass(frozen=True)
 class Constants:
-    """What stands for the numbers of a certificate, as scalars of the theorem.
+    """Scalars of a theorem that stand for the numbers of a certificate.
 
     Attributes:
         smoothness, strong_convexity: L and mu.
@@ -59,7 +60,7 @@ class Constants:
 
 
 def worst_case(data: Mapping[str, Any], where: Where, of: Constants) -> Theorem:
-    """What a certificate says, of the algorithm that it is about; the right side is computed from it.
+    """Return the bound of a certificate as a theorem on its algorithm; the right side is computed from it.
 
     One round of everyone, or of any set of so many clients: given the start and the cohort. A uniform cohort's, or the
     server's: given the round's kind. FAST's and SAFARI's mixture: given the start. Several rounds of everyone: given
@@ -135,7 +136,8 @@ class _Said:
         return self.ring.number(value)
 
     def assumptions(self) -> list[Assumption]:
-        """Of the class and of the noise; F is the plain mean of the clients' functions."""
+        """Return the assumptions on the class and on the noise, and that F is the plain mean of the clients'
+        functions."""
         of, multipliers = self.of, self.certificate.multipliers
         everywhere = any(p for p, _ in multipliers.additive)
         apart = "bounded_dissimilarity" if everywhere else "bounded_dissimilarity_at_optimum"
@@ -157,7 +159,7 @@ class _Said:
     # the form
 
     def form(self) -> Form:
-        """tau L^p |x - x*|^2 + nu L^(p - 2) zeta^2 - metric."""
+        """Return tau L^p |x - x*|^2 + nu L^(p - 2) zeta^2 - metric."""
         L = self.problem.functions.smoothness
         power = 0 if "distance" in self.problem.metric else 1 if "gap" in self.problem.metric else 2
         tau, nu = self.certificate.contraction / L**power, self.certificate.additive * L**2 / L**power
@@ -191,7 +193,7 @@ class _Said:
     # the law of the rounds
 
     def law(self) -> Law:
-        """(context, kind, the algorithm's parameters, the assumptions that say how rounds are drawn)."""
+        """Return (context, kind, the algorithm's parameters, the assumptions that say how rounds are drawn)."""
         rounds = [self._by_name(each) for each in self.plan.rounds]
         parameters = self._steps()
         if len(rounds) > 1:

@@ -1,1 +1,1 @@
-"""From theorems of the kernel to derivations, in the vocabulary of claims: a module for each kind of theorem."""
+"""Derivations from theorems of the kernel, in the vocabulary of claims: a module for each kind of theorem."""

@@ -1,5 +1,6 @@
-"""From theorems of the kernel about a round in which clients answer, and send updates with weights, to derivations: of
-one round, and of runs. Over the rounds delta^2, V and W enter by their means, where what is added is linear in them."""
+"""Derivations from theorems about a round in which clients answer, and send updates with weights. They are about one
+round, or about runs. Over the rounds delta^2, V and W enter by their means if the addition of a round is linear in
+them."""
 
 from __future__ import annotations
 
@@ -32,15 +33,16 @@ LAWS: Mapping[str, Mapping[str, sympy.Expr]] = {
     RECEIVED: {"mismatch": sympy.Symbol("answer_mismatch"), "proxy": sympy.Symbol("answer_proxy")},
     PAST: {"mismatch": sympy.Symbol("mean_mismatch"), "second_moment": _PROXY + _SPREAD},
 }
-"""By what the weights count, and what is given: what the parameters are. Planned counts are known with who is there."""
+"""Parameters of a theorem, by the counts that the weights use and by what is given. Planned counts are known with who
+is there."""
 
 _OF_ANSWERS = {"local_lr", "selected_lr", "mismatch", "proxy", "second_moment"}
-"""The parameters of rounds in which clients answer."""
+"""Parameters of rounds in which clients answer."""
 
 
 @dataclass(frozen=True)
 class _Answered(ReadOff):
-    """A theorem on rounds in which clients answer, whose own parameters are what ``LAWS`` says."""
+    """Theorem on rounds in which clients answer, whose own parameters are those in ``LAWS``."""
 
     law: str = PLANNED
 
@@ -73,7 +75,8 @@ class _Answered(ReadOff):
         return tuple((name, value) for name, value in self.theorem.parameters if name == "local_lr")
 
     def check_linear(self, addition: Scalar) -> None:
-        """Refuse what is not linear in delta^2, V and W together, with factors >= 0: then their means may be put in.
+        """Refuse an addition that is not linear in delta^2, V and W together, with factors >= 0. If it is, their means
+        may be put in.
 
         Raises:
             Refused: which of them enters otherwise.
@@ -93,7 +96,7 @@ def _atom(ring: Ring, atom: Atom, bound: str = "") -> Vector:
 
 
 class _OfAnswers(OfRounds):
-    """What is about rounds in which clients answer."""
+    """Derivation about rounds in which clients answer."""
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """Claims of this scope are about no other rounds."""
@@ -103,8 +106,8 @@ class _OfAnswers(OfRounds):
 
 @dataclass(frozen=True)
 class AnsweredRound(_OfAnswers):
-    """What a theorem shows of one round from x_0: of <g, E Delta + eta_L K g> (``inner_product``), or of E|Delta|^2
-    (``squared_aggregate``), where E Delta = -eta_L B and Delta = -eta_L (B + Z), as its first moment or second one."""
+    """Bound on one round from x_0, of <g, E Delta + eta_L K g> (``inner_product``) or of E|Delta|^2
+    (``squared_aggregate``). Here E Delta = -eta_L B and Delta = -eta_L (B + Z), as its first moment or second one."""
 
     _: KW_ONLY
     bounded: str
@@ -118,6 +121,7 @@ class AnsweredRound(_OfAnswers):
 
     @cached_property
     def own(self) -> _Answered:
+        """Theorem in the vocabulary, with its weights' law."""
         return _Answered(self.theorem, self.letters, self.law)
 
     def right_side(self) -> sympy.Expr:
@@ -165,8 +169,12 @@ class AnsweredRound(_OfAnswers):
 
 @dataclass(frozen=True)
 class AnsweredDescent(_OfAnswers, Descent):
-    """Of F(x) - E F(x+) - f |grad F(x)|^2 + B >= 0: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R) +
-    B/f, with the means over the rounds of delta^2, V and W in B, which is linear in them."""
+    """Bound on the mean squared gradient from F(x) - E F(x+) - f |grad F(x)|^2 + B >= 0 in every round:
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R) + B/f.
+
+    In B, which is linear in delta^2, V and W, these stand for their means over the rounds.
+    """
 
     _: KW_ONLY
     law: str
@@ -179,6 +187,7 @@ class AnsweredDescent(_OfAnswers, Descent):
 
     @cached_property
     def own(self) -> _Answered:
+        """Theorem in the vocabulary, with its weights' law."""
         return _Answered(self.theorem, self.letters, self.law)
 
     def right_side(self) -> sympy.Expr:
@@ -190,6 +199,7 @@ class AnsweredDescent(_OfAnswers, Descent):
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
+        """Fields of the derivation, with the readings of the counts and of a run's start."""
         counts = readings.RECEIVED if self.law == RECEIVED else readings.PLANNED
         reads = {readings.COUNTS: counts, readings.START: (readings.FORGOTTEN, readings.COUNTED)}
         computed = super().content

@@ -1,17 +1,17 @@
-"""From a theorem on rounds that add updates with weights, and theorems on the intervals of which the weights are means,
-to what steps and a cutoff that are chosen from both give.
+"""Bounds with chosen step sizes and a chosen cutoff. They follow from a theorem on rounds that add updates with
+weights, and from theorems on the intervals of which the weights are means.
 
 With gamma the local step, c = gamma eta, W the mean error of the weights and every coefficient >= 0, the first says
 
     mean over r < R of E|grad F(x_r)|^2 <= a A/c + c B + D(gamma^2, W)      for c <= c_1, ..., c_n and gamma <= g.
 
-Let B <= b S, coefficient by coefficient, for a sum S of the same products. Then for c = min(sqrt(A/S), c_1, ..., c_n)
-and gamma = min(g_1, g_2), where g_2 <= g, as 1/min is at most the sum of the inverses and c <= sqrt(A/S),
+Let B <= b S, coefficient by coefficient, for a sum S of the same products. Let c = min(sqrt(A/S), c_1, ..., c_n) and
+gamma = min(g_1, g_2), where g_2 <= g. As 1/min is at most the sum of the inverses and c <= sqrt(A/S),
 
     a A/c + c B + D(gamma^2, W) <= (a + b) sqrt(A S) + a A (1/c_1 + ... + 1/c_n) + D(g_1^2, W_1),
 
-W_1 a bound on W for the chosen cutoff. Where S = 0 the root is no entry of the minimum, B = 0, and the same holds;
-where A = 0 no step > 0 is chosen, and nothing is said.
+W_1 a bound on W for the chosen cutoff. If S = 0 the root is no entry of the minimum, B = 0, and the same holds. If A =
+0 no step > 0 is chosen, and nothing is said.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _GAMMA, _ETA, _C, _W = *map(sympy.Symbol, ("local_lr", "global_lr")), sympy.Symb
 
 @dataclass(frozen=True)
 class ChosenSteps(WeightedDescent):
-    """The bound with these choices; see the module.
+    """Bound with these choices; see the module.
 
     Attributes:
-        error: what bounds W.
+        error: the theorem that bounds W.
         slope: S, in the vocabulary's symbols.
         local_lr: g_1, whose square is rational.
         local_cap: g_2.
@@ -55,6 +55,7 @@ class ChosenSteps(WeightedDescent):
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
+        """All theorems that are used, that on rounds first, in the vocabulary."""
         return (self.own, *self.error.all_of)
 
     @property
@@ -62,7 +63,8 @@ class ChosenSteps(WeightedDescent):
         return (Composed(self.make), *self.error.checks)
 
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
-        """What in the theorem on rounds is not of these, and whether their weights are those of the other theorems."""
+        """List in words the parts of the theorem on rounds that do not belong to these rounds, and a difference between
+        their weights and those of the other theorems."""
         yield from strange(self.own.theorem, rounds)
         yield from self.weights.strange_to(rounds)
         if not rounds.by_intervals:
@@ -75,8 +77,8 @@ class ChosenSteps(WeightedDescent):
         return (share + multiple) * bare(sympy.sqrt(_known(first) * self.slope)) + share * first * inverses + rest
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What the cutoff needs, and what the theorem needs of other quantities than the steps, which are chosen so
-        that nothing is asked of them."""
+        """Return the needs of the cutoff, and the theorem's needs of other quantities than the steps. The steps are
+        chosen so that nothing is asked of them."""
         if not self._caps[_C] or any(not _at_most(bare(self.local_cap), cap) for cap in self._caps[_GAMMA]):
             raise Refused(f"{self.local_cap}: allowed is a local step of at most {self._caps[_GAMMA]}, and a cap of c")
         return (*self._not_of_steps, *self.error.needs())
@@ -121,7 +123,7 @@ class ChosenSteps(WeightedDescent):
 
     @property
     def _not_of_steps(self) -> Iterator[tuple[str, sympy.Expr]]:
-        """What the theorem needs of other quantities than the steps, which are the claim's to state."""
+        """Yield the theorem's needs of other quantities than the steps, which are the claim's to state."""
         of_steps = {_C, _GAMMA, _ETA}
         return (
             (name, need)
@@ -131,7 +133,7 @@ class ChosenSteps(WeightedDescent):
 
     @cached_property
     def _caps(self) -> Mapping[sympy.Symbol, tuple[sympy.Expr, ...]]:
-        """What c and gamma may be at most, read off what the theorem needs.
+        """Largest allowed values of c and gamma, read off the needs of the theorem.
 
         Raises:
             Refused: it needs something else.
@@ -152,7 +154,7 @@ class ChosenSteps(WeightedDescent):
 
 
 def _known(expression: sympy.Expr) -> sympy.Expr:
-    """With the vocabulary's symbols, whose signs are known."""
+    """Return the expression with the vocabulary's symbols, whose signs are known."""
     return expression.xreplace({s: symbol(s.name) for s in expression.free_symbols})
 
 

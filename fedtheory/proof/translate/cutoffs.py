@@ -1,6 +1,6 @@
-"""What theorems on intervals show of a cutoff that grows with the logarithm of the rounds: C = ceil(R log T), where R =
--1/(2 log(1 - min p)). Then q^(2C) <= (1 - min p)^(2 R log T) = 1/T for every client, and from T = 2 on 1 <= log T/log
-2."""
+"""Bounds for a cutoff that grows with the logarithm of the rounds, from theorems on intervals. The cutoff is C = ceil(R
+log T), where R = -1/(2 log(1 - min p)). Then q^(2C) <= (1 - min p)^(2 R log T) = 1/T for every client, and from T = 2
+on 1 <= log T/log 2."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _TWO_ROUNDS = (("two_rounds", _rounds - 2),)
 
 @dataclass(frozen=True)
 class LongRunBias(OfIntervals):
-    """Of p E S = nu: (p E S - 1)^2 = c q^(2C) in the mean over clients is at most c/T, and c (log T/log 2)^2/T."""
+    """Bound on the long-run bias from p E S = nu. The mean over clients of (p E S - 1)^2 = c q^(2C) is at most c/T, and
+    c (log T/log 2)^2/T."""
 
     letters: Letters = field(default_factory=dict)
     functional: ClassVar[str] = "long_run_bias"  # type: ignore[misc]
@@ -43,6 +44,7 @@ class LongRunBias(OfIntervals):
         return _tail(of.averaged((mean - 1) ** 2)) * (_log / sympy.log(2)) ** 2 / _rounds
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """Return the need of at least two rounds."""
         return _TWO_ROUNDS
 
     def choices(self) -> Mapping[str, sympy.Expr]:
@@ -59,13 +61,15 @@ def _tail(value: sympy.Expr) -> sympy.Expr:
 
 @dataclass(frozen=True)
 class LogarithmicCutoff(AverageError):
-    """The mean over rounds, of which C (f + s (1 + log T)) + c, over T, is a bound with f, s and c that are numbers: at
-    most (2 s + (2 (f + s) + c)/log 2) R log^2 T/T, if that is at least 6 R log^2 T/T. With l = log T >= log 2 >= 1/2:
+    """Bound on the mean error over rounds for a cutoff that grows with the logarithm of the rounds. From a bound (C (f
+    + s (1 + log T)) + c)/T with numbers f, s and c it gives at most (2 s + (2 (f + s) + c)/log 2) R log^2 T/T, if that
+    is at least 6 R log^2 T/T. With l = log T >= log 2 >= 1/2:
 
     - C >= 2: then R l > 1, so that C < R l + 1 <= 2 R l, and 1 <= R l.
-    - C = 1: all lengths are 1, and so are the weights: the error is q^2 <= exp(-1/R), and with exp(1/R) = y T, y >= 1
-      as R l <= 1, and 1/R = l + log y <= l + y <= 2 l^2 y + 4 l^2 y it is at most 6 R l^2/T.
-    - T < C, where the bound is one for T >= C: then R l > C - 1 >= T, and the error is at most 1 <= 6 R l^2/T."""
+    - C = 1: all lengths are 1, and so are the weights: the error is q^2 <= exp(-1/R). With exp(1/R) = y T, y >= 1
+      as R l <= 1, and 1/R = l + log y <= l + y <= 2 l^2 y + 4 l^2 y, it is at most 6 R l^2/T.
+    - T < C, where the bound is one for T >= C: then R l > C - 1 >= T, and the error is at most 1 <= 6 R l^2/T.
+    """
 
     def right_side(self) -> sympy.Expr:
         many, first, share, rest = self.parts

@@ -1,5 +1,5 @@
-"""From theorems of the kernel about the rounds between two participations, and the weights that are means of them, to
-derivations. What a theorem's letters stand for is read off its parameters: nothing is said of them by hand.
+"""Derivations from theorems about the rounds between two participations, and the weights that are means of them. The
+meaning of a theorem's letters is read off its parameters; nothing is said of them by hand.
 
 A theorem for t >= C has t = m C + r with 0 <= r <= C - 1, so that m = floor(t/C); one for t < C has its own t and q^t.
 """
@@ -33,7 +33,7 @@ EARLY, LATE = "early", "late"
 
 @dataclass(frozen=True)
 class Lengths(ReadOff):
-    """A theorem on intervals, read by its parameters.
+    """Theorem on intervals, read by its parameters.
 
     >>> from fedtheory.papers.fedau.proofs.thm3 import late, mean
     >>> Lengths(late()).when, Lengths(mean()).when
@@ -67,15 +67,17 @@ class Lengths(ReadOff):
 
     @property
     def of(self) -> dict[str, Scalar]:
+        """Parameters of the theorem, by name."""
         return dict(self.theorem.parameters)
 
     @property
     def ring(self) -> Ring:
+        """Ring of the theorem's scalars."""
         return self.theorem.where.ring
 
     @cached_property
     def chance(self) -> str:
-        """The letter of p.
+        """Letter of p.
 
         Raises:
             Refused: q is not 1 less a letter.
@@ -87,7 +89,7 @@ class Lengths(ReadOff):
 
     @property
     def when(self) -> str:
-        """For which rounds it is: ``EARLY``, ``LATE``, or "" where no round is spoken of.
+        """Rounds for which the theorem holds: ``EARLY``, ``LATE``, or "" if it speaks of no round.
 
         Raises:
             Refused: other rounds.
@@ -113,7 +115,7 @@ class Lengths(ReadOff):
 
     @property
     def rest(self) -> str:
-        """The letter r of t = m C + r."""
+        """Letter r of t = m C + r."""
         if self._ended is None:
             return ""
         rest = self.of["history"] - self._ended * self.of["cutoff"]
@@ -143,19 +145,20 @@ class Lengths(ReadOff):
 
     @property
     def starts(self) -> int:
-        """The first round of a theorem for t < C."""
+        """First round of a theorem for t < C."""
         kinds = {c.name: c.kind for c in self.theorem.where.conditions}
         return 1 if kinds[str(self.of["history"])] == "count" else 0
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """Return the condition on the round: before the cutoff, after it, or none."""
         return {EARLY: (("before_the_cutoff", _C - 1 - _T),), LATE: (("after_the_cutoff", _T - _C),), "": ()}[self.when]
 
     def read(self, scalar: Scalar) -> sympy.Expr:
-        """A scalar in the vocabulary's names."""
+        """Return a scalar in the vocabulary's names."""
         return self._named(scalar).xreplace({sympy.Symbol(str(self.of["tail"])): (1 - _P) ** _C})
 
     def _named(self, scalar: Scalar) -> sympy.Expr:
-        """The same but for q^C.
+        """Return a scalar in the vocabulary's names, but for q^C.
 
         Raises:
             Refused: a letter stands for nothing that has a name.
@@ -174,7 +177,8 @@ class Lengths(ReadOff):
         return value.xreplace({sympy.Symbol(a): b for a, b in names.items()})
 
     def averaged(self, scalar: Scalar) -> sympy.Expr:
-        """Its mean over clients with probabilities of their own, where it is linear in q and q^(2C).
+        """Return the mean of a scalar over clients with probabilities of their own; it has to be linear in q and
+        q^(2C).
 
         Raises:
             Refused: it is not.
@@ -187,7 +191,7 @@ class Lengths(ReadOff):
         return linear[0] + linear[1] * _ABSENCE + linear[2] * _BIAS
 
     def _check_parameters(self) -> None:
-        """They are what the letters are read off."""
+        """Check the parameters, off which the letters are read."""
 
 
 def _number(ring: Ring, atom: Atom, factor: Scalar | int = 1) -> Vector:
@@ -202,7 +206,7 @@ def _constant(form: Form) -> Scalar:
 
 
 class OfIntervals(OfRounds):
-    """What several theorems on intervals show."""
+    """Derivation from several theorems on intervals."""
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
         """Claims of this scope are about no other weights."""
@@ -215,10 +219,12 @@ class OfIntervals(OfRounds):
 
     @cached_property
     def own(self) -> Lengths:  # type: ignore[override]
+        """Theorem on intervals, read by its parameters."""
         return Lengths(self.theorem)
 
     @property
     def all_of(self) -> tuple[Lengths, ...]:  # type: ignore[override]
+        """All theorems that are used, this one first, read by their parameters."""
         return (self.own, *(Lengths(make()) for make in self._others))
 
     @property
@@ -228,8 +234,8 @@ class OfIntervals(OfRounds):
 
 @dataclass(frozen=True)
 class IntervalMoment(OfIntervals):
-    """Of E S - mu = 0, and E S^2 - v = 0: the mean mu, or the variance v - mu^2, from either side. Where p = 0 they
-    have no value, and nothing is said."""
+    """Mean mu of an interval, or its variance v - mu^2, from either side, by E S - mu = 0 and E S^2 - v = 0. If p = 0
+    they have no value, and nothing is said."""
 
     letters: Letters = field(default_factory=dict)
     _: KW_ONLY
@@ -266,9 +272,9 @@ class IntervalMoment(OfIntervals):
 
 @dataclass(frozen=True)
 class RoundError(OfIntervals):
-    """Of B - E(p omega - 1)^2 >= 0 for t >= C, and where ``early`` is given with the same B for t < C: the weight's
-    error after t rounds; where ``given`` is, with the same B P(M >= 1) for E[(p omega - 1)^2; M >= 1], also given that
-    an interval has ended. B may be p^2 E(omega - E S)^2 and a number, where ``mean`` shows what E S is.
+    """Bound B on the weight's error after t rounds, from B - E(p omega - 1)^2 >= 0 for t >= C. With ``early`` the same
+    B holds for t < C. With ``given``, B P(M >= 1) bounds E[(p omega - 1)^2; M >= 1], so that B holds given that an
+    interval has ended too. B may be p^2 E(omega - E S)^2 and a number, if ``mean`` shows the value of E S.
 
     Attributes:
         averaged: whether clients have probabilities of their own.
@@ -336,31 +342,34 @@ class RoundError(OfIntervals):
         return self._read(of, rest.entries[entry])
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """None where the theorems are for all rounds."""
+        """Return no needs if the theorems are for all rounds."""
         return () if self.early is not None else self.own.needs()
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
+        """Fields of the derivation, with the readings of its condition."""
         both = {} if self.given is None else {readings.CONDITION: (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION)}
         return {**super().content, "readings": both}
 
 
 @dataclass(frozen=True)
 class AverageError(RoundError):
-    """Of rounds t >= 1 with a bound x/t + y, and a bound z from t = 0 on (``first``): over t < T their mean is at most
+    """Bound on the weights' mean error over rounds t < T. From a bound x/t + y for t >= 1, and a bound z from t = 0 on
+    (``first``), it is
 
-        (z + x (1 + log T))/T + y,   as the sum of 1/t over 1 <= t < T is at most 1 + log T;
+        (z + x (1 + log T))/T + y,   as the sum of 1/t over 1 <= t < T is at most 1 + log T.
 
-    of rounds t >= C with a bound x/m + y, m = floor(t/C), and z before: for T >= C, at most
+    From a bound x/m + y for t >= C, m = floor(t/C), and z before, it is for T >= C
 
-        (C z + C x (1 + log(T/C)))/T + y,   as the sum of 1/floor(t/C) over C <= t < T is at most C (1 + log(T/C)):
+        (C z + C x (1 + log(T/C)))/T + y,   as the sum of 1/floor(t/C) over C <= t < T is at most C (1 + log(T/C)).
 
-    with T = C (n + u), 0 <= u < 1, it is C (1 + 1/2 + ... + 1/(n - 1) + u/n), where for n >= 2 the sum to 1/(n - 1) is
-    at most 1 + log(n - 1), and u/n <= (1 + u)/(n + u) <= log((n + u)/(n - 1)); for n = 1 it is C u.
+    With T = C (n + u), 0 <= u < 1, that sum is C (1 + 1/2 + ... + 1/(n - 1) + u/n). For n >= 2 the sum to 1/(n - 1) is
+    at most 1 + log(n - 1), and u/n <= (1 + u)/(n + u) <= log((n + u)/(n - 1)). For n = 1 it is C u.
 
     Attributes:
         first: makes the theorem from t = 0 on.
-        rate: whether log T/log 2 stands for 1, from T = 2 on."""
+        rate: whether log T/log 2 stands for 1, from T = 2 on.
+    """
 
     _: KW_ONLY
     first: Callable[[], Theorem]
@@ -374,7 +383,7 @@ class AverageError(RoundError):
 
     @cached_property
     def parts(self) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr, sympy.Expr]:
-        """(1 or C, z, x, y)."""
+        """Parts of the bound: (1 or C, z, x, y)."""
         if not self.averaged:
             raise Refused("a mean over clients: allowed is averaged")
         bound, first = super().right_side(), self._bound(Lengths(self.first()), EARLY)

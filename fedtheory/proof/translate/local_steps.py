@@ -1,5 +1,5 @@
-"""From theorems of the kernel about one local step to runs: all clients make steps, also those that are not asked, and
-the mean X_k of their iterates is followed from step to step, over the rounds.
+"""Bounds on runs from theorems about one local step. All clients make steps, also those that are not asked, and the
+mean X_k of their iterates is followed from step to step, over the rounds.
 
 With A_k = E|X_k - x*|^2 the kernel shows P A_k + B >= A_{k+1} for every step k of every round, and for a round's end
 A_K + C >= E|x+ - x*|^2; the next round starts from x+ = X_0.
@@ -28,14 +28,16 @@ _DISTANCE, _S, _N = map(sympy.Symbol, ("initial_distance", "arbitrary_cohort", "
 _EVERYONE, _DRAWS = "full_participation", "independent_draws"
 
 SHARES: Mapping[str, sympy.Expr] = {readings.BY_WEIGHT: 1 / _S, readings.UNIFORMLY: (_N - _S) / (_S * (_N - 1))}
-"""The variance of the mean of S clients drawn, by that of one: independently, by weight; or a set of S of N."""
+"""Variance of the mean of S clients drawn, divided by that of one: independently, by weight; or a set of S of N."""
 
 
 @dataclass(frozen=True)
 class _OfSteps(OfRounds):
-    """Attributes:
-    make: makes the theorem on a step.
-    end: makes that on a round's end.
+    """Derivation from a theorem on one local step.
+
+    Attributes:
+        make: makes the theorem on a step.
+        end: makes that on a round's end.
     """
 
     _: KW_ONLY
@@ -62,7 +64,7 @@ class _OfSteps(OfRounds):
 
     @cached_property
     def recursion(self) -> tuple[Scalar, Scalar, Scalar]:
-        """(P, B, C), of vectors of one algorithm.
+        """Coefficients (P, B, C) of the recursion, from theorems on one algorithm.
 
         Raises:
             Refused: the theorems are of other forms, or of two algorithms.
@@ -75,8 +77,8 @@ class _OfSteps(OfRounds):
 
 
 class GeometricSteps(_OfSteps):
-    """Of steps with one P and B, and rounds that end in X_K: E|x_R - x*|^2 <= P^(K R) |x_0 - x*|^2 + B/(1 - P), by
-    induction over the steps of all rounds."""
+    """Bound E|x_R - x*|^2 <= P^(K R) |x_0 - x*|^2 + B/(1 - P), for steps with one P and B, and rounds that end in X_K.
+    The proof is by induction over the steps of all rounds."""
 
     functional = "final_squared_distance"
 
@@ -97,7 +99,7 @@ class GeometricSteps(_OfSteps):
 
 @dataclass(frozen=True)
 class _ByStep(ReadOff):
-    """A theorem on steps whose sizes are a schedule, after which clients may be drawn."""
+    """Theorem on steps whose sizes are a schedule, after which clients may be drawn."""
 
     @property
     def _own_parameters(self) -> tuple[tuple[str, Scalar], ...]:
@@ -118,7 +120,7 @@ class _ByStep(ReadOff):
             raise Refused(f"{first}: allowed is the condition {first} >= 0, as rounds begin at any step")
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """Without that the share of a draw is >= 0, as it is by its meaning."""
+        """Return the needs of the theorem, but for share >= 0 of a draw, which holds by its meaning."""
         asked = [c for c in self.theorem.where.conditions if c.name == self.share and c.kind == "nonnegative"]
         of_share = {self.read(value) for c in asked for value, _ in c.polynomials(self.theorem.where.ring)}
         return tuple((name, need) for name, need in super().needs() if need not in of_share)
@@ -126,14 +128,14 @@ class _ByStep(ReadOff):
 
 @dataclass(frozen=True)
 class DecayingSteps(_OfSteps):
-    """Of steps of size 2/(mu (s + t + k)), t the number of a round's first step, with P = 1 - 2/(s + t + k), B = b/(s +
-    t + k)^2 and C = c/(s + t + K - 1)^2: after T = K R steps
+    """Bound for steps of size 2/(mu (s + t + k)), where t is the number of a round's first step. With P = 1 - 2/(s + t
+    + k), B = b/(s + t + k)^2 and C = c/(s + t + K - 1)^2, after T = K R steps
 
         E|x_R - x*|^2 <= (s - 1)/(s + T - 1) |x_0 - x*|^2 + b/(s + T) + c/(s + T - 1)   for s >= 2,
 
-    by induction over the steps of all rounds, as P (s - 1)/(s + T - 1) <= (s - 1)/(s + T), and P/(s + T) + 1/(s + T)^2
-    <= 1/(s + T + 1), so that even (b + c)/(s + T) bounds what is added. With a theorem F(x) - F(x*) <= a |x - x*|^2
-    that bounds E F(x_R) - F(x*).
+    by induction over the steps of all rounds. It uses P (s - 1)/(s + T - 1) <= (s - 1)/(s + T), and P/(s + T) + 1/(s +
+    T)^2 <= 1/(s + T + 1), so that even (b + c)/(s + T) bounds what is added. With a theorem F(x) - F(x*) <= a |x -
+    x*|^2 that bounds E F(x_R) - F(x*).
 
     Attributes:
         gap: makes the theorem on F(x) - F(x*).
@@ -161,10 +163,12 @@ class DecayingSteps(_OfSteps):
 
     @cached_property
     def of_gap(self) -> ReadOff:
+        """Theorem on F(x) - F(x*), in the vocabulary."""
         return self._read(self.gap())
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
+        """All theorems that are used: on a step, on a round's end and on F(x) - F(x*)."""
         return (self.own, self.of_end, self.of_gap)
 
     @property
@@ -173,6 +177,7 @@ class DecayingSteps(_OfSteps):
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
+        """Fields of the derivation, with the reading of whose models are averaged."""
         computed = super().content
         kinds = {name for name, _ in self.of_end.theorem.assumptions}
         if (self.who == readings.EVERYONE) != (_EVERYONE in kinds) or (self.who in SHARES) != (_DRAWS in kinds):
@@ -184,7 +189,7 @@ class DecayingSteps(_OfSteps):
         return dict(self.theorem.parameters)["local_lr"]
 
     def _of_index(self, scalar: Scalar) -> Scalar:
-        """What depends on t + k alone, with the letter t for t + k.
+        """Return a scalar that depends on t + k alone, with the letter t for t + k.
 
         Raises:
             Refused: it depends on t and k otherwise.
@@ -196,13 +201,13 @@ class DecayingSteps(_OfSteps):
         return of_t
 
     def choices(self) -> Mapping[str, sympy.Expr]:
-        """The schedule of the steps."""
+        """Return the schedule of the steps."""
         size, index = self._of_index(self._step), {self.first: "step_index"}
         return {"local_lr": sympy.factor(ReadOff(self.theorem, {**self.letters, **index}).read(size))}
 
     @cached_property
     def shift(self) -> Scalar:
-        """s, of P = 1 - 2/(s + t + k)."""
+        """Shift s of P = 1 - 2/(s + t + k)."""
         ring = self.theorem.where.ring
         shift = 2 / (1 - self._of_index(self.recursion[0])) - ring[self.first]
         if {self.first, STEP} & shift.names:
@@ -210,6 +215,7 @@ class DecayingSteps(_OfSteps):
         return shift
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """Return the needs of the theorems, and s >= 2."""
         return (("start", self.own.read(self.shift) - 2), *super().needs())
 
     def right_side(self) -> sympy.Expr:

@@ -1,5 +1,5 @@
-"""From theorems of the kernel about a function at any points to derivations: F_i is any function that is what the
-assumptions say, as one of several clients, or the only one."""
+"""Derivations from theorems about a function at any points. F_i is any function that meets the assumptions, as one of
+several clients, or the only one."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ BOUNDED: dict[str, tuple[Callable[[Ring], Form], dict[str, tuple[int, int]]]] = 
         lambda ring: _error(ring, 2, 1, 0), {"displacement": (1, 2), "perturbation": (0, 2)},
     ),
 }  # fmt: skip
-"""By functional its form, with x, y, z for the three points in order, and the quantities that are distances of two."""
+"""Forms of the functionals, and the quantities that are distances of two points, by functional. The three points in
+order are x, y and z."""
 
 
 @dataclass(frozen=True)
 class OfPoints(OfRounds):
-    """Of form >= 0 about any points: functional <= functional + form, of squared distances and numbers."""
+    """Bound from form >= 0 about any points: functional <= functional + form, of squared distances and numbers."""
 
     _: KW_ONLY
     bounded: str
@@ -52,7 +53,7 @@ class OfPoints(OfRounds):
         return self.bounded
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """An algorithm has no part in it."""
+        """Return no difference: an algorithm has no part in it."""
         if claim.functional.scope in OF_RUNS or any(each.parameters for each in ancestry(self.theorem)):
             yield f"it is about a function, and {claim.functional.name} or what it is made of is of an algorithm's runs"
 

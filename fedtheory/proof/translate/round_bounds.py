@@ -1,5 +1,5 @@
-"""From theorems of the kernel about one round to derivations: of one round from x_0, and of runs in whose rounds, of
-either kind, F falls by the same multiple of |grad F(x)|^2."""
+"""Derivations from theorems about one round: of one round from x_0, and of runs. In the runs' rounds, of either kind, F
+falls by the same multiple of |grad F(x)|^2."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ BOUNDED: dict[str, Callable[[Ring], Form]] = {
     "local_gradient_error": lambda ring: square(_atom(ring, gradient_at(ITERATE)) - _gradient(ring)),
     "negated_full_progress": _full_progress,
 }
-"""The functionals of one round, as forms; one with an index is the largest over clients and steps."""
+"""Functionals of one round, as forms; one with an index is the largest over clients and steps."""
 
 
 @dataclass(frozen=True)
 class OneRound(OfRounds):
-    """Of form >= 0, given a round's start, or its kind: functional <= functional + form, which has to be a combination
-    of |x_0 - x*|^2, |grad F(x_0)|^2, F(x_0) - E F(x_1) and numbers."""
+    """Bound from form >= 0, given a round's start or its kind: functional <= functional + form. The sum has to be a
+    combination of |x_0 - x*|^2, |grad F(x_0)|^2, F(x_0) - E F(x_1) and numbers."""
 
     _: KW_ONLY
     bounded: str
@@ -63,7 +63,7 @@ class OneRound(OfRounds):
         return self._right_side(self.theorem, BOUNDED[self.bounded](self.theorem.where.ring))
 
     def _right_side(self, theorem: Theorem, bounded: Form) -> sympy.Expr:
-        """What the bounded form is at most."""
+        """Return the upper bound of the bounded form."""
         if theorem.context not in ("start", "kind"):
             raise Refused(f"{theorem}: allowed is a theorem given a round's start, or its start and its kind")
         ring, rest = theorem.where.ring, theorem.form + bounded
@@ -93,14 +93,18 @@ class OneRound(OfRounds):
         return form.entries.get(entry, form.ring.number(0))
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
+        """Return the needs of the theorem, and that there is one round."""
         return (("one_round", 1 - sympy.Symbol("rounds")), *super().needs())
 
 
 @dataclass(frozen=True)
 class DescentOfKinds(Descent):
-    """Of F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0 in either kind of round, the server's (B_s) and arbitrary clients'
-    (B_c), with the same c: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + ((1 - q) B_s + q B_c)/c, by
-    summing over the rounds, whether q R of them are the clients' or each is so with probability q.
+    """Bound on the mean squared gradient over the server's rounds and the clients'. The theorems show F(x) - E F(x+) -
+    c |grad F(x)|^2 + B >= 0 with the same c and with B_s in the server's rounds, B_c in those of arbitrary clients:
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + ((1 - q) B_s + q B_c)/c,
+
+    by summing over the rounds, whether q R of them are the clients' or each is so with probability q.
 
     Attributes:
         make: makes the theorem of the clients' rounds.
@@ -117,13 +121,17 @@ class DescentOfKinds(Descent):
 
     @cached_property
     def of_server(self) -> ReadOff:
+        """Theorem on the server's rounds, in the vocabulary."""
         return ReadOff(self.server(), self.letters)
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
+        """Theorems on the clients' rounds and on the server's, in the vocabulary."""
         return (self.own, self.of_server)
 
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        """List in words the parts of the theorems that do not belong to these rounds, which have to be the clients' and
+        the server's."""
         yield from super().strange_to(rounds)
         if (rounds.kinds, rounds.chance) != (("arbitrary", "server"), "client_round_probability"):
             yield f"it is about the clients' rounds and the server's, and these are {' and '.join(rounds.kinds)}"

@@ -1,8 +1,8 @@
-"""From a theorem on one round to runs whose kinds of round are fixed beforehand.
+"""Bounds on runs whose kinds of round are fixed beforehand, from a theorem on one round.
 
 The theorem holds whatever the probability q of a snapshot is, hence for a round that is one (q = 1) and for a round
-that is none (q = 0). Over the rounds its additions B(1) and B(0) are weighed by P^{R-1-r}, P the factor of a round:
-``along`` is the bound for any schedule, and with snapshots in the rounds 0, I, 2I, ... ``shares`` bounds the weights.
+that is none (q = 0). Over the rounds its additions B(1) and B(0) are weighed by P^{R-1-r}, P the factor of a round. For
+any schedule the bound is ``along``; with snapshots in the rounds 0, I, 2I, ... ``shares`` bounds the weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ RANDOM_KINDS = "random_kinds"
 
 
 def shares(fall: sympy.Expr | float, period: sympy.Expr | float) -> tuple[sympy.Expr, sympy.Expr]:
-    """(s, a) with sum over snapshots r < R of (1 - fall)^{R-1-r} <= s/fall and the same over other rounds <= a/fall:
+    """Return (s, a) such that the sum over snapshots r < R of (1 - fall)^{R-1-r} is at most s/fall, and that over other
+    rounds at most a/fall:
 
         s = 1/I + (1 - 1/I) fall,   a = (1 - 1/I) (1 + fall),   for 0 < fall <= 1.
 
@@ -39,16 +40,18 @@ def shares(fall: sympy.Expr | float, period: sympy.Expr | float) -> tuple[sympy.
 
 
 class _Scheduled(OfRounds):
-    """The theorem's probability of a snapshot is 1 or 0, round by round."""
+    """Derivation over a schedule: the theorem's probability of a snapshot is 1 or 0, round by round."""
 
     own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {readings.SNAPSHOTS: readings.PERIOD}
 
     def assumed(self) -> tuple[str, ...]:
-        """What the axioms and rules name; where they name random kinds of round, these are every I-th and others."""
+        """Return the assumptions that the axioms and rules name. Random kinds of round, where they are named, are every
+        I-th and others."""
         return tuple("periodic_kinds" if name.startswith(RANDOM_KINDS) else name for name in super().assumed())
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What the theorem asks for, of rounds that are snapshots and of rounds that are none: not of their share."""
+        """Return the theorem's needs in rounds that are snapshots and in rounds that are none, without those of their
+        share."""
         found = []
         for name, need in super().needs():
             if need.has(_Q):
@@ -79,7 +82,7 @@ class _Scheduled(OfRounds):
                 raise ValueError(f"quantities: allowed are such that {slack} >= 0")
 
     def _at(self, scalar: Scalar, quantities: Mapping[str, Fraction], snapshot: bool) -> Fraction:
-        """Its value in a round of a kind."""
+        """Return a scalar's value in a round of a kind."""
         known = {letter: quantities[str(name)] for letter, name in self.letters.items() if str(name) in quantities}
         return scalar.at({**known, self._probability(): int(snapshot)})
 
@@ -90,7 +93,7 @@ class _Scheduled(OfRounds):
         return one, other
 
     def _same_for_both(self, scalar: Scalar) -> sympy.Expr:
-        """What a round does to what it starts from.
+        """Return the factor of a round on what it starts from, which must not depend on the kind of round.
 
         Raises:
             ValueError: it depends on the kind of round.
@@ -101,11 +104,15 @@ class _Scheduled(OfRounds):
 
 
 class PeriodicContraction(_Scheduled, Contraction):
-    """Of E|x+ - x*|^2 <= P |x - x*|^2 + B(q): E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + sum over r of P^{R-1-r}
-    B(q_r), by induction over the rounds, and ``shares``."""
+    """Bound on the final squared distance over a schedule, from E|x+ - x*|^2 <= P |x - x*|^2 + B(q) in every round:
+
+        E|x_R - x*|^2 <= exp(-(1 - P) R) |x_0 - x*|^2 + sum over r of P^{R-1-r} B(q_r),
+
+    by induction over the rounds, and ``shares``.
+    """
 
     def along(self, snapshots: Sequence[bool], distance: Fraction, quantities: Mapping[str, Fraction]) -> Fraction:
-        """The bound on E|x_R - x*|^2 for rounds of these kinds, with |x_0 - x*|^2 = distance^2; in Fractions.
+        """Return the bound on E|x_R - x*|^2 for rounds of these kinds, with |x_0 - x*|^2 = distance^2; in Fractions.
 
         Raises:
             ValueError: a quantity is missing, or not what the theorem asks of it.
@@ -128,15 +135,19 @@ class PeriodicContraction(_Scheduled, Contraction):
 
 
 class PeriodicDescent(_Scheduled, Descent):
-    """Of E F(x+) <= F(x) - c |grad F(x)|^2 + B(q): mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) +
-    (s B(1) + a B(0))/c, where of R rounds a share of at most s = 1/I + (1 - 1/I)/R are snapshots, and of at most a =
-    1 - 1/I are none, because the first one is a snapshot."""
+    """Bound on the mean squared gradient over a schedule, from E F(x+) <= F(x) - c |grad F(x)|^2 + B(q) in every round:
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(c R) + (s B(1) + a B(0))/c.
+
+    Of R rounds a share of at most s = 1/I + (1 - 1/I)/R are snapshots, because the first one is a snapshot; and a share
+    of at most a = 1 - 1/I are none.
+    """
 
     own_readings: ClassVar[Mapping[str, str | tuple[str, ...]]] = {**Descent.own_readings, **_Scheduled.own_readings}
 
     def along(self, snapshots: Sequence[bool], gap: Fraction, quantities: Mapping[str, Fraction]) -> Fraction:
-        """The bound on the mean over r < R of E|grad F(x_r)|^2 for rounds of these kinds, with F(x_0) - inf F = gap; in
-        Fractions.
+        """Return the bound on the mean over r < R of E|grad F(x_r)|^2 for rounds of these kinds, with F(x_0) - inf F =
+        gap; in Fractions.
 
         Raises:
             ValueError: a quantity is missing, or not what the theorem asks of it; or there are no rounds, or how much

@@ -1,4 +1,4 @@
-"""What a theorem of the kernel says in the vocabulary of claims: its scalars, region, assumptions and parameters."""
+"""Theorems of the kernel in the vocabulary of claims: their scalars, region, assumptions and parameters."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ..kernel.theorems import Theorem, intact
 from ..needs import is_positive_product
 
 _NO_AXIOMS = {"combine", "project"}
-"""The rules that need no premise: sums of squares, and what a projection is."""
+"""Rules that need no premise: sums of squares, and the meaning of a projection."""
 
 _SNAPSHOTS, _CLIENT_ROUNDS = map(sympy.Symbol, ("snapshot_probability", "client_round_probability"))
 _KINDS = {
     "uniform": {"snapshot_probability": _SNAPSHOTS - 1}, "server": {"client_round_probability": -_CLIENT_ROUNDS},
     "arbitrary": {"client_round_probability": _CLIENT_ROUNDS - 1, "snapshot_probability": -_SNAPSHOTS},
 }  # fmt: skip
-"""What is >= 0 where every round is of this kind, by the quantity that says so."""
+"""Expressions that are >= 0 if every round is of this kind, by the quantity that says so."""
 
 READINGS = {
     "random_kinds": (readings.SNAPSHOTS, readings.PROBABILITY),
     "random_client_rounds": (readings.KINDS_OF_ROUNDS, readings.PROBABILITY),
     "cohort_is_a_set": (readings.UNIFORM_COHORT, readings.WITHOUT_REPLACEMENT),
 }
-"""The assumptions that are a reading of the algorithm; that a cohort is a set is one where it is drawn uniformly."""
+"""Assumptions that are a reading of the algorithm; that a cohort is a set is one if it is drawn uniformly."""
 
 _BY_DEFINITION = frozenset({*READINGS, "equal_weights", "full_participation"})
-"""The assumptions without a constant that a claim does not make: its algorithm has them, or its hypotheses."""
+"""Assumptions without a constant that a claim does not make: its algorithm has them, or its hypotheses."""
 
 _EVERYONE, _TAKING_PART, _CLIENTS = "full_participation", *map(sympy.Symbol, ("arbitrary_cohort", "clients"))
 """The assumption that all clients take part, which is said by the number that does."""
@@ -45,14 +45,14 @@ _PARAMETERS = {
     "probability": "snapshot_probability", "client_round_probability": "client_round_probability",
     "local_steps": "local_steps", "clients": "clients",
 }  # fmt: skip
-"""The quantity that each of the algorithm's parameters is; the free ``share`` of a draw is none."""
+"""Quantity that each of the algorithm's parameters is; the free ``share`` of a draw is none."""
 
 
 Letters = Mapping[str, str | sympy.Expr]
 
 
 def named(letters: Letters) -> dict[str, sympy.Expr]:
-    """By letter what it stands for, in quantities.
+    """Return the expression in quantities for which each letter stands.
 
     >>> named({"L": "smoothness", "q": 1 - sympy.Symbol("participation_probability")})
     {'L': smoothness, 'q': 1 - participation_probability}
@@ -61,12 +61,12 @@ def named(letters: Letters) -> dict[str, sympy.Expr]:
 
 
 OF_KIND = "kind"
-"""The name of the need that every round is of the theorem's kind."""
+"""Name of the need that every round is of the theorem's kind."""
 
 
 @dataclass(frozen=True)
 class ReadOff:
-    """A theorem, read with the quantities that its letters stand for.
+    """Theorem, read with the quantities that its letters stand for.
 
     Attributes:
         letters: by letter the name of a quantity, or an expression in quantities.
@@ -79,8 +79,9 @@ class ReadOff:
         intact(self.theorem)
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """What the region asks of quantities, beyond what the vocabulary says of each; what the algorithm's parameters
-        are, where the theorem has expressions for them; and the kind of every round, where it is given one."""
+        """Return the needs of the theorem, each with a name. These are the region's conditions on quantities, beyond
+        what the vocabulary says of each; the values of the algorithm's parameters that have expressions in the theorem;
+        and the kind of every round, if the theorem is given one."""
         found = []
         for condition in self.theorem.where.conditions:
             if condition.name in self.letters and not self._in_vocabulary(condition):
@@ -97,14 +98,15 @@ class ReadOff:
 
     @staticmethod
     def _tied(name: str, apart: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
-        """That a quantity is what the theorem has in its place: from both sides, if that is a number."""
+        """Return the needs that a quantity is the theorem's expression in its place: from both sides, if that is a
+        number."""
         if len(apart.free_symbols) == 1:
             return [(f"{name}_at_least", apart), (f"{name}_at_most", -apart)]
         return [(name, -(apart**2))] if apart != 0 else []
 
     @property
     def chance(self) -> str:
-        """The quantity that says whether every round is of the kind that the theorem is given, or "".
+        """Quantity that says whether every round is of the kind that the theorem is given, or "".
 
         Raises:
             ValueError: no letter is such a quantity, or several are.
@@ -121,7 +123,7 @@ class ReadOff:
             yield OF_KIND, _KINDS[self.theorem.kind][self.chance]
 
     def _place(self, value: Scalar) -> str | sympy.Expr | None:
-        """What a parameter stands for that is a letter."""
+        """Return what a parameter that is a letter stands for."""
         return self.letters.get(str(value)) if value.is_polynomial and str(value) in value.names else None
 
     def _in_vocabulary(self, condition: Condition) -> bool:
@@ -151,14 +153,16 @@ class ReadOff:
         return kind == "interval" and condition.bound == 1 and known.lower >= 0 and known.upper <= 1
 
     def read(self, scalar: Scalar) -> sympy.Expr:
-        """A scalar in the vocabulary's names; the step k is none, as what depends on it is said of every step."""
+        """Return a scalar in the vocabulary's names. The step k has none, as a scalar that depends on it is said of
+        every step."""
         unknown = scalar.names - (self.letters.keys() - {STEP})
         if unknown:
             raise ValueError(f"{sorted(unknown)}: letters of the theorem that stand for no quantity")
         return scalar.expression().xreplace({sympy.Symbol(a): b for a, b in named(self.letters).items()})
 
     def read_apart(self, scalar: Scalar) -> sympy.Expr:
-        """The same as a sum over products of the letters of which the denominator is free, each in lowest terms."""
+        """Return a scalar in the vocabulary's names, as a sum over products of the letters that do not occur in the
+        denominator, each in lowest terms."""
         parts = {sympy.S.One: scalar}
         for name in (c.name for c in self.theorem.where.conditions if c.kind == "nonnegative"):
             if name in scalar.names - scalar.bottom.names:
@@ -171,7 +175,7 @@ class ReadOff:
         return sympy.Add(*(data * self.read(part) for data, part in parts.items()))
 
     def kinds(self) -> tuple[tuple[str, ...], dict[str, str]]:
-        """(quantities whose bounds it assumes, readings), read off the theorem.
+        """Return (quantities whose bounds the theorem assumes, readings), read off the theorem.
 
         Raises:
             ValueError: a constant is another one than the quantity itself.
@@ -239,11 +243,11 @@ class ReadOff:
         return str(letter) not in self.letters and any(c.kind == "interval" and c.bound == most for c in own)
 
     def axioms(self) -> tuple[str, ...]:
-        """The kernel's axioms that the theorem is made of."""
+        """Return the names of the kernel's axioms that the theorem is made of."""
         return tuple(sorted({t.rule for t in ancestry(self.theorem) if not t.premises} - _NO_AXIOMS))
 
     def assumed(self) -> tuple[str, ...]:
-        """The assumptions that those name, each with its constant where it has one."""
+        """Return the assumptions that the axioms name, each with its constant if it has one."""
         found = []
         for name, constant in sorted(self.theorem.assumptions, key=str):
             found.append(name if constant is None else f"{name}({self.read(constant)})")
@@ -251,6 +255,6 @@ class ReadOff:
 
 
 def other_kinds(theorem: Theorem) -> tuple[str, ...]:
-    """The kinds of assumption without a constant that a theorem takes, and that a claim has to make."""
+    """Return the kinds of assumption without a constant that a theorem takes, and that a claim has to make."""
     names = (name for name, constant in sorted(theorem.assumptions, key=str) if constant is None)
     return tuple(name for name in names if name not in _BY_DEFINITION)

@@ -1,7 +1,8 @@
-"""From theorems of the kernel about a round that adds updates with weights to derivations: of one round, and of runs.
+"""Derivations from theorems about a round that adds updates with weights: of one round, and of runs.
 
-The objective that a theorem's F is decides what its c, E and Q are: see ``OBJECTIVES``. E and Q are a round's own. Over
-the rounds they enter through their means where what is added is linear in them, or through their largest values.
+The objective that a theorem's F is decides the meaning of its c, E and Q: see ``OBJECTIVES``. E and Q are a round's
+own. Over the rounds they enter through their means if the addition of a round is linear in them, or else through their
+largest values.
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ OBJECTIVES: Mapping[str, tuple[sympy.Expr, tuple[sympy.Expr, ...], tuple[sympy.E
     ANY: (_C, (_N * _OBJECTIVE_ERROR,), (_SCALE,)),
     IMPLIED: (_C * _W, (sympy.S.Zero,), (_SCALE / _W**2,)),
 }
-"""By what F is: c, and what E and Q may be. With phi_i = p_i omega_i/sum p_j omega_j and w the mean of p_i omega_i a
-round is one of steps c w and weights omega_i/w, of which E = 0."""
+"""Meaning of c, and possible meanings of E and Q, by the objective F. With phi_i = p_i omega_i/sum p_j omega_j and w
+the mean of p_i omega_i, a round is one of steps c w and weights omega_i/w, for which E = 0."""
 
 _OF_THE_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient"}
 """Assumptions on F that are known of the plain mean only."""
 
 _OF_WEIGHTED_ROUNDS = {"local_lr", "weighted_lr", "clients", "error", "scale", "least_weight"}
-"""The parameters of rounds that add updates with weights."""
+"""Parameters of rounds that add updates with weights."""
 
 OPTIONS = {readings.AVERAGE: readings.FROM_ROUND_0, readings.WEIGHTS: readings.GIVEN,
            readings.CONDITIONING: readings.OF_THE_ROUND, readings.SCALE: readings.KNOWN_BEFOREHAND}  # fmt: skip
-"""What may be said of how the weights, their conditioning and the mean over the rounds are read."""
+"""Readings that may be declared: of the weights, of their conditioning, and of the mean over the rounds."""
 
 
 @dataclass(frozen=True)
 class _Weighted(ReadOff):
-    """A theorem on weighted updates, whose own parameters are what ``OBJECTIVES`` says."""
+    """Theorem on weighted updates, whose own parameters are those in ``OBJECTIVES``."""
 
     objective: str = PLAIN
 
@@ -108,7 +109,8 @@ class _Weighted(ReadOff):
         return "".join(own)
 
     def needs(self) -> tuple[tuple[str, sympy.Expr], ...]:
-        """Without that E is at most its largest value over the rounds, as it is by what that means."""
+        """Return the needs of the theorem, but for E being at most its largest value over the rounds, which holds by
+        its meaning."""
         asked = super().needs()
         peaks = {name for name, stands_for in self.letters.items() if stands_for == _PEAK}
         of_round = [
@@ -125,25 +127,27 @@ class _Weighted(ReadOff):
 
 @dataclass(frozen=True)
 class OfWeights:
-    """What is said of the weights of a theorem's rounds.
+    """Declaration about the weights of a theorem's rounds.
 
     Attributes:
-    objective: what F is, one of ``OBJECTIVES``.
-    reads: options of ambiguities that hold of it, see ``OPTIONS``.
+        objective: the meaning of F, one of ``OBJECTIVES``.
+        reads: options of ambiguities that hold of it, see ``OPTIONS``.
     """
 
     objective: str = PLAIN
     reads: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, theorem: Theorem, letters: Letters) -> _Weighted:
+        """Read a theorem with these letters and this objective."""
         return _Weighted(theorem, letters, self.objective)
 
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
-        """Why F is another mean than these rounds', in words."""
+        """Say in words why F is another mean than these rounds'."""
         if self.objective == PLAIN and not rounds.plain_mean:
             yield f"it is about {PLAIN}, and here clients weigh differently"
 
     def with_readings(self, computed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the fields of a derivation with these readings added."""
         if any(OPTIONS.get(name) != option for name, option in self.reads.items()):
             raise ValueError(f"reads {dict(self.reads)}: allowed are {OPTIONS}")
         return {**computed, "readings": {**computed["readings"], **self.reads}}
@@ -166,12 +170,13 @@ _OF_A_ROUND: Mapping[str, Callable[[Ring], Form]] = {
     "weighted_divergence": _divergence, "weighted_increase": _increase,
     "local_drift": lambda ring: square(_atom(ring, ITERATE) - _atom(ring, START_POINT)),
 }  # fmt: skip
-"""The functionals of one round, as forms; the largest over clients, and over the steps k = 0, ..., K."""
+"""Functionals of one round, as forms; the largest over clients, and over the steps k = 0, ..., K."""
 
 
 @dataclass(frozen=True)
 class WeightedRound(OneRound):
-    """What a theorem, and for what is followed along a path ``end`` at its last step, shows of one weighted round."""
+    """Bound on one round that adds updates with weights. For a functional that is followed along a path, ``end`` makes
+    the theorem at the last step."""
 
     _: KW_ONLY
     weights: OfWeights
@@ -179,6 +184,7 @@ class WeightedRound(OneRound):
 
     @cached_property
     def own(self) -> ReadOff:
+        """Theorem in the vocabulary, with its weights."""
         return self.weights.read(self.theorem, self.letters)
 
     @property
@@ -187,10 +193,12 @@ class WeightedRound(OneRound):
 
     @property
     def all_of(self) -> tuple[ReadOff, ...]:
+        """All theorems that are used, this one first, in the vocabulary."""
         return (self.own, *(self.weights.read(make(), self.letters) for make in self._others))
 
     def apart_from(self, claim: Claim, algorithm: str, rounds: Callable[[Claim, str], Rounds]) -> Iterator[str]:
-        """Besides: where the claim's F is any mean the theorem's has to be."""
+        """List in words the ways in which the theorems are not about a claim's rounds. If the claim's F is any mean,
+        the theorem's has to be so too."""
         yield from super().apart_from(claim, algorithm, rounds)
         if self.weights.objective != (ANY if leaves_objective_open(claim) else PLAIN):
             yield f"it is about {self.weights.objective}"
@@ -211,18 +219,24 @@ class WeightedRound(OneRound):
         return right
 
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        """List in words the parts of the theorems, and of their weights, that do not belong to these rounds."""
         yield from super().strange_to(rounds)
         yield from self.weights.strange_to(rounds)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
+        """Fields of the derivation, with the readings of the weights."""
         return self.weights.with_readings(super().content)
 
 
 @dataclass(frozen=True)
 class WeightedDescent(Descent):
-    """Of F(x) - E F(x+) - f |grad F(x)|^2 + B(E, Q) >= 0: mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R)
-    + B/f, with the means over the rounds of E and Q in B, which is linear in them, or with their largest values."""
+    """Bound on the mean squared gradient from F(x) - E F(x+) - f |grad F(x)|^2 + B(E, Q) >= 0 in every round:
+
+        mean over r < R of E|grad F(x_r)|^2 <= (F(x_0) - inf F)/(f R) + B/f.
+
+    In B, which is linear in E and Q, these stand for their means over the rounds, or else for their largest values.
+    """
 
     _: KW_ONLY
     weights: OfWeights
@@ -235,6 +249,7 @@ class WeightedDescent(Descent):
 
     @cached_property
     def own(self) -> _Weighted:
+        """Theorem in the vocabulary, with its weights."""
         return self.weights.read(self.theorem, self.letters)
 
     def right_side(self) -> sympy.Expr:
@@ -252,12 +267,14 @@ class WeightedDescent(Descent):
         return super().right_side()
 
     def strange_to(self, rounds: Rounds) -> Iterator[str]:
+        """List in words the parts of the theorem, and of its weights, that do not belong to these rounds."""
         yield from super().strange_to(rounds)
         yield from self.weights.strange_to(rounds)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
-        """The means over rounds that it speaks of are read as it has them, whether that is asked for or not."""
+        """Fields of the derivation. Means over rounds that the theorem speaks of are read as it has them, whether that
+        is asked for or not."""
         computed = self.weights.with_readings(super().content)
         reads = {} if self.weights.objective == IMPLIED else {readings.AVERAGE: readings.FROM_ROUND_0}
         if reads and computed["right_side"].has(_SCALE) and readings.SCALE not in self.weights.reads:
