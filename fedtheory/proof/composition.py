@@ -260,16 +260,30 @@ class Computed(Derivation):
             raise ValueError(f"{self.name}: allowed is a derivation with an origin, from which it is computed")
         return self.origin.content[name]
 
-    right_side = cached_property(lambda self: self._part("right_side"))
-    """Bound over bare symbols, computed from the theorem."""
-    needs = cached_property(lambda self: self._part("needs"))
-    """Expressions that have to be >= 0, each with a name, computed from the theorem."""
-    assumptions = cached_property(lambda self: self._part("assumptions"))
-    """Quantities whose standing assumptions the theorem uses."""
-    readings = cached_property(lambda self: self._part("readings"))
-    """Options of ambiguities under which the theorem holds."""
-    choices = cached_property(lambda self: self._part("choices"))
-    """Quantities that the derivation chooses, with their expressions."""
+    @cached_property
+    def right_side(self) -> Any:
+        """Bound over bare symbols, computed from the theorem."""
+        return self._part("right_side")
+
+    @cached_property
+    def needs(self) -> Any:
+        """Expressions that have to be >= 0, each with a name, computed from the theorem."""
+        return self._part("needs")
+
+    @cached_property
+    def assumptions(self) -> Any:
+        """Quantities whose standing assumptions the theorem uses."""
+        return self._part("assumptions")
+
+    @cached_property
+    def readings(self) -> Any:
+        """Options of ambiguities under which the theorem holds."""
+        return self._part("readings")
+
+    @cached_property
+    def choices(self) -> Any:
+        """Quantities that the derivation chooses, with their expressions."""
+        return self._part("choices")
 
 
 class Contraction(OfRounds):
