@@ -7,6 +7,8 @@ door when it is called; the module behind it is imported then.
 from importlib import import_module
 from typing import Any
 
+from .extras import explained
+
 DOORS = {
     "setting.quantities": "moments.evaluators:quantities",
     "setting.exact": "moments.expected_errors:exact_errors",
@@ -25,4 +27,7 @@ def through(door: str) -> Any:
     'simulate'
     """
     module, name = DOORS[door].split(":")
-    return getattr(import_module(f".{module}", __package__), name)
+    try:
+        return getattr(import_module(f".{module}", __package__), name)
+    except ModuleNotFoundError as error:
+        raise explained(error) from None

@@ -12,9 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .extras import explained
+
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, from the imports in its stub.
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, from the imports in its stub. A member that an extra
+    brings, and that cannot be loaded without it, names the extra.
 
     >>> load, listed, names = lazily("fedtheory.claims")
     >>> "Claim" in names, load("Claim").__name__
@@ -28,7 +31,10 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes[name]
-        return getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
+        try:
+            return getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:
+            raise explained(error) from None
 
     def listed() -> list[str]:
         return sorted({*homes, *(name for name in vars(here) if name.startswith("__"))})

@@ -21,7 +21,7 @@ ROOT = Path(fedtheory.__file__).parent
 
 LAYERS = (
     ("units", "quantities", "functionals", "assumptions", "rationals", "schedule", "own", "files", "doors", "lazy",
-     "randomness", "loops"),
+     "extras", "randomness", "loops"),
     ("process_workers",),
     ("data", "neural"),
     ("federations", "selection", "weights"),
@@ -51,7 +51,7 @@ BY_NAME = {
     "data/catalogue.py": "the loader of a data set",
     "doors.py": "what is behind a door",
     "experiments/setting_parts.py": "the loader that a file names",
-    "experiments/tracking.py": "trackers, which need not be installed",
+    "extras.py": "packages of an extra, which need not be installed",
     "lazy.py": "members of a package, on first use",
     "moments/__init__.py": "members, on first use",
     "moments/evaluators.py": "evaluators beside it, before the first question",

@@ -7,12 +7,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from ..extras import MissingExtra, explained
+
 YES, NO, NO_ANSWER, DEFECT, INTERRUPTED, NO_READER = 0, 1, 2, 70, 130, 141
 
 STATUSES = {
     YES: "it is done, and where something is judged: yes",
     NO: "it is done, and the answer is no",
-    NO_ANSWER: "there is no answer: wrong input, a file that cannot be read or written, or nothing could be decided",
+    NO_ANSWER: "there is no answer: wrong input, a file that cannot be read or written, an extra that is not installed, or "
+    "nothing could be decided",
     DEFECT: "fedtheory itself failed: this is a defect",
     INTERRUPTED: "interrupted (Ctrl-C)",
     NO_READER: "nobody reads the output any more, as in `fedtheory claims | head`",
@@ -36,11 +39,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _without_reader()
     except (ValueError, OSError) as error:
         return _told(error)
+    except ModuleNotFoundError as error:
+        told = explained(error)
+        return _told(told) if isinstance(told, MissingExtra) else _defect()
     except Exception:
-        traceback.print_exc()
-        print(f"fedtheory: {STATUSES[DEFECT]}; please report the lines above", file=sys.stderr)
-        return DEFECT
+        return _defect()
     return status
+
+
+def _defect() -> int:
+    """Print the traceback of the error that is handled, which is no user's."""
+    traceback.print_exc()
+    print(f"fedtheory: {STATUSES[DEFECT]}; please report the lines above", file=sys.stderr)
+    return DEFECT
 
 
 def _invoked(arguments: Sequence[str] | None) -> int:
@@ -56,7 +67,7 @@ def _invoked(arguments: Sequence[str] | None) -> int:
     return YES
 
 
-def _told(error: ValueError | OSError) -> int:
+def _told(error: Exception) -> int:
     """Say what was wrong in one line."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..extras import needed
 from .catalogue import entry
 from .entry import Entry
 from .folders import own_folder
@@ -73,7 +74,7 @@ def _install_package(known: Entry, progress: Progress) -> str:
 
 def _download(known: Entry, progress: Progress) -> str:
     """Download all files beside the target folder, check them, unpack archives, and only then rename them into it."""
-    import pooch
+    pooch = needed("pooch")
 
     if not known.downloads:
         raise RuntimeError(f"there is nothing to download; see the help of data.{known.loader.split(':')[1]}")
@@ -131,7 +132,7 @@ class Resuming:
         self._part, self._progress = part, progress
 
     def __call__(self, url: str, output_file: Any, pooch: Any, check_only: bool = False) -> bool | None:
-        import requests
+        requests = needed("requests")
 
         if check_only:
             return bool(requests.head(url, timeout=_SILENCE, allow_redirects=True).ok)

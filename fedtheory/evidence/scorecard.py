@@ -9,7 +9,6 @@ from typing import Any
 
 from .. import __version__
 from ..files import json_text, read_json, write_beside
-from ..tightness.scorecard_column import published_column
 from .verdict import Verdict
 from .verdict_rule import covered
 
@@ -19,6 +18,8 @@ SCHEMA = 3
 def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The scorecard as plain data (schema: docs/scorecard.md), its numbers to six digits. Tightness is the published
     one: what it takes is a solver, and not the evidence."""
+    from ..tightness.scorecard_column import published_column  # needs torch
+
     rows = []
     for verdict in verdicts:
         id, edition = verdict.claim.split("@")

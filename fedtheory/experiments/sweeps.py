@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from ..extras import needed
 from ..process_workers import end_with_parent
 from . import schema
 from .work_units import OutOfTime, Unit, estimate, perform, units_of
@@ -241,14 +242,10 @@ def dask(address: str, timeout: float = 30.0) -> MakeExecutor:
     """Executors on a Dask cluster, whose workers see the same store (a shared file system).
 
     Raises:
-        ValueError: ``distributed`` is not installed, or the scheduler does not answer.
+        MissingExtra: ``distributed`` is not installed.
+        ValueError: the scheduler does not answer.
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ValueError(
-            "scheduler: a Dask cluster needs the extra `cluster` (pip install 'fedtheory[cluster]')"
-        ) from None
+    Client = needed("distributed").Client
 
     def make() -> Executor:
         try:

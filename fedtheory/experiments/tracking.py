@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..extras import needed
 from .work_units import Unit
 
 
@@ -44,7 +45,7 @@ class TensorBoard:
     """Event files in a folder, one subfolder a run."""
 
     def __init__(self, target: str) -> None:
-        self.make = _imported("torch.utils.tensorboard", "tensorboard").SummaryWriter
+        self.make = needed("torch.utils.tensorboard").SummaryWriter
         self.target = target or "runs"
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
@@ -63,7 +64,7 @@ class MLflow:
     """Runs at a tracking address; a folder or a server."""
 
     def __init__(self, target: str) -> None:
-        self.mlflow = _imported("mlflow", "mlflow")
+        self.mlflow = needed("mlflow")
         if target:
             self.mlflow.set_tracking_uri(target)
 
@@ -82,7 +83,7 @@ class WeightsAndBiases:
     """Runs of a project."""
 
     def __init__(self, target: str) -> None:
-        self.wandb, self.project = _imported("wandb", "wandb"), target or "fedtheory"
+        self.wandb, self.project = needed("wandb"), target or "fedtheory"
 
     def record(self, unit: Unit, result: Mapping[str, Any]) -> None:
         run = self.wandb.init(project=self.project, name=unit.name, config=settings_of(unit), reinit=True)
@@ -103,7 +104,8 @@ def tracker(spec: str) -> Tracker:
     """The tracker of a text ``name`` or ``name:target``.
 
     Raises:
-        ValueError: an unknown name, or one whose package is not installed.
+        ValueError: an unknown name.
+        MissingExtra: its package is not installed.
 
     >>> tracker("tensorbord:x")
     Traceback (most recent call last):
@@ -115,17 +117,6 @@ def tracker(spec: str) -> Tracker:
     if name not in TRACKERS:
         raise ValueError(f"track = {name!r}: {nearest(name, TRACKERS)}")
     return TRACKERS[name](target)
-
-
-def _imported(module: str, package: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ValueError(
-            f"track: needs {package}, of the extra `tracking` (pip install 'fedtheory[tracking]')"
-        ) from None
 
 
 def _plain(name: str) -> str:

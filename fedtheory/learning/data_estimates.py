@@ -15,6 +15,7 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..data.partition import dirichlet
+from ..extras import needed
 from ..participation.base import Participation, history
 from ..participation.probabilities import check_count
 from .impossibility import capacity
@@ -186,12 +187,12 @@ def _fitted(
 
 
 def _fit(data: Dataset, rows: np.ndarray) -> Any:
-    from sklearn.linear_model import LogisticRegression
+    linear_model = needed("sklearn.linear_model")
 
     labels = data.labels[rows]
     if len(np.unique(labels)) == 1:
         return int(labels[0])
-    return LogisticRegression(max_iter=200, tol=1e-3).fit(data.features[rows], labels)
+    return linear_model.LogisticRegression(max_iter=200, tol=1e-3).fit(data.features[rows], labels)
 
 
 def _errors(data: Dataset, fitted: dict[str, Any], held: np.ndarray) -> dict[str, Any]:

@@ -1,5 +1,9 @@
 """Networks with flat parameters: the papers' models, gradients of many pairs at once, local training."""
 
+from ..extras import needed
+
+needed("torch")  # and say which extra has it, before anything below fails
+
 from .batches import Samples, Visits
 from .flat import FlatModel
 from .gradients import gradients

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..extras import needed
 from .inputs import checked_availability, checked_budget, checked_group_weight
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def var_model(groups: int) -> cvxpy.Problem:
 
     The objective is sum_j p_j^2 / (b_j + r_j), which is (5) divided by t.
     """
-    import cvxpy as cp
+    cp = needed("cvxpy")
 
     rates = cp.Variable(groups, nonneg=True, name="rates")
     history, availability, squared_weight = (
@@ -68,7 +69,7 @@ def offvar_model(
 
     Availability and budget are constants: as parameters, 10^4 rounds would compile to a dense map of 80 GB.
     """
-    import cvxpy as cp
+    cp = needed("cvxpy")
 
     a = checked_availability(availability).T
     rounds, groups = a.shape
@@ -94,7 +95,7 @@ def solve_offvar(
 
 
 def _solve(problem: cvxpy.Problem) -> np.ndarray:
-    import cvxpy as cp
+    cp = needed("cvxpy")
 
     try:
         with warnings.catch_warnings():

@@ -86,7 +86,8 @@ class Run:
         line for each (replica, round, client), of the rows that have a number for each client.
 
         Raises:
-            ValueError: pandas is not installed, or there are no such rows.
+            MissingExtra: pandas is not installed.
+            ValueError: there are no such rows.
         """
         return to_pandas(self, by_client)
 

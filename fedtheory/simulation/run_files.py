@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..extras import needed
 from ..files import archived, check_target, write_beside
 
 if TYPE_CHECKING:
@@ -81,12 +82,10 @@ def to_pandas(run: Run, by_client: bool = False) -> Any:
     """A run as a pandas table with one line for each (replica, round), or each (replica, round, client).
 
     Raises:
-        ValueError: pandas is not installed, or no row is of each client.
+        MissingExtra: pandas is not installed.
+        ValueError: no row is of each client.
     """
-    try:
-        import pandas
-    except ImportError:
-        raise ValueError("to_pandas needs pandas: pip install pandas, or fedtheory[pandas]") from None
+    pandas = needed("pandas")
     chosen = {name: values for name, values in run.rows.items() if values.ndim == (3 if by_client else 2)}
     if by_client and not chosen:
         raise ValueError("by_client: no row of this run is of each client; allowed with Evaluation(by_client=True)")

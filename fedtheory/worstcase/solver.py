@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..extras import needed
 from .program import Array, Program
 
 ACCURACY = 1e-7
@@ -158,7 +159,7 @@ def _in_triangle(matrix: Array) -> Array:
 
 def clarabel(program: Program, pairs: list[tuple[int, int, int]], given: Data | None = None) -> Solution:
     """Solve with Clarabel, an interior-point method; the dual is that of these pairs unless it is ``given``."""
-    import clarabel as solver
+    solver = needed("clarabel")
 
     data = given or assemble(program, pairs)
     settings = solver.DefaultSettings()

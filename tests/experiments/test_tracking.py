@@ -63,5 +63,5 @@ def test_weights_and_biases_gets_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(ValueError, match=r"track: needs wandb, of the extra `tracking`"):
+    with pytest.raises(ImportError, match=r"wandb is not installed; it comes with the extra 'tracking'"):
         tracker("wandb")

@@ -78,7 +78,7 @@ def test_a_table_has_a_line_for_each_replica_and_round(run: Run) -> None:
 
 def test_a_table_without_pandas_says_what_to_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ValueError, match="to_pandas needs pandas: pip install pandas"):
+    with pytest.raises(ImportError, match="pandas is not installed; it comes with the extra 'pandas'"):
         run.to_pandas()
 
 

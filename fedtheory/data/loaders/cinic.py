@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...extras import needed
 from ..cache import Arrays
 from ..dataset import Dataset, Normalisation
 from ..entry import Download, Entry
@@ -142,7 +143,7 @@ def read_png(where: str, content: bytes) -> np.ndarray:
     Raises:
         ValueError: if it is damaged, no PNG, or of another size.
     """
-    from PIL import Image  # lazily
+    Image = needed("PIL.Image")  # lazily
 
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...extras import needed
 from ..dataset import Dataset
 from ..entry import Entry
 
@@ -26,7 +27,7 @@ def digits() -> Dataset:
     >>> len(data), data.classes, float(data.features.max())
     (1797, 10, 1.0)
     """
-    from sklearn.datasets import load_digits  # lazily: it takes a second to import
+    load_digits = needed("sklearn.datasets").load_digits  # lazily: it takes a second to import
 
     images, labels = load_digits(return_X_y=True)
     return Dataset(

@@ -1,0 +1,66 @@
+"""Extras: which optional package comes with which of them, and the error that says so where one is missing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+EXTRAS = {
+    "torch": "simulate",
+    "numba": "simulate",
+    "z3": "search",
+    "cvxpy": "oracle",
+    "clarabel": "oracle",
+    "pooch": "data",
+    "requests": "data",
+    "sklearn": "data",
+    "PIL": "data",
+    "matplotlib": "report",
+    "jinja2": "report",
+    "hypothesis": "testing",
+    "distributed": "cluster",
+    "tensorboard": "tracking",
+    "mlflow": "tracking",
+    "wandb": "tracking",
+    "pandas": "pandas",
+}
+"""By the name that is imported. What is not here is installed with fedtheory itself."""
+
+
+class MissingExtra(ModuleNotFoundError):
+    """Error of a package that is not installed: the extra that brings it, and the command that installs it."""
+
+
+def explained(error: ImportError) -> ImportError:
+    """Return an error that names the extra and the command, where a package of an extra is missing; else the error.
+
+    >>> print(explained(ModuleNotFoundError("No module named 'z3'", name="z3")))
+    z3 is not installed; it comes with the extra 'search': pip install 'fedtheory[search]'
+    """
+    name = error.name or ""
+    if isinstance(error, MissingExtra) or not isinstance(error, ModuleNotFoundError) or name not in EXTRAS:
+        return error
+    extra = EXTRAS[name]
+    says = f"{name} is not installed; it comes with the extra '{extra}': pip install 'fedtheory[{extra}]'"
+    return MissingExtra(says, name=name)
+
+
+def needed(module: str) -> Any:
+    """Import and return a module that an extra brings, such as "cvxpy" or "torch.utils.tensorboard".
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise explained(error) from None
+
+
+def absent(module: str) -> bool:
+    """Whether a module cannot be imported."""
+    try:
+        needed(module)
+    except ImportError:
+        return True
+    return False
