@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 EXTRAS = {
     "torch": "simulate",
@@ -64,3 +66,23 @@ def absent(module: str) -> bool:
     except ImportError:
         return True
     return False
+
+
+class _Later(ModuleType):
+    """A module that is imported when something of it is first asked for, so that what names it loads without it."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(needed(self.__name__), name)
+        setattr(self, name, value)  # found without this method from now on
+        return value
+
+
+if TYPE_CHECKING:
+    import torch as torch
+else:
+    torch = _Later("torch")
+
+
+def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    """Whether a value is a tensor of torch, which nothing is before torch is imported."""
+    return "torch" in sys.modules and isinstance(value, torch.Tensor)

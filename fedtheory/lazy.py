@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .extras import explained
@@ -35,6 +36,15 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             return getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
         except ModuleNotFoundError as error:
             raise explained(error) from None
+
+    class Lazy(ModuleType):
+        """Where a member and its module have one name, such as ``gradients``, that name stays the member's."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if homes.get(name) != name or not isinstance(value, ModuleType):
+                super().__setattr__(name, value)
+
+    here.__class__ = Lazy
 
     def listed() -> list[str]:
         return sorted({*homes, *(name for name in vars(here) if name.startswith("__"))})

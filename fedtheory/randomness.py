@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import embedding
 
+from .extras import is_tensor, torch
 from .rationals import checked_seed
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _GOLDEN = -7046029254386353131  # 0x9E3779B97F4A7C15 as a signed 64-bit integer
 _MULTIPLIER_1 = -4658895280553007687  # 0xBF58476D1CE4E5B9
@@ -66,7 +67,7 @@ def _mixed(number: int) -> int:
 
 def _absorbed(state: Tensor | int, coordinate: Tensor | int) -> Tensor | int:
     """The state of the hash after one more coordinate."""
-    if isinstance(coordinate, Tensor):
+    if is_tensor(coordinate):
         if in_memory(coordinate):
             return _absorbed_in_memory(state, finalized(coordinate))
         return _mix((_mix(coordinate.to(torch.int64) + _GOLDEN) ^ state).add_(_GOLDEN))
@@ -106,11 +107,11 @@ def words(seed: int, axis: Axis, *coordinates: Tensor | int) -> Tensor:
     >>> bool((a[2:] == words(0, Axis.COHORT, torch.tensor([2]), 7)).all())
     True
     """
-    device = next((c.device for c in coordinates if isinstance(c, Tensor)), torch.device("cpu"))
+    device = next((c.device for c in coordinates if is_tensor(c)), torch.device("cpu"))
     state: Tensor | int = 0
     for coordinate in (checked_seed(seed, -(2**63)), int(axis), *coordinates):
-        state = _absorbed(state, coordinate.to(device) if isinstance(coordinate, Tensor) else coordinate)
-    return state if isinstance(state, Tensor) else torch.tensor(state, device=device)
+        state = _absorbed(state, coordinate.to(device) if is_tensor(coordinate) else coordinate)
+    return state if is_tensor(state) else torch.tensor(state, device=device)
 
 
 def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
@@ -121,7 +122,7 @@ def refined(words: Tensor, *coordinates: Tensor | int) -> Tensor:
     (True, False)
     """
     for coordinate in coordinates:
-        words = cast(Tensor, _absorbed(words, coordinate))
+        words = cast("Tensor", _absorbed(words, coordinate))
     return words
 
 
@@ -179,23 +180,25 @@ def scaled_signs(words: Tensor, dimension: int, scale: float, dtype: torch.dtype
     >>> scaled_signs(torch.tensor([3]), 4, 0.5, torch.float32).tolist() == (signs(torch.tensor([3]), 4) / 2).tolist()
     True
     """
-    if in_memory(words) and dtype in _BITS:
+    if in_memory(words) and str(dtype) in _BITS:
         return _scaled_signs_in_memory(words, dimension, scale, dtype)
     derived = _derived(words, -(-dimension // 64))
     places = derived.view(torch.uint8)[..., : -(-dimension // 8)].int()
-    return embedding(places, _signs_of_bytes(scale, dtype, words.device)).flatten(-2)[..., :dimension]
+    signs = torch.nn.functional.embedding(places, _signs_of_bytes(scale, dtype, words.device))
+    return signs.flatten(-2)[..., :dimension]
 
 
-_BITS: dict[torch.dtype, tuple[Any, Any]] = {
-    torch.float32: (np.float32, np.uint32),
-    torch.float64: (np.float64, np.uint64),
+_BITS: dict[str, tuple[Any, Any]] = {
+    "torch.float32": (np.float32, np.uint32),
+    "torch.float64": (np.float64, np.uint64),
 }
+"""By the name of torch's type."""
 
 
 def _scaled_signs_in_memory(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
     from .loops.draws import signs_double, signs_single
 
-    kind, bits = _BITS[dtype]
+    kind, bits = _BITS[str(dtype)]
     result = torch.empty(*words.shape, dimension, dtype=dtype)
     loop = signs_single if dtype == torch.float32 else signs_double
     loop(_keys(words), kind(scale).view(bits), result.numpy().view(bits).reshape(-1, dimension))
@@ -209,18 +212,19 @@ def _signs_of_bytes(scale: float, dtype: torch.dtype, device: torch.device) -> T
     return ((2 * bits - 1).to(torch.float64) * scale).to(dtype)
 
 
-def normals(words: Tensor, dimension: int, dtype: torch.dtype = torch.float64, scale: float = 1.0) -> Tensor:
+def normals(words: Tensor, dimension: int, dtype: torch.dtype | None = None, scale: float = 1.0) -> Tensor:
     """Draw normal numbers of mean 0 and standard deviation ``scale``, shape ``words.shape + (dimension,)``: by Box and
     Muller, sqrt(-2 log u) (cos, sin)(t).
 
     In float64 u and t take a derived word of 64 bits each; in float32 they share one, u on a grid of 2^-31 and t of
     2^-32, so that no number is beyond 6.6 and means and variances are those of a normal law to 1e-7. The two
-    precisions draw different numbers.
+    precisions draw different numbers. The default is float64.
 
     >>> normals(torch.tensor([3]), 5, torch.float32).shape
     torch.Size([1, 5])
     """
-    if in_memory(words) and dtype in _BITS:
+    dtype = dtype or torch.float64
+    if in_memory(words) and str(dtype) in _BITS:
         return _normals_in_memory(words, dimension, dtype, scale)
     half = -(-dimension // 2)
     radius, angle = _halves(words, half) if dtype == torch.float32 else _wholes(words, half)

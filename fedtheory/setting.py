@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
-import torch
 
 from .algorithms.algorithm import OwnRound, ServerRound
 from .doors import through
+from .extras import is_tensor, torch
 from .rationals import exact_array
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from pathlib import Path
+
     from .algorithms.algorithm import Algorithm
     from .federations.constants import Constant
     from .federations.federation import Federation
     from .moments.expected_errors import ExactErrors
     from .moments.stationary import FixedPoint, Stationary
     from .participation import Participation
+    from .simulation.observer import Observer
     from .simulation.run import Run
+
+
+class SimulationOptions(TypedDict, total=False):
+    """Options of ``simulation.simulate`` beside ``replicas``, ``rounds`` and ``seed``: see there."""
+
+    record_every: int | None
+    observers: Sequence[Observer | str] | None
+    chunk: int | None
+    pairs_at_once: int | None
+    memory_limit: int | None
+    device: str | torch.device
+    dtype: str | torch.dtype | None
+    directory: str | Path | None
+    checkpoint_every: int | None
+    progress: Callable[[int, int], None] | bool | None
+    executor: Executor | None
+
 
 Found = TypeVar("Found")
 
@@ -72,7 +93,7 @@ class Setting:
     @property
     def _floating(self) -> bool:
         """Whether the start is an array of floats already; a network's has too many entries for Fractions."""
-        if isinstance(self.start, torch.Tensor):
+        if is_tensor(self.start):
             return self.start.is_floating_point()
         return isinstance(self.start, np.ndarray) and self.start.dtype.kind == "f"
 
@@ -184,7 +205,9 @@ class Setting:
         found: ExactErrors = through("setting.exact")(self, rounds, exact)
         return found
 
-    def simulate(self, replicas: int = 32, rounds: int = 1000, seed: int = 0, **options: Any) -> Run:
+    def simulate(
+        self, replicas: int = 32, rounds: int = 1000, seed: int = 0, **options: Unpack[SimulationOptions]
+    ) -> Run:
         """Simulate runs: see ``fedtheory.simulation.simulate``."""
         run: Run = through("setting.simulate")(self, replicas=replicas, rounds=rounds, seed=seed, **options)
         return run

@@ -12,10 +12,6 @@ A kind of round in which clients train, `ClientRound`, is put together from part
 What its clients do with their gradients is a solver: ``algorithm.trained_by(neural.SGD(momentum=0.9))``, or Adam.
 """
 
-from ..extras import needed
-
-needed("torch")  # and say which extra has it, before anything below fails
-
 from ..schedule import StepRule
 from .aggregation import (
     MIFA,

@@ -10,16 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from ..extras import torch
 from ..federations.devices import kept_there
 from ..federations.federation import Pairs
 from ..participation import Participation
 from ..randomness import in_memory
 
-Memory = dict[str, Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Memory = dict[str, "Tensor"]
 """What parts remember from round to round, by name; the first axis is that of the replicas."""
 
 

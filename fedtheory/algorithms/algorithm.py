@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..federations.local_training import PLAIN_SGD, LocalTraining
 from ..neural.local_solver import Solver
 from ..participation import Keys, Participation, Uniform
@@ -21,6 +20,9 @@ from ..schedule import StepRule, StepSize, at_round
 from .aggregation import Aggregation, AverageParticipating, GroupWeights, Known, Memory, WeightedSum
 from .cohort_rules import Selection, VarSelection
 from .server_step import Plain, Server
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..federations.devices import kept_there
 from ..participation import Keys
 from ..randomness import uniforms, words
 from ..selection.variance import fill
 from .aggregation import Memory, check_one_each, floats
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ANSWERS = ("independent", "drawn")
 BUDGET_AFTER = ("repeat", "last")

@@ -21,11 +21,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
+from ..extras import torch
 from ..own import ComputeError, place
 from ..participation import Participation
 from ..quantities import QUANTITIES, nearest
@@ -33,6 +31,9 @@ from ..schedule import StepRule, at_round, step_size
 from .aggregation import Memory
 from .algorithm import Algorithm, OwnRound
 from .exact_arguments import option
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 VECTOR, MODEL, CLIENTS = MEMORIES = ("vector", "model", "clients")
 """What is remembered under a name: D numbers that are 0 before round 0, D numbers that are x_0 then, or D numbers for

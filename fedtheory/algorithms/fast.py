@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from ..federations.local_training import PLAIN_SGD
 from ..neural.local_solver import Solver
@@ -24,6 +22,9 @@ from ..schedule import StepSize, numbers, step_size
 from .algorithm import Algorithm, ClientRound
 from .exact_arguments import at_least_zero, below_one
 from .server_step import Momentum, Plain
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

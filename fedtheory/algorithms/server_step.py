@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
+from ..extras import torch
 from ..schedule import StepSize, at_round
 from .aggregation import Memory
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Server(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,16 @@ def code_fingerprint() -> str:
     for path in sorted(package.rglob("*.py")):
         content.update(str(path.relative_to(package)).encode() + path.read_bytes())
     for name in LIBRARIES:
-        content.update(f"{name} {version(name)}".encode())
+        content.update(f"{name} {_version(name)}".encode())
     return content.hexdigest()
+
+
+def _version(name: str) -> str:
+    """The version of a library, or that it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
 
 
 class Cache:

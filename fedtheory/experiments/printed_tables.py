@@ -194,12 +194,15 @@ def half_unit(number: Decimal) -> Decimal:
 
 
 def folder() -> Path:
-    """Where experiment files and tables lie: ``experiments`` beside the package.
+    """Where experiment files and tables lie: in an installed package, or else in ``experiments`` beside the sources.
 
     Raises:
-        FileNotFoundError: the package was installed without them.
+        FileNotFoundError: they are in neither.
     """
-    found = Path(__file__).resolve().parents[2] / "experiments"
+    package = Path(__file__).resolve().parents[1]
+    installed, found = package / "experiment_files", package.parent / "experiments"
+    if installed.is_dir():
+        return installed
     if not found.is_dir():
         raise FileNotFoundError(f"{found}: the experiments folder of the project is needed; it is part of its sources")
     return found

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
-from torch import Tensor
+
+from ..extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def listed(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, np.ndarray]:

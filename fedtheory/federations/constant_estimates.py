@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from .constants import ESTIMATE, Constant, Constants
 from .curvature import Curvatures, curvatures
 from .federation import ExactFederation, Pairs
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _OWN_REPLICA = -1
 """Draws of estimates are those of a replica that no simulation has: points of a run say nothing of them."""

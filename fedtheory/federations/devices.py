@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
+
+from ..extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Placeable(Protocol):
@@ -20,7 +23,8 @@ class Placeable(Protocol):
 P = TypeVar("P", bound=Placeable)
 S = TypeVar("S")
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+DTYPES = ("float32", "float64")
+"""Names of torch's types in which federations compute."""
 
 
 def find_device(device: str | torch.device = "auto") -> torch.device:
@@ -98,8 +102,9 @@ def find_dtype(dtype: str | torch.dtype | None, default: torch.dtype) -> torch.d
     """
     if dtype is None:
         return default
-    found = DTYPES.get(dtype) if isinstance(dtype, str) else dtype
-    if found is None or found not in DTYPES.values():
+    known = {name: getattr(torch, name) for name in DTYPES}
+    found = known.get(dtype) if isinstance(dtype, str) else dtype
+    if found is None or found not in known.values():
         raise ValueError(f"dtype = {dtype!r}: allowed is 'float32', 'float64', torch.float32 or torch.float64")
     return found
 

@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import Axis, normals, rare, refined, scaled_signs, words
 from .attendance import listed
 from .constants import EXACT, Constant, Constants, Region
 from .federation_arguments import COMMON, ONE_SIDED, rise_of
 from .local_training import LocalTraining, State, local_steps
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 T = TypeVar("T")
 
@@ -153,11 +156,14 @@ class Federation(ABC):
 
     clients: int
     dimension: int
-    dtype: torch.dtype = torch.float64
-    """The precision in which runs compute unless they are told otherwise."""
     server_noise: float = 0.0
     objective_weight: tuple[Fraction, ...] | None = None
     """phi, where F = sum_i phi_i F_i instead of the mean."""
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        """The precision in which runs compute unless they are told otherwise."""
+        return torch.float64
 
     @abstractmethod
     def loss(self, x: Tensor, pairs: Pairs) -> Tensor:
@@ -169,7 +175,7 @@ class Federation(ABC):
         every (replica, client, round, step)."""
 
     @abstractmethod
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Federation:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = "float64") -> Federation:
         """The same federation with its tensors on another device or in another precision ("float32", "float64").
 
         Raises:
@@ -360,9 +366,9 @@ class ConvexFederation(ExactFederation):
         """What of the noise there is at x."""
         return noise * (x > 0) if self.noise == ONE_SIDED else noise
 
-    def draw_noise(self, pairs: Pairs, dtype: torch.dtype = torch.float64) -> Tensor:
+    def draw_noise(self, pairs: Pairs, dtype: torch.dtype | None = None) -> Tensor:
         """The additive noise of ``gradient``, shape (P, D); where it depends on x, where there is most."""
-        return self.noise_of(refined(self.noise_keys(pairs), pairs.step), dtype)
+        return self.noise_of(refined(self.noise_keys(pairs), pairs.step), dtype or torch.float64)
 
     def noise_keys(self, pairs: Pairs) -> Tensor:
         """What the noise of a round's steps is drawn from, (P,), to be refined by the step."""

@@ -13,10 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-import torch
-from torch import Tensor
+
+from ..extras import torch
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .federation import Pairs
 
 TILE = 8

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from ..extras import torch
 from ..randomness import in_memory
 from .federation import ONE_SIDED, ConvexFederation, Footprint, Pairs
 from .hessians import TILE, Common, Dense, Diagonal, Part, joined
 from .local_training import LocalTraining
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from ..loops.diagonal_sgd import Signs
     from .quadratic import Quadratic
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
 from ..neural.local_solver import SGD, Solver, State
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .federation import Federation, Pairs
 
 PLAIN_SGD = SGD()

@@ -6,12 +6,12 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..data import Dataset, dirichlet
+from ..extras import torch
 from .constants import Constants, Region
 from .devices import find_device, find_dtype
 from .federation import ConvexFederation, Pairs
@@ -20,6 +20,9 @@ from .local_training import PLAIN_SGD, LocalTraining, State
 from .logistic_constants import LogisticConstants
 from .logistic_optimum import Optimum, minimised
 from .logistic_training import Stacked, logistic_update, minus_labels
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _ENTRIES = 2**22  # scores held at once by a pass over all data: 32 MiB in float64
 # Features in a block of such a pass on the CPU: 4 MiB in float64 stay in the cache between the scores and the gradient,
@@ -261,7 +264,7 @@ class Logistic(ConvexFederation):
         found = self._known.constants.at(self._optimum, self.gradient_noise, region)
         return Constants({**found.entries, **self._known_server_noise()})
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Logistic:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = "float64") -> Logistic:
         device, dtype = find_device(device), find_dtype(dtype, torch.float64)
         moved = copy.copy(self)
         source = moved._original = self._original or self

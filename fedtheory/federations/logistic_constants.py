@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .logistic_optimum import Optimum
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _ROUNDING = 1 + 1e-12  # bounds are inflated by more than the rounding of the float64 arithmetic behind them
 

@@ -7,9 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from ..extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 # The gradient norm asked for, relative to that at 0. Double precision reaches about 1e-16 times the size of the
 # gradient's summands, hence the second number, for problems whose gradient at 0 nearly cancels.

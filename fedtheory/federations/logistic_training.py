@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
-from torch import Tensor
-
+from ..extras import torch
 from .federation import Pairs
 from .local_training import LocalTraining
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .logistic import Logistic
 
 

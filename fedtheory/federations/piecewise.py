@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
-from .devices import placed
+from .devices import find_dtype, placed
 from .federation import ConvexFederation, Pairs
 from .federation_arguments import check_noise
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class Piecewise(ConvexFederation):
                 raise NoMinimum(
                     f"gradients: F has no minimiser or several along coordinate {j}, allowed is exactly one"
                 )
-        self._place("cpu", torch.float64)
+        self._place("cpu", "float64")
 
     @cached_property
     def kind_of_client(self) -> np.ndarray:
@@ -319,14 +321,14 @@ class Piecewise(ConvexFederation):
 
     # Tensors ---------------------------------------------------------------------------------------------------------
 
-    def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self._where: tuple[torch.device | str, torch.dtype] = device, dtype
+    def _place(self, device: torch.device | str, dtype: torch.dtype | str) -> None:
+        self._placed: tuple[torch.device | str, torch.dtype | str] = device, dtype
         self.__dict__.pop("_tensors", None)
 
     @cached_property
     def _tensors(self) -> _Tensors:
         """Made when the simulation first computes."""
-        device, dtype = self._where
+        device, dtype = self._placed[0], find_dtype(self._placed[1], torch.float64)
         rows = [*self.gradients, self.mean_gradient]  # the last one is F's
         most = max(len(g.breakpoints) for row in rows for g in row)
 
@@ -344,7 +346,7 @@ class Piecewise(ConvexFederation):
             torch.as_tensor(self.kind_of_client, device=device),
         )
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Piecewise:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = "float64") -> Piecewise:
         self.mean_gradient  # noqa: B018  # found here, so that copies have it too
         return placed(self, device, dtype)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..rationals import exact_array, exact_number
 from .constants import BOUND, EXACT, Constant, Constants, Region
 from .devices import placed
@@ -21,6 +21,9 @@ from .hessians import Products, products
 from .linear_training import linear_change, linear_footprint
 from .local_training import PLAIN_SGD, LocalTraining, State
 from .quadratic_tensors import Placed
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Array = Sequence | np.ndarray
 
@@ -63,7 +66,7 @@ class Quadratic(Placed, ConvexFederation):
         if objective_weight is not None:
             self.objective_weight = checked_weights(objective_weight, self.clients)
         check_convex(self.hessians, self.mean_hessian)
-        self._place("cpu", torch.float64)
+        self._place("cpu", "float64")
 
     def _keep(
         self, given: Array, name: str, rows: np.ndarray, gradient_noise: object, noise: str, server_noise: object
@@ -132,7 +135,7 @@ class Quadratic(Placed, ConvexFederation):
         self.exact_slopes = exact_array("slopes", slopes)
         self._keep(curvatures, "slopes", self.exact_slopes, gradient_noise, noise, server_noise)
         self.tilted = True
-        self._place("cpu", torch.float64)
+        self._place("cpu", "float64")
         return self
 
     @cached_property
@@ -195,7 +198,7 @@ class Quadratic(Placed, ConvexFederation):
         """Those of the Hessians in float64 on the CPU, where it is seen what they have in common."""
         return products(torch.as_tensor(self.hessians))
 
-    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = torch.float64) -> Quadratic:
+    def to(self, device: torch.device | str = "cpu", dtype: torch.dtype | str = "float64") -> Quadratic:
         self._prepare()
         return placed(self, device, dtype)
 

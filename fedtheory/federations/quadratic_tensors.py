@@ -7,10 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
+from .devices import find_dtype
 from .hessians import Products
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Placed:
@@ -44,19 +47,20 @@ class Placed:
         if self.has_optimum:
             self._rounded_optimum  # noqa: B018
 
-    def _place(self, device: torch.device | str, dtype: torch.dtype) -> None:
-        self._where: tuple[torch.device | str, torch.dtype] = device, dtype
+    def _place(self, device: torch.device | str, dtype: torch.dtype | str) -> None:
+        self._placed: tuple[torch.device | str, torch.dtype | str] = device, dtype
         for name in ("products", "centred", "slopes", "_hessian", "_optimum"):
             self.__dict__.pop(name, None)
 
     def _there(self, numbers: np.ndarray) -> Tensor:
-        device, dtype = self._where
-        return torch.as_tensor(numbers, device=device, dtype=dtype)
+        device, dtype = self._placed
+        return torch.as_tensor(numbers, device=device, dtype=find_dtype(dtype, torch.float64))
 
     @cached_property
     def products(self) -> Products:
         """Those of the Hessians."""
-        return self._given_products.to(*self._where)
+        device, dtype = self._placed
+        return self._given_products.to(device, find_dtype(dtype, torch.float64))
 
     @cached_property
     def centred(self) -> Tensor:

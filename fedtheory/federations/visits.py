@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..neural.augmentation import augmentation_keys
 from ..neural.batches import Visits
 from ..neural.dropout import dropout_keys
 from ..randomness import Axis, refined, uniforms, words
 from .federation import Pairs
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SAMPLINGS = ("independent", "shuffled", "one pass")
 

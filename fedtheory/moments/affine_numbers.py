@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..algorithms.custom_algorithm import Refused
+from ..extras import torch
 from .lifting import NotClosed
 
 FOLLOWED = "+, -, * and / by numbers, sum, mean, indexing and torch.where by who takes part"

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..algorithms.algorithm import ClientRound, OwnRound
 from ..algorithms.custom_algorithm import CLIENTS, MODEL, Round, StepError, numbers_at, taken
+from ..extras import torch
 from ..federations.federation import COMMON
 from ..federations.quadratic import Quadratic
 from ..own import place

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ..algorithms import Fast
+from ..extras import torch
 from ..federations.constants import BOUND, EXACT, Constant
 from ..federations.federation import ConvexFederation
 from ..federations.piecewise import Piecewise

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from ..extras import torch
 
-State = dict[str, Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+State = dict[str, "Tensor"]
 """What a solver remembers between steps: tensors whose first axis is that of the pairs."""
 
 

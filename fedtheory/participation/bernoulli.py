@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys
 from .probabilities import check_clients, check_probabilities
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class BernoulliState(NamedTuple):

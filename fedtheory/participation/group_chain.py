@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import uniforms, words
 from .base import AnySize, Inclusion, Keys
 from .groups import check_groups, smallest_of_groups
 from .probabilities import check_clients, check_count, check_probabilities
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Law = tuple[Fraction, ...]
 

@@ -6,16 +6,18 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import uniforms, words
 from ..selection.availability import PoissonAvailability, UniformAvailability
 from .base import AnySize, Inclusion, Keys
 from .probabilities import check_clients, check_count, check_option
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PHASES = ("night", "day")
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from .base import Inclusion, Keys, Participation
 from .probabilities import check_count
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class IncompleteState(NamedTuple):

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import words
 from ..rationals import exact_number
 from .base import AnySize, Inclusion, Keys
 from .bernoulli import client_uniforms, independent_inclusion, independent_sizes, on_device
 from .probabilities import check_clients, check_count, check_option, check_probabilities
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 READINGS = ("each", "common")
 ROUNDINGS = ("nearest", "random")

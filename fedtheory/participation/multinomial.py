@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import uniforms, words
 from .base import Inclusion, Keys, Participation
 from .probabilities import check_probabilities
 from .processes import LARGEST_COUNT
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

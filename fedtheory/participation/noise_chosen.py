@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from ..extras import torch
 from ..randomness import Axis, ranks, words
 from .base import Inclusion, Keys, Participation
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import finalized, in_memory, refined, words
 from .base import Inclusion, Keys, Participation
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LARGEST_COUNT = 127
 """Counts of draws are int8."""

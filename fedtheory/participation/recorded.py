@@ -6,16 +6,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import words
 from .base import AnySize, Inclusion, Keys
 from .bernoulli import independent_inclusion
 from .probabilities import check_clients, check_count, check_mask, check_option
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 AFTER = ("refuse", "repeat", "absent", "last")
 ORDERS = ("ascending", "descending")

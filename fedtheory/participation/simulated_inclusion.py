@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-import torch
 
+from ..extras import torch
 from ..randomness import Axis
 from .base import Keys, Participation
 from .probabilities import check_count

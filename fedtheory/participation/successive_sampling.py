@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, isfinite, log, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
 from scipy.special import betainc
-from torch import Tensor
 
+from ..extras import torch
 from ..randomness import exponentials, refined, words
 from .base import Inclusion, Keys, Participation
 from .processes import smallest
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SMALLEST_WEIGHT = 1e-290
 """``cohort`` clients must weigh at least this (the largest weight being 1): then what underflows is never missed."""

@@ -2,7 +2,7 @@
 
 `check_weight_estimator` needs nothing but numpy and scipy. The hypothesis strategies (`participation_arrays`,
 `participation_processes`, `federations`, `weight_rules`, `quantity_values`, `values_of`, `claim_values`) need
-hypothesis, which comes with the extra ``test``. Members load on first use.
+hypothesis, which comes with the extra ``testing``. Members load on first use.
 """
 
 from ..lazy import lazily

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ...loops.line_runs import follow, gradients, train
 from .statements.theorems import BY_WEIGHT, UNIFORM
 
 TOGETHER = 512
@@ -110,6 +109,8 @@ class Training:
 
     def _in_floats(self, steps: np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
         """The same with the training of many rounds at once: it does not depend on where they start."""
+        from ...loops.line_runs import follow, gradients, train  # lazily: a compiler comes with them
+
         h, p, f = self.curvatures, self.weights[:, None], self.spread
         c = self.minimisers - self.optimum
         pull, variance = h * c, self.noises[:, None] ** 2 / h.shape[1] + h * 0
