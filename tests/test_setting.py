@@ -364,3 +364,13 @@ def test_what_is_kept_is_sent_nowhere() -> None:
     again = pickle.loads(pickle.dumps(setting))
     assert not {"_kept", "_of_any_start"} & vars(again).keys() and again.fingerprint() == setting.fingerprint()
     assert again.once("errors", lambda: 2) == 2 and again.once("errors", lambda: 3) == 2
+
+
+def test_options_of_simulations_are_those_of_simulate() -> None:
+    from inspect import signature
+
+    from fedtheory.setting import SimulationOptions
+    from fedtheory.simulation import simulate
+
+    known = set(signature(simulate).parameters) - {"setting", "replicas", "rounds", "seed"}
+    assert set(SimulationOptions.__annotations__) == known

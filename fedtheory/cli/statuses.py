@@ -14,8 +14,9 @@ YES, NO, NO_ANSWER, DEFECT, INTERRUPTED, NO_READER = 0, 1, 2, 70, 130, 141
 STATUSES = {
     YES: "it is done, and where something is judged: yes",
     NO: "it is done, and the answer is no",
-    NO_ANSWER: "there is no answer: wrong input, a file that cannot be read or written, an extra that is not installed, "
-    "or nothing could be decided",
+    NO_ANSWER: "there is no answer: wrong input, a file that cannot be read or "
+    "written, an extra that is not installed, or "
+    "nothing could be decided",
     DEFECT: "fedtheory itself failed: this is a defect",
     INTERRUPTED: "interrupted (Ctrl-C)",
     NO_READER: "nobody reads the output any more, as in `fedtheory claims | head`",
