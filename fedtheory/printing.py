@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import zip_longest
+from textwrap import TextWrapper, wrap
 from typing import Any
 
 from .files import json_text
@@ -35,23 +38,72 @@ def print_json(content: Any) -> None:
     print(json_text(content, indent=1))
 
 
+PIPE = 120
+"""Columns of what is printed to no terminal, where ``COLUMNS`` does not say otherwise."""
+
+
+def columns() -> int:
+    """How many columns there are: of the terminal, or as ``COLUMNS`` says, or ``PIPE``; 20 at the least."""
+    return max(shutil.get_terminal_size((PIPE, 24)).columns, 20)
+
+
+def print_wrapped(text: str, indent: str = "", first: str = "") -> None:
+    """Print a line as several that fit, those after the first one indented; no word is broken."""
+    wrap = TextWrapper(columns(), first, indent, break_long_words=False, break_on_hyphens=False)
+    print("\n".join(wrap.wrap(text)) or first)
+
+
 def print_tree(content: dict[str, Any], indent: str = "") -> None:
-    """Print nested data as lines, one level of indentation for each level."""
+    """Print nested data as lines that fit, one level of indentation for each level; what is empty is left out."""
     for key, value in content.items():
+        if value in ({}, [], "") and not isinstance(value, bool):
+            continue
         if isinstance(value, dict):
             print(f"{indent}{key}:")
             print_tree(value, indent + "  ")
-        elif isinstance(value, list):
-            print(f"{indent}{key}: {', '.join(map(str, value))}")
         else:
-            print(f"{indent}{key}: {value}")
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            print_wrapped(f"{key}: {shown}", indent + "    ", indent)
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    """Print rows as a table with aligned columns."""
+    """Print rows as a table that fits: long cells take several lines, and columns for which there is no room are named
+    below it."""
     widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
+    left_out = _narrowed(widths, rows, columns())
     for row in ({key: key for key in widths}, *rows):
-        print("  ".join(str(row[key]).ljust(width) for key, width in widths.items()).rstrip())
+        cells = [_cell(str(row[key]), width) for key, width in widths.items()]
+        for line in zip_longest(*cells, fillvalue=""):
+            print("  ".join(part.ljust(width) for part, width in zip(line, widths.values(), strict=True)).rstrip())
+    if left_out:
+        print_wrapped(f"(left out, for want of room: {', '.join(left_out)}; --json has all)")
+
+
+COMFORT = 14
+"""Columns are made this narrow before others are left out, and no narrower than their longest word."""
+
+
+def _narrowed(widths: dict[str, int], rows: list[dict[str, Any]], room: int) -> list[str]:
+    """Make columns narrower, the widest first; where that is not enough take out those between the first and the last,
+    from the right, and name them."""
+    natural, left_out = dict(widths), []
+    words = {key: max(map(len, f"{key} {' '.join(str(row[key]) for row in rows)}".split())) for key in widths}
+    while sum(widths.values()) + 2 * (len(widths) - 1) > room:
+        floor = {key: max(words[key], min(natural[key], COMFORT)) for key in widths}
+        wide = [key for key in widths if widths[key] > floor[key]]
+        if wide:
+            widths[max(wide, key=lambda key: widths[key])] -= 1
+        elif len(widths) > 2:
+            left_out.insert(0, [*widths][-2])
+            del widths[left_out[0]]
+            widths |= {key: natural[key] for key in widths}
+        else:
+            break
+    return left_out
+
+
+def _cell(text: str, width: int) -> list[str]:
+    return wrap(text, width, break_long_words=False, break_on_hyphens=False) if len(text) > width else [text]
 
 
 def print_judgement(content: dict[str, Any]) -> None:
@@ -100,7 +152,7 @@ def print_scorecard(card: dict[str, Any]) -> None:
         measured = "\n".join(f"{m['data']} {float(m['ratio']):.2g} {m['outcome']}" for m in evidence["measured"])
         ref, tight = f"{row['id']}@{row['edition']}", text(row["tightness"])
         table.add_row(ref, with_readings(row), units, exact, measured, tight, row["why"])
-    _print_rich(table)
+    _print_rich(table, ("units", "measured: left/right", "tightness", "largest left/right", "why"))
 
 
 def print_findings(rows: Sequence[Any]) -> None:
@@ -110,17 +162,24 @@ def print_findings(rows: Sequence[Any]) -> None:
     table = Table("claim", "where", "finding", "found by")
     for row in rows:
         table.add_row(row.claim, row.where, row.what, row.check)
-    _print_rich(table)
+    _print_rich(table, ("found by", "where"))
 
 
-def _print_rich(table: Any) -> None:
-    """A table as wide as the terminal, and at least 120 columns; in a file or a pipe every row is one line."""
+def _print_rich(table: Any, spare: Sequence[str] = ()) -> None:
+    """A table that fits; where words would be broken, the ``spare`` columns are left out, in this order, and named."""
     from rich.console import Console
 
-    console = Console()
-    widest = console.measure(table, options=console.options.update(max_width=10**5)).maximum
-    console.width = max(console.width, 120) if console.is_terminal else widest
+    console = Console(width=columns())
+    left_out = []
+    for name in spare:
+        if console.measure(table, options=console.options.update(max_width=10**5)).minimum <= console.width:
+            break
+        kept = [column for column in table.columns if column.header != name]
+        left_out += [name] * (len(kept) < len(table.columns))
+        table.columns = kept
     console.print(table)
+    if left_out:
+        print_wrapped(f"(left out, for want of room: {', '.join(left_out)}; --json has all)")
 
 
 class Progress:

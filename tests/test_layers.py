@@ -40,7 +40,7 @@ LAYERS = (
     ("tightness",),
     ("evidence",),
     ("report",),
-    ("testing", "cli", "gpu", "printing", "listings"),
+    ("testing", "cli", "gpu", "printing", "listings", "explanations"),
     ("__main__",),
 )  # fmt: skip
 """From below: each imports from its own and from those before it."""

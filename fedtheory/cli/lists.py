@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import listings
-from ..printing import print_json, print_table
+from ..printing import print_json, print_table, print_tree
 from .app import Json, app
 
 
@@ -70,6 +70,22 @@ def assumptions(json: Json = False) -> None:
 def algorithms(json: Json = False) -> None:
     """List the algorithms that a statement can name, so that it is about their runs alone."""
     _list(listings.algorithms(), json)
+
+
+@app.command()
+def explain(word: Annotated[str, typer.Argument(help="A word, or a letter of a paper.")], json: Json = False) -> None:
+    """Say what a word means: a verdict, a quantity or its letter, an assumption, a left side, a reading.
+
+    Example: fedtheory explain needs
+    """
+    from ..explanations import explain as explained
+
+    entries = explained(word)
+    if json:
+        print_json(entries)
+        return
+    for entry in entries:
+        print_tree({entry["kind"]: entry["word"]} | {k: v for k, v in entry.items() if k not in ("kind", "word")})
 
 
 def _list(rows: listings.Rows, json: bool) -> None:

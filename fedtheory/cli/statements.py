@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
 
-from ..printing import assignment, plain, print_json, print_tree
+from ..printing import assignment, columns, plain, print_json, print_tree, print_wrapped
 from .app import Json, Ref, app
 
 
 @app.command()
-def show(ref: Ref, json: Json = False) -> None:
-    """Show what a claim states: both sides, its hypotheses, its open readings, whether its units match."""
+def show(
+    ref: Ref,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the statement as LaTeX, and nothing else.")] = False,
+    json: Json = False,
+) -> None:
+    """Show what a claim states: both sides, its hypotheses, its open readings, whether its units match.
+
+    Example: fedtheory show fast.thm2@appendix
+    """
     from ..evidence.claim_summaries import shown
 
     content = shown(ref)
-    print_json(content) if json else print_tree(content)
+    if latex:
+        print(content["latex"])
+    elif json:
+        print_json(content)
+    else:
+        print_tree({name: value for name, value in content.items() if name != "latex"})
+        _print_formula(ref)
+
+
+def _print_formula(ref: str) -> None:
+    """Print the right side in the paper's letters, and what they stand for."""
+    from ..claims.terminal_formula import formula, letters_of
+    from ..papers import claim
+
+    statement = claim(ref)
+    encoding = sys.stdout.encoding or "ascii"
+    print("formula of the right side:\n")
+    print(indent(formula(statement, columns() - 2, encoding.lower().startswith("utf")), "  "))
+    if letters := {letter: name for name, letter in letters_of(statement).items() if letter != name}:
+        print()
+        print_wrapped(f"with {', '.join(f'{letter} = {name}' for letter, name in letters.items())}", "    ")
 
 
 @app.command()
@@ -30,16 +59,26 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Evaluate a claim's bound, its terms, its printed rates and the slack of every hypothesis at given values; what
-    only hypotheses use may be left out."""
-    from ..papers import claim
+    only hypotheses use may be left out. Quantities have names, or the letters of the paper: L=1 is smoothness=1.
 
-    given = each_once(assignment(text) for text in values)
+    Example: fedtheory evaluate fedau.thm3 K=50 T=1000 cutoff_bias=0
+    """
+    from ..claims.paper_letters import quantity_named
+    from ..papers import claim
+    from ..quantities import QUANTITIES
+
+    statement = claim(ref)
+    typed = each_once(assignment(text) for text in values)
+    named = {name: quantity_named(statement, name, QUANTITIES) for name in typed}
+    given = each_once((named[name], value) for name, value in typed.items())
     _check_lengths(given)
     read = each_once(_option(text) for text in reading or ())
-    bound = claim(ref).evaluate(reading=read, **given)
+    bound = statement.evaluate(reading=read, **given)
+    letters = {name: quantity for name, quantity in named.items() if name != quantity}
     undecided = {name: f"undecided: needs {', '.join(missing)}" for name, missing in bound.undecided.items()}
     content = {
         "claim": bound.claim,
+        **({"letters": letters} if letters else {}),
         **({"reading": read} if read else {}),
         "value": plain(bound.value),
         "terms": {name: plain(term) for name, term in bound.terms.items()},

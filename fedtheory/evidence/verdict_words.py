@@ -1,0 +1,20 @@
+"""Verdicts in a sentence each, for readers; docs/scorecard.md has the rule."""
+
+from __future__ import annotations
+
+from .verdict_rule import PROVED_AND_REFUTED
+
+MEANINGS = {
+    "proved": "A small kernel composes the proof, from axioms to the right side; or it is one inequality of numbers.",
+    "steps decided": "Every step of the proof has a certificate; how they follow on each other is declared by hand.",
+    "holds": "It survived a search, and the largest left/right is given. That is no proof.",
+    "untested": "No setting was found that meets every hypothesis: nothing is said for or against it.",
+    "unproved": "It survives, but a named step of its proof does not.",
+    "needs": "It falls where an assumption is violated that its proof takes and that is not printed.",
+    "refuted": "A small instance breaks the bound in exact or ball arithmetic, under every reading of the text.",
+    "vacuous": "Its hypotheses contradict each other.",
+    PROVED_AND_REFUTED: "A proof and an instance contradict each other: an error of this program, never published.",
+    "not checked": "It was exceeded, and no instance confirms it; or nothing covers it.",
+    "not applicable": "A setting does not meet its hypotheses.",
+}
+"""What each word means."""
