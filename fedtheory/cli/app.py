@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-
 GROUPS = {
     "Theorems": ("claims", "show", "evaluate", "explain", "quantities", "functionals", "assumptions", "algorithms"),
     "Evidence": ("prove", "replay", "refute", "tightness", "errata", "referee", "verify"),
@@ -20,9 +19,9 @@ GROUPS = {
 
 FIRST = """Theorems about federated learning, made executable. Three things to try:
 
-  fedtheory show fast.thm2       what a theorem states, as a formula, with its conditions
-  fedtheory replay fast.thm1     an instance that refutes one, judged afresh in exact arithmetic
-  fedtheory prove fast.thm2@sharper   a proof, composed by a small kernel and checked
+  fedtheory show fast.thm2            what a theorem states, as a formula
+  fedtheory replay fast.thm1@main     an instance that refutes one, judged anew
+  fedtheory prove fast.thm2@sharper   a proof, composed by a small kernel
 
 fedtheory --help lists every command, fedtheory explain WORD says what a word means.
 """
