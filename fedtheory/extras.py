@@ -39,8 +39,10 @@ def explained(error: ImportError) -> ImportError:
     >>> print(explained(ModuleNotFoundError("No module named 'z3'", name="z3")))
     z3 is not installed; it comes with the extra 'search': pip install 'fedtheory[search]'
     """
-    name = error.name or ""
-    if isinstance(error, MissingExtra) or not isinstance(error, ModuleNotFoundError) or name not in EXTRAS:
+    if isinstance(error, MissingExtra) or not isinstance(error, ModuleNotFoundError):
+        return error
+    name = (error.name or "").partition(".")[0]
+    if name not in EXTRAS or sys.modules.get(name) is not None:  # it is there, and lacks something else
         return error
     extra = EXTRAS[name]
     says = f"{name} is not installed; it comes with the extra '{extra}': pip install 'fedtheory[{extra}]'"
@@ -85,4 +87,4 @@ else:
 
 def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
     """Whether a value is a tensor of torch, which nothing is before torch is imported."""
-    return "torch" in sys.modules and isinstance(value, torch.Tensor)
+    return sys.modules.get("torch") is not None and isinstance(value, torch.Tensor)

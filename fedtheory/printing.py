@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -43,8 +44,13 @@ PIPE = 120
 
 
 def columns() -> int:
-    """How many columns there are: of the terminal, or as ``COLUMNS`` says, or ``PIPE``; 20 at the least."""
-    return max(shutil.get_terminal_size((PIPE, 24)).columns, 20)
+    """How many columns there are: as ``COLUMNS`` says, or of the terminal, or ``PIPE``; 20 at the least."""
+    return max(shutil.get_terminal_size((PIPE, 24)).columns if _has_width() else PIPE, 20)
+
+
+def _has_width() -> bool:
+    """Whether what is printed is seen in columns: on a terminal, or where ``COLUMNS`` says how many."""
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
 def print_wrapped(text: str, indent: str = "", first: str = "") -> None:
@@ -67,10 +73,10 @@ def print_tree(content: dict[str, Any], indent: str = "") -> None:
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    """Print rows as a table that fits: long cells take several lines, and columns for which there is no room are named
-    below it."""
+    """Print rows as a table. It fits the terminal: long cells take several lines, and columns without room are named
+    below it. Elsewhere every row is one line, for programs that read lines."""
     widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
-    left_out = _narrowed(widths, rows, columns())
+    left_out = _narrowed(widths, rows, columns()) if _has_width() else []
     for row in ({key: key for key in widths}, *rows):
         cells = [_cell(str(row[key]), width) for key, width in widths.items()]
         for line in zip_longest(*cells, fillvalue=""):

@@ -1,4 +1,4 @@
-"""The README's example runs as it stands there."""
+"""What README.md and the pages of examples say: examples that run, short sentences, verdicts that are published."""
 
 import json
 import re
@@ -9,12 +9,22 @@ from pathlib import Path
 import pytest
 
 from fedtheory.evidence.assess import PUBLISHED
+from fedtheory.evidence.counts import VERDICTS
+from fedtheory.evidence.verdict_words import MEANINGS
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README, DOCS = ROOT / "README.md", ROOT / "docs"
+
+pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 
 
-def examples() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+def examples(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def example(page: Path, word: str) -> str:
+    (found,) = (each for each in examples(page) if word in each)
+    return found
 
 
 def printed(example: str, folder: Path) -> list[str]:
@@ -23,27 +33,48 @@ def printed(example: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_there_are_three_examples_of_ten_lines():
+    found = examples(README)
+    assert len(found) == 3
+    assert all(len([line for line in each.splitlines() if line]) <= 10 for each in found)
+
+
+def test_a_theorem_is_verified(tmp_path):
+    proof, instance = printed(example(README, "prove("), tmp_path)
+    assert proof.startswith("proved in ") and instance == "True under 32 readings"
+
+
+def test_a_bound_is_drawn(tmp_path):
+    (numbers,) = printed(example(README, "ft.plot"), tmp_path)
+    # 4 zeta/(K R eta) + 90 (L K eta sigma_G)^2 with zeta = 9/2, eta = 1/100, R = 19901.
+    assert abs(float(numbers.split()[0]) - (18 * 100 / 19901 + 90e-4)) < 1e-12
+    assert (tmp_path / "bound-exact-measured.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_weight_estimator_is_tested_and_a_wrong_one_is_refused(tmp_path):
+    given = example(README, "check_weight_estimator")
+    assert "no look-ahead" in printed(given, tmp_path)[0]
+    with pytest.raises(AssertionError, match="LookAheadError"):  # it counts the round itself
+        printed(given.replace(" - history", ""), tmp_path)
+
+
 def test_examples_of_weights_and_selection(tmp_path):
-    weights, selection = examples()[2:4]
-    exact, sampled = printed(weights, tmp_path)
+    exact, sampled = printed(example(DOCS / "examples.md", "weight_moments"), tmp_path)
     assert all(0 < float(number) < 0.01 for number in exact.split())
     assert all(5 < float(number) < 20 for number in sampled.strip("[]").split())
-    totals, objective = printed(selection, tmp_path)[0].split("] ")
+    totals, objective = printed(example(DOCS / "examples.md", "offvar"), tmp_path)[0].split("] ")
     assert totals == "[5. 5." and float(objective.split()[0]) == pytest.approx(0.3, rel=1e-15)
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_example_of_partitions(tmp_path):
-    (example,) = (each for each in examples() if "LabelGroups" in each)
-    lines = " ".join(printed(example, tmp_path)).replace("[ ", "[").split("] ")
+    lines = printed(example(DOCS / "examples.md", "LabelGroups"), tmp_path)
+    lines = " ".join(lines).replace("[ ", "[").split("] ")
     assert lines[0].startswith("Dirichlet(") and lines[0].split("[")[1].split() == ["89"] * 20  # 1797 // 20
     assert any(line.startswith("LabelsPerClient(") and line.split("[")[1].split() == ["179"] * 10 for line in lines)
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_example_of_algorithms(tmp_path):
-    biased, *others = printed(examples()[1], tmp_path)
+    biased, *others = printed(example(DOCS / "examples.md", "mifa"), tmp_path)
     # Participants at 1 or -1 or both: the mean settles at (0.01 - 0.81) / 0.91 = -80/91.
     assert float(biased.split("[")[1].rstrip("]")) == pytest.approx(-80 / 91, rel=1e-8)
     assert {line.split()[0]: float(line.split()[1]) < 0.3 for line in others} == {
@@ -63,33 +94,68 @@ def toy(points):
 """
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_example_of_networks(tmp_path):
     """With a few random images, and few rounds."""
-    (example,) = (each for each in examples() if "small_cnn" in each)
-    short = example.replace("ft.data.fashion_mnist()", "toy(600)").replace("rounds=200", "rounds=3")
+    given = example(DOCS / "examples.md", "small_cnn")
+    short = given.replace("ft.data.fashion_mnist()", "toy(600)").replace("rounds=200", "rounds=3")
     assert short.count("toy(600)") == short.count("rounds=3") == 1
     printed(TOY + short, tmp_path)
     assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
-def test_ten_line_example(tmp_path):
-    example = examples()[0]
-    assert len([line for line in example.splitlines() if line]) <= 11
-    numbers, why = printed(example, tmp_path)
-    # 4 zeta/(K R eta) + 90 (L K eta sigma_G)^2 with zeta = 9/2, eta = 1/100, R = 19901.
-    assert abs(float(numbers.split()[0]) - (18 * 100 / 19901 + 90e-4)) < 1e-12
-    assert "exceeds" in why
-    assert (tmp_path / "bound-exact-measured.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_verdicts_of_the_table_are_the_published_ones():
     rows = json.loads((PUBLISHED / "scorecard.json").read_text())["rows"]
     published = {f"{row['id']}@{row['edition']}": row["verdict"] for row in rows}
-    told = dict(
-        re.findall(r"^\| (\w+\.\S+@\w+) \| (\w[\w ]*) \|", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    )
+    page = (DOCS / "theorems.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| (\w+\.\S+@\w+) \| (\w[\w ]*) \|", page, flags=re.MULTILINE))
     assert len(told) >= 8
     assert told == {ref: published[ref] for ref in told}
+
+
+def test_every_verdict_has_a_meaning_and_the_readme_tells_it():
+    assert set(MEANINGS) == set(VERDICTS)
+    told = dict(re.findall(r"^- \*\*([a-z ]+)\*\*: (.*)$", README.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert told and told == {word: MEANINGS[word] for word in told}
+    rule = (DOCS / "scorecard.md").read_text(encoding="utf-8").partition("## Verdicts")[2]
+    words = {word.removesuffix(" NAME") for word in re.findall(r"^\| `([a-z A-Z]+)` \|", rule, flags=re.MULTILINE)}
+    assert words == set(VERDICTS)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a page, without its code, its headings and what only links say."""
+    text = re.sub(r"```.*?```", ".", text, flags=re.DOTALL)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`[^`]*`", "code", text)
+    blocks = re.split(r"\n\s*\n|\n(?=- )|\n(?=#)", text)
+    prose = [
+        re.sub(r"^[-#>*\s]+", "", " ".join(block.split())) for block in blocks if not block.lstrip().startswith("#")
+    ]
+    found = [each for block in prose for each in re.split(r"(?<=[.!?:])\*?\s+", block)]
+    return [each for each in found if re.search(r"[A-Za-z]", each)]
+
+
+def test_sentences_are_found():
+    assert sentences("# Head\n\nOne two. `a b c` is [it](x.y).\n\n- three: four\n") == [
+        "One two.", "code is it.", "three:", "four",
+    ]  # fmt: skip
+
+
+def test_sentences_are_short():
+    """Twenty words on average and forty at most; the long pages are not held to it yet."""
+    words = [len(each.split()) for each in sentences(README.read_text(encoding="utf-8"))]
+    assert len(words) > 30
+    assert max(words) <= 40 and sum(words) / len(words) <= 20
+
+
+def test_the_readme_is_two_screens():
+    """Of prose, examples and lists: 120 lines of at most 120 characters."""
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120 and max(map(len, lines)) <= 125
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/theorems.md", "docs/examples.md", "docs/commands.md",
+                                  "docs/adding-claims.md"])  # fmt: skip
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
+    assert all(((ROOT / page).parent / link).exists() for link in links if link)

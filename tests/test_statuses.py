@@ -18,7 +18,7 @@ from fedtheory.evidence.findings import Row
 from fedtheory.evidence.result_cache import Cache
 from fedtheory.files import LARGEST, check_target, read_file, read_json, write_beside
 from fedtheory.papers import claim, instance_path
-from fedtheory.printing import print_findings
+from fedtheory.printing import PIPE, print_findings, print_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "exit-statuses.md"
 ROWS = {row[0].strip(): row[1].strip() for line in PAGE.read_text().splitlines()
@@ -230,10 +230,27 @@ def test_lists_of_one_length(capsys):
     assert run(["evaluate", "fast.thm2", *THEOREM, "rounds=10,20", "local_lr=0.01,0.02"]) == 0
 
 
-def test_rows_are_whole_where_no_terminal_is(capsys):
-    what = "a long sentence " * 20 + "that ends"
+@pytest.mark.parametrize("columns", ["", "60", "200"])
+def test_findings_fit(columns, capsys, monkeypatch):
+    """In a pipe too, where nobody says how wide it is; nothing is lost but what is said to be left out."""
+    monkeypatch.setenv("COLUMNS", columns) if columns else monkeypatch.delenv("COLUMNS", raising=False)
+    what = " ".join(f"word{i}" for i in range(200))
     print_findings([Row("fast.thm2@main, fast.thm2@appendix", "(1)", what, "proof")])
-    assert what in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= int(columns or PIPE)
+    assert re.findall(r"word\d+", shown) == what.split()
+
+
+def test_a_table_fits_or_says_what_it_left_out(capsys, monkeypatch):
+    rows = [{"name": "some_name", "units": "F/x^2", "allowed": "a finite number > 0", "meaning": "word " * 30}]
+    print_table(rows)
+    assert len(capsys.readouterr().out.splitlines()) == 2  # in a pipe every row is one line
+    for columns, left_out in (("100", False), ("40", True)):
+        monkeypatch.setenv("COLUMNS", columns)
+        print_table(rows)
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= int(columns) and shown.count("word") == 30
+        assert ("left out, for want of room: units, allowed" in " ".join(shown.split())) is left_out
 
 
 # Findings kept by content.
