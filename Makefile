@@ -18,11 +18,11 @@ CHECK_VERSION := import sys; v = sys.version_info; v >= (3, 11) or \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install verify report figures test data lint
+.PHONY: help install verify report figures test test-all data lint
 
 help: ## print this text
 	@echo 'Targets:'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 	@echo 'Variables (make TARGET NAME=value):'
 	@awk '/^# [A-Z_]+   / || (on && /^#  /) { sub(/^# /, "  "); print; on = 1; next } { on = 0 }' Makefile
 
@@ -40,6 +40,9 @@ figures: $(STAMP) ## draw every figure anew, its numbers beside it
 # Bytecode is kept even where the environment says otherwise: workers, and processes that tests start, read it.
 test: $(STAMP) ## run the tests and the examples in the docstrings
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+
+test-all: test ## run the tests, and try the wheel with each extra in an environment of its own (gigabytes)
+	$(VENV)/bin/python tests/wheel.py
 
 data: $(STAMP) ## download the data sets
 	$(VENV)/bin/python -m fedtheory.data.fetch

@@ -20,7 +20,10 @@ Name = Annotated[str, typer.Argument(help="A data set, as `data list` names it."
 
 @data.command("list")
 def list_all(json: Json = False) -> None:
-    """List every data set: classes, samples, where it was found, which copy that is, what is known of checksums."""
+    """List every data set: classes, samples, where it was found, which copy that is, what is known of checksums.
+
+    Example: fedtheory data list
+    """
     from ..data.catalogue import ENTRIES
     from ..data.status import status
 
@@ -37,7 +40,10 @@ def list_all(json: Json = False) -> None:
 
 @data.command()
 def where(name: Name, json: Json = False) -> None:
-    """Say where a data set was found, or where it is looked for; exit status 1 if it is not there."""
+    """Say where a data set was found, or where it is looked for; exit status 1 if it is not there.
+
+    Example: fedtheory data where fashion-mnist
+    """
     from ..data.catalogue import entry
     from ..data.status import status
 
@@ -53,7 +59,10 @@ def fetch(
     names: Annotated[list[str], typer.Argument(help="Data sets, as `data list` names them.")], json: Json = False
 ) -> None:
     """Get data sets: from the system's package or by download, which resumes where it was cut short. Exit status 1 if
-    one could not be had."""
+    one could not be had.
+
+    Example: fedtheory data fetch svhn
+    """
     from ..data.catalogue import entry
     from ..data.fetch import fetch as get
 

@@ -17,7 +17,10 @@ Paper = Annotated[str, typer.Option(help="A paper: fast, flics, safari or fedau.
 
 @app.command()
 def tables(paper: Paper, number: str | None = None, json: Json = False) -> None:
-    """Print the tables of a paper, every number as it is printed there."""
+    """Print the tables of a paper, every number as it is printed there.
+
+    Example: fedtheory tables --paper flics
+    """
     from ..experiments.printed_tables import tables as read
 
     found = [table for table in read(paper) if number in (None, table.number)]
@@ -41,7 +44,10 @@ def curves(
     archive: Annotated[Path | None, typer.Option(help="The archive; by default in FEDTHEORY_DATA.")] = None,
     into: Annotated[Path | None, typer.Option(help="Write what was computed here, as JSON.")] = None,
 ) -> None:
-    """Compare a paper's tables with the curves that its authors published."""
+    """Compare a paper's tables with the curves that its authors published.
+
+    Example: fedtheory curves --paper fast
+    """
     from ..experiments.curves import archive_path, compare, read_rule, to_json
     from ..files import check_target, json_text, write_beside
 
@@ -63,7 +69,10 @@ def experiments(
     into: Annotated[Path | None, typer.Option(help="Write the list here, as Markdown.")] = None,
     pages: Annotated[bool, typer.Option("--pages", help="Write the pages of tables beside the results.")] = False,
 ) -> None:
-    """List what there is: printed tables, experiment files, what was run and what it cost."""
+    """List what there is: printed tables, experiment files, what was run and what it cost.
+
+    Example: fedtheory experiments
+    """
     from ..experiments.overview import overview
     from ..files import check_target, write_beside
 
@@ -128,7 +137,10 @@ def run(
     json: Json = False,
 ) -> None:
     """Run experiment files, or go on with them, and draw figure files. Exit status 1 if something failed; the others
-    are run all the same."""
+    are run all the same.
+
+    Example: fedtheory run experiments/fast/figures/thm1.toml
+    """
     from ..experiments.commands import RunOptions, run_files
     from ..experiments.results import experiment_files, short
     from ..files import TEMPORARY, remove_leftovers
@@ -136,7 +148,7 @@ def run(
     if bool(files) == (all or all_figures):
         raise ValueError("files: allowed are experiment files and figure files, or --all, or --all-figures")
     options = RunOptions(store, budget, workers, scheduler, track, publish, only, missing, device)
-    drawn, others = _split(files or [], all_figures)
+    drawn, others = _split([_at_hand(path) for path in files or []], all_figures)
     failed = _draw(drawn, figures, "svg" if svg else "png")
     try:
         report = run_files(experiment_files() if all else others, options)
@@ -155,6 +167,17 @@ def run(
         print(f"fedtheory: {line}", file=sys.stderr)
     if report.failed or failed:
         raise typer.Exit(1)
+
+
+def _at_hand(path: Path) -> Path:
+    """The file of that name, or else the one that comes with fedtheory: experiments/fast/figures/thm1.toml anywhere."""
+    from ..experiments.printed_tables import folder
+
+    parts = path.parts[1:] if path.parts[:1] == ("experiments",) else path.parts
+    if path.exists() or path.is_absolute() or ".." in parts:
+        return path
+    kept = folder().joinpath(*parts)
+    return kept if kept.is_file() else path
 
 
 def _split(files: list[Path], all_figures: bool) -> tuple[list[Path], list[Path]]:

@@ -20,7 +20,10 @@ def claims(
     into: Annotated[Path | None, typer.Option(help="With --counts: put it between the markers of this file.")] = None,
     json: Json = False,
 ) -> None:
-    """List every claim in every edition."""
+    """List every claim in every edition.
+
+    Example: fedtheory claims --counts
+    """
     from ..papers.index import listing
 
     if into and (json or not counts):
@@ -50,25 +53,37 @@ def _counts(into: Path | None, json: bool) -> None:
 
 @app.command()
 def quantities(json: Json = False) -> None:
-    """List the quantities that a statement can be made of."""
+    """List the quantities that a statement can be made of.
+
+    Example: fedtheory quantities
+    """
     _list(listings.quantities(), json)
 
 
 @app.command()
 def functionals(json: Json = False) -> None:
-    """List the left sides that a statement can bound."""
+    """List the left sides that a statement can bound.
+
+    Example: fedtheory functionals --json
+    """
     _list(listings.functionals(), json)
 
 
 @app.command()
 def assumptions(json: Json = False) -> None:
-    """List what a statement can assume."""
+    """List what a statement can assume.
+
+    Example: fedtheory assumptions
+    """
     _list(listings.assumptions(), json)
 
 
 @app.command()
 def algorithms(json: Json = False) -> None:
-    """List the algorithms that a statement can name, so that it is about their runs alone."""
+    """List the algorithms that a statement can name, so that it is about their runs alone.
+
+    Example: fedtheory algorithms
+    """
     _list(listings.algorithms(), json)
 
 

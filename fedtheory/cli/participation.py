@@ -20,7 +20,10 @@ def offvar(
     plan: Annotated[Path | None, typer.Option(help="Write the plan here: CSV, one column a group.")] = None,
     json: Json = False,
 ) -> None:
-    """Solve OffVar, the best participation in hindsight, exactly; the gap is certified by a dual bound."""
+    """Solve OffVar, the best participation in hindsight, exactly; the gap is certified by a dual bound.
+
+    Example: fedtheory offvar availability.csv --budget k.csv --weights p.csv --plan plan.csv
+    """
     from ..files import check_target
     from ..selection import offvar as solve
     from ..selection.readers import read_availability, read_budget, read_group_weight, write_plan
@@ -54,7 +57,10 @@ def select(
     plan: Annotated[Path | None, typer.Option(help="Write every round's rates here: CSV.")] = None,
     json: Json = False,
 ) -> None:
-    """Step FLICS-OPT's online selection along a trace, and compare it with the best in hindsight."""
+    """Step FLICS-OPT's online selection along a trace, and compare it with the best in hindsight.
+
+    Example: fedtheory select availability.csv --budget k.csv --weights p.csv
+    """
     from ..files import check_target
     from ..selection import offvar as solve
     from ..selection import online

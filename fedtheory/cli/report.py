@@ -18,7 +18,10 @@ def report(
     json: Json = False,
 ) -> None:
     """Write what is known as a folder of pages that a browser opens without a network: the published scorecard, a page
-    for each claim with a calculator, tables, algorithms, participation. Nothing is verified anew."""
+    for each claim with a calculator, tables, algorithms, participation. Nothing is verified anew.
+
+    Example: fedtheory report --into pages
+    """
     from ..report.site import write
 
     with Progress() as progress:

@@ -29,7 +29,10 @@ def replay(
 ) -> None:
     """Judge an instance afresh, in rational and ball arithmetic; exit status 1 if it does not refute its claim, or if
     that has a complete proof too: one of the two is wrong. A certificate of a worst case is verified; exit status 1 if
-    it proves nothing."""
+    it proves nothing.
+
+    Example: fedtheory replay fast.thm1@main
+    """
     from contextlib import nullcontext
 
     from ..evidence.replay import ReplayError
@@ -105,7 +108,10 @@ def refute(
     json: Json = False,
 ) -> None:
     """Search for an instance that refutes a claim under every reading, or else take the one that its paper constructs;
-    exit status 1 if there is none, or if the claim has a complete proof too: one of the two is wrong."""
+    exit status 1 if there is none, or if the claim has a complete proof too: one of the two is wrong.
+
+    Example: fedtheory refute fast.thm1 --save mine.json
+    """
     from ..evidence.constructions import construct
     from ..evidence.judge import Judgement
     from ..evidence.refute import refute as search_instance
@@ -168,7 +174,10 @@ def prove(
 ) -> None:
     """Decide every step of a claim's proof, in the paper's order; exit status 1 if a step is open. It says `proved`
     where the kernel composes the proof or there is a single step, else `steps decided`, and what axioms and assumptions
-    are used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none."""
+    are used. With --check: exit status 1 if a proof in the file is none, 2 if the file has none.
+
+    Example: fedtheory prove fast.thm2@sharper
+    """
     if sum(map(bool, (ref, check, missing))) != 1:
         raise typer.BadParameter("allowed is one of a claim, --check FILE and --missing")
     if worst_case and (recheck or export or into or not ref):
@@ -268,7 +277,10 @@ def errata(
     json: Json = False,
 ) -> None:
     """Say what the checks have against a paper's printed statements: each finding with the check that found it.
-    Findings are kept, and used again as long as code and papers are the same."""
+    Findings are kept, and used again as long as code and papers are the same.
+
+    Example: fedtheory errata --paper safari
+    """
     from ..evidence.findings import errata as find
     from ..evidence.result_cache import Cache
     from ..files import check_target
@@ -293,7 +305,10 @@ def referee(
     """Examine your own theorems: proofs, units, contradictions, counterexamples, tight constants; see docs/referee.md.
     The file is executed: only use files that you trust. Exit status 0 if every theorem is proved or survived, 1 if one
     is refuted, contradictory or needs what it does not assume, 2 if one is not judged: open, untested, or a file that
-    cannot be used."""
+    cannot be used.
+
+    Example: fedtheory referee docs/referee/my_theorem.py --save report.html
+    """
     from ..evidence.referee import SUFFIXES, status
     from ..evidence.referee import referee as examine_file
     from ..evidence.referee import save as write
@@ -328,7 +343,10 @@ def verify(
     """Judge every claim: units, consistency, proof, exact errors and search, real data. Results are kept under the
     report's folder and used again as long as the code is the same. Exit status 1 if a verdict differs from the
     published scorecard, an instance does not replay, or a claim is proved and refuted, whose proof is then written to
-    the report's folder too. A refuted theorem is no error."""
+    the report's folder too. A refuted theorem is no error.
+
+    Example: fedtheory verify
+    """
     from ..evidence import assess, claim_summaries, scorecard
     from ..evidence.result_cache import Cache
     from ..evidence.verdict_rule import PROVED_AND_REFUTED

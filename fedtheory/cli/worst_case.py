@@ -34,7 +34,10 @@ def tightness(
     json: Json = False,
 ) -> None:
     """Compare a claim's bound with the worst case over all (strongly) convex functions that it is about; of a claim on
-    squared gradients, the terms of every constant with the least that would do after a few rounds."""
+    squared gradients, the terms of every constant with the least that would do after a few rounds.
+
+    Example: fedtheory tightness fast.thm2@sharp --over cohort
+    """
     if every == (ref is not None):
         raise ValueError("tightness: allowed is a claim, or --all without one")
     if accept and not every:
