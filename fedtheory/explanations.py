@@ -1,4 +1,4 @@
-"""What a word means: verdicts, quantities and their letters, assumptions, left sides, readings."""
+"""Explanations of words: verdicts, quantities and their letters, assumptions, left sides, readings."""
 
 from __future__ import annotations
 

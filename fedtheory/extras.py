@@ -1,4 +1,4 @@
-"""Extras: which optional package comes with which of them, and the error that says so where one is missing."""
+"""Extras: packages that need not be installed, and the error that names the extra where one is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTRAS = {
     "wandb": "tracking",
     "pandas": "pandas",
 }
-"""By the name that is imported. What is not here is installed with fedtheory itself."""
+"""Extras by the name that is imported. Every other package is installed with fedtheory itself."""
 
 
 class MissingExtra(ModuleNotFoundError):

@@ -44,7 +44,7 @@ PIPE = 120
 
 
 def columns() -> int:
-    """How many columns there are: as ``COLUMNS`` says, or of the terminal, or ``PIPE``; 20 at the least."""
+    """Return how many columns there are: as ``COLUMNS`` says, or of the terminal, or ``PIPE``; 20 at the least."""
     return max(shutil.get_terminal_size((PIPE, 24)).columns if _has_width() else PIPE, 20)
 
 

@@ -192,7 +192,7 @@ _BITS: dict[str, tuple[Any, Any]] = {
     "torch.float32": (np.float32, np.uint32),
     "torch.float64": (np.float64, np.uint64),
 }
-"""By the name of torch's type."""
+"""Types of numpy, floats and words of bits, by the name of torch's type."""
 
 
 def _scaled_signs_in_memory(words: Tensor, dimension: int, scale: float, dtype: torch.dtype) -> Tensor:
