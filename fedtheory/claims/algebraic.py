@@ -39,6 +39,7 @@ class Algebra:
 
     @functools.cached_property
     def context(self) -> Any:
+        """The ring of polynomials in u and the constants, with the lexicographic order of monomials."""
         return fmpq_mpoly_ctx.get(("u", *self.constants), Ordering.lex)
 
     def cases(self, expression: sympy.Expr) -> Cases:
@@ -47,6 +48,7 @@ class Algebra:
         return fold(expression, {name: self._of(letter) for name, letter in letters.items()}, self.constant)
 
     def constant(self, number: sympy.Rational | Fraction) -> Cases:
+        """Return a rational number as a function without cases."""
         return self._of(self.context.constant(fmpq(int(number.numerator), int(number.denominator))))
 
     def _of(self, polynomial: fmpq_mpoly) -> Cases:

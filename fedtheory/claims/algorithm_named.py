@@ -1,4 +1,4 @@
-"""Whose runs and rounds a claim is about, from what its quantities and its left side belong to."""
+"""The algorithm whose runs and rounds a claim is about, from its quantities and its left side."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _in_wide_range(
 
 @functools.lru_cache(maxsize=4096)
 def denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """What the expression divides by and may vanish, each once, nested ones too.
+    """List the denominators of an expression that may vanish, each once, nested ones too.
 
     >>> from fedtheory.quantities import symbols
     >>> x, y, L = symbols("dissimilarity", "objective_decrease", "smoothness")
@@ -133,7 +133,7 @@ def denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
 
 
 def two_sided_denominators(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """Those ``denominators`` that may have either sign: over them there is no limit."""
+    """List the ``denominators`` that may have either sign: over them there is no limit."""
     return tuple(d for d in denominators(expression) if not d.is_nonnegative)
 
 

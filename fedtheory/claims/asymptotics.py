@@ -1,4 +1,5 @@
-"""What a bound becomes as the rounds grow: the leading order of every term, the floor, and what an O(.) leaves out."""
+"""Asymptotics of a bound as the rounds grow: the leading order of every term, the floor, and what an O(.) leaves
+out."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Asymptotics:
 
     @property
     def derived_rates(self) -> dict[str, sympy.Expr]:
-        """By term, the rate that follows, for comparing it with the printed one in every quantity."""
+        """The rate that follows for each term, to be compared with the printed one in every quantity."""
         return {name: growth.rate for name, growth in self.terms.items()}
 
     def covered(self, name: str, logarithms: bool = False) -> bool:

@@ -135,7 +135,7 @@ def holds_balls(array: np.ndarray) -> bool:
 
 
 DENSE = 8
-"""From so many columns on."""
+"""Least number of columns from which a product of matrices of balls is computed by python-flint's matrices."""
 
 
 def evaluate_in_balls(expression: sympy.Expr, values: Mapping[str, Number]) -> arb:

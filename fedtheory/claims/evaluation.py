@@ -70,6 +70,7 @@ class Bound:
 
     @property
     def claim(self) -> str:
+        """The claim's ref."""
         return self.statement.ref
 
     @property

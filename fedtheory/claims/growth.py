@@ -1,4 +1,4 @@
-"""How an expression grows with the rounds: its leading order, a coefficient times powers of R and of log R."""
+"""Growth of an expression with the rounds: its leading order, a coefficient times powers of R and of log R."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Growth:
 
     @property
     def order(self) -> tuple[sympy.Expr, sympy.Expr]:
-        """Of two expressions the one of the larger order, in this lexicographic sense, outgrows the other."""
+        """The powers of R and of log R. Of two expressions, the one whose order is lexicographically larger outgrows
+        the other."""
         return self.power, self.logs
 
     def exponent(self, name: str) -> sympy.Expr:
@@ -47,7 +48,8 @@ class Growth:
 
     @property
     def rate(self) -> sympy.Expr:
-        """The same without numerical constants: what an O(.) of it prints."""
+        """The leading order without numerical constants, as an O(.) prints it; 0 if it fades exponentially, oo if it
+        grows so."""
         if not self.power.is_finite:
             return sympy.Integer(0) if self.power < 0 else sympy.oo
         rounds = symbol("rounds")

@@ -39,7 +39,7 @@ def has_hidden_constants(claim: Claim) -> bool:
 
 
 def unsaid(claim: Claim) -> str:
-    """What a claim with hidden constants leaves unsaid of them; "" where the rule is kept.
+    """Say what a claim leaves open about its hidden constants; "" where it keeps the rule.
 
     >>> from dataclasses import replace
     >>> from fedtheory.papers import claim

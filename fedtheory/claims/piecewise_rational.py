@@ -55,6 +55,7 @@ class Cases:
         return Cases(tuple((Ratio(r.numerator**exponent, r.denominator**exponent), c) for r, c in self.cases))
 
     def min(self, other: Cases) -> Cases:
+        """Return the minimum of two functions, by cases."""
         pairs = [(a, b, (*c, *d)) for a, c in self.cases for b, d in other.cases]
         first = [(a, (*conditions, b + -a)) for a, b, conditions in pairs]
         second = [(b, (*conditions, a + -b)) for a, b, conditions in pairs]

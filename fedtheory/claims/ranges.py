@@ -1,9 +1,9 @@
-"""Which values of one quantity satisfy an inequality: exact, as a finite union of intervals.
+"""Values of one quantity that satisfy an inequality: exact, as a finite union of intervals.
 
-A rational inequality, or one with roots, is brought to P/Q >= 0 without cancelling, its critical points are the real
-roots of the irreducible factors of P and Q over the rationals, and signs are decided exactly between and at them. No
-sign is assumed, and neither is that a denominator has one. Others are left to ``subdivision``. What divides by zero
-follows the rule of ``fedtheory.claims.arithmetic``.
+A rational inequality, or one with roots, is brought to P/Q >= 0 without cancelling. Its critical points are the real
+roots of the irreducible factors of P and Q over the rationals. Signs are decided exactly between them and at them. No
+sign is assumed, and neither is that a denominator has one. Other inequalities are left to ``subdivision``. What divides
+by zero follows the rule of ``fedtheory.claims.arithmetic``.
 """
 
 from __future__ import annotations
@@ -247,10 +247,10 @@ def _where_defined(slack: sympy.Expr, name: str, values: Mapping[str, Fraction])
 
 
 def with_exact_ends(slack: sympy.Expr, name: str, values: Mapping[str, Fraction]) -> Allowed:
-    """The same for an expression of polynomials and roots.
+    """Solve slack(x) >= 0 within the bounds of the quantity ``name``, for a slack of polynomials and roots.
 
     Raises:
-        ValueError: it has anything else, or its roots cannot be told apart.
+        ValueError: the slack has anything else, or its roots cannot be told apart.
         ZeroDivisionError: it divides by zero for every x.
     """
     within = bounds(name, values)

@@ -1,4 +1,4 @@
-"""What one can do with a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare.
+"""Operations on a claim: solve its hypotheses for a quantity, its bound for the rounds; minimise; compare.
 
 Values are single numbers, and a float is the dyadic number that it is: where a function decides, it decides about
 those exactly, while ``Claim.evaluate`` rounds. At the last digit of an end the two may differ. A quantity that a

@@ -204,10 +204,12 @@ class Claim:
 
     @property
     def ref(self) -> str:
+        """The claim's name with its edition, such as ``fast.thm1@main``."""
         return f"{self.id}@{self.edition}"
 
     @property
     def paper(self) -> str:
+        """The name of the claim's paper, with which ``id`` begins."""
         return self.id.split(".")[0]
 
     @property
@@ -216,7 +218,7 @@ class Claim:
         return with_implied(assumption.kind for assumption in self.assumptions)
 
     def assuming(self, *kinds: str) -> Claim:
-        """The same claim with these assumptions more, of kinds that bound no quantity.
+        """Return the claim with further assumptions, of kinds that bound no quantity.
 
         >>> from fedtheory.papers import claim
         >>> "cohort_before_noise" in claim("fast.thm2").assuming("cohort_before_noise").assumed
@@ -227,6 +229,7 @@ class Claim:
 
     @property
     def right_side(self) -> sympy.Expr:
+        """The sum of the terms."""
         return sympy.Add(*(term.expression for term in self.terms))
 
     def term(self, name: str) -> Term:

@@ -1,9 +1,9 @@
-"""Where an expression with exponentials, logarithms or roots of sums is >= 0: by subdivision.
+"""Subdivision: where an expression with exponentials, logarithms or roots of sums is >= 0.
 
-The floats within a quantity's bounds (for an integer quantity, the whole numbers up to 2^1023) are cut into blocks.
-Where intervals show that the expression has one sign on a whole block, that is settled; else the block is cut in two,
-down to neighbours, whose own signs are decided. So exactly those floats are found at which the expression is >= 0;
-nothing is assumed of how it rises or falls.
+The floats within a quantity's bounds are cut into blocks; for an integer quantity, the whole numbers up to 2^1023 are.
+Where intervals show that the expression has one sign on a whole block, that is settled. Else the block is cut in two,
+down to neighbours, whose own signs are decided. So exactly those floats are found at which the expression is >= 0.
+Nothing is assumed of how it rises or falls.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def pieces(slack: sympy.Expr, x: sympy.Symbol, values: Mapping[str, Fraction], w
 def allowed_intervals(
     slack: sympy.Expr, x: sympy.Symbol, values: Mapping[str, Fraction], within: tuple
 ) -> tuple[tuple, ...]:
-    """The same as intervals (low, high, low_closed, high_closed): an end that is none of the bounds is the nearest
-    float (or whole number) inside.
+    """Return where slack >= 0 as intervals (low, high, low_closed, high_closed).
+
+    An end that is none of the bounds is the nearest float (or whole number) inside.
 
     >>> x = sympy.Symbol("x", positive=True)
     >>> within = (Fraction(0), Fraction(9), False, True)

@@ -98,7 +98,7 @@ def check_algorithm(claim: Claim) -> None:
 
 
 def expressed(bound: Mapping[str, Any], choices: Iterable[str]) -> dict[str, sympy.Expr]:
-    """What quantities are bound to, as sympy expressions.
+    """Turn the values that quantities are bound to into sympy expressions.
 
     Raises:
         ValueError: a quantity is unknown, chosen by the claim or a step size, or a value is none that it can have.

@@ -88,24 +88,29 @@ class Wide:
         return Wide(np.where(known, near.mantissa, far.mantissa), np.where(known, near.exponent, far.exponent))
 
     def exp(self) -> Wide:
+        """Return the exponential, elementwise; its size may exceed the range of floats."""
         argument = self.to_float()
         doublings = np.where(np.abs(argument) > 700, np.rint(argument / _LOG_2), 0.0)
         doublings = np.where(np.isfinite(doublings), doublings, 0.0)
         return Wide.of(np.exp(argument - doublings * _LOG_2), doublings)
 
     def log(self) -> Wide:
+        """Return the natural logarithm, elementwise."""
         return Wide.of(np.log(self.mantissa) + self.exponent * _LOG_2)
 
     def ceil(self) -> Wide:
+        """Round up to whole numbers, elementwise; the number has to be within the range of floats."""
         return Wide.of(np.ceil(self.to_float()))
 
     def __abs__(self) -> Wide:
         return Wide(np.abs(self.mantissa), self.exponent)
 
     def min(self, other: Wide) -> Wide:
+        """Return the minimum, elementwise."""
         return self._chosen(other, (self + -other).mantissa <= 0)
 
     def max(self, other: Wide) -> Wide:
+        """Return the maximum, elementwise."""
         return self._chosen(other, (self + -other).mantissa >= 0)
 
     def _chosen(self, other: Wide, mine: np.ndarray) -> Wide:

@@ -31,7 +31,7 @@ HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every setting is looked at."""
 
 ROUNDING, DRIFT = 1e-9, 1e-15
-"""What float64 recursions lose: at most ROUNDING and, by repeated squaring, DRIFT a round, relatively."""
+"""Relative errors of float64 recursions: at most ROUNDING, and by repeated squaring DRIFT a round."""
 
 SHARES = (1.0, 0.1, 0.01, 0.001)
 """Step sizes of the structured settings, over the largest one allowed."""
@@ -53,10 +53,11 @@ class Rows:
 
     @property
     def right(self) -> np.ndarray:
+        """The right side: the sum of the terms."""
         return reduce(np.add, self.terms.values())
 
     def admissible(self, but: str = "") -> np.ndarray:
-        """Where every hypothesis holds, that named ``but`` aside."""
+        """Mark the horizons at which every hypothesis holds, except the one named ``but``."""
         holds = [slack >= 0 for name, slack in self.slack.items() if name != but]
         return np.isfinite(self.right) & reduce(np.logical_and, holds, np.ones(len(self.left), dtype=bool))
 
@@ -67,14 +68,17 @@ class Rows:
 
     @property
     def falls(self) -> np.ndarray:
+        """Marks of the horizons at which the claim fails for certain, whatever rounding did."""
         return self.surely_left > self.right
 
 
 def speaks_of_the_run(claim: Claim) -> bool:
+    """Whether the claim uses extremes over the run, such as G_1."""
     return bool(set(RUN_QUANTITIES) & set(claim.quantities))
 
 
 def is_cap(hypothesis: Hypothesis) -> bool:
+    """Whether a hypothesis bounds the local step size from above."""
     return isinstance(hypothesis.relation, sympy.Le) and hypothesis.relation.lhs == symbol(STEP)
 
 
@@ -128,7 +132,8 @@ def _settled(claim: Claim, setting: Setting) -> Setting | None:
 
 
 def least_pseudogradients(setting: Setting, horizons: np.ndarray) -> dict[str, np.ndarray]:
-    """Like G_1 and G_2, with minima over the first R rounds for each R of ``horizons``, of a deterministic run."""
+    """Compute minima in the place of G_1 and G_2: over the first R rounds of a deterministic run, for each R of
+    ``horizons``."""
     states = trajectory(setting, int(horizons.max()) - 1)
     states = np.column_stack([states, np.ones(len(states))])
     sums = local_maps(setting).gradient_sums()

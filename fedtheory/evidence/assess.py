@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Depth:
-    """How much is looked at.
+    """Amount of searching.
 
     Attributes:
         candidates, climbs, steps: of one search.
@@ -179,8 +179,9 @@ def published_instance(ref: str) -> dict[str, Any] | None:
 
 
 def published_needs(ref: str) -> dict[str, dict[str, Any]]:
-    """By kind of assumption that the claim does not make: the instance that comes with the package, by which it falls
-    without, at least under some readings, replayed.
+    """Replay the published instances that refute a claim by violating an assumption which it does not make.
+
+    They are keyed by the kind of assumption; each refutes the claim at least under some readings.
 
     Raises:
         ReplayError: a file does not say what its numbers say.
@@ -192,7 +193,11 @@ def published_needs(ref: str) -> dict[str, dict[str, Any]]:
 
 
 def recorded_instance(ref: str, violated: str = "") -> dict[str, Any] | None:
-    """The same as its file has it, not replayed; or that of the instance that violates an assumption of a kind."""
+    """Read the refuting instance that comes with the package, without a replay; ``None`` if there is none.
+
+    Args:
+        violated: a kind of assumption; the instance is then the one that violates it.
+    """
     path = instance_path(ref, violated)
     if path is None or not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""Where a claim's right side and its hypotheses go as some quantities do."""
+"""Limits of a claim's right side and of its hypotheses as some quantities go to theirs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What ``fedtheory show`` says of each claim, kept as a file in its paper's folder: building expressions takes longer
-than reading them."""
+"""The summary of each claim for ``fedtheory show``, kept as a file in its paper's folder.
+
+Building expressions takes longer than reading them.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ SAYING = (
 
 
 def shown(ref: str) -> dict[str, Any]:
-    """What a claim states: both sides, its hypotheses, its readings, whether its units match; plain data. Read from
-    its paper's folder, or, where the file there is damaged or of other code, said anew.
+    """Summarise a claim as plain data: both sides, its hypotheses, its readings, whether its units match.
+
+    The summary is read from the paper's folder. Where the file there is damaged or of other code, it is made anew.
 
     Raises:
         ValueError: there is no such claim.
@@ -44,7 +47,7 @@ def shown(ref: str) -> dict[str, Any]:
 
 
 def said(statement: Claim) -> dict[str, Any]:
-    """The same of a claim, from its expressions."""
+    """Summarise a claim from its expressions; see ``shown``."""
     from ..papers.dispatch import algorithm_of
     from .units_check import check_units
 

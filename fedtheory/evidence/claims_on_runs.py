@@ -1,4 +1,4 @@
-"""What claims say of runs whose constants are only estimated, such as a network's, beside what happened."""
+"""Statements of claims on runs whose constants are only estimated, such as a network's, beside the outcome."""
 
 from __future__ import annotations
 

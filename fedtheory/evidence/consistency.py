@@ -1,4 +1,4 @@
-"""What a claim's hypotheses do to its conclusion: contradictions, and conditions that exclude convergence.
+"""Consistency of a claim's hypotheses with its conclusion: contradictions, and conditions that exclude convergence.
 
 Every finding carries data from which it can be checked again. ``q_map`` shows how much room a claim leaves for the
 snapshot probability.
@@ -51,7 +51,7 @@ class Finding:
 
 
 def check_consistency(claim: Claim) -> tuple[Finding, ...]:
-    """What is wrong with a claim's hypotheses, taken together and with its conclusion; () where nothing is seen.
+    """Find faults of a claim's hypotheses, taken together and with its conclusion; () where there are none.
 
     - ``contradictory``: no values meet all of them, with the proof of ``compatibility``; ``undecided``: unknown.
     - ``excludes_convergence``: the bound goes to 0 only if the step size does, and then a hypothesis asks q -> 1.
@@ -222,13 +222,15 @@ def _split_proofs(expression: sympy.Expr, at: sympy.Expr) -> tuple[Certificate, 
 # Maps -----------------------------------------------------------------------------------------------------------------
 
 KINDS = ("ruled out", "none", "sliver", "interval", "everything")
-"""What a claim leaves for the snapshot probability: a hypothesis without it fails; no value; less than ``SLIVER`` of
-room; more; all of [0, 1]."""
+"""Kinds of points, by the room that a claim leaves for the snapshot probability.
+
+In order: a hypothesis without it fails; no value is allowed; less than ``SLIVER`` of room; more; all of [0, 1].
+"""
 
 
 @dataclass(frozen=True)
 class Map:
-    """What a claim's hypotheses allow for the snapshot probability over a grid of two other quantities.
+    """Snapshot probabilities that a claim's hypotheses allow, over a grid of two other quantities.
 
     Attributes:
         claim: its ref.
@@ -249,7 +251,7 @@ class Map:
 
     @property
     def shares(self) -> dict[str, float]:
-        """By kind, the share of the grid's points."""
+        """The share of the grid's points of each kind."""
         return {kind: float(np.mean(self.kinds == i)) for i, kind in enumerate(KINDS)}
 
 

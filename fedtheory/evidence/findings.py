@@ -1,4 +1,4 @@
-"""What the checks have to say about a claim, one row a finding: the common ground of ``errata`` and ``referee``."""
+"""Findings of all checks about a claim, one row each: the common ground of ``errata`` and ``referee``."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ class Row:
     shown: str = ""
 
     def data(self) -> dict[str, str]:
+        """Return the row as plain data, without an empty ``shown``."""
         return {name: value for name, value in asdict(self).items() if value or name != "shown"}
 
 
 UNDECIDED = " This is neither proved nor refuted."
 CLAIMED = "it is claimed that "
-"""How the sentence on a step ends that is not decided, and how one on a step begins."""
+"""Opening of a sentence on a step. ``UNDECIDED`` ends one on a step that is not decided."""
 
 
 def errata(
@@ -123,7 +124,7 @@ def papers_fingerprint() -> str:
 
 
 def table_rows(paper: str) -> Iterator[Row]:
-    """What the paper's printed tables do not bear out, and how many checks of them found nothing."""
+    """Check the paper's printed tables: a row for each entry that is not borne out, and one that counts the checks."""
     from ..experiments.curves import findings as curve_findings
     from ..experiments.table_checks import check
 
@@ -192,7 +193,7 @@ def _sides(judged: dict[str, Any]) -> str:
 
 
 def needs_rows(claim: Claim) -> Iterator[Row]:
-    """What a claim falls without and does not state: the published instances, replayed."""
+    """Report the assumptions that a claim needs and does not state, by its published instances, replayed."""
     for kind, instance in published_needs(claim.ref).items():
         judged, under = _falling(instance)
         shown = f"needs `{kind}`, which is not stated{under}: {_sides(judged)} without it"
@@ -247,7 +248,8 @@ def proof_rows(claim: Claim) -> Iterator[Row]:
 
 
 def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:
-    """The same of steps that are decided."""
+    """Report the printed steps that are not closed, among decided ones; of comparisons with the claim only the
+    first."""
     failing = [d for d in decisions if not d.closed and d.step.printed]
     compared = [d for d in failing if d.step.name.startswith("claim.")]
     for decision in failing:
@@ -256,7 +258,7 @@ def open_rows(claim: Claim, decisions: Iterable[Decision]) -> Iterator[Row]:
 
 
 def open_row(ref: str, decision: Decision) -> Row:
-    """One of them."""
+    """Report one step that is not closed."""
     from ..papers.proofs import sentence
 
     what = sentence(decision).removeprefix(f"{decision.step.equation}: ")
@@ -271,7 +273,7 @@ def rate_rows(claim: Claim) -> Iterator[Row]:
 
 
 def edition_rows(claim: Claim) -> Iterator[Row]:
-    """How the main text and another printed edition differ."""
+    """Report the differences between the main text and another printed edition."""
     main = editions(claim.id)[0]
     if claim.edition != main.edition:
         for difference in compare(main, claim):

@@ -33,7 +33,7 @@ from ..subjects.file_entries import entry, shown
 from ..subjects.protocol import Box, Examined, Instance, Reading, Sides, finite, known
 
 SCHEMA = 2
-"""Of instances' files. Those of schema 1 do not say how anything was checked."""
+"""Version of the format of instances' files. Files of version 1 do not say how anything was checked."""
 
 EXACTLY, IN_BALLS = "computed exactly", "computed, in balls"
 ENCLOSED = "computed, for every value in an enclosure of the run's own"
@@ -85,7 +85,7 @@ class ReadingJudgement:
 
     @property
     def slack(self) -> dict[str, Slack]:
-        """By hypothesis or assumption; see ``checks``."""
+        """Slack of each hypothesis or assumption; see ``checks``."""
         return {name: check.slack for name, check in self.checks.items()}
 
     @property

@@ -25,7 +25,7 @@ from ..subjects.quadratic_candidates import EVERYONE, bound_counts
 CONFIDENCE = 0.99
 
 SHOWN = ("snapshot_probability", "client_round_probability", "local_lr", "server_lr")
-"""What is said of the algorithm."""
+"""Quantities of the algorithm that a measurement reports."""
 
 
 COUNTS = ("cohort", "arbitrary_cohort", "local_steps")
@@ -33,7 +33,7 @@ COUNTS = ("cohort", "arbitrary_cohort", "local_steps")
 
 @dataclass(frozen=True)
 class RealData:
-    """How a claim is measured on a data set.
+    """Parameters of a measurement of a claim on a data set.
 
     Attributes:
         dataset, clients, alpha, l2: the federation: a balanced Dirichlet(alpha) split of the labels, and the ridge.

@@ -36,7 +36,7 @@ class RefereeError(ValueError):
 
 @dataclass(frozen=True)
 class Report:
-    """What the referee found about a claim.
+    """Findings of the referee about a claim.
 
     Attributes:
         claim: its ref. title: one line.
@@ -125,10 +125,10 @@ CLIMBS, DRAWN_FOR_A_CLIMB = 12, 30
 """A search climbs from so many candidates, at most; a short one from fewer."""
 
 JUDGED = ("schema", "fedtheory", "functional", "chosen", "hypotheses", "left", "right", "ratio", "refutes", "readings")
-"""What an instance's file says besides what the instance is."""
+"""Entries of an instance's file that hold the judgement, and not the instance."""
 
 SUFFIXES = (".md", ".json")
-"""What a report can be written as."""
+"""Formats in which a report can be written."""
 
 
 def save(reports: Sequence[Report], path: str | Path) -> Path:
@@ -168,7 +168,7 @@ STATES = {
     "untested": "no setting that was looked at meets every hypothesis, so nothing is said for or against it",
     "survived": "nothing was found against it, which is no proof",
 }
-"""What a report's state means."""
+"""Meanings of a report's states."""
 
 
 def status(reports: Iterable[Report]) -> int:

@@ -1,4 +1,4 @@
-"""From a lead to an instance with short numbers that refutes a claim under every reading."""
+"""The way from a lead to an instance with short numbers that refutes a claim under every reading."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DIGITS = (1, 2, 3, 4, 6, 9, 12, 16)
 
 
 NEAR = 0.9
-"""Of a find's ratio: a point that keeps so much of it, or exceeds its bound by ``MARGIN``, is taken before others with
-more digits are looked at."""
+"""Share of a find's ratio with which an exact point is good enough, as is one that exceeds its bound by ``MARGIN``:
+points with more digits are then not looked at."""
 
 FEWER = (2, 4, 9)
-"""The same of finds other than the best."""
+"""Significant digits to which the numbers of finds other than the best are rounded."""
 
 TRIED = 5
 """Points at which a claim falls in floating point that are judged exactly, at most, for each kind of assumption."""
@@ -81,8 +81,13 @@ def followed_up(statement: Claim, report: SearchReport, space: Space | None = No
 
 
 def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tuple[SearchReport, Judgement | None, str]:
-    """Where a search found nothing that an exact point confirms: what it and that of ``Space.beside`` looked at and
-    found, and a judgement that refutes the claim, or why a lead of the latter is not confirmed."""
+    """Search ``Space.beside``, for a claim of which no exact point confirms a find.
+
+    Returns:
+        The report on both searches, a judgement that refutes the claim or ``None``, and, where a lead of the second
+            search
+        is not confirmed, the reason.
+    """
     space = subject_of(statement).space(statement).beside
     if space is None:
         return report, None, ""
@@ -91,10 +96,10 @@ def search_further(statement: Claim, report: SearchReport, seed: int = 0) -> tup
 
 
 def refuting_point(statement: Claim, found: Found) -> Judgement | None:
-    """What a search found, with the shortest numbers under which the claim falls under every reading, judged;
-    ``None`` if none do, or if no exact point is near it.
+    """Shorten the numbers of a search's find as far as the claim still falls under every reading, and judge it.
 
-    The claim need not be a registered one. Constants are those of the rounded federation or function.
+    It is ``None`` if no such point refutes the claim, or if no exact point is near the find. The claim need not be a
+    registered one. Constants are those of the rounded federation or function.
     """
     return confirmed(statement, found)[0]
 
@@ -183,9 +188,11 @@ def charitable_instance(statement: Claim, seed: int = 0, starts: int = 40, steps
 def falls_without(
     statement: Claim, kinds: Iterable[str] = tuple(VIOLATIONS), partly: bool = False
 ) -> dict[str, Judgement]:
-    """By kind of assumption, among ``kinds``, that the claim does not make: an instance that violates it and refutes
-    the claim under every reading; ``partly``: where there is none, under as many as are found by looking at one option
-    after another. Kinds for which none is found are left out.
+    """Find instances that refute a claim by violating an assumption which it does not make, one for each kind in
+    ``kinds``.
+
+    An instance refutes the claim under every reading. With ``partly``, where there is none, it does so under as many
+    readings as are found by looking at one option after another. Kinds for which none is found are left out.
 
     >>> from fedtheory.papers import claim
     >>> found = falls_without(claim("fast.eq29"))

@@ -1,4 +1,4 @@
-"""What would repair a claim that falls, and how loose one is that does not: the weakest constants that survive.
+"""Repairs of a claim that falls, and looseness of one that does not: the weakest constants that survive.
 
 Each repair puts one constant c into the claim: a factor of a term, of the right side or of a step cap, a floor, a bound
 on the start. At every admissible setting tried, at every horizon, the smallest c follows in closed form; a climb then
@@ -45,8 +45,10 @@ from .search import SEEN
 from .units_check import check_units
 
 DECADES = 2
-"""So many tenths of its step size a setting is followed, and so many tenfold horizons, to see whether the constant that
-it asks for stays bounded."""
+"""Number of tenfold reductions of the step size over which a setting is followed.
+
+Horizons grow a hundredfold with each. They show whether the constant that the setting asks for stays bounded.
+"""
 
 CLIMB = 60
 """Steps of the climb from the setting that asks for most."""

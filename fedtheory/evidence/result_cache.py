@@ -43,7 +43,8 @@ class Cache:
         self.folder = folder
 
     def get(self, key: str) -> Any | None:
-        """What was stored under the key by this code; ``None`` if nothing was, or if the file cannot be read."""
+        """Return the result that this code stored under the key; ``None`` if there is none, or if the file cannot be
+        read."""
         try:
             stored = json.loads(self._path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

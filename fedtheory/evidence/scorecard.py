@@ -56,7 +56,7 @@ def _rounded(value: Any) -> Any:
 
 
 def differences(scorecard: dict[str, Any], published: dict[str, Any]) -> list[str]:
-    """Where the verdicts differ from the published ones, one line each.
+    """List the differences between the verdicts and the published ones, one line each.
 
     >>> row = {"id": "a.thm1", "edition": "main", "verdict": "holds", "instance": None}
     >>> differences({"rows": [row]}, {"rows": [row | {"verdict": "refuted"}]})

@@ -31,7 +31,7 @@ SEEN = 0.01
 
 @dataclass(frozen=True)
 class SearchReport:
-    """What was searched, and the largest left / right seen.
+    """Extent of a search, and the largest left / right seen.
 
     Attributes:
         candidates: how many points were looked at.
@@ -101,7 +101,8 @@ def search(
 
 
 BESIDE = (120, 3, 12)
-"""So many candidates, climbs and steps of each are looked at where a claim is searched as well."""
+"""Numbers of candidates, of climbs, and of steps of each climb, where a claim is searched in ``Space.beside`` as
+well."""
 
 
 def search_beside(space: Space, statement: Claim, seed: int = 0) -> SearchReport:
@@ -110,7 +111,7 @@ def search_beside(space: Space, statement: Claim, seed: int = 0) -> SearchReport
 
 
 def merged(one: SearchReport, other: SearchReport) -> SearchReport:
-    """What both looked at and found."""
+    """Merge two reports into one on both searches."""
     shares = {name: max(share, other.shares.get(name, 0.0)) for name, share in one.shares.items()}
     best, late = (worst(filter(None, pair)) for pair in ((one.best, other.best), (one.best_late, other.best_late)))
     searched, left_out = f"{one.searched}; {other.searched}", f"{one.left_out}; {other.left_out}"
@@ -214,6 +215,7 @@ def _diverse(finds: Sequence[Found], count: int) -> list[Found]:
 
 
 def names_in(term: Term) -> set[str]:
+    """Return the names of the quantities in a term."""
     return {used.name for used in term.expression.free_symbols}
 
 

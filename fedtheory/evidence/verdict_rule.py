@@ -15,21 +15,31 @@ if TYPE_CHECKING:
 
 
 PROVED_AND_REFUTED = "proved and refuted"
-"""What a claim is called of which there are a complete proof and an exact instance against it: an error of this
-program, or of a file that is examined, of which both are shown."""
+"""Verdict on a claim that has a complete proof and an exact instance against it.
+
+That is an error of this program, or of a file that is examined; both are shown.
+"""
 
 
 def overall(evidence: dict[str, Any]) -> tuple[str, str]:
-    """The verdict and one sentence of why, from a row's evidence (docs/scorecard.md).
+    """Decide the verdict from a row's evidence, and say why in one sentence (docs/scorecard.md).
 
-    An instance against what a complete proof shows is told with the proof (``proved and refuted``): one of the two is
-    wrong. Else a replayed refutation beats everything. A lead that no instance confirms (a ratio above 1 in the search,
-    a bound exceeded on data) leaves the claim ``not checked``, even with a proof: one of the two has to be wrong. Then
-    come contradictory hypotheses (``vacuous``), an instance that violates what the claim does not assume, by which it
-    falls under every reading (``needs``; a proof that takes an assumption which is not stated, without such an
-    instance, leaves the claim ``unproved``: one by which it falls under some readings is told), a search that met no
-    admissible setting (``untested``, even with a proof), a complete proof (``proved`` where nothing in it is declared
-    by hand, else ``steps decided``), a proof with an open step (``unproved``), and a survived search (``holds``).
+    The first that applies decides:
+
+    - ``proved and refuted``: an instance stands against what a complete proof shows. One of the two is wrong; both are
+      told.
+    - ``refuted``: an instance refutes the claim, replayed.
+    - ``not checked``: there is a lead that no instance confirms, even if there is a proof. A lead is a ratio above 1 in
+      the search, or a bound exceeded on data; it or the proof has to be wrong.
+    - ``vacuous``: the hypotheses contradict each other.
+    - ``needs``: an instance violates what the claim does not assume, and the claim falls by it under every reading. One
+      by which it falls under some readings is told only.
+    - ``unproved``: a proof takes an assumption which is not stated, and there is no such instance.
+    - ``untested``: a search met no admissible setting, even if there is a proof.
+    - ``proved``, or ``steps decided``: a proof is complete; the former where nothing in it is declared by hand.
+    - ``unproved``: a proof has an open step.
+    - ``holds``: the claim survived a search.
+    - ``not checked``: no search covers it.
     """
     proof, instance, found = evidence["proof"], evidence["exact"]["instance"], evidence["exact"]["search"]
     proved = proof is not None and proof["outcome"] == "proved"

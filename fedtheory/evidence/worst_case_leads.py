@@ -1,4 +1,4 @@
-"""From a worst case above a claim's bound to an instance: what holds on quadratics only falls beyond them.
+"""The way from a worst case above a claim's bound to an instance: what holds on quadratics only falls beyond them.
 
 A semidefinite program says at which quantities a bound is exceeded, not by which simple functions. Where it is, a
 search starts there, from quadratics whose participants pull one way and from gradients with one kink at the optimum:
@@ -25,11 +25,13 @@ from .refute import confirmed
 from .search import search_in
 
 SETTINGS = tuple({"clients": M, "local_steps": K} for M, K in ((4, 2), (4, 5), (100, 2), (100, 5), (4, 12)))
-"""At what a lead is looked for, beside the defaults."""
+"""Settings at which a lead is looked for, beside the defaults."""
 
 FLAT = {"clients": 1000, "local_steps": 12, "strong_convexity": Fraction(1, 100), "local_lr": Fraction(1, 100)}
-"""And where noise alone makes clients differ: what it lets them drift grows the most with local steps where curvature
-is small and steps are short."""
+"""A setting in which noise alone makes clients differ.
+
+The drift that noise allows grows the most with local steps where curvature is small and steps are short.
+"""
 
 SETTLED = 10**6
 """Rounds after which errors have settled, where the claim is of any number."""
@@ -38,7 +40,7 @@ SEARCHED = (4, 25)
 """Climbs and steps of each in a search from a lead's starts."""
 
 SIZES = (1.0, 0.5, 0.2)
-"""Of the step size at the caps: nearer to 0 the noise averages out, and what is left is the drift."""
+"""Shares of the step size at the caps. Nearer to 0 the noise averages out, and only the drift is left."""
 
 LONGER = 8
 """Times the lead's local steps, as often shorter, where noise drifts: kinks at one place need more of them than what a
@@ -46,7 +48,7 @@ worst case does."""
 
 
 def leads(statement: Claim) -> list[Tightness]:
-    """Where a worst case exceeds the claim's bound, the most exceeded first."""
+    """List the settings at which a worst case exceeds the claim's bound, the most exceeded first."""
     if of_gradients(statement) or of_one_round(statement):
         return []  # one round, or a few at the caps: far from where errors settle
     found: list[Tightness] = []

@@ -27,10 +27,10 @@ from .run_search import Runs
 from .short_numbers import STEP_SHARES
 
 STAGES = (6, 48)
-"""How often an order may change."""
+"""Numbers of stages of an order that are tried: the participants may change from stage to stage."""
 
 FORMS = ("squared_distance", "squared_gradient", "gap")
-"""What the mean's order is the worst for, where a claim bounds it; otherwise the first."""
+"""Observables for which the order can be made the worst; where the claim bounds another one, the first is taken."""
 
 LONGEST_STAGE = 10**6
 
@@ -40,12 +40,14 @@ class WorstOrders(Runs):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         return f"participants in the worst order of {span(STAGES)} stages, by dynamic programming on the mean"
 
     left_out = "orders that react to noise"
 
     def structured(self) -> Iterator[Candidate]:
-        """Those of the search without orders, with more than one client."""
+        """Draw the structured candidates of the search without orders that have more than one client, in the worst
+        order."""
         for candidate in structured(self.demands):
             if isinstance(candidate, Candidate) and candidate.family != "one":
                 yield self._adversarial(candidate)
@@ -114,8 +116,11 @@ class WorstOrders(Runs):
 
 
 def ordered(runs: Runs) -> WorstOrders | None:
-    """Where a claim about runs is searched in the worst order; ``None`` where it is not: about one round, of chosen
-    steps, of what is known of a fixed set only, of participants of one law, or where no round is arbitrary."""
+    """Return the space in which a claim about runs is searched in the worst order; ``None`` where it is not.
+
+    It is not if the claim is about one round, chosen step sizes, quantities known of a fixed set only, or participants
+    of one law, or if no round is arbitrary.
+    """
     wanted, statement = runs.demands, runs.statement
     known = wanted.one_round or wanted.run_quantities or statement.choices or statement.assumed & LASTING
     drawn = statement.bound.get("snapshot_probability") == 1

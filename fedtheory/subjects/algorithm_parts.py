@@ -1,4 +1,4 @@
-"""What is an algorithm's own in a point of runs: its parameters in files, and how it runs under a reading."""
+"""Parts of a point of runs that are an algorithm's own: its parameters in files, and its runs under a reading."""
 
 from __future__ import annotations
 
@@ -33,37 +33,39 @@ def steps_of(algorithm: Algorithm) -> dict[str, Any]:
 
 
 class Part(Protocol):
-    """What a file says of an algorithm, and how it runs under a reading. A paper about another algorithm that runs as a
-    special case of one of these brings a part of its own.
+    """Reader of an algorithm's parameters in files, which also knows how the algorithm runs under a reading.
+
+    A paper about another algorithm that runs as a special case of one of these brings a part of its own.
 
     Attributes:
-        kind: its name in files. algorithm: as which it runs.
+        kind: the algorithm's name in files.
+        algorithm: the class of algorithms as which it runs.
     """
 
     kind: str
     algorithm: Any
 
     def read(self, data: Mapping[str, Any], claim: Claim) -> tuple[Algorithm, tuple[str, ...]]:
-        """The algorithm, and the order of its kinds of round where a file gives one."""
+        """Read the algorithm, and the order of its kinds of round where a file gives one."""
 
     def write(self, algorithm: Any, order: tuple[str, ...]) -> dict[str, Any]:
-        """What ``read`` reads back."""
+        """Write the entries from which ``read`` makes the algorithm again."""
 
     def quantities(self, algorithm: Any) -> dict[str, Number]:
-        """Of the algorithm, besides the local steps and the step sizes."""
+        """Return the algorithm's quantities besides the local steps and the step sizes."""
 
     def check(self, point: RunPoint) -> None:
         """Raise ``ValueError`` unless the point's runs are the algorithm's."""
 
     def way(self, point: RunPoint, claim: Claim, reading: Reading, algorithm: Any) -> Way:
-        """The runs of a reading, with the step sizes of ``algorithm``."""
+        """Return the runs of a reading, with the step sizes of ``algorithm``."""
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
-        """Simple algorithms of the kind, on clients x^2/2 of which ``count`` take part."""
+        """Make simple algorithms of the kind, for clients x^2/2 of which ``count`` take part."""
 
 
 class FastPart(Part):
-    """FAST's."""
+    """FAST's parameters and runs."""
 
     kind, algorithm = "fast", Fast
 
@@ -131,8 +133,11 @@ BY_PROBABILITY = "probability"
 
 
 class SafariPart(Part):
-    """SAFARI's. ``order`` has the kinds of the first rounds, repeated: for readings under which exactly a
-    share q of the rounds is the clients', in whatever order. Other readings draw each round's kind."""
+    """SAFARI's parameters and runs.
+
+    ``order`` has the kinds of the first rounds, which repeat. It serves readings under which exactly a share q of the
+    rounds is the clients', in whatever order. Other readings draw each round's kind.
+    """
 
     kind, algorithm = "safari", Safari
 
@@ -172,7 +177,7 @@ class SafariPart(Part):
         return Way(setting, point.rounds, tuple({CLIENT: FIRST, SERVER: SECOND}[kind] for kind in point.order))
 
     def small(self, clients: int, count: int, local_steps: int, local_lr: Fraction) -> Iterator[Algorithm]:
-        """With the step size of the server that Theorems 4 and 5 tie to the clients'."""
+        """Make algorithms with the server's step size that Theorems 4 and 5 tie to the clients'."""
         tied = {"local_lr": local_lr, "server_lr": local_lr * local_steps / 2}
         for q in (Fraction(1), Fraction(1, 2), max(Fraction(9, 10), 1 - Fraction(1, count * local_steps))):
             yield safari(client_round_probability=q, local_steps=local_steps, **tied)
@@ -203,4 +208,4 @@ class OfPart:
 
 
 PARTS: dict[str, Part] = {"fast": FastPart(), "safari": SafariPart()}
-"""By the algorithm's name."""
+"""Parts by the algorithm's name."""

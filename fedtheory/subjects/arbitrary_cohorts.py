@@ -1,4 +1,4 @@
-"""Who takes part in arbitrary rounds, as a file has it."""
+"""Participants in arbitrary rounds, as a file describes them."""
 
 from __future__ import annotations
 

@@ -89,6 +89,7 @@ class OwnPoint(Point):
 
     @property
     def algorithm(self) -> Own:
+        """The user's algorithm."""
         assert isinstance(self.setting.algorithm, Own)
         return self.setting.algorithm
 
@@ -117,7 +118,7 @@ class OwnPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet."""
+        """The assumptions that its noise and its participants meet, with reasons."""
         drawn = next((kinds for process, kinds in DRAWN if isinstance(self.setting.participation, process)), ())
         law = quadratic(self.setting).noise
         return {**met_by_noise(law), **CHOSEN_BEFORE, **dict.fromkeys(drawn, BY_THE_PROCESS)}
@@ -213,7 +214,7 @@ def _number(name: str, text: Any) -> Any:
 
 
 def federation_of(hessians: Any, centres: Any, constants: Mapping[str, Fraction], law: str) -> Quadratic:
-    """With the noises that are stated."""
+    """Make a quadratic federation with the noises that are stated."""
     check_size("clients", len(centres))
     noise, server_noise = (constants.get(name, Fraction(0)) for name in ("gradient_noise", "server_noise"))
     return Quadratic(hessians, centres, noise, law, server_noise)

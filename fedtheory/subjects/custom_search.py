@@ -48,7 +48,7 @@ REPLICAS, REPLICAS_AT_LAST, CONFIDENCE = 24, 4000, 0.999999
 """Runs of each simulated setting, of the worst one in the end, and the confidence of the lower limits."""
 
 RESOLUTION = 1e-26
-"""Of a left side, in units of smoothness and squared lengths: less is rounding, which counts as 0."""
+"""Left side, in units of smoothness and squared lengths, below which it is rounding and counts as 0."""
 
 EVERYONE, FIXED, UNIFORM, INDEPENDENT = "everyone", "a fixed set", "uniform cohorts", "independent clients"
 
@@ -56,7 +56,7 @@ CROWD, HALVES = 30, 2**31
 """Clients of a few settings, for what shows with many alone; and a seed that no draw has."""
 
 DIGITS = 3
-"""Of the numbers that are drawn: exact arithmetic on them is quick."""
+"""Significant digits of the numbers that are drawn: exact arithmetic on them is quick."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Candidate:
         return Quadratic(hessians, self._short(self.spread * drawn), noise, law)
 
     def participation(self) -> Participation:
-        """Who takes part."""
+        """The participation process."""
         cohort = min(self.cohort, self.clients)
         if self.who == UNIFORM:
             return Uniform(cohort)
@@ -159,7 +159,7 @@ class OwnRuns(Space):
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Who may take part, as the claim has it."""
+        """The kinds of participation that the claim allows."""
         if self.statement.bound.get("arbitrary_cohort") == symbol("clients"):
             return (EVERYONE,)
         if UNIFORM_COHORTS in self.statement.assumed:
@@ -168,7 +168,7 @@ class OwnRuns(Space):
 
     @cached_property
     def why_simulated(self) -> str:
-        """Where the step is not linear in the state, or "".
+        """The reason why runs are simulated, which is that the step is not linear in the state; "" where it is.
 
         Raises:
             StepError: it is no step.
@@ -183,6 +183,7 @@ class OwnRuns(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         hessian = "one Hessian" if self.common_hessian else "common and different Hessians"
         runs = runs_of(self.statement, self.algorithm.name)
         common = (
@@ -205,6 +206,7 @@ class OwnRuns(Space):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.why_simulated:
             return SIMULATED
         most = SEARCHED_BY_RULE if self.algorithm.by_rule else longest(self.statement)
@@ -401,9 +403,11 @@ class OwnSubject:
         self.algorithm, self.name = algorithm, algorithm.name
 
     def space(self, claim: Claim) -> OwnRuns:
+        """Return the space in which the claim is searched."""
         return OwnRuns(claim, self.algorithm)
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
+        """Read a point from plain data, not yet checked."""
         return parse(data, self.algorithm)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> OwnPoint:

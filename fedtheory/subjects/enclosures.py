@@ -46,7 +46,7 @@ PSEUDOGRADIENTS = ("peak_arbitrary_pseudogradient", "least_arbitrary_pseudogradi
 LEAST = (GRADIENTS[1], PSEUDOGRADIENTS[1])
 PROGRESS = ("least_client_progress", "peak_client_progress")
 EVERY_ROUND = (*PROGRESS, "least_gradient")
-"""What is known of every round of every run."""
+"""Quantities that are known of every round of every run."""
 
 BLUR, MOST_PIECES = 100, 20
 """The ends of a ball that is much wider than its lower end are blurred, as its radius has 30 binary digits: an interval
@@ -91,7 +91,7 @@ class Way:
 
 
 STEPS = ("local_lr", "server_lr", "global_lr")
-"""What algorithms call their step sizes."""
+"""Names of algorithms' step sizes."""
 
 
 def algorithm_of(setting: Setting) -> Fast | Safari:
@@ -393,8 +393,10 @@ def _least_of_every_run(way: Way) -> dict[str, arb]:
 
 
 def every_round(way: Way, divided: bool = False) -> list[Box]:
-    """Where G_4/G_3 and the least G_3 are over the rounds of a run: by where it starts (``_on_one_side``), else by what
-    the two are as functions of x (``progress_everywhere``), whatever the run.
+    """Enclose G_4/G_3 and the least G_3 over the rounds of a run.
+
+    Where the start tells, they follow from it (``_on_one_side``). Else they are enclosed as functions of x
+    (``progress_everywhere``), whatever the run.
 
     Args:
         divided: whether what is asked divides by G_3 in every round. A run that nobody follows may come to x*, where

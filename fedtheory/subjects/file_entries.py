@@ -18,7 +18,7 @@ from ..schedule import INDICES, StepSize, step_size
 Rationals = tuple[Fraction, ...]
 
 CHOSEN = "chosen"
-"""What a file has for a step size or a cutoff that the claim chooses."""
+"""Entry of a file in the place of a step size or a cutoff that the claim chooses."""
 
 
 class _Short(reprlib.Repr):
@@ -112,14 +112,16 @@ one, the instance states it."""
 LARGEST = {
     "clients": 100, "dimension": 4, "cohort": 10**15, "local_steps": 100, "snapshot_period": 10**15, "rounds": 10**15,
 }  # fmt: skip
-"""What an instance may have: exact arithmetic takes too long beyond."""
+"""Largest numbers that an instance may have: exact arithmetic takes too long beyond."""
 
 MOST_IDENTICAL = 1000
 """Clients that are all the same, whose rounds are those of one of them: so many are allowed."""
 
 LARGEST_ROUND = 300_000
-"""What one round, which is exact throughout, may have of clients * dimension * local_steps * bits: so many bits its
-longest numbers can reach, where the longest number of the instance has ``bits``."""
+"""Largest clients * dimension * local_steps * bits of one round, which is exact throughout.
+
+``bits`` are those of the instance's longest number; the product bounds the bits of the longest number in the round.
+"""
 
 
 def stated_constants(statement: Claim) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ class FunctionCandidate:
     z: tuple[float, ...]
 
     def points(self) -> Points:
-        """The same in Fractions."""
+        """The function and its points in Fractions."""
         return Points(*(tuple(map(Fraction, v)) for v in (self.curvatures, self.slope, self.x, self.y, self.z)))
 
 
@@ -102,6 +102,7 @@ class Functions(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the functions that are searched, in words."""
         kind = "convex quadratic" if self.convex else "quadratic"
         return f"{kind} functions in 1 to {MOST_DIMENSIONS} dimensions, at three points"
 

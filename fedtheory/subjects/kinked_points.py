@@ -42,7 +42,7 @@ from .run_points import RunPoint
 from .short_numbers import offset_above
 
 MOST_CLIENTS, MOST_KINDS, MOST_PIECES = 100_000, 20, 50
-"""What such an instance may have."""
+"""Largest numbers of clients, of their kinds, and of pieces of a gradient in such an instance."""
 
 ENUMERATED = 6
 """Rounds of random runs whose laws are enumerated, at most."""
@@ -283,7 +283,7 @@ class Coordinate:
     slope: arb
 
     def of(self, end: arb_mat, rounds: int, functional: Functional, average: str) -> arb:
-        """Its part of the functional, from the moments after the rounds."""
+        """Return the coordinate's part of the functional, from the moments after the rounds."""
         if functional.average:
             late = (end[0, 0] - self.start[0, 0]) * self.slope if average == AVERAGES[0] else arb(0)
             return (end[3, 0] + late) / rounds

@@ -35,7 +35,7 @@ from .quadratic_candidates import Demands, log_uniform
 from .short_numbers import STEP_SHARES, short
 
 SHARE = 0.25
-"""Of the random candidates, where a claim speaks of runs."""
+"""Share of the random candidates that have kinks or are crowds, where a claim speaks of runs."""
 
 LONG_HORIZONS = np.unique(np.round(np.geomspace(1, 1e15, 31)).astype(np.int64))
 """The numbers of rounds at which such candidates are looked at."""
@@ -107,11 +107,12 @@ class KinkedCandidate:
 
     @property
     def multiplicities(self) -> list[int]:
+        """The numbers of clients of each kind."""
         first = min(self.clients, max(1, round(self.share * self.clients)))
         return [first] if first == self.clients else [first, self.clients - first]
 
     def convex(self) -> KinkedCandidate:
-        """With slopes > 0."""
+        """Return the candidate with slopes > 0."""
         return replace(self, left=max(abs(self.left), 1e-6), right=max(abs(self.right), 1e-6))
 
     def federation(self) -> Piecewise:
@@ -163,7 +164,7 @@ def searched(wanted: Demands) -> bool:
 
 
 def in_words(wanted: Demands) -> str:
-    """What is drawn besides small quadratics, as the rest of a sentence."""
+    """Describe what is drawn besides small quadratics, as the rest of a sentence."""
     if not searched(wanted):
         return ""
     steps = wanted.fixed.get("local_steps", MOST_STEPS)
@@ -253,8 +254,11 @@ def draw(rng: np.random.Generator, wanted: Demands) -> KinkedCandidate:
 
 
 def conforming(candidate: KinkedCandidate, wanted: Demands) -> KinkedCandidate:
-    """With noise in one dimension where there are kinks, the counts that a claim binds, and equal cohorts where these
-    are supposed."""
+    """Change a candidate so that it conforms to the claim.
+
+    Noise with kinks needs one dimension. Counts are those that the claim binds, and cohorts are equal where it supposes
+    so.
+    """
     if candidate.noise and not candidate.crowd:
         candidate = replace(candidate, dimension=1, server_noise=0.0)
     counts = candidate.multiplicities
@@ -273,7 +277,7 @@ def conforming(candidate: KinkedCandidate, wanted: Demands) -> KinkedCandidate:
 SHARES = ("left", "right", "share", "step_share", "conditioning", "probability")
 FREELY = ("width", "level", "start", "offset", "noise", "server_noise", "smoothness", "step_constant", "young")
 MOVED = dict.fromkeys(SHARES, 1.0) | dict.fromkeys(FREELY, math.inf)
-"""What a step of a climb moves, and the most that it may become."""
+"""Numbers that a step of a climb moves, each with the largest size that it may reach."""
 
 REDRAWN = (
     "clients",

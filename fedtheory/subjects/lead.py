@@ -1,4 +1,4 @@
-"""What a search finds: a point, both sides there, and how they compare."""
+"""Finds of a search: a point, both sides there, and how they compare."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class Found:
     fading: float = 1.0
 
     def with_left(self, left: float) -> Found:
-        """The same with a left side of this size, if it is less. The ratio shrinks as the left side; of one that was
-        infinite it is left / right, infinite where the right side is not positive.
+        """Return the find with a left side of this size, if it is less than its own.
+
+        The ratio shrinks as the left side does. Where the left side was infinite, it becomes left / right; that is
+        infinite where the right side is not positive.
 
         >>> found = Found(None, None, {}, rounds=1, left=float("inf"), right=4.0, ratio=float("inf"))
         >>> found.with_left(8.0).ratio, found.with_left(8.0).with_left(6.0).ratio, found.with_left(0.0).ratio
@@ -57,12 +59,12 @@ class Found:
 
 
 def ratio(left: Any, terms: Iterable[Any]) -> np.ndarray:
-    """By how much a left side exceeds a right side, all of whose terms may be negative:
+    """Compute by how much a left side exceeds a right side, all of whose terms may be negative:
 
-        (left^+ + sum of |negative terms|) / (sum of positive terms + left^-),
+        (left^+ + sum of |negative terms|) / (sum of positive terms + left^-).
 
-    so that negative parts change sides; left / right where no part is negative. Above 1 exactly where left > right.
-    0/0 is 0, and anything else over 0 is infinite. Scalars or arrays that broadcast.
+    Negative parts thus change sides; without them it is left / right. It is above 1 exactly where left > right. 0/0 is
+    0, and anything else over 0 is infinite. Scalars or arrays that broadcast.
 
     >>> float(ratio(1.0, [3.0, -1.0])), float(ratio(-2.0, [-1.0])), float(ratio(1.0, [0.0]))
     (0.6666666666666666, 0.5, inf)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from .enclosures import Way
 
 FIRST, SECOND, DRAWN = 0, 1, 2
-"""Which of the algorithm's kinds of round comes: one of both, or a drawn one."""
+"""Kinds of round: one of the algorithm's two, or one that is drawn."""
 
 
 def column(numbers: np.ndarray, last: int) -> arb_mat:
+    """Return a column of balls with the numbers and ``last`` below them."""
     return ball_matrix(np.array([*numbers, Fraction(last)], dtype=object))
 
 

@@ -1,8 +1,8 @@
-"""What a functional is of: one protocol for everything that is drawn, written to files, computed and judged.
+"""The protocol of subjects: one for everything that is drawn, written to files, computed and judged.
 
 A claim bounds a functional of a *subject*: the values of quantities, a function at some points, estimated weights, a
-selection, a round, a run. A subject knows where to look for examples of it (``Space``), how an exact example is read
-from a file, and such an example (``Point``) knows both sides of the claim. Search, shrink, judge, replay, repair and
+selection, a round, a run. A subject knows where to look for examples of it (``Space``), and how an exact example is
+read from a file. Such an example (``Point``) knows both sides of the claim. Search, shrink, judge, replay, repair and
 assess are one loop each over these; they compare no paper's and no functional's name.
 """
 
@@ -31,19 +31,20 @@ if TYPE_CHECKING:
     from ..setting import Setting
 
 Reading = Mapping[str, str]
-"""Option by ambiguity."""
+"""Reading of a claim: an option for each ambiguity."""
 
 Box = Mapping[str, arb]
 """An interval for each run quantity."""
 
 
 def _no_boxes() -> list[Box]:
+    """Return one box that restricts nothing, for runs without quantities of their own."""
     return [{}]
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What a claim compares at a point, under one reading. Readings that share a part share the object.
+    """Both sides of a claim at a point, under one reading. Readings that share a part share the object.
 
     Attributes:
         left: the functional's value, a Fraction or a ball; or infinite.
@@ -109,7 +110,7 @@ class Point(Protocol):
 
 
 class Space(Protocol):
-    """Where a claim is searched.
+    """Space of examples on which a claim is searched.
 
     Attributes:
         repairable: whether the standard repairs of ``evidence.repair`` can be tried on it.
@@ -118,25 +119,27 @@ class Space(Protocol):
 
     @property
     def searched(self) -> str:
-        """What is drawn, in words."""
+        """Description of the examples that are drawn, in words."""
         return ""
 
     @property
     def left_out(self) -> str:
-        """What a claim may speak of and is not drawn, in words."""
+        """Description of the examples that a claim may speak of and that are not drawn, in words."""
         return ""
 
     @property
     def repairable(self) -> bool:
+        """Whether the standard repairs can be tried on it."""
         return False
 
     @property
     def measurable(self) -> bool:
+        """Whether it has ``on_data``."""
         return False
 
     @property
     def beside(self) -> Space | None:
-        """Where a claim is searched as well, by draws of its own, once nothing is found here; ``None``: nowhere."""
+        """A second space, with draws of its own, to search once nothing is found here; ``None`` if there is none."""
         return None
 
     def structured(self) -> Iterator[Any]:
@@ -158,7 +161,7 @@ class Space(Protocol):
         return found
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings the find is one."""
+        """Return the readings under which the find is one."""
         return ("",)
 
     def rounded(self, found: Found, digits: int) -> Iterator[Point]:
@@ -185,20 +188,21 @@ class Space(Protocol):
 
 
 class Subject(Protocol):
-    """What functionals of one kind are of.
+    """The subject of functionals of one kind.
 
     Attributes:
-        name: what ``Functional.scope`` calls it; for runs and rounds the algorithm.
+        name: its name as ``Functional.scope``; for runs and rounds, the algorithm.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name as ``Functional.scope``; for runs and rounds, the algorithm."""
 
     def space(self, claim: Claim) -> Space:
-        """Where the claim is searched."""
+        """Return the space in which the claim is searched."""
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> Point:
-        """A point from plain data, not yet checked.
+        """Read a point from plain data, not yet checked.
 
         Raises:
             ValueError: an entry is missing, of the wrong kind or out of bounds; it is named.
@@ -253,7 +257,7 @@ def known(expression: sympy.Expr, values: Mapping[str, Number]) -> sympy.Expr:
 
 
 def runs_of(claim: Claim, algorithm: str) -> str:
-    """Whose runs, or rounds, a search draws, with what the claim binds."""
+    """Name the runs, or rounds, that a search draws, with the values that the claim binds."""
     what = "rounds" if claim.functional.scope == "round" else "runs"
     bound = " and ".join(f"{name} = {value}" for name, value in claim.bound.items())
     return f"{what} of {algorithm}" + (f" with {bound}" if bound else "")
@@ -274,8 +278,10 @@ ROOTS = ("dissimilarity", "dissimilarity_at_optimum", "dissimilarity_offset")
 
 
 def assumption_checks(claim: Claim, stated: Mapping[str, Fraction], true: Mapping[str, Any]) -> dict[str, Checked]:
-    """By assumption that bounds a constant: how far the stated constant is on the safe side of the true one (both
-    squared for ``ROOTS``, which are lengths); a slack ``None`` if it is not.
+    """Check the stated constant of each assumption that bounds one.
+
+    The slack is how far the stated constant is on the safe side of the true one; it is ``None`` if it is not. Both are
+    squared for ``ROOTS``, which are lengths.
 
     Raises:
         ValueError: there is no true one.

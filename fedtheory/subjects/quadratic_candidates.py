@@ -33,7 +33,7 @@ PROCESSES = ("fixed", "uniform", "beta", "cycle", "switch")
 
 @dataclass(frozen=True)
 class Demands:
-    """What a claim's words ask of the settings that it is searched on.
+    """Demands of a claim's words on the settings that it is searched on.
 
     Attributes:
         run_quantities: it speaks of maxima over the run, which are known for runs without noise and with a fixed set.
@@ -85,7 +85,7 @@ def bound_counts(statement: Claim, *names: str) -> dict[str, int]:
 
 
 def snapshots(wanted: Demands, probability: float) -> dict[str, Any]:
-    """That option of FAST: snapshots with this probability, or in every second round where they have to be periodic."""
+    """Return FAST's option for snapshots: this probability, or every second round where they have to be periodic."""
     return {"snapshot_probability": probability} if "probability" in wanted.snapshots else {"snapshot_period": 2}
 
 
@@ -285,7 +285,7 @@ def draw(rng: np.random.Generator, wanted: Demands) -> Candidate:
 
 
 def in_words(wanted: Demands, runs: str, horizons: Iterable[int], chosen: bool) -> str:
-    """What is drawn of these runs, in a sentence's words."""
+    """Describe the runs that are drawn, in a sentence's words."""
     steps = [wanted.fixed["local_steps"]] if "local_steps" in wanted.fixed else (1, MOST_LOCAL_STEPS)
     rounds = "one round" if wanted.one_round else f"{span(horizons)} rounds"
     who = (
@@ -305,7 +305,7 @@ LEFT_OUT = (
     "losses whose gradients are not piecewise linear; more clients, dimensions or local steps; participants of a "
     "random number"
 )
-"""What candidates are not."""
+"""Description of the settings that are no candidates."""
 
 MOST_CLIENTS = 5
 
@@ -313,7 +313,7 @@ EVERYONE = 10**6
 """A cohort of so many is all clients, however many are drawn."""
 MOST_LOCAL_STEPS = 100
 DIMENSIONS = (1, 1, 2, 3)
-"""What is drawn, as often as it stands here."""
+"""Dimensions to draw from, each as often as it stands here."""
 
 DECADES = 6
 """Step sizes reach down to so many tenths of the cap."""
@@ -375,7 +375,7 @@ def perturb(candidate: Candidate, rng: np.random.Generator, wanted: Demands, siz
 
 DISCRETE = ("family", "seed", "dimension", "axis", "conditioning", "noise", "start", "start_axis", "process", "order",
             "arbitrary_cohort", "stay", "local_steps", "cohort", "probability")  # fmt: skip
-"""What a discrete move draws afresh; for some continuous numbers too, whose special values are worth a jump."""
+"""Numbers that a discrete move draws afresh. Some are continuous: their special values are worth a jump."""
 
 
 DIVERGING_STEP = 4.0

@@ -62,7 +62,7 @@ from .short_numbers import constants_of
 from .varying_steps import computed_left
 
 LASTING = frozenset({INDEPENDENT_PARTICIPATION, STATIONARY_AVAILABILITY})
-"""What participants that change from phase to phase do not meet."""
+"""Assumptions that participants who change from phase to phase do not meet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,10 @@ class RunPoint(Point):
 
     @property
     def met(self) -> Mapping[str, str]:
-        """What its noise and its participants meet: these are fixed beforehand, or drawn uniformly by the algorithm."""
+        """The assumptions that its noise and its participants meet, with reasons.
+
+        Participants are fixed beforehand, or drawn uniformly by the algorithm.
+        """
         law = getattr(self.setting.federation, "noise", "")
         fixed = SAME_CLIENTS if isinstance(self.setting.participation, Fixed) else {}
         return {**met_by_noise(law), **CHOSEN_BEFORE, **UNIFORM_DRAWS, **fixed}
@@ -230,7 +233,7 @@ class RunPoint(Point):
                     yield self.with_centres(moved)
 
     def with_centres(self, centres: Array) -> RunPoint:
-        """The same with other minimisers."""
+        """Return the point with other minimisers."""
         fed = quadratic(self.setting)
         federation = _federation(diagonals(fed), centres, self.constants, fed.noise)
         return replace(self, setting=replace(self.setting, federation=federation))
@@ -260,6 +263,7 @@ class RunSubject(OfPart):
     space: Callable[[Claim], Space]
 
     def parse(self, data: Mapping[str, Any], claim: Claim) -> RunPoint:
+        """Read a point from plain data, not yet checked."""
         return parse(data, claim, self.part)
 
     def from_setting(self, claim: Claim, setting: Setting, rounds: int, **given: Fraction) -> RunPoint:

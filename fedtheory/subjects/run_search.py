@@ -59,23 +59,27 @@ HORIZONS = np.unique(np.geomspace(1, 1e8, 33).astype(np.int64))
 """The numbers of rounds at which every candidate is looked at."""
 
 CHOICE_HORIZONS = HORIZONS[::-8][::-1]
-"""The same for claims that choose the step size: a setting for each."""
+"""Numbers of rounds for claims that choose the step size, each of which needs a setting of its own."""
 
 ATTEMPTS = 3
 """Tries to match a probability of snapshots with the step size chosen for it, where each limits the other."""
 
 COHORT_DRAWS = ("without replacement", "with replacement")
-"""How a uniform cohort can be drawn."""
+"""Ways in which a uniform cohort can be drawn."""
 GRID = 5
 """Points along the range of a maximum over the run, both ends among them; a hypothesis has to hold at all of them."""
 
 RESOLUTION = 1e-26
-"""Of a left side, in units of smoothness and the squared distance of start and minimisers from x*: less is rounding
-(of numbers by 2^-53 of that distance, squared), which counts as 0."""
+"""Left side, in units of smoothness and the squared distance of start and minimisers from x*, that counts as 0.
+
+Less is rounding: of numbers by 2^-53 of that distance, squared.
+"""
 CANCELLATION = 1e-15  # of the squared extent of the minimisers: what floats leave of products that cancel
 ONE_ROUND_RESOLUTION = 1e-14
-"""What is rounding after one round, in units of smoothness and the squared distance of the start from x*: some ten
-operations are rounded by 2^-53 each, of that or of the left side itself."""
+"""Rounding after one round, in units of smoothness and the squared distance of the start from x*.
+
+Some ten operations are rounded by 2^-53 each, relative to that or to the left side itself.
+"""
 
 
 class Runs(Space):
@@ -99,6 +103,7 @@ class Runs(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the settings that are searched, in words."""
         runs, chosen = runs_of(self.statement, self.part.kind), bool(self.statement.choices)
         return in_words(self.demands, runs, self.horizons.tolist(), chosen) + kinked_search.in_words(self.demands)
 
@@ -125,8 +130,8 @@ class Runs(Space):
         return candidate.convex() if convex else candidate
 
     def readings(self, found: Found) -> tuple[str, ...]:
-        """Under which readings of how cohorts are drawn the run is the one found: both, where one client is drawn or
-        none."""
+        """Return the readings of how cohorts are drawn that the found run conforms to: both, where one client is drawn
+        or none."""
         algorithm = fast_of(found.point)
         if self.demands.replacement and (algorithm.cohort == 1 or algorithm.snapshot_probability == 0):
             return COHORT_DRAWS
@@ -134,6 +139,7 @@ class Runs(Space):
 
     @cached_property
     def horizons(self) -> np.ndarray:
+        """The numbers of rounds at which a candidate is looked at."""
         if self.demands.one_round:
             return HORIZONS[:1]
         return followed(CHOICE_HORIZONS if self.statement.choices else HORIZONS, self.statement)
@@ -280,7 +286,7 @@ class Runs(Space):
 
     @property
     def beside(self) -> Space | None:
-        """Where participants are in the worst order."""
+        """The space of runs with participants in the worst order."""
         return import_module(".adversarial_orders", __package__).ordered(self)
 
     def _rounded(self, found: Found, digits: int, members: Participants, share: Fraction) -> RunPoint:

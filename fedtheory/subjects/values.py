@@ -60,7 +60,7 @@ class _ExaminedValues(Examined):
 
 @dataclass(frozen=True)
 class SameSides(Examined):
-    """What is the same under every reading."""
+    """Sides that are the same under every reading."""
 
     both: Sides
     checks: Mapping[str, Checked] = field(default_factory=dict)
@@ -94,6 +94,7 @@ class Values(Space):
 
     @property
     def searched(self) -> str:
+        """Description of the values that are searched, in words."""
         if not self.statement.quantities:
             return "numbers alone: nothing varies"
         return (

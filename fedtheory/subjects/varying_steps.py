@@ -41,12 +41,12 @@ def followed(horizons: np.ndarray, claim: Claim) -> np.ndarray:
 
 
 def numbers_of(quantities: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Those that are numbers, as arrays."""
+    """Return the quantities that are numbers, as arrays."""
     return {n: np.asarray(v, dtype=float) for n, v in quantities.items() if not isinstance(v, StepRule)}
 
 
 def free_of_steps(constant: float) -> dict[str, float]:
-    """What a rule for step sizes leaves free, at a candidate's constant."""
+    """Return the values that a rule for step sizes leaves free, at a candidate's constant."""
     return {"step_constant": constant, "step_shift": 8 * constant}
 
 
@@ -87,21 +87,21 @@ def _computed_in_floats(setting: Setting, rounds: np.ndarray, functional: Functi
 
 
 LOST = 1e-16
-"""Of a left side in units of ``scale_of``: so much of it, times the rounds, may be what rounding left."""
+"""Rounding of a left side, in units of ``scale_of``: at most this times the rounds."""
 
 NOTHING = 1e-200
 """A right side that is less fades in floats: other horizons tell more."""
 
 
 def scale_of(setting: Setting, units: Any) -> float:
-    """``scale`` of the start and the minimisers."""
+    """Return the unit of a left side by ``scale``, from the start and the minimisers."""
     fed = quadratic(setting)
     points = np.vstack([fed.exact_centres - fed.exact_optimum, setting.exact_start - fed.exact_optimum])
     return scale(fed, units, points.astype(float))
 
 
 def scale(fed: Any, units: Any, points: np.ndarray) -> float:
-    """What a left side of these units is measured in: smoothness and the extent of ``points`` around x*, to powers."""
+    """Return the unit of a left side: powers of smoothness and of the extent of ``points`` around x*."""
     extent = float((points**2).sum(1).max()) ** (units.objective + units.parameter / 2)
     return float(fed.constants()["smoothness"].value) ** units.objective * extent
 
@@ -109,8 +109,11 @@ def scale(fed: Any, units: Any, points: np.ndarray) -> float:
 def surely(
     setting: Setting, rounds: np.ndarray, functional: Functional, average: str, seen: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
-    """What is certain of a left side that floats have ``seen``: where it exceeds the right side and may be nothing but
-    rounding, the lower end of its enclosure; 0 where there is none, and where the right side is nothing in floats."""
+    """Return the part of a left side that is certain, where floats have ``seen`` it.
+
+    Where it exceeds the right side but may be nothing but rounding, that is the lower end of its enclosure. It is then
+    0 where there is no enclosure, and where the right side is nothing in floats. Elsewhere it is as seen.
+    """
     if functional.compute is not None or functional.of_all_rounds or not isinstance(setting.federation, Quadratic):
         return seen
     if not (seen > right).any():

@@ -1,5 +1,7 @@
-"""Where runs violate what a claim does not assume: noise that all clients share, cohorts that the noise chooses, and
-noise whose variance depends on the state.
+"""Runs that violate an assumption which the claim does not make.
+
+The violations are noise that all clients share, cohorts that the noise chooses, and noise whose variance depends on the
+state.
 
 Identical clients x^2/2 show it best: nothing but noise keeps them from their minimiser, and how much of it is left
 after averaging is what such assumptions decide.
@@ -43,12 +45,14 @@ VIOLATIONS: Mapping[str, frozenset[str]] = {
     COHORT_BEFORE_NOISE: frozenset({COHORT_BEFORE_NOISE}),
     CONSTANT_NOISE: frozenset({CONSTANT_NOISE}),
 }
-"""What can be violated, and what is violated with it: by common noise, by the cohort of the largest noise, and by noise
-that there is on one side of 0 only."""
+"""Assumptions that can be violated, each with all that are violated with it.
+
+They are violated by common noise, by the cohort of the largest noise, and by noise on one side of 0 only.
+"""
 
 HORIZONS = np.unique(np.geomspace(1, 10**6, 13).astype(np.int64))
 SHORT = np.array([1, 2, 4])
-"""The same of runs whose laws are enumerated, of few clients."""
+"""Numbers of rounds of runs whose laws are enumerated, with few clients."""
 
 CLIENTS, LOCAL_STEPS, COUNTS, FEW = (2, 16), (1, 2), (1, 2, 16), (1, 2)
 CROWDS = (100, 300, 1000)
@@ -58,7 +62,7 @@ STEPS = tuple(Fraction(1, denominator) for denominator in (20, 40, 100, 320, 640
 """Times 1/(smoothness * local_steps)."""
 STARTS = tuple(Fraction(tenths, 10) for tenths in (0, 1, -1, 10, 100))
 STEPS_AWAY = (0, 2, 5, 10)
-"""The same of crowds, in steps of ``local_lr``: how far a mean noise of so many standard deviations moves x."""
+"""Starts of crowds, in steps of ``local_lr``: a mean noise of so many standard deviations moves x as far."""
 GIVEN = (Fraction(1), Fraction(1, 10**6))
 """Values of ``file_entries.FREE``: the second where clients are alike, so that nothing stands beside what is small."""
 CLEAR = 2

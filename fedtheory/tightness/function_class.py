@@ -1,4 +1,4 @@
-"""Which rounds a claim's worst case is over, and how the class of functions differs from the claim's."""
+"""The rounds of a claim's worst case, and how the class of functions differs from the claim's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..participation import Fixed, Multinomial, Uniform
 from ..quantities import CLIENT_ROUND_QUANTITIES, ROUND_QUANTITIES, RUN_QUANTITIES, SERVER_RUN_QUANTITIES
 
 OF_RUNS = {*RUN_QUANTITIES, *SERVER_RUN_QUANTITIES, *ROUND_QUANTITIES, *CLIENT_ROUND_QUANTITIES}
-"""What belongs to a run, and not to the choice of quantities."""
+"""Quantities that belong to a run, and are not chosen before it."""
 
 
 class NotApplicable(ValueError):
@@ -81,7 +81,7 @@ def of_one_round(statement: Claim) -> bool:
 
 
 def differences(statement: Claim) -> tuple[tuple[str, ...], bool]:
-    """How the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
+    """Say how the class differs from the claim's, and whether an assumption or a hypothesis is left out."""
     said, larger = [], False
     if of_gradients(statement) and "strongly_convex" not in statement.assumed:
         said.append("functions: the class's are convex, the claim's need not be")

@@ -30,10 +30,11 @@ REFINED = 2
 """Further recursions, at the distance at which the errors settle."""
 
 SPLITS = tuple(2.0**-k for k in range(1, 16))
-"""Where tau_s is tried: such a share of the way from the class's own contraction to tau, until it helps no more."""
+"""Values of tau_s to try, as shares of the way from the class's own contraction to tau; tried until one helps no
+more."""
 
 TOLERANCE = 1e-12
-"""Of a contraction: a class's own that exceeds the bound's by no more is as fast."""
+"""Relative tolerance of a contraction: a class's own that exceeds the bound's by no more counts as equally fast."""
 
 Line = tuple[float, float]
 """Slope and height: error after a round <= slope error before + height."""
@@ -67,12 +68,14 @@ class LeastAdded:
 
     @property
     def recursions(self) -> list[Recursion | None]:
+        """The recursion of each kind of round; ``None`` where it was not solved."""
         return [each.recursion for each in self.kinds]
 
 
 def least_added(compared: Comparison, tau: float, own: float | None, rounds: int) -> LeastAdded:
-    """What E|x_R - x*|^2 - tau^R |x_0 - x*|^2 does not exceed: the least for one factor tau of all kinds of round, and
-    where there are two kinds for the tau_s of ``SPLITS`` at which it is least.
+    """Bound E|x_R - x*|^2 - tau^R |x_0 - x*|^2 from above, as low as one factor tau of all kinds of round allows.
+
+    Where there are two kinds of round, tau_s is the one among ``SPLITS`` at which the bound is least.
 
     Args:
         own: the class's own contraction, below which there is no constant.
@@ -118,7 +121,9 @@ def own_contraction(compared: Comparison) -> float | None:
 
 
 def added(factors: Sequence[float], each: Sequence[float], rounds: int, period: int = 1) -> float:
-    """What R recursions add: s -> factors[k] s + each[k] from s = 0 on, k = 0 in the rounds 0, I, 2I, ..., else 1.
+    """Compute what R recursions s -> factors[k] s + each[k] add up to from s = 0 on.
+
+    k = 0 in the rounds 0, I, 2I, ... of the period I, else 1.
 
     >>> added([0.5, 0.25], [1.0, 2.0], 3, 2)  # 1, then 1/4 + 2, then 9/8 + 1
     2.125

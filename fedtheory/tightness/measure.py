@@ -1,4 +1,4 @@
-"""How tight a convergence claim is: its bound against the worst case over (strongly) convex functions."""
+"""Tightness of a convergence claim: its bound against the worst case over (strongly) convex functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .quadratics import attained_by_quadratics
 from .term_constants import ConstantTightness, gradient_problem, of_constants
 
 ROUNDING = 1e-6
-"""Of a bound: a worst case that exceeds it by no more is as large, for solves have such errors."""
+"""Relative tolerance of a bound: a worst case that exceeds it by no more counts as equal, for solves have such
+errors."""
 
 RESOLVED = 1e-3
 """Relative error that a constant may have to be divided by."""
@@ -50,7 +51,7 @@ class AfterRounds:
 
 @dataclass(frozen=True)
 class Tightness:
-    """How tight a claim is at one choice of its quantities.
+    """Tightness of a claim at one choice of its quantities.
 
     Attributes:
         claim: its ref.
@@ -332,7 +333,7 @@ def _warnings(compared: Comparison, tau: float, bound: float, squared: float) ->
 
 
 def worst_errors(statement: Claim | str, /, rounds: Sequence[int], **given: Any) -> dict[int, float]:
-    """What E|x_R - x*|^2 of no federation of the claim's class exceeds after these numbers of rounds, by rounds.
+    """Bound E|x_R - x*|^2 over all federations of the claim's class, after each of these numbers of rounds.
 
     Args:
         statement, given: as in ``tightness``.

@@ -1,4 +1,4 @@
-"""What federations of quadratics attain of a claim's left side, exactly."""
+"""Exact values of a claim's left side on federations of quadratics."""
 
 from __future__ import annotations
 

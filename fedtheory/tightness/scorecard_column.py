@@ -1,4 +1,4 @@
-"""How tight each claim is, in one number: the scorecard's column, and the file that it is read from."""
+"""The scorecard's column on tightness, one number a claim, and the file that it is read from."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ FILE = Path(str(files("fedtheory.evidence"))) / "published" / "tightness.json"
 ``column``."""
 
 CONSTANT, GAIN, TERMS = "constant", "gain", "terms"
-"""What the number may be: looseness of the additive constant, the share of what is gained for sure that the bound
-shows, or the least looseness of its constants' terms."""
+"""Measures that the number may stand for.
+
+They are the looseness of the additive constant, the share of the certain gain that the bound shows, or the least
+looseness of its constants' terms.
+"""
 
 SHORT = {
     "initial_gap": "gap",
@@ -28,7 +31,7 @@ SHORT = {
     "dissimilarity": "dissimilarity",
     "gradient_noise": "noise",
 }
-"""Which terms a number is of."""
+"""Short names of the constants whose terms a number is about."""
 
 UNKNOWN = {"status": NOT_APPLICABLE, "measure": None, "value": None, "of": "", "larger": False,
            "why": "the published file does not have it"}  # fmt: skip
@@ -72,7 +75,7 @@ def _nothing(entry: Tightness) -> str:
 
 
 def text(found: Mapping[str, Any]) -> str:
-    """What a table shows of a ``column``: "2.09", "99.9% of the gain", "-" or "not applicable".
+    """Format a ``column`` for a table: "2.09", "99.9% of the gain", "-" or "not applicable".
 
     >>> text({"status": "solved", "measure": "constant", "value": 2.0931, "of": "", "larger": False, "why": ""})
     '2.09'
@@ -104,7 +107,7 @@ def _rounded(value: Any) -> Any:
 
 @cache
 def published() -> dict[str, dict[str, Any]]:
-    """By ref, what the published file says.
+    """Read the published file: its entry for each ref.
 
     >>> sorted(published()["fast.thm2@sharper"]["column"])
     ['larger', 'measure', 'of', 'status', 'value', 'why']

@@ -25,7 +25,7 @@ MOST_COHORTS = 6
 
 OVER = ("local_lr", "local_steps", "cohort", "arbitrary_cohort", "snapshot_probability", "client_round_probability",
         "snapshot_period")  # fmt: skip
-"""What a curve may be over."""
+"""Quantities that a curve may be drawn over."""
 
 
 def curve(statement: Claim, given: Mapping[str, Any], over: str) -> dict[Fraction, Tightness]:
